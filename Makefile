@@ -1,0 +1,95 @@
+# The one way to run things; CI runs the same targets. `make help` lists them.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+export DO_NOT_TRACK := 1
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+
+# An interpreter counts only if it runs, has the right version and can make a virtual environment: the first
+# name on the PATH may be a version manager's shim with nothing behind it, so every folder is tried.
+SUITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+
+define find_python
+given="$(PYTHON)"; python=""; \
+for name in $${given:-python3.13 python3.12 python3.11 python3}; do \
+	case "$$name" in */*) places="$$name" ;; *) places=$$(type -ap "$$name" || true) ;; esac; \
+	while IFS= read -r place; do \
+		if [ -n "$$place" ] && "$$place" -c "$(SUITS)" >/dev/null 2>&1; then python="$$place"; break 2; fi; \
+	done <<< "$$places"; \
+done; \
+if [ -z "$$python" ]; then \
+	echo "Slowwave needs Python 3.11, 3.12 or 3.13 with the venv module; none that works was found as" \
+		"$${given:-python3.13, python3.12, python3.11 or python3} on the PATH." >&2; \
+	echo "Install one (on Debian also python3-venv), or name it: make PYTHON=/path/to/python3.12 ..." >&2; \
+	exit 1; \
+fi
+endef
+
+.PHONY: help setup run demo ui test lint format bench lock clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
+
+setup: $(STAMP) ## the virtual environment with every locked dependency (the other targets call it)
+
+# A working .venv is kept, whoever made it; one that does not run, or has another Python, is made again.
+# uv installs when it is there and works, for speed; pip does the same from the same hashes.
+$(STAMP): requirements.lock pyproject.toml
+	@set -e; \
+	if ! $(BIN)/python -c "$(SUITS)" >/dev/null 2>&1; then \
+		$(find_python); \
+		echo "making $(VENV) with $$python"; \
+		"$$python" -m venv --clear $(VENV); \
+	fi; \
+	if uv --version >/dev/null 2>&1; then \
+		install="uv pip install --quiet --python $(BIN)/python"; \
+	else \
+		$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; \
+		install="$(BIN)/python -m pip install --quiet --disable-pip-version-check"; \
+	fi; \
+	echo "installing requirements.lock (the first time takes a minute or two)"; \
+	$$install --require-hashes -r requirements.lock; \
+	$$install --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: $(STAMP) ## the main job on the sample transcripts: one night, then one question
+	$(BIN)/slowwave run nightly --source data/samples --force
+	$(BIN)/slowwave search "how do we handle login tokens"
+
+demo: $(STAMP) ## a short tour on the sample transcripts
+	$(BIN)/slowwave demo
+
+ui: $(STAMP) ## Prefect's pages and the memory dashboard
+	$(BIN)/slowwave ui
+
+test: $(STAMP) ## all tests
+	$(BIN)/python -m pytest
+
+lint: $(STAMP) ## format, rules, types, import contracts and spelling; changes nothing
+	@status=0; \
+	for check in "ruff format --check ." "ruff check ." mypy "lint-imports --no-logo" codespell; do \
+		echo "== $$check"; $(BIN)/$$check || status=1; \
+	done; \
+	exit $$status
+
+format: $(STAMP) ## put the code into its standard form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP) ## speed and quality measurements
+	$(BIN)/python benchmarks/night.py
+	$(BIN)/python benchmarks/topics.py
+
+lock: ## resolve the dependencies of pyproject.toml into requirements.lock again (needs uv)
+	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv on the PATH" >&2; exit 1; }
+	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev pyproject.toml \
+		--custom-compile-command "make lock" --quiet -o requirements.lock
+
+clean: ## remove caches and build leftovers; the memory in data/home and .venv stay
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
+	find . -path ./$(VENV) -prune -o -path ./data/home -prune -o -name __pycache__ -type d -exec rm -rf {} +

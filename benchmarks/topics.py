@@ -1,0 +1,286 @@
+"""How well topics are found: `python benchmarks/topics.py [--data FILE] [--json]`.
+
+On labelled short texts (CLINC150: 150 intents in 10 domains) it measures, for each embedder that is
+reachable and for the way without one, B-cubed precision, recall and F1 and normalised mutual information,
+against intents and against domains: by the whole batch and in nightly portions, with and without upkeep,
+beside KMeans that is told the true number of intents, and beside the best threshold that a sweep with the
+labels finds.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from slowwave.embeddings import Embedder, load_profile, open_embedder
+from slowwave.errors import SlowwaveError
+from slowwave.settings import EmbeddingSettings
+from slowwave.transforms.calibration import calibrate
+from slowwave.transforms.topics import (
+    assign_topics,
+    assign_topics_by_text,
+    centroids,
+    merge_topics,
+    split_topics,
+)
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "topics" / "clinc150_val.csv"
+OWNER = {"user_id": "u", "project_id": "p", "scope": "user-private"}
+PORTION = 300
+SEED = 20_261_120
+MIN_SPLIT_CELLS = 10
+
+Labels = NDArray[np.intp]
+Assign = Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How a grouping agrees with the truth, all 0..1."""
+
+    precision: float
+    recall: float
+    f1: float
+    nmi: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """One way of grouping, measured."""
+
+    embedder: str
+    way: str
+    threshold: float | None
+    topics: int
+    intents: Quality
+    domains: Quality
+
+
+def quality(found: Labels, truth: Labels) -> Quality:
+    """B-cubed and normalised mutual information (arithmetic mean) of one grouping."""
+    from sklearn.metrics import normalized_mutual_info_score
+
+    table = np.zeros((found.max() + 1, truth.max() + 1))
+    np.add.at(table, (found, truth), 1)
+    square = table**2
+    precision = float((square / table.sum(axis=1, keepdims=True).clip(1)).sum() / len(found))
+    recall = float((square / table.sum(axis=0, keepdims=True).clip(1)).sum() / len(found))
+    f1 = 2 * precision * recall / (precision + recall)
+    return Quality(precision, recall, f1, float(normalized_mutual_info_score(truth, found)))
+
+
+def coded(values: pl.Series) -> Labels:
+    """Labels as whole numbers from 0."""
+    return values.rank("dense").to_numpy().astype(np.intp) - 1
+
+
+class Measured:
+    """The texts and their truth, and the lines measured so far."""
+
+    def __init__(self, data: pl.DataFrame) -> None:
+        self.texts = data["text"].to_list()
+        self.intents, self.domains = coded(data["intent"]), coded(data["domain"])
+        self.cells = data.select(
+            pl.format("c{}", pl.int_range(pl.len()).cast(pl.String).str.zfill(6)).alias("cell_id"),
+            *(pl.lit(value).alias(name) for name, value in OWNER.items()),
+            pl.lit(None, dtype=pl.String).alias("topic_hint"),
+            pl.col("text").alias("content"),
+        )
+        self.lines: list[Line] = []
+        self.notes: list[str] = []
+
+    def add(self, embedder: str, way: str, threshold: float | None, topic_of: pl.DataFrame) -> Line:
+        """Measure an assignment (cell_id, topic_id); a cell that is missing from it is its own topic."""
+        filed = self.cells.join(topic_of, on="cell_id", how="left", maintain_order="left")
+        found = coded(filed.select(pl.coalesce("topic_id", "cell_id")).to_series())
+        line = Line(
+            embedder,
+            way,
+            threshold,
+            int(found.max()) + 1,
+            quality(found, self.intents),
+            quality(found, self.domains),
+        )
+        self.lines.append(line)
+        return line
+
+
+def shuffled_portions(cells: pl.DataFrame) -> list[pl.DataFrame]:
+    """Nights: the cells in a fixed random order, `PORTION` at a time."""
+    order = np.random.default_rng(SEED).permutation(cells.height)
+    return [cells[order[at : at + PORTION]] for at in range(0, cells.height, PORTION)]
+
+
+def topics_of(filed: pl.DataFrame) -> pl.DataFrame:
+    """Topics as the store would hold them, from the cells filed so far."""
+    sizes = filed.group_by("topic_id").agg(cell_count=pl.len())
+    owner = [pl.lit(value).alias(name) for name, value in OWNER.items()]
+    return centroids(filed).join(sizes, on="topic_id").with_columns(*owner, pl.lit("").alias("name"))
+
+
+def by_night(cells: pl.DataFrame, threshold: float, upkeep: tuple[float, float] | None) -> pl.DataFrame:
+    """The incremental way; `upkeep` is (merge, split) thresholds, or none for no upkeep."""
+    filed = cells.clear().with_columns(pl.lit("").alias("topic_id"))
+    for portion in shuffled_portions(cells):
+        answer = assign_topics(portion, topics_of(filed), threshold=threshold).select("cell_id", "topic_id")
+        filed = pl.concat([filed, portion.join(answer, on="cell_id")])
+        if upkeep:
+            filed = kept_up(filed, set(answer["topic_id"]), *upkeep)
+    return filed.select("cell_id", "topic_id")
+
+
+def kept_up(filed: pl.DataFrame, touched: set[str], merge: float, split: float) -> pl.DataFrame:
+    """Merge, then split, the topics that this night touched."""
+    merged = merge_topics(topics_of(filed), touched, threshold=merge)
+    filed = filed.join(merged, on="topic_id", how="left").with_columns(
+        pl.coalesce("merged_into", "topic_id").alias("topic_id")
+    )
+    filed = filed.drop("merged_into")
+    looked_at = filed.filter(pl.col("topic_id").is_in(list(touched)))
+    moved = split_topics(looked_at, split_threshold=split, min_cells=MIN_SPLIT_CELLS)
+    moved = moved.rename({"topic_id": "new_topic_id"})
+    filed = filed.join(moved, on="cell_id", how="left")
+    return filed.with_columns(pl.coalesce("new_topic_id", "topic_id").alias("topic_id")).drop("new_topic_id")
+
+
+def measure_embedder(measured: Measured, embedder: Embedder) -> None:
+    """All ways with vectors."""
+    from sklearn.cluster import KMeans
+
+    name, profile = embedder.embedder_id, embedder.profile
+    embedded = embedder.embed_documents(measured.texts)
+    cells = measured.cells.with_columns(
+        pl.Series("vector", embedded.vectors, dtype=pl.Array(pl.Float32, embedder.dims))
+    )
+    none = cells.clear().select(pl.col("cell_id").alias("topic_id"), *OWNER, "vector")
+    own = calibrate(embedded.vectors, sample=2_000, seed=SEED)
+    measured.notes.append(
+        f"{name}: noise {own.noise:.2f}, kin {own.kin:.2f}; calibrated topic {own.topic_threshold:.2f}, "
+        f"split {own.split_threshold:.2f}, near {own.near_threshold:.2f}, merge {own.merge_threshold:.2f}; "
+        f"profile topic {profile.topic_threshold:.2f}; {len(embedded.failures)} texts without a vector"
+    )
+    ways = {"profile": profile.topic_threshold, "calibrated": own.topic_threshold}
+    for label, threshold in ways.items():
+        measured.add(name, f"batch, {label}", threshold, assign_topics(cells, none, threshold=threshold))
+        measured.add(name, f"nights, {label}", threshold, by_night(cells, threshold, None))
+        upkeep = (own.merge_threshold, own.split_threshold)
+        if label == "profile":
+            upkeep = (profile.merge_threshold, profile.split_threshold)
+        measured.add(name, f"nights + upkeep, {label}", threshold, by_night(cells, threshold, upkeep))
+    usable = np.isfinite(embedded.vectors).all(axis=1)
+    count = int(measured.intents.max()) + 1
+    told = KMeans(count, n_init=3, random_state=0).fit_predict(embedded.vectors[usable])
+    grouped = cells.filter(pl.Series(usable)).select("cell_id", topic_id=pl.Series(told).cast(pl.String))
+    measured.add(name, f"KMeans told {count}", None, grouped)
+    grid = np.round(np.arange(own.noise, own.kin, 0.02), 2).tolist()
+    best(measured, name, "batch, best of sweep", grid, lambda t: assign_topics(cells, none, threshold=t))
+    best(measured, name, "nights, best of sweep", grid, lambda t: by_night(cells, t, None))
+
+
+def measure_lexical(measured: Measured) -> None:
+    """The ways without vectors."""
+    cells = measured.cells
+    none = pl.DataFrame(schema=dict.fromkeys(["topic_id", *OWNER, "name", "text"], pl.String))
+    threshold = load_profile("lexical").topic_threshold
+
+    def nights(threshold: float) -> pl.DataFrame:
+        filed = cells.clear().with_columns(pl.lit("").alias("topic_id"))
+        for portion in shuffled_portions(cells):
+            known = filed.group_by("topic_id").agg(
+                pl.col(*OWNER).first(), text=pl.col("content").str.join(" ")
+            )
+            known = known.with_columns(pl.lit("").alias("name"))
+            answer = assign_topics_by_text(portion, known, threshold=threshold).select("cell_id", "topic_id")
+            filed = pl.concat([filed, portion.join(answer, on="cell_id")])
+        return filed.select("cell_id", "topic_id")
+
+    measured.add(
+        "none (words)", "batch, profile", threshold, assign_topics_by_text(cells, none, threshold=threshold)
+    )
+    measured.add("none (words)", "nights, profile", threshold, nights(threshold))
+    grid = np.round(np.arange(0.08, 0.5, 0.03), 2).tolist()
+    ways: dict[str, Callable[[float], pl.DataFrame]] = {
+        "batch, best of sweep": lambda t: assign_topics_by_text(cells, none, threshold=t),
+        "nights, best of sweep": nights,
+    }
+    for way, group in ways.items():
+        best(measured, "none (words)", way, grid, group)
+
+
+def best(
+    measured: Measured, name: str, way: str, grid: Sequence[float], group: Callable[[float], pl.DataFrame]
+) -> None:
+    """Keep the line of the threshold with the best F1 against intents."""
+    start = len(measured.lines)
+    for threshold in grid:
+        measured.add(name, way, threshold, group(threshold))
+    measured.lines[start:] = [max(measured.lines[start:], key=lambda line: line.intents.f1)]
+
+
+def reachable(measured: Measured) -> list[Embedder]:
+    """The embedders that answer; why the others are not measured goes to the notes."""
+    found = []
+    asked = [
+        EmbeddingSettings(provider="wordllama"),
+        EmbeddingSettings(provider="ollama", transport_retries=0),
+        EmbeddingSettings(provider="openai", model="text-embedding-3-small", transport_retries=0),
+    ]
+    for settings in asked:
+        try:
+            embedder, _ = open_embedder(settings)
+            if embedder is not None:
+                embedder.embed_query("is anyone there")
+                found.append(embedder)
+        except SlowwaveError as error:
+            measured.notes.append(f"{settings.provider}: not measured ({error})")
+    return found
+
+
+def table(measured: Measured) -> str:
+    """The lines as text, intents first."""
+    head = f"{'embedder':<30} {'way':<30} {'cut':>5} {'topics':>6} | {'P':>5} {'R':>5} {'F1':>5} {'NMI':>5} |"
+    rows = [f"{'':<74} | {'intents':<23} | domains", f"{head} {'P':>5} {'R':>5} {'F1':>5} {'NMI':>5}"]
+    for line in measured.lines:
+        cut = "" if line.threshold is None else f"{line.threshold:.2f}"
+        scores = " | ".join(
+            f"{part.precision:5.3f} {part.recall:5.3f} {part.f1:5.3f} {part.nmi:5.3f}"
+            for part in (line.intents, line.domains)
+        )
+        rows.append(f"{line.embedder:<30} {line.way:<30} {cut:>5} {line.topics:>6} | {scores}")
+    return "\n".join([*rows, *measured.notes])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=DATA, help="CSV with text, intent and domain")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    options = parser.parse_args(arguments)
+    if not options.data.is_file():
+        print(
+            f"{options.data} is not there: give CLINC150's validation texts with --data FILE.",
+            file=sys.stderr,
+        )
+        return 1
+    measured = Measured(pl.read_csv(options.data))
+    for embedder in reachable(measured):
+        measure_embedder(measured, embedder)
+    measure_lexical(measured)
+    if options.json:
+        lines = [asdict(line) for line in measured.lines]
+        print(json.dumps({"texts": len(measured.texts), "lines": lines, "notes": measured.notes}))
+    else:
+        print(table(measured))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

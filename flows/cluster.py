@@ -1,0 +1,30 @@
+"""Cluster: every memory gets a topic; topics that became one are merged, incoherent ones split."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.cluster import assign, count_topics, find_work, merge, split
+from tasks.stage import run_name, stage
+
+
+@flow(name="cluster", flow_run_name=run_name)
+def cluster(home: str | None = None, dry_run: bool = False) -> StageReport:
+    """Gives new memories their topics and keeps the topics apart. Topic ids stay stable.
+
+    Args:
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Only show what would change.
+    """
+    with stage("cluster", home=home, dry_run=dry_run) as run:
+        run.refresh_vectors()
+        cells = find_work(run)
+        if cells.is_empty():
+            run.skip("every memory has its topic")
+        else:
+            touched = assign(run, cells)
+            run.refresh_vectors()
+            touched |= merge(run, touched)
+            touched |= split(run, touched)
+            count_topics(run, touched)
+            run.refresh_vectors()
+    return run.report

@@ -1,0 +1,27 @@
+"""Extract: chunks become typed memories, by a gate and an extractor; without a model they become raw cells."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.extract import extract_batches, extract_raw, find_work
+from tasks.stage import run_name, stage
+
+
+@flow(name="extract", flow_run_name=run_name)
+def extract(home: str | None = None, dry_run: bool = False) -> StageReport:
+    """Turns pending chunks into memories. Failed chunks are tried again on later runs and block nothing.
+
+    Args:
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Ask the model, but only show what would be stored. Answers are kept for the real run.
+    """
+    with stage("extract", home=home, dry_run=dry_run) as run:
+        chunks = find_work(run)
+        if chunks.is_empty():
+            run.skip("no chunk is waiting")
+        elif run.workspace.llm is None:
+            extract_raw(run, chunks)
+        else:
+            extract_batches(run, chunks)
+        run.refresh_vectors()
+    return run.report

@@ -1,0 +1,25 @@
+"""Forget: faded memories are archived, long superseded ones may be pruned, deleted ones stay out."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.forget import archive, bury, find_cells, prune
+from tasks.stage import run_name, stage
+
+
+@flow(name="forget", flow_run_name=run_name)
+def forget(home: str | None = None, dry_run: bool = True) -> StageReport:
+    """Lets go of what nobody needs. Archived memories can be revived; nothing is deleted without a word.
+
+    Args:
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Only show what would leave; on by default.
+    """
+    with stage("forget", home=home, dry_run=dry_run) as run:
+        cells = find_cells(run)
+        bury(run, cells)
+        archive(run, cells)
+        prune(run, cells)
+        if not run.report.counts:
+            run.skip("nothing has faded")
+    return run.report

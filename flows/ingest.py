@@ -1,0 +1,25 @@
+"""Ingest: transcripts and files become journal events, turns and chunks."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.ingest import find_new_sources, read_source, take_in
+from tasks.stage import run_name, stage
+
+
+@flow(name="ingest", flow_run_name=run_name)
+def ingest(sources: list[str] | None = None, home: str | None = None, dry_run: bool = False) -> StageReport:
+    """Takes in transcripts and files; what did not change is skipped, what grew adds its new turns.
+
+    Args:
+        sources: Files and folders to take in; empty means the `night.sources` of the settings.
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Only show what would be taken in.
+    """
+    with stage("ingest", home=home, dry_run=dry_run) as run:
+        for path, file_hash in find_new_sources(run, sources):
+            reading = read_source(run, path)
+            if reading is not None:
+                take_in(run, reading, path, file_hash)
+        run.refresh_vectors()
+    return run.report

@@ -1,0 +1,45 @@
+"""Nightly: the whole night, stage by stage, as slow-wave sleep does it."""
+
+import time
+
+from prefect import flow
+
+from flows.cluster import cluster
+from flows.consolidate import consolidate
+from flows.decay import decay
+from flows.extract import extract
+from flows.forget import forget
+from flows.ingest import ingest
+from flows.promote import promote
+from flows.reconcile import reconcile
+from slowwave.schemas.report import NightReport
+from tasks.nightly import LLM_STAGES, close_gate, keep_up, open_night, record
+from tasks.stage import call_flow, publish, run_name
+
+STAGES = (extract, cluster, reconcile, consolidate, decay, forget, promote)
+
+
+@flow(name="nightly", flow_run_name=run_name)
+def nightly(
+    sources: list[str] | None = None, home: str | None = None, force: bool = False, dry_run: bool = False
+) -> NightReport:
+    """Takes in what is new and consolidates it. One night at a time; a second one says so and leaves.
+
+    Args:
+        sources: Files and folders to take in first; empty means the `night.sources` of the settings.
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        force: Do the model's work even if the last night was a short while ago or little is new.
+        dry_run: Only show what each stage would change, given what is stored now.
+    """
+    started = time.monotonic()
+    with open_night(home, dry_run=dry_run) as night:
+        night.stages.append(call_flow(ingest, sources=sources, home=home, dry_run=dry_run))
+        closed = close_gate(night, force=force)
+        for story in STAGES:
+            if closed and story.name in LLM_STAGES:
+                continue
+            night.stages.append(call_flow(story, home=home, dry_run=dry_run))
+        keep_up(night)
+        report = record(night, seconds=time.monotonic() - started)
+        publish(report)
+    return report

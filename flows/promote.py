@@ -1,0 +1,25 @@
+"""Promote: the few highest-value memories become core memory, `MEMORY.md`."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.promote import choose, find_candidates, rewrite
+from tasks.stage import run_name, stage
+
+
+@flow(name="promote", flow_run_name=run_name)
+def promote(home: str | None = None, dry_run: bool = False) -> StageReport:
+    """Chooses what is always in the prompt. What leaves core memory stays in the store.
+
+    Args:
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
+    """
+    with stage("promote", home=home, dry_run=dry_run) as run:
+        candidates = find_candidates(run)
+        chosen = choose(run, candidates)
+        if chosen is not None:
+            rewrite(run, chosen)
+        if not run.report.counts:
+            run.skip("core memory stays as it is")
+    return run.report

@@ -1,0 +1,18 @@
+"""Rebuild: the store is made again from the journal alone, without one call of a model."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.rebuild import rebuild_store
+from tasks.stage import run_name
+
+
+@flow(name="rebuild", flow_run_name=run_name)
+def rebuild(home: str | None = None, dry_run: bool = False) -> StageReport:
+    """Folds the whole journal into a new store beside the living one, and switches at the end.
+
+    Args:
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Only say how the new store would differ from the living one.
+    """
+    return rebuild_store(home, dry_run=dry_run)

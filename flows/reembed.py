@@ -1,0 +1,18 @@
+"""Reembed: another embedder; the old vectors serve until the switch."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.rebuild import reembed_store
+from tasks.stage import run_name
+
+
+@flow(name="reembed", flow_run_name=run_name)
+def reembed(home: str | None = None, dry_run: bool = False) -> StageReport:
+    """Computes all vectors with the embedder that the settings name now, beside the living store, and switches.
+
+    Args:
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Only say which embedder would serve and how much it would embed.
+    """
+    return reembed_store(home, dry_run=dry_run)

@@ -1,0 +1,123 @@
+"""Prefect's environment, set before Prefect is imported: a home of its own, no telemetry, quiet on screen.
+
+Prefect reads its settings once, when it is imported, so a face that runs a flow calls `prepare_prefect` first.
+What the caller's environment already says is kept. This file imports Prefect only inside functions.
+"""
+
+import http.client
+import logging
+import os
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from slowwave.errors import SlowwaveError, TransientError
+
+STARTUP_SECONDS = 90
+"""How long a temporary server may take to start: about 10 s on an idle machine, far longer on a busy one."""
+
+LOOPBACK = "127.0.0.1"
+_HEALTH_SECONDS = 5.0
+
+
+def prepare_prefect(home: Path) -> None:
+    """Sets Prefect's environment for a home folder; without effect once Prefect was imported."""
+    wanted = {
+        "PREFECT_HOME": str(home.expanduser().resolve() / "prefect"),
+        "PREFECT_SERVER_API_HOST": LOOPBACK,
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(STARTUP_SECONDS),
+        "PREFECT_LOGGING_LEVEL": "WARNING",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
+    for name, value in wanted.items():
+        if not os.environ.get(name):
+            os.environ[name] = value
+
+
+def api_address() -> str | None:
+    """Address of the Prefect server that the environment names; null means that a temporary one is started."""
+    return os.environ.get("PREFECT_API_URL", "").strip() or None
+
+
+def check_server(address: str) -> tuple[bool, str]:
+    """Whether a Prefect server answers at `address`, and what to do when it does not."""
+    parts = urlsplit(address)
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+    cure = "Start it (`slowwave ui`), or unset PREFECT_API_URL."
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return False, f"PREFECT_API_URL={shown!r} is no address. Set one like http://127.0.0.1:4200/api."
+    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    try:
+        connection = connect(parts.hostname, parts.port, timeout=_HEALTH_SECONDS)
+        connection.request("GET", f"{parts.path.rstrip('/')}/health")
+        status = connection.getresponse().status
+        connection.close()
+    except (OSError, ssl.SSLError, http.client.HTTPException, ValueError, socket.gaierror) as error:
+        return False, f"no Prefect server answers at {shown} ({type(error).__name__}). {cure}"
+    refused = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)  # it is there; Prefect itself knows the key
+    if status not in (HTTPStatus.OK, *refused):
+        return False, f"{shown}/health answers {status}: that is no Prefect API. {cure}"
+    return True, f"{shown} answers"
+
+
+@contextmanager
+def under_prefect() -> Iterator[None]:
+    """A block that runs flows through Prefect: known errors without its tracebacks, its own failures as ours.
+
+    Raises:
+        TransientError: the Prefect server does not answer, or no temporary one could be started.
+    """
+    address = api_address()
+    if address is not None:
+        is_there, found = check_server(address)
+        if not is_there:
+            raise TransientError(found)
+    quiet_errors()
+    try:
+        yield
+    except RuntimeError as error:
+        if not re.search(r"Prefect API server|reach API", str(error)):
+            raise
+        raise TransientError(
+            f"Prefect's server did not start or answer within {STARTUP_SECONDS} s. Try again, or start one with "
+            "`slowwave ui` and set PREFECT_API_URL."
+        ) from error
+
+
+def quiet_errors() -> None:
+    """Keeps our own errors off Prefect's console log: the face shows each as one line.
+
+    Only console handlers are touched, so a server's page still gets the whole log, and unknown exceptions
+    keep their traceback on screen.
+    """
+    import prefect.logging.configuration
+    from prefect.logging.handlers import PrefectConsoleHandler
+
+    prefect.logging.configuration.setup_logging()
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
+    handlers = {handler for logger in (logging.root, *loggers) for handler in logger.handlers}
+    for handler in handlers:
+        if isinstance(handler, PrefectConsoleHandler) and unexpected not in handler.filters:
+            handler.addFilter(unexpected)
+
+
+def unexpected(record: logging.LogRecord) -> bool:
+    """Whether a log record is about anything but an error of ours: the filter behind `quiet_errors`."""
+    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    if isinstance(error, SlowwaveError | KeyboardInterrupt):
+        return False
+    message = record.getMessage()
+    if error is None and re.search(r"KeyboardInterrupt|Execution was (aborted|cancelled)", message):
+        return False
+    return not (error is None and re.search(rf"\b(?:{'|'.join(_error_names())})\b", message))
+
+
+def _error_names(of: type[SlowwaveError] = SlowwaveError) -> list[str]:
+    return [of.__name__, *(name for kind in of.__subclasses__() for name in _error_names(kind))]
+

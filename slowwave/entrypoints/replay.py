@@ -1,0 +1,340 @@
+"""A model server on this machine that answers from a recording, and the recorder that makes one.
+
+It speaks OpenAI's chat completions (tools and `response_format`), so that the whole night runs through the
+real client without a key, a network or a cost. A recording is one JSON object a line:
+
+    {"prompt": "ExtractAnswer", "request": "<sha256 of what was asked>", "answer": {...}}
+
+`answer` is the JSON that the model said. Where it said something else (plain talk, half an answer, a refusal)
+the line has `message` instead, as it came. The hash covers messages, tools and `response_format`, never the model's
+name or a key. A question that is not in the recording gets HTTP 400: nothing is ever made up.
+
+For maintainers:  python -m slowwave.entrypoints.replay record --upstream URL --out FILE --port N
+"""
+
+import argparse
+import hashlib
+import http.client
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import SplitResult, urlsplit
+
+from slowwave.errors import ConfigError, NotFoundError, SlowwaveError
+
+LOOPBACK = "127.0.0.1"
+HASHED = ("messages", "tools", "response_format")
+MISS_CODE = "prompt-changed-since-the-recording"
+RECORD_COMMAND = "python -m slowwave.entrypoints.replay record --upstream URL --out FILE --port N"
+MISS_MESSAGE = f"this question is not in the recording: a prompt or its data changed. Record anew: {RECORD_COMMAND}"
+MAX_REQUEST_BYTES = 16_000_000
+UPSTREAM_SECONDS = 300.0
+MODEL = "recorded"
+
+Body = dict[str, Any]
+Respond = Callable[[Body, str], tuple[int, Body]]
+"""Status and document for a request's body and its Authorization header."""
+
+
+@dataclass
+class Replay:
+    """A running server: its address, and by name the prompts that it had no answer for."""
+
+    base_url: str
+    misses: list[str] = field(default_factory=list)
+    answered_count: int = 0
+
+    def problem(self) -> ConfigError | None:
+        """What to tell the user when questions were asked that are not in the recording."""
+        if not self.misses:
+            return None
+        names = ", ".join(sorted(set(self.misses)))
+        return ConfigError(
+            f"{len(self.misses)} questions ({names}) are not in the recording: a prompt, a schema or the sample data "
+            f"changed since it was made. Record anew with `{RECORD_COMMAND}`."
+        )
+
+
+def request_hash(body: Body) -> str:
+    """Hash of what was asked, independent of the model, of key order and of everything about sampling."""
+    asked = {name: body.get(name) for name in HASHED}
+    canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def answer_name(body: Body) -> str:
+    """The name of the answer that is asked for, such as `ExtractAnswer`; "chat" when none is named."""
+    tools = body.get("tools") or [{}]
+    wanted = (body.get("response_format") or {}).get("json_schema") or tools[0].get("function") or {}
+    return str(wanted.get("name") or "chat")
+
+
+def read_recording(path: Path) -> dict[str, Body]:
+    """Lines of a recording by request hash; of two with the same hash the later one counts.
+
+    Raises:
+        NotFoundError: there is no such file.
+        ConfigError: a line is not one of a recording.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise NotFoundError(f"there is no recording {path}. Record one: {RECORD_COMMAND}") from error
+    lines: dict[str, Body] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            lines[entry["request"]] = entry
+            is_whole = "answer" in entry or isinstance(entry["message"], dict)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"line {number} of {path} is not one of a recording. Record anew.") from error
+        if not is_whole:
+            raise ConfigError(f"line {number} of {path} has no answer. Record anew.")
+    return lines
+
+
+@contextmanager
+def replaying(path: Path, *, port: int = 0) -> Iterator[Replay]:
+    """A server that answers from the recording at `path` while the block runs; port 0 takes a free one."""
+    entries = read_recording(path)
+
+    def respond(body: Body, _: str) -> tuple[int, Body]:
+        entry = entries.get(request_hash(body))
+        return (HTTPStatus.BAD_REQUEST, _missing()) if entry is None else (HTTPStatus.OK, completion(entry, body))
+
+    with _serving(respond, port=port) as replay:
+        yield replay
+
+
+@contextmanager
+def recording(upstream_base_url: str, path: Path, *, port: int = 0) -> Iterator[Replay]:
+    """A server that passes new questions to a real one and appends what it answers to the file at `path`.
+
+    What is already in the file is answered from it, so that a recording that was cut off goes on; remove the
+    file to record everything anew. The answers go out in the form in which a replay will give them.
+
+    Raises:
+        ConfigError: the upstream address is none, or the file is not a recording.
+    """
+    upstream = urlsplit(upstream_base_url.rstrip("/"))
+    if upstream.scheme not in ("http", "https") or not upstream.hostname:
+        raise ConfigError(f"{upstream_base_url!r} is no address. Give one like http://127.0.0.1:8000/v1.")
+    entries = read_recording(path) if path.exists() else {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writing = threading.Lock()
+
+    def respond(body: Body, key: str) -> tuple[int, Body]:
+        request = request_hash(body)
+        if request in entries:
+            return HTTPStatus.OK, completion(entries[request], body)
+        status, said = _ask_upstream(upstream, body, key)
+        if status != HTTPStatus.OK or not said.get("choices"):
+            return status, said
+        entry = {"prompt": answer_name(body), "request": request, **_kept(said, is_tool=bool(body.get("tools")))}
+        with writing:
+            if request not in entries:  # asked twice at once: the first answer is the one
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+                entries[request] = entry
+        return HTTPStatus.OK, completion(entries[request], body)
+
+    with _serving(respond, port=port) as replay:
+        yield replay
+
+
+def completion(entry: Body, body: Body) -> Body:
+    """The chat completion that stands for one line of a recording; equal lines give equal completions."""
+    message, reason = entry.get("message"), "stop"
+    if isinstance(message, dict):
+        message, reason = {**message}, message.get("finish_reason") or "stop"
+        message.pop("finish_reason", None)
+    else:
+        text = json.dumps(entry["answer"], ensure_ascii=False)
+        message = _tool_call(text, body) if body.get("tools") else {"content": text}
+    for call in message.get("tool_calls") or []:  # the server's own ids differ from run to run
+        call["id"] = f"call_{entry['request'][:24]}"
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": None, **message}}
+    document = {
+        "id": f"chatcmpl-{entry['request'][:24]}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": str(body.get("model") or MODEL),
+        "choices": [choice],
+    }
+    return document | ({"usage": entry["usage"]} if entry.get("usage") else {})
+
+
+def _tool_call(arguments: str, body: Body) -> Body:
+    function = {"name": answer_name(body), "arguments": arguments}
+    return {"content": None, "tool_calls": [{"type": "function", "function": function}]}
+
+
+def _kept(said: Body, *, is_tool: bool) -> Body:
+    """What a recording keeps of a completion: the answer as JSON where it is such, else the whole message."""
+    choice = said["choices"][0]
+    message = choice.get("message") or {}
+    calls = message.get("tool_calls") or []
+    text = calls[0]["function"]["arguments"] if calls else message.get("content")
+    counted = {name: (said.get("usage") or {}).get(name) for name in ("prompt_tokens", "completion_tokens")}
+    usage = {"usage": counted | {"total_tokens": sum(counted.values())}} if all(counted.values()) else {}
+    is_clean = choice.get("finish_reason") in ("stop", "tool_calls", None) and len(calls) == int(is_tool)
+    if is_clean and not message.get("refusal"):
+        try:
+            return {"answer": json.loads(text), **usage}
+        except (TypeError, ValueError):
+            pass  # not JSON: kept as it came
+    kept = {name: message.get(name) for name in ("content", "refusal", "tool_calls") if message.get(name)}
+    return {"message": {**kept, "finish_reason": choice.get("finish_reason") or "stop"}, **usage}
+
+
+def _ask_upstream(upstream: SplitResult, body: Body, key: str) -> tuple[int, Body]:
+    secure = upstream.scheme == "https"
+    connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    connection = connect(cast(str, upstream.hostname), upstream.port, timeout=UPSTREAM_SECONDS)
+    headers = {"Content-Type": "application/json", **({"Authorization": key} if key else {})}
+    try:
+        connection.request("POST", f"{upstream.path}/chat/completions", json.dumps(body).encode(), headers)
+        response = connection.getresponse()
+        said = json.loads(response.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        return HTTPStatus.BAD_GATEWAY, _error(f"the upstream server failed ({type(error).__name__})", "upstream")
+    finally:
+        connection.close()
+    return response.status, said if isinstance(said, dict) else _error("the upstream sent no object", "upstream")
+
+
+def _missing() -> Body:
+    return _error(MISS_MESSAGE, MISS_CODE)
+
+
+def _error(message: str, code: str) -> Body:
+    return {"error": {"message": message, "code": code, "type": "slowwave_replay", "param": None}}
+
+
+# The HTTP part
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is no event."""
+
+
+@contextmanager
+def _serving(respond: Respond, *, port: int) -> Iterator[Replay]:
+    try:
+        server = _Server((LOOPBACK, port), BaseHTTPRequestHandler)
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"port {port} on {LOOPBACK} cannot be used ({error}). Take another.") from error
+    replay = Replay(f"http://{LOOPBACK}:{server.server_address[1]}/v1")
+    server.RequestHandlerClass = _handler(respond, replay)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True, name="slowwave-replay")
+    thread.start()
+    try:
+        yield replay
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
+    counting = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1  # head and body in one packet
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Says nothing on stderr."""
+
+        def do_GET(self) -> None:
+            if self._path() == "/v1/models":
+                self._send(HTTPStatus.OK, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+            else:
+                self._send(HTTPStatus.NOT_FOUND, _error(f"no such address {self._path()[:80]}", "not-found"))
+
+        def do_POST(self) -> None:
+            body = self._body()
+            if self._path() != "/v1/chat/completions":
+                self._send(HTTPStatus.NOT_FOUND, _error(f"no such address {self._path()[:80]}", "not-found"))
+            elif body is None or not isinstance(body.get("messages"), list):
+                self._send(HTTPStatus.BAD_REQUEST, _error("a chat completion request is expected", "no-request"))
+            elif body.get("stream"):
+                self._send(HTTPStatus.BAD_REQUEST, _error("streaming is not recorded", "no-streaming"))
+            else:
+                status, document = respond(body, self.headers.get("Authorization", ""))
+                with counting:
+                    if (document.get("error") or {}).get("code") == MISS_CODE:
+                        replay.misses.append(answer_name(body))
+                    elif status == HTTPStatus.OK:
+                        replay.answered_count += 1
+                self._send(status, document)
+
+        def _path(self) -> str:
+            return self.path.partition("?")[0]
+
+        def _body(self) -> Body | None:
+            try:
+                length = int(self.headers.get("Content-Length") or 0)
+                if not 0 <= length <= MAX_REQUEST_BYTES:
+                    raise ValueError
+                body = json.loads(self.rfile.read(length))
+            except ValueError:
+                self.close_connection = True
+                return None
+            return body if isinstance(body, dict) else None
+
+        def _send(self, status: int, document: Body) -> None:
+            payload = json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+            self.wfile.flush()
+
+    return Handler
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`record` or `serve` on a port until Ctrl-C; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m slowwave.entrypoints.replay", description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    record = commands.add_parser("record", help="pass questions on and record the answers")
+    record.add_argument("--upstream", required=True, help="base address of an OpenAI-compatible server, with /v1")
+    record.add_argument("--out", required=True, type=Path, help="the recording; known questions are answered from it")
+    serve = commands.add_parser("serve", help="answer from a recording")
+    serve.add_argument("recording", type=Path)
+    for command in (record, serve):
+        command.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
+    given = parser.parse_args(arguments)
+    try:
+        with recording(given.upstream, given.out, port=given.port) if given.command == "record" else (
+            replaying(given.recording, port=given.port)
+        ) as replay:
+            print(f"SLOWWAVE_LLM__PROVIDER=openai SLOWWAVE_LLM__BASE_URL={replay.base_url}", flush=True)
+            threading.Event().wait()
+    except SlowwaveError as error:
+        print(f"slowwave: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,189 @@
+"""What a home holds and what waits in it, read without a lock and without making anything."""
+
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.entrypoints.show import ago, flat, number, results, table
+from slowwave.errors import NotFoundError
+from slowwave.home import Home
+from slowwave.schemas.tables import TABLES, VECTOR_TEXT
+from slowwave.store import EMBEDDER_OF, Store, col, lit, open_store
+
+KILO = 1024.0
+
+
+class Part(BaseModel):
+    """A part of the status."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Pending(Part):
+    """What the next runs have to do."""
+
+    chunks: dict[str, int] = Field(default_factory=dict, description="Chunks by status.")
+    segments: int = Field(default=0, description="Journal segments that the store does not hold yet.")
+    unjudged_cells: int = 0
+    unjudged_pairs: int = 0
+    cells_without_topic: int = 0
+    texts_without_vector: int = Field(default=0, description="0 where the store has no embedder.")
+    open_contradictions: int = 0
+    usage_not_folded: int = 0
+
+
+class Night(Part):
+    """The last night."""
+
+    night_id: str
+    started_at: datetime
+    finished_at: datetime
+    outcome: str
+    has_llm: bool
+    call_count: int
+    token_count: int
+    cost: float | None
+    note: str | None
+
+
+class Status(Part):
+    """The state of one home. `rows` is by table; sizes are bytes on disk."""
+
+    home: Path
+    has_memory: bool
+    embedder_id: str = Field(default="", description="Empty when the store holds no vectors.")
+    pending: Pending = Pending()
+    last_night: Night | None = None
+    rows: dict[str, int] = Field(default_factory=dict)
+    journal_bytes: int = 0
+    store_bytes: int = 0
+    cache_bytes: int = 0
+
+
+def read_status(home: Home) -> Status:
+    """The state of a home.
+
+    Raises:
+        ConfigError: the store is damaged or of another version.
+    """
+    journal = home.journal
+    sizes = {
+        "journal_bytes": size_of(journal.root),
+        "store_bytes": size_of(home.store_root),
+        "cache_bytes": size_of(home.cache_path.parent),
+    }
+    segments = set(journal.segment_ids())
+    try:
+        store = open_store(home.store_root)
+    except NotFoundError:
+        return Status(home=home.root, has_memory=False, pending=Pending(segments=len(segments)), **sizes)
+    return Status(
+        home=home.root,
+        has_memory=True,
+        embedder_id=store.meta.embedder_id,
+        pending=_pending(store, segments),
+        last_night=_last_night(store),
+        rows={name: store.count(name) for name in TABLES},
+        **sizes,
+    )
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file or of everything in a folder; 0 where there is nothing."""
+    files = [path] if path.is_file() else path.rglob("*")
+    total = 0
+    for file in files:
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except FileNotFoundError:  # a running night tidied it away
+            continue
+    return total
+
+
+def _pending(store: Store, segments: set[str]) -> Pending:
+    chunks = store.rows("chunks", ["status"]).group_by("status").len().sort("status")
+    active = col("status") == lit("active")
+    unembedded = col(EMBEDDER_OF["vector"]) == lit("")
+    has_embedder = bool(store.meta.embedder_id)
+    return Pending(
+        chunks=dict(zip(chunks["status"], chunks["len"], strict=True)),
+        segments=len(segments - store.applied_segments()),
+        unjudged_cells=store.count("cells", active & (col("is_judged") == lit(False))),
+        unjudged_pairs=store.count("judgements", col("verdict") == lit("unjudged")),
+        cells_without_topic=store.count("cells", active, missing="topic_id"),
+        texts_without_vector=sum(store.count(name, unembedded) for name in VECTOR_TEXT) if has_embedder else 0,
+        open_contradictions=store.count("contradictions", col("status") == lit("open")),
+        usage_not_folded=store.count("usage", missing="folded_at"),
+    )
+
+
+def _last_night(store: Store) -> Night | None:
+    last = store.rows("nights").sort("finished_at").tail(1)
+    return Night(**last.select(*Night.model_fields).row(0, named=True)) if last.height else None
+
+
+def show_status(status: Status, *, now: datetime) -> None:
+    """The status as tables."""
+    console = results()
+    console.print(f"home      {flat(status.home)}", soft_wrap=True)
+    if not status.has_memory:
+        console.print("No memory yet: run `slowwave ingest PATH` and `slowwave run nightly`.", soft_wrap=True)
+        if status.pending.segments:
+            console.print(f"{status.pending.segments} journal segments wait: `slowwave rebuild` makes the store.")
+        return
+    console.print(f"embedder  {flat(status.embedder_id or 'none: full-text search only')}", soft_wrap=True)
+    console.print(f"night     {_night_line(status.last_night, now)}", soft_wrap=True)
+    waiting = table("waiting", number("how many"))
+    for name, count in pending_lines(status.pending).items():
+        waiting.add_row(name, str(count))
+    console.print(waiting)
+    held = table("table", number("rows"))
+    for name, count in status.rows.items():
+        held.add_row(name, str(count))
+    console.print(held)
+    parts = {"journal": status.journal_bytes, "store": status.store_bytes, "cache": status.cache_bytes}
+    console.print("on disk   " + ", ".join(f"{name} {shown_bytes(size)}" for name, size in parts.items()))
+
+
+def pending_lines(pending: Pending) -> dict[str, int]:
+    """What waits, in words; chunks that are done are not waiting."""
+    chunks = {f"chunks {name}": count for name, count in pending.chunks.items() if name in _WAITING_CHUNKS}
+    return {
+        **chunks,
+        "journal segments not applied": pending.segments,
+        "memories not reconciled": pending.unjudged_cells,
+        "pairs not judged": pending.unjudged_pairs,
+        "memories without a topic": pending.cells_without_topic,
+        "texts without a vector": pending.texts_without_vector,
+        "open contradictions": pending.open_contradictions,
+        "usage records not folded in": pending.usage_not_folded,
+    }
+
+
+_WAITING_CHUNKS = ("pending", "failed", "quarantined")
+
+
+def _night_line(night: Night | None, now: datetime) -> str:
+    if night is None:
+        return "none yet: `slowwave run nightly`"
+    cost = "cost unknown" if night.cost is None else f"${night.cost:.4f}"
+    spent = f"{night.call_count} calls, {night.token_count} tokens, {cost}" if night.has_llm else "no language model"
+    note = f"; {flat(night.note)}" if night.note else ""
+    return f"{night.outcome} {ago(night.finished_at, now)}, {spent}{note}"
+
+
+def shown_bytes(size: float) -> str:
+    """`3.4 MiB`."""
+    for unit in ("B", "KiB", "MiB"):
+        if size < KILO:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= KILO
+    return f"{size:.1f} GiB"
+
+
+def quarantined(store: Store) -> pl.DataFrame:
+    """Chunks in quarantine: `chunk_id`, `event_time`, `source_name`, `attempts`, `error`, oldest first."""
+    columns = ["chunk_id", "event_time", "source_name", "attempts", "error"]
+    return store.rows("chunks", columns, col("status") == lit("quarantined")).sort("event_time", "chunk_id")

@@ -1,0 +1,94 @@
+"""Conversations in a plain form that any program can write: JSONL, one message a line.
+
+    {"role": "user", "content": "Let us take Redis.", "timestamp": "2026-06-05T09:12:22Z", "speaker": "Mara"}
+
+| field | meaning |
+|---|---|
+| `role` | `user` or `human`, `assistant` or `ai`; `system`, `developer`, `tool` and `function` are left out |
+| `content` | text, or a list of `{"type": "text", "text": ...}`; other blocks are left out |
+| `id` | optional: the message's own id, unique in its session |
+| `session_id` | optional: the conversation; without it, the file's name without its ending |
+| `timestamp` | optional: ISO 8601, epoch seconds or milliseconds; else the last one before, else the file's |
+| `speaker` or `name` | optional: who said it |
+| `cwd` | optional: the folder that it was said in |
+
+What is left out is counted by reason.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from slowwave.readers.files import clean_text, file_time, json_records, parse_time, text_of
+from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
+
+_ROLES: dict[str, Literal["user", "assistant"]] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+}
+_UNSPOKEN = {
+    "system": "system message",
+    "developer": "system message",
+    "tool": "tool message",
+    "function": "tool message",
+}
+
+
+def read_chat(path: Path) -> Reading:
+    """Turns of a chat file in the form above.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read, or no line of it is JSON.
+    """
+    skipped: Counter[str] = Counter()
+    return to_reading(
+        list(_messages(path, skipped)),
+        source=source_of(path, "conversation"),
+        kind="chat",
+        skipped=skipped,
+    )
+
+
+def _messages(path: Path, skipped: Counter[str]) -> Iterator[RawMessage]:
+    time = file_time(path)
+    for record in json_records(path, skipped):
+        time = parse_time(record.get("timestamp")) or time
+        role = record.get("role")
+        name = role.strip().lower() if isinstance(role, str) else ""
+        if name not in _ROLES:
+            skipped[_UNSPOKEN.get(name, "unknown role")] += 1
+            continue
+        parts = _parts(record.get("content"), skipped)
+        if parts is None:
+            skipped["unreadable message"] += 1
+            continue
+        session_id, native_id = text_of(record, "session_id") or clean_text(path.stem), text_of(record, "id")
+        yield RawMessage(
+            session_id=session_id,
+            role=_ROLES[name],
+            parts=parts,
+            event_time=time,
+            identity=None if native_id is None else (session_id, native_id),
+            speaker=text_of(record, "speaker", "name"),
+            cwd=text_of(record, "cwd"),
+        )
+
+
+def _parts(content: object, skipped: Counter[str]) -> tuple[str, ...] | None:
+    """Texts of a message; null where its content has no known form."""
+    if isinstance(content, str):
+        return (content,)
+    if not isinstance(content, list):
+        return None
+    texts = []
+    for block in content:
+        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
+        if isinstance(text, str):
+            texts.append(text)
+        else:
+            skipped["block without text"] += 1
+    return tuple(texts)

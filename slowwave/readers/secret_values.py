@@ -1,0 +1,129 @@
+"""Which values under a secret's name are no secret: placeholders, references, plain words, paths."""
+
+import re
+
+_PLACEHOLDER = re.compile(
+    r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
+    r"|<.*>?|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|%[(\w].*%?|%s|@?\{.*|\[.*\]?"
+    r"|[xX*.•…#_?=-]+"
+    r"|(?:your|my|the|some|insert|example|dummy|placeholder)[-_ ].*"
+    r"|(?:op|vault|secret|file|env|ssm)://?.*|ENC\[.*|!vault.*"
+    r"|\\+\(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ORDINARY_WORDS = (
+    "none null nil true false undefined void any str string strings bytes int integer bool boolean float "
+    "number text varchar char secretstr object optional required mandatory needed missing invalid "
+    "incorrect wrong changed expired revoked unset unknown hidden masked redacted empty blank correct "
+    "valid weak strong short long leaked stored hashed encrypted encoded salted plaintext self this await "
+    "new not lambda async return yes todo tbd example placeholder password passwd pwd pass passphrase "
+    "secret secrets token tokens key apikey api_key value values variable field hash input prompt "
+    "username user default there here what when where which that with from into must should will never "
+    "always only also then rotated disabled enabled protected generated available above below"
+)
+_WORDS = frozenset(_ORDINARY_WORDS.split())
+_HASH_NAME = re.compile(
+    r"(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed)-?\d*", re.IGNORECASE
+)
+_LOWER_PATH = re.compile(
+    r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][A-Za-z0-9._@-]*)+|(?:[a-z0-9._-]+/)+[a-z0-9_-]+\.[a-z]{1,5}"
+)
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^@]*", re.IGNORECASE)
+_CALL = re.compile(r"[A-Za-z_][A-Za-z_.]*(?:\d{1,3}[a-z_]+)?(?:\.\w+)*[(\[]")
+_CODE_ROOT = re.compile(
+    r"(?:self|this|settings|config|conf|cfg|os|sys|process|env|args|opts|options|params|req|request|res|response|user|form"
+    r"|data|ctx|context|secrets|credentials|creds|event|body|props|state|app|import|account|client|session|values|var"
+    r"|local|each|module|Settings|Config|System|Environment)(?:\?)?(?:\.|->|::|\[).*",
+)
+_NAMED_LIKE_SECRET = re.compile(
+    r"(?:[A-Za-z]+_)+(?i:password|passwd|pwd|pass|secret|token|key|hash|credentials?)s?"
+    r"|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Passwd|Pwd|Secret|Token|Key|Hash)s?"
+)
+_VARIABLE = re.compile(r"_?[a-z]+(?:_[a-z]+)+")
+_FUNCTION_WORD = re.compile(
+    r"\b(?:is|are|was|the|your|you|must|should|an?|be|enter|required|please|not|for|of|to|cannot|can|with|this|has)\b",
+    re.IGNORECASE,
+)
+_LINE_START = re.compile(r"[\s>*|\"'`#+-]*[\w.-]*")
+_CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
+_LONGEST_ORDINARY = 120
+_LINE_REACH = 64
+
+SHORTEST_GIVEN = 4
+"""Characters of a value that is assigned to a secret's name."""
+SHORTEST_CHOSEN = 6
+SHORTEST_RANDOM = 8
+SHORTEST_SAID_KEY = 12
+SHORTEST_MIXED = 20
+
+
+def is_ordinary(value: str, *, words: bool = True) -> bool:
+    """Whether a value is a placeholder, a mask, a path or (with `words`) a plain word."""
+    if len(value) > _LONGEST_ORDINARY:
+        return False
+    if _PLACEHOLDER.fullmatch(value):
+        return True
+    if not words:
+        return False
+    is_path = _LOWER_PATH.fullmatch(value) and (value.count("/") + value.count("\\") > 1 or "." in value)
+    plain = value.strip(".,;:!?)(*_").lower()
+    return bool(
+        is_path or _URL.fullmatch(value) or plain in _WORDS or _HASH_NAME.fullmatch(plain) or not plain
+    )
+
+
+def is_reference(value: str, *, is_shell: bool) -> bool:
+    """Whether a bare value is code that names a secret: a call, an attribute, a variable.
+
+    In a shell assignment (`is_shell`) a lower-case word with underscores is a value, elsewhere a variable.
+    """
+    if len(value) > _LONGEST_ORDINARY:
+        return False
+    if _CALL.match(value) or _CODE_ROOT.fullmatch(value) or _NAMED_LIKE_SECRET.fullmatch(value):
+        return True
+    return not is_shell and bool(_VARIABLE.fullmatch(value))
+
+
+def is_sentence(value: str) -> bool:
+    """Whether a quoted value is a sentence about a secret and not a pass phrase."""
+    return value.count(" ") > 1 and bool(_FUNCTION_WORD.search(value[:200]))
+
+
+def looks_chosen(value: str) -> bool:
+    """Whether a word looks like a password: six characters or more, letters and digits or signs."""
+    if len(value) < SHORTEST_CHOSEN or is_ordinary(value) or is_reference(value, is_shell=False):
+        return False
+    has_letter = any(character.isalpha() for character in value)
+    return has_letter and any(character.isdigit() or character in "!@#$%^&*+" for character in value)
+
+
+def is_random(value: str) -> bool:
+    """Whether a value looks generated: eight characters with letters and digits, or 20 in mixed case."""
+    if len(value) < SHORTEST_RANDOM or is_ordinary(value) or " " in value[:_LONGEST_ORDINARY]:
+        return False
+    has_letter = any(character.isalpha() for character in value)
+    if has_letter and any(character.isdigit() for character in value):
+        return True
+    return (
+        len(value) >= SHORTEST_MIXED
+        and value.lower() != value != value.upper()
+        and not _VARIABLE.fullmatch(value.lower())
+    )
+
+
+def fills_its_line(match: re.Match[str]) -> bool:
+    """Whether the match is all there is on its line, as in a list of settings, and not part of a sentence."""
+    text, start, end = match.string, match.start(), match.end()
+    line_start = text.rfind("\n", max(0, start - _LINE_REACH), start) + 1
+    if line_start == 0 and start > _LINE_REACH:
+        return False
+    after = text[end : end + 8].lstrip(" \t\"'")
+    return bool(_LINE_START.fullmatch(text[line_start:start])) and (not after or after[0] in "\r\n,")
+
+
+def without_closers(value: str) -> str:
+    """A bare value without closing brackets that it did not open and the full stop of its sentence."""
+    value = value.rstrip(".")
+    while value and value[-1] in _CLOSERS and _CLOSERS[value[-1]] not in value[-_LONGEST_ORDINARY:]:
+        value = value[:-1].rstrip(".")
+    return value

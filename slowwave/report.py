@@ -1,0 +1,109 @@
+"""Reports as Markdown that a person can read; stored text in them is escaped, never markup."""
+
+import html
+import re
+
+from slowwave.schemas.ledger import Ledger
+from slowwave.schemas.report import NightReport, StageReport
+
+MEANING = {
+    "turn.recorded": "turns taken in",
+    "source.recorded": "files taken in",
+    "chunk.cut": "chunks cut",
+    "chunk.gated": "chunks through the gate",
+    "chunk.extracted": "chunks extracted",
+    "chunk.failed": "chunks whose answers could not be used",
+    "cell.extracted": "memories made",
+    "cell.confirmed": "memories said again",
+    "cell.merged": "exact repetitions merged",
+    "cell.retired": "raw memories replaced by extracted ones",
+    "cell.superseded": "memories superseded",
+    "cell.succeeded": "memories that took the place of others",
+    "cell.judged": "memories reconciled",
+    "cell.assigned": "memories given a topic",
+    "cell.archived": "memories archived",
+    "cell.revived": "memories revived",
+    "cell.pruned": "superseded memories pruned",
+    "cell.deleted": "deleted memories kept out",
+    "topic.opened": "topics opened",
+    "topic.counted": "topics counted again",
+    "topic.merged": "topics merged",
+    "topic.renamed": "topics renamed",
+    "topic.summarized": "topic summaries written",
+    "topic.flagged": "topics marked for review",
+    "pair.judged": "pairs judged or noted",
+    "contradiction.opened": "contradictions opened",
+    "vitals.folded": "usage counts updated",
+    "usage.folded": "usage records folded in",
+    "core.promoted": "lines of core memory written",
+    "core.demoted": "lines of core memory dropped",
+}
+"""How a report names each kind of event."""
+
+
+def plain(text: str) -> str:
+    """Stored text for a Markdown page: one line, no HTML, no Markdown of its own."""
+    flat = re.sub(r"\s+", " ", text).strip()
+    return re.sub(r"([\\`*_{}\[\]()#+!|~>])", r"\\\1", html.escape(flat, quote=False).replace("&gt;", ">"))
+
+
+def spent(ledger: Ledger) -> str:
+    """Calls, tokens and cost in one sentence."""
+    total = ledger.total
+    if not total.call_count and not total.cached_count:
+        return "no model calls"
+    cost = "cost unknown (no price set)" if total.cost is None else f"${total.cost:.4f}"
+    return (
+        f"{total.call_count} model calls, {total.cached_count} answers from the cache, "
+        f"{total.input_tokens} tokens in, {total.output_tokens} out, {cost}"
+    )
+
+
+def headline(report: StageReport) -> str:
+    """One line that says what a stage did."""
+    if report.is_skipped:
+        return f"{report.stage}: nothing done"
+    verb = "would make" if report.dry_run else "made"
+    return f"{report.stage}: {report.rows_in} rows looked at, {verb} {report.change_count} changes in {report.seconds:.1f} s"
+
+
+def stage_markdown(report: StageReport) -> str:
+    """One stage's report."""
+    lines = [f"# {headline(report)}", ""]
+    lines += [f"- {plain(note)}" for note in report.notes]
+    if report.counts:
+        lines += ["", "| what | how many |", "|---|---:|"]
+        lines += [f"| {MEANING.get(name, name)} | {number} |" for name, number in report.counts.items()]
+    if report.rejected:
+        lines += ["", "| left out, because | how many |", "|---|---:|"]
+        lines += [f"| {plain(reason)} | {number} |" for reason, number in sorted(report.rejected.items())]
+    if report.examples:
+        lines += ["", "## Examples", "", *(f"- {plain(example)}" for example in report.examples)]
+    lines += ["", f"Spent: {spent(report.ledger)}."]
+    if report.ledger.by_model:
+        models = ", ".join(report.ledger.by_model)
+        prompts = ", ".join(report.ledger.by_prompt_version)
+        lines += ["", f"Models: {plain(models)}. Prompts: {plain(prompts)}."]
+    return "\n".join(lines) + "\n"
+
+
+def night_headline(report: NightReport) -> str:
+    """One line that says what a night did."""
+    verb = "would make" if report.dry_run else "made"
+    return f"night {report.night_id}: {verb} {report.change_count} changes in {report.seconds:.1f} s"
+
+
+def night_markdown(report: NightReport) -> str:
+    """The whole night's report: a line a stage, then what each one says."""
+    lines = [f"# {night_headline(report).capitalize()}", ""]
+    lines += [f"- {plain(note)}" for note in report.notes]
+    lines += ["", "| stage | looked at | changes | left out | calls | seconds |", "|---|---:|---:|---:|---:|---:|"]
+    lines += [
+        f"| {stage.stage} | {stage.rows_in} | {'-' if stage.is_skipped else stage.change_count} "
+        f"| {sum(stage.rejected.values())} | {stage.ledger.total.call_count} | {stage.seconds:.1f} |"
+        for stage in report.stages
+    ]
+    lines += ["", f"Spent: {spent(report.ledger)}."]
+    for stage in report.stages:
+        lines += ["", stage_markdown(stage).replace("\n## ", "\n### ").replace("# ", "## ", 1).rstrip()]
+    return "\n".join(lines) + "\n"

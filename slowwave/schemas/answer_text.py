@@ -1,0 +1,170 @@
+"""Reading single fields of a model's answer: what is harmless is put right, what is not is refused.
+
+The messages of the `ValueError`s go back to the model, so each says how to mend the field. Nothing here knows
+which prompt was asked.
+"""
+
+import datetime
+import re
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from pydantic import ValidationInfo
+
+NOTHING: Final = frozenset(
+    {
+        "",
+        "none",
+        "n/a",
+        "na",
+        "null",
+        "nil",
+        "unknown",
+        "unspecified",
+        "not specified",
+        "not applicable",
+        "-",
+        "--",
+        "—",
+        "?",
+    }
+)
+"""Ways in which a model says that there is nothing, in lower case."""
+
+KINDS: Final = ("person", "project", "organization", "place", "concept", "tool")
+KIND_SYNONYMS: Final = {
+    "people": "person",
+    "user": "person",
+    "company": "organization",
+    "organisation": "organization",
+    "org": "organization",
+    "team": "organization",
+    "location": "place",
+    "city": "place",
+    "country": "place",
+    "software": "tool",
+    "library": "tool",
+    "service": "tool",
+    "technology": "tool",
+    "product": "tool",
+    "repository": "project",
+    "repo": "project",
+}
+
+_LONG_LIST = 5
+_DATE = re.compile(r"(?P<day>\d{4}-\d{2}-\d{2})([T ].*)?")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_ENTITY = re.compile(r"(?P<name>.*\S)\s*\((?P<kind>[^()]+)\)")
+_ARTIFACT = re.compile(r"(?P<kind>commit|pr|adr|file)s?\s*[:#]\s*(?P<reference>.+)", re.IGNORECASE)
+_HASH = re.compile(r"[0-9a-f]{7,40}")
+_PATH = re.compile(r"\S*[\w-]\.[A-Za-z]\w{0,9}|\S+/\S+")
+
+
+def one_line(text: str) -> str:
+    """Text without control characters, every run of white space as one blank."""
+    return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def paragraph(text: str) -> str:
+    """Text with its line breaks, without other control characters and without blanks around its lines."""
+    lines = (one_line(line) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def blank_if_none(text: str) -> str:
+    """One line of text; "" for words that only say that there is nothing."""
+    line = one_line(text)
+    return "" if line.lower() in NOTHING else line
+
+
+def date_or_blank(text: str) -> str:
+    """A full ISO date, or "". A time of day is cut off.
+
+    Raises:
+        ValueError: anything else, such as a month or a relative date.
+    """
+    line = blank_if_none(text)
+    if not line:
+        return ""
+    match = _DATE.fullmatch(line)
+    try:
+        return datetime.date.fromisoformat(match["day"] if match else "").isoformat()
+    except ValueError:
+        raise ValueError(
+            f"{line[:40]!r} is not a full date; write YYYY-MM-DD (the first day,"
+            ' if only month or year is known) or ""'
+        ) from None
+
+
+def entity(text: str) -> str:
+    """`Name (kind)` with a kind of `KINDS`; common synonyms of kinds are put right; "" for nothing.
+
+    Raises:
+        ValueError: there is no kind, or not a known one.
+    """
+    line = blank_if_none(text)
+    if not line:
+        return ""
+    match = _ENTITY.fullmatch(line)
+    kind = match["kind"].strip().lower() if match else ""
+    kind = KIND_SYNONYMS.get(kind, kind)
+    if match is None or kind not in KINDS:
+        name = match["name"] if match else line
+        raise ValueError(
+            f'entity {line[:60]!r} needs its kind: write "{name[:60]} (kind)" with one of {", ".join(KINDS)}'
+        )
+    return f"{match['name']} ({kind})"
+
+
+def artifact(text: str) -> str:
+    """`commit:`, `pr:`, `adr:` or `file:` and the reference; "" for nothing.
+
+    A bare path or commit hash gets its word.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    line = blank_if_none(text)
+    if not line:
+        return ""
+    match = _ARTIFACT.fullmatch(line)
+    if match is not None:
+        return f"{match['kind'].lower()}:{match['reference'].strip().removeprefix('#')}"
+    if _HASH.fullmatch(line):
+        return f"commit:{line}"
+    if _PATH.fullmatch(line) and ":" not in line:
+        return f"file:{line}"
+    raise ValueError(
+        f'artifact {line[:60]!r} must be "commit:...", "pr:...", "adr:..." or "file:..."; else leave it out'
+    )
+
+
+def label(text: str) -> str:
+    """1-4 words in snake_case; words past the fourth are cut off."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    return "_".join(words[:4])
+
+
+def word_count(text: str) -> int:
+    """Words as the model counts them: what stands between white space."""
+    return len(text.split())
+
+
+def shown(info: ValidationInfo, key: str) -> AbstractSet[int] | None:
+    """The numbers that the page showed under a context key; None if the context does not say."""
+    numbers: AbstractSet[int] | None = (info.context or {}).get(key)
+    return numbers
+
+
+def listed(numbers: AbstractSet[int] | None) -> str:
+    """Numbers in words for a message: "the numbers 1, 2, 3", "the numbers 1 to 40"."""
+    if not numbers:
+        return (
+            "the numbers on this page" if numbers is None else "none (there is no such number on this page)"
+        )
+    ordered = sorted(numbers)
+    if len(ordered) == 1:
+        return f"the number {ordered[0]}"
+    if len(ordered) > _LONG_LIST and ordered[-1] - ordered[0] == len(ordered) - 1:
+        return f"the numbers {ordered[0]} to {ordered[-1]}"
+    return "the numbers " + ", ".join(str(number) for number in ordered)

@@ -1,0 +1,71 @@
+"""What the prompt pages show: one small frozen row for each numbered item.
+
+Numbers are those of the page, from 1 on, and are what a model's answer may name. Dates are ISO texts. Text
+fields come from the store as they are; the prompt gateway fences them.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """One message of a conversation, or one section of a file."""
+
+    number: int
+    speaker: str
+    role: str
+    date: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCell:
+    """A memory that the extractor is shown; "" where it has no subject, attribute or value."""
+
+    number: int
+    cell_type: str
+    subject: str
+    attribute: str
+    value: str
+    date: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageCell:
+    """A memory of a reconciliation page; `date` is its `valid_from`, `origin` whose word it is."""
+
+    number: int
+    is_new: bool
+    cell_type: str
+    subject: str
+    attribute: str
+    value: str
+    date: str
+    origin: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCell:
+    """A live memory of a topic."""
+
+    number: int
+    cell_type: str
+    date: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateCell:
+    """A candidate for core memory with its usage record."""
+
+    number: int
+    cell_type: str
+    content: str
+    salience: float
+    retrievals: int
+    citations: int
+    confirmations: int
+    date: str
+    is_core: bool

@@ -1,0 +1,328 @@
+"""The tables of the store as strict Pandera models, in one vocabulary of columns.
+
+A column has the same name, meaning and unit in every table; `data/README.md` writes the vocabulary down and
+a test holds it against this file. Vectors are not in these models: their width belongs to the embedder, so
+the store adds `vector` and `embedder_id` to the tables in `VECTOR_TEXT` and checks them itself.
+"""
+
+from typing import Annotated, Any, Literal, get_args
+
+import pandera.polars as pa
+import polars as pl
+
+CellType = Literal[
+    "fact",
+    "decision",
+    "preference",
+    "task",
+    "risk",
+    "code_ref",
+    "insight",
+    "episode",
+    "pattern",
+    "workflow",
+]
+CellStatus = Literal["active", "superseded", "archived"]
+Origin = Literal["user", "agent", "tool", "untrusted", "system"]
+ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]
+SourceType = Literal["conversation", "file"]
+Verdict = Literal["unjudged", "keep", "confirms", "corrects", "updates", "contradicts"]
+Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
+
+ORIGINS = get_args(Origin)
+"""Most trusted first; a cell has the least trusted origin of its evidence."""
+
+TIMESTAMP = pl.Datetime("us", "UTC")
+Timestamp = Annotated[pl.Datetime, "us", "UTC"]
+
+OWN = ["user_id", "project_id", "scope"]
+"""The columns that say whose memory a row is; every row of memory carries them."""
+
+RAW_PROMPT = "raw"
+"""`prompt_version` of cells that were made without a language model."""
+
+
+def _one_of(choices: Any) -> Any:
+    return pa.Field(isin=list(get_args(choices)))
+
+
+def _nullable() -> Any:
+    return pa.Field(nullable=True)
+
+
+class Owned(pa.DataFrameModel):
+    """Columns of every row of memory."""
+
+    user_id: str
+    project_id: str
+    scope: str = pa.Field(isin=["user-private", "project-shared", "system"])
+
+    class Config:
+        """Strict: a column that is not named here is a bug."""
+
+        strict = True
+
+
+class Turns(Owned):
+    """Messages of conversations and sections of files, immutable."""
+
+    turn_id: str = pa.Field(unique=True)
+    session_id: str
+    turn_index: int = pa.Field(ge=0)
+    role: str = pa.Field(isin=["user", "assistant", "document"])
+    speaker: str = _nullable()
+    content: str
+    origin: str = _one_of(Origin)
+    event_time: Timestamp
+    recorded_at: Timestamp
+    source_type: str = _one_of(SourceType)
+    source_id: str
+    source_name: str
+    cwd: str = _nullable()
+    git_branch: str = _nullable()
+    content_hash: str
+
+
+class Sources(Owned):
+    """Files that were taken in, with the hash they had."""
+
+    source_id: str = pa.Field(unique=True)
+    source_type: str = _one_of(SourceType)
+    source_name: str
+    hash: str
+    turn_count: int = pa.Field(ge=0)
+    indexed_at: Timestamp
+    consolidated_at: Timestamp = _nullable()
+
+
+class Chunks(Owned):
+    """Windows of consecutive turns, and what became of them."""
+
+    chunk_id: str = pa.Field(unique=True)
+    session_id: str
+    source_type: str = _one_of(SourceType)
+    source_id: str
+    source_name: str
+    first_turn_index: int = pa.Field(ge=0)
+    last_turn_index: int = pa.Field(ge=0)
+    first_char: int = pa.Field(ge=0)
+    last_char: int = pa.Field(ge=0)
+    turn_ids: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    content_hash: str
+    token_count: int = pa.Field(ge=0)
+    event_time: Timestamp
+    recorded_at: Timestamp
+    status: str = _one_of(ChunkStatus)
+    attempts: int = pa.Field(ge=0)
+    error: str = _nullable()
+    retry_at: Timestamp = _nullable()
+    prompt_version: str = _nullable()
+    model: str = _nullable()
+
+
+class Cells(Owned):
+    """Atomic typed memories with their provenance."""
+
+    cell_id: str = pa.Field(unique=True)
+    topic_id: str = _nullable()
+    topic_hint: str = _nullable()
+    cell_type: str = _one_of(CellType)
+    subject: str = _nullable()
+    attribute: str = _nullable()
+    value: str = _nullable()
+    content: str
+    summary: str = _nullable()
+    compressed: str = _nullable()
+    index_label: str = _nullable()
+    salience: float = pa.Field(ge=0, le=1)
+    confidence: float = pa.Field(ge=0, le=1)
+    status: str = _one_of(CellStatus)
+    supersedes: str = _nullable()
+    superseded_by: str = _nullable()
+    superseded_at: Timestamp = _nullable()
+    needs_review: bool
+    is_judged: bool
+    is_summarized: bool
+    origin: str = _one_of(Origin)
+    valid_from: Timestamp
+    valid_until: Timestamp = _nullable()
+    event_time: Timestamp
+    recorded_at: Timestamp
+    decay_rate: float = pa.Field(ge=0)
+    protected: bool
+    chunk_id: str = _nullable()
+    session_id: str
+    source_type: str = _one_of(SourceType)
+    source_id: str
+    source_name: str
+    evidence: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    prompt_version: str
+    model: str = _nullable()
+    content_hash: str
+
+
+class Vitals(pa.DataFrameModel):
+    """What changes often about a cell, kept narrow so that the cell itself is not rewritten."""
+
+    cell_id: str = pa.Field(unique=True)
+    last_accessed: Timestamp
+    retrieval_count: int = pa.Field(ge=0)
+    citation_count: int = pa.Field(ge=0)
+    ignore_count: int = pa.Field(ge=0)
+    confirmations: int = pa.Field(ge=0)
+    revived_count: int = pa.Field(ge=0)
+
+    class Config:
+        """Strict: a column that is not named here is a bug."""
+
+        strict = True
+
+
+class Topics(Owned):
+    """Themes found in the cells."""
+
+    topic_id: str = pa.Field(unique=True)
+    name: str
+    summary: str = _nullable()
+    compressed: str = _nullable()
+    cell_count: int = pa.Field(ge=0)
+    unsummarized_count: int = pa.Field(ge=0)
+    needs_review: bool
+    summarized_at: Timestamp = _nullable()
+    updated_at: Timestamp
+    merged_into: str = _nullable()
+    prompt_version: str = _nullable()
+    model: str = _nullable()
+
+
+class Contradictions(Owned):
+    """Pairs of cells that cannot both hold, open until resolved. `cell_a` is the one known longer."""
+
+    contradiction_id: str = pa.Field(unique=True)
+    cell_a: str
+    cell_b: str
+    subject: str = _nullable()
+    attribute: str = _nullable()
+    detected_at: Timestamp
+    status: str = pa.Field(isin=["open", "resolved"])
+    resolution: str = pa.Field(nullable=True, isin=list(get_args(Resolution)))
+    resolved_at: Timestamp = _nullable()
+    note: str = _nullable()
+
+
+class Judgements(Owned):
+    """What was decided about a pair of a new cell and a known one; `unjudged` waits for a model."""
+
+    judgement_id: str = pa.Field(unique=True)
+    cell_id: str
+    target_id: str
+    verdict: str = _one_of(Verdict)
+    effect: str
+    reason: str = _nullable()
+    judged_at: Timestamp
+    prompt_version: str = _nullable()
+    model: str = _nullable()
+
+
+class Usage(pa.DataFrameModel):
+    """How memories were used; `folded_at` is null until the counts reached the vitals."""
+
+    usage_id: str = pa.Field(unique=True)
+    cell_id: str
+    usage_type: str = pa.Field(isin=["retrieved", "cited", "ignored"])
+    used_at: Timestamp
+    context: str = _nullable()
+    folded_at: Timestamp = _nullable()
+
+    class Config:
+        """Strict: a column that is not named here is a bug."""
+
+        strict = True
+
+
+class Tombstones(Owned):
+    """Deleted memories: what no later run may bring back."""
+
+    cell_id: str = pa.Field(unique=True)
+    content_hash: str
+    deleted_at: Timestamp
+    note: str = _nullable()
+
+
+class Core(Owned):
+    """Core memory: the lines of `MEMORY.md`, in order."""
+
+    cell_id: str = pa.Field(unique=True)
+    line_rank: int = pa.Field(ge=1)
+    line: str
+    promoted_at: Timestamp
+
+
+class Nights(pa.DataFrameModel):
+    """Nights that ended, for the gate of the next one and for `status`."""
+
+    night_id: str = pa.Field(unique=True)
+    started_at: Timestamp
+    finished_at: Timestamp
+    outcome: str = pa.Field(isin=["completed", "gated", "stopped"])
+    has_llm: bool
+    call_count: int = pa.Field(ge=0)
+    token_count: int = pa.Field(ge=0)
+    cost: float = _nullable()
+    note: str = _nullable()
+
+    class Config:
+        """Strict: a column that is not named here is a bug."""
+
+        strict = True
+
+
+TABLES: dict[str, type[pa.DataFrameModel]] = {
+    "turns": Turns,
+    "sources": Sources,
+    "chunks": Chunks,
+    "cells": Cells,
+    "vitals": Vitals,
+    "topics": Topics,
+    "contradictions": Contradictions,
+    "judgements": Judgements,
+    "usage": Usage,
+    "tombstones": Tombstones,
+    "core": Core,
+    "nights": Nights,
+}
+
+KEYS: dict[str, str] = {
+    "turns": "turn_id",
+    "sources": "source_id",
+    "chunks": "chunk_id",
+    "cells": "cell_id",
+    "vitals": "cell_id",
+    "topics": "topic_id",
+    "contradictions": "contradiction_id",
+    "judgements": "judgement_id",
+    "usage": "usage_id",
+    "tombstones": "cell_id",
+    "core": "cell_id",
+    "nights": "night_id",
+}
+
+VECTOR_TEXT: dict[str, tuple[str, ...]] = {
+    "turns": ("content",),
+    "cells": ("content",),
+    "topics": ("name", "summary"),
+}
+"""Tables with a vector, and the columns whose text it is made from, joined by a line break."""
+
+
+def frame_schema(table: str) -> pl.Schema:
+    """Names and Polars types of a table without its vector, key first, in the model's order."""
+    columns = TABLES[table].to_schema().columns
+    types = {name: column.dtype.type for name, column in columns.items()}
+    key = KEYS[table]
+    return pl.Schema({key: types[key], **{name: kind for name, kind in types.items() if name != key}})
+
+
+def empty(table: str) -> pl.DataFrame:
+    """A frame of no rows in the table's shape."""
+    return pl.DataFrame(schema=frame_schema(table))

@@ -1,0 +1,238 @@
+"""One settings tree: every number of the specification is a default here, never a constant in code.
+
+Read from the environment (`SLOWWAVE_` prefix, `__` between levels, as in
+`SLOWWAVE_LLM__PROVIDER=ollama`), then from `slowwave.toml` in the home folder. Nothing here reads the
+clock, the store or the network.
+"""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from slowwave.errors import ConfigError
+
+Scope = Literal["user-private", "project-shared", "system"]
+
+
+class Group(BaseModel):
+    """A group of settings; an unknown name is an error, so that a typing slip cannot pass unseen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScopeSettings(Group):
+    """Whose memory new rows belong to."""
+
+    user_id: str = Field(default="local", description="Owner of what is recorded.", min_length=1)
+    project_id: str = Field(default="default", description="Project of what is recorded.", min_length=1)
+    scope: Scope = Field(default="user-private", description="Who may read what is recorded.")
+
+
+class ChunkSettings(Group):
+    """Windows that go to the extractor."""
+
+    window_tokens: int = Field(default=500, ge=50, le=8000, description="Target tokens of a window.")
+    overlap_tokens: int = Field(default=100, ge=0, le=4000, description="Tokens repeated from the window before.")
+
+
+class Price(Group):
+    """US dollars for a million tokens of one model."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class LLMSettings(Group):
+    """The language model behind the nightly work. `none` runs the night without one."""
+
+    provider: Literal["none", "openai", "ollama"] = Field(
+        default="none",
+        description="`openai` is any OpenAI-compatible server, `ollama` a local Ollama.",
+    )
+    base_url: str | None = Field(default=None, description="Server address; null means the provider's own default.")
+    api_key: SecretStr | None = Field(default=None, description="Key of the server; never logged.")
+    gate_model: str = Field(default="", description="Cheap model for the gate; empty means `model`.")
+    model: str = Field(default="", description="Model for extraction, judgement, summaries and promotion.")
+    timeout_seconds: float = Field(default=120.0, gt=0, description="Limit of one request.")
+    concurrency: int = Field(default=4, ge=1, le=64, description="Requests in flight at once.")
+    transport_retries: int = Field(default=3, ge=0, le=10, description="Repeats after what can pass: 429, 5xx, time-out, no connection.")
+    transport_backoff_seconds: float = Field(default=1.0, ge=0, description="First pause before a repeat; doubles each time.")
+    validation_retries: int = Field(default=2, ge=0, le=5, description="Repeats with the validation error shown to the model.")
+    outage_failures: int = Field(default=3, ge=1, description="Transport failures in a row that count as an outage and end the calls of a run.")
+    context_tokens: int = Field(default=8192, ge=2048, description="Context size made certain on Ollama.")
+    max_answer_tokens: int = Field(default=2048, ge=64, description="Upper bound of one answer.")
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    budget_tokens: int | None = Field(default=None, ge=0, description="Tokens that one run may use; null means no limit.")
+    budget_cost: float | None = Field(default=None, ge=0, description="US dollars that one run may cost; null means no limit.")
+    prices: dict[str, Price] = Field(default_factory=dict, description="Price by model name; a model without a price is reported as unpriced.")
+
+
+class EmbeddingSettings(Group):
+    """What turns text into vectors."""
+
+    provider: Literal["auto", "ollama", "openai", "wordllama", "none"] = Field(
+        default="auto", description="`auto`: Ollama if it answers and has the model, else the embedded one."
+    )
+    model: str = Field(default="nomic-embed-text", description="Model name for Ollama or an OpenAI-compatible server.")
+    base_url: str | None = Field(default=None, description="Server address; null means the provider's own default.")
+    api_key: SecretStr | None = Field(default=None, description="Key of the server; never logged.")
+    batch_size: int = Field(default=64, ge=1, le=2048, description="Texts a request.")
+    timeout_seconds: float = Field(default=60.0, gt=0)
+    transport_retries: int = Field(default=3, ge=0, le=10)
+    max_text_tokens: int = Field(default=1500, ge=64, description="Longer texts are cut here, counted, before they are sent.")
+    allow_pull: bool = Field(default=False, description="May Ollama download a missing model.")
+
+
+class NightSettings(Group):
+    """What a night takes in, and the gate of its LLM work."""
+
+    sources: list[Path] = Field(default_factory=list, description="Files and folders that every night takes in first.")
+    min_hours: float = Field(default=20.0, ge=0, description="Hours since the last night's LLM work.")
+    min_cells: int = Field(default=1, ge=0, description="New chunks or cells that make a night worth its calls.")
+    extract_batch: int = Field(default=16, ge=1, le=512, description="Chunks that are committed together.")
+    known_cells: int = Field(default=10, ge=0, le=50, description="Nearest known cells shown to the extractor.")
+    max_attempts: int = Field(default=3, ge=1, description="Unusable answers before a chunk or cluster is quarantined.")
+    retry_backoff_hours: float = Field(default=20.0, ge=0, description="First pause before a failed chunk is tried again; doubles each time.")
+
+
+class ReconcileSettings(Group):
+    """Candidates for contradiction detection and deduplication."""
+
+    neighbours: int = Field(default=8, ge=1, le=50, description="Neighbours of each new cell.")
+    component_cells: int = Field(default=25, ge=2, le=100, description="Cells that one judgement may see.")
+
+
+class SummarySettings(Group):
+    """Topic summaries."""
+
+    min_unsummarized: int = Field(default=5, ge=1, description="Unsummarized cells that call for a new summary.")
+    max_words: int = Field(default=150, ge=20, le=500)
+    max_cells: int = Field(default=60, ge=5, description="Live cells shown for one summary, most salient and newest first.")
+
+
+class DecaySettings(Group):
+    """Retention = exp(-rate * days_since_access ** exponent)."""
+
+    default_rate: float = Field(default=0.1, ge=0)
+    rates: dict[str, float] = Field(
+        default_factory=lambda: {
+            "preference": 0.05,
+            "decision": 0.05,
+            "workflow": 0.05,
+            "pattern": 0.05,
+            "task": 0.15,
+        },
+        description="Rate by cell type; the default rate for the others.",
+    )
+    exponent: float = Field(default=0.8, gt=0)
+    reinforcement: float = Field(default=0.05, ge=0, description="Weight of ln(1 + access_count / reinforcement_scale).")
+    reinforcement_scale: float = Field(default=20.0, gt=0)
+    citation_weight: float = Field(default=3.0, ge=0, description="Accesses that one citation counts for.")
+    ignore_weight: float = Field(default=0.5, ge=0, description="Accesses that one ignored retrieval takes away.")
+
+
+class ForgetSettings(Group):
+    """What may be archived."""
+
+    min_confidence: float = Field(default=0.05, ge=0, le=1, description="Effective confidence below which a cell may go.")
+    unused_days: float = Field(default=90.0, ge=0)
+    prune_superseded_days: float = Field(default=90.0, ge=0)
+    prune: bool = Field(default=False, description="May superseded cells older than `prune_superseded_days` be removed.")
+
+
+class PromoteSettings(Group):
+    """Core memory."""
+
+    max_lines: int = Field(default=200, ge=1, le=1000)
+    candidates: int = Field(default=120, ge=1, description="Cells shown to the model for core memory.")
+
+
+class SearchSettings(Group):
+    """The read path."""
+
+    limit: int = Field(default=10, ge=1, le=25)
+    topics: int = Field(default=3, ge=0)
+    cells: int = Field(default=7, ge=0)
+    rank_constant: int = Field(default=60, ge=1, description="k of reciprocal rank fusion.")
+    text_weight: float = Field(default=1.0, ge=0)
+    vector_weight: float = Field(default=1.0, ge=0, description="Multiplied by the embedder profile's own weight.")
+    age_rate: float = Field(default=0.01, ge=0, description="Per day, in exp(-age_rate * age_days).")
+    prior_floor: float = Field(default=0.5, ge=0, le=1, description="The product of the priors never falls below this.")
+
+
+class StoreSettings(Group):
+    """Upkeep of the store."""
+
+    vector_index_rows: int = Field(default=20_000, ge=256, description="Rows from which a vector index pays.")
+    keep_versions_hours: float = Field(default=24.0, ge=0)
+
+
+class Settings(BaseSettings):
+    """Everything that can be set."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="SLOWWAVE_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    home: Path = Field(default=Path("data/home"), description="Where journal, store and caches live.")
+    own: ScopeSettings = ScopeSettings()
+    chunks: ChunkSettings = ChunkSettings()
+    llm: LLMSettings = LLMSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    night: NightSettings = NightSettings()
+    reconcile: ReconcileSettings = ReconcileSettings()
+    summaries: SummarySettings = SummarySettings()
+    decay: DecaySettings = DecaySettings()
+    forget: ForgetSettings = ForgetSettings()
+    promote: PromoteSettings = PromoteSettings()
+    search: SearchSettings = SearchSettings()
+    store: StoreSettings = StoreSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Environment over arguments: arguments carry the file, and the environment wins over a file."""
+        return env_settings, init_settings
+
+
+def load_settings(home: Path | str | None = None) -> Settings:
+    """Settings of one home folder.
+
+    `home` wins over `SLOWWAVE_HOME`, which wins over `data/home`. `slowwave.toml` in that folder is read
+    when it exists; the environment wins over it.
+
+    Raises:
+        ConfigError: the file is not TOML, or a name or value is not allowed.
+    """
+    folder = Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser()
+    path = folder / "slowwave.toml"
+    given: dict[str, Any] = {}
+    if path.is_file():
+        try:
+            given = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path} is not valid TOML: {error}. Mend or remove it.") from error
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(
+            f"setting {name!r} is not usable: {first['msg']}. "
+            f"Look at the environment (SLOWWAVE_...) and {path}."
+        ) from error
+    return settings.model_copy(update={"home": folder})

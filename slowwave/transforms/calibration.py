@@ -1,0 +1,102 @@
+"""Thresholds of an embedder from a store's own vectors, without a label.
+
+Similarity scales differ between embedders (unrelated pairs lie near 0 for one and near 0.6 for another) and
+between kinds of text, so a threshold is a place between two landmarks that any store shows by itself:
+
+    noise = median similarity of random pairs: what two memories without a common subject score
+    kin   = median similarity of a memory to its nearest neighbour: what close relatives score
+    threshold = noise + share * (kin - noise)
+
+Both are medians: outliers and a few duplicates do not move them. A shift or stretch of the scale moves the
+threshold along. A quantile of random pairs (a bound on false joins) was tried and rejected: in a store with
+few topics one random pair in ten is rightly a join, and the bound lands far too high.
+
+`TOPIC_SHARE` was chosen on CLINC150 in 22 cuts (5 to 150 subjects, 2 to 20 texts each, single domains,
+skewed sizes) and six vector spaces (WordLlama whole, narrowed, centred and shifted; latent semantic
+analysis plain and shifted): F1 lies on average 10 % under the best threshold that labels could find; the 99
+% quantile lies 36 % under it. `benchmarks/topics.py` measures it again.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowwave.errors import InputError
+
+TOPIC_SHARE = 0.45
+NEAR_SHARE = 0.77
+MERGE_SHARE = 0.85
+
+MERGE_FLOOR = 0.66
+"""Lowest merge threshold: just over the cosine that the parts of a split can have (`topics.MIN_GAIN`)."""
+
+MIN_VECTORS = 50
+"""Under this, medians of neighbours say little."""
+
+MIN_CONTRAST = 0.02
+"""`kin - noise` under this: the vectors do not tell anything apart."""
+
+_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Cosines, with the landmarks that they were computed from."""
+
+    topic_threshold: float
+    split_threshold: float
+    near_threshold: float
+    merge_threshold: float
+    noise: float
+    kin: float
+
+
+def calibrate(vectors: NDArray[np.float32], *, sample: int, seed: int) -> Thresholds:
+    """Thresholds for the space that these vectors lie in.
+
+    `vectors` is (n, dims), L2-normalised; rows of NaN are left out. `sample` rows are looked at, against
+    all rows for their nearest neighbour and against each other for random pairs. How relevant a memory is
+    to a question cannot be read from memories alone: no threshold for it is returned.
+
+    Raises:
+        InputError: fewer than `MIN_VECTORS` usable rows, or nothing is nearer than anything else.
+    """
+    usable = vectors[np.isfinite(vectors).all(axis=1)]
+    if len(usable) < MIN_VECTORS:
+        raise InputError(
+            f"calibration needs at least {MIN_VECTORS} memories with a vector, and there are {len(usable)}: "
+            "keep the profile's thresholds until there are more."
+        )
+    rows = np.sort(np.random.default_rng(seed).permutation(len(usable))[:sample])
+    looked_at = usable[rows]
+    pairs = (looked_at @ looked_at.T)[np.triu_indices(len(rows), 1)]
+    noise, kin = float(np.median(pairs)), float(np.median(_nearest(usable, rows)))
+    if kin - noise < MIN_CONTRAST:
+        raise InputError(
+            f"these vectors cannot be calibrated: a memory's nearest neighbour ({kin:.2f}) is no nearer than "
+            f"any other ({noise:.2f})."
+        )
+    topic, near, merge = (
+        round(noise + share * (kin - noise), 4) for share in (TOPIC_SHARE, NEAR_SHARE, MERGE_SHARE)
+    )
+    return Thresholds(
+        topic_threshold=topic,
+        split_threshold=round(math.sqrt(max(topic, 0.0)), 4),
+        near_threshold=near,
+        merge_threshold=max(merge, MERGE_FLOOR),
+        noise=round(noise, 4),
+        kin=round(kin, 4),
+    )
+
+
+def _nearest(vectors: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Similarity of each of `rows` to its nearest other row, in blocks so that memory stays bounded."""
+    nearest = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        similarity = vectors[block] @ vectors.T
+        similarity[np.arange(len(block)), block] = -1.0
+        nearest[start : start + len(block)] = similarity.max(axis=1)
+    return nearest

@@ -1,0 +1,115 @@
+"""Work of the cluster stage. What looks at everything reads centroids alone; what is written is what changed."""
+
+import polars as pl
+
+from slowwave.schemas.tables import OWN
+from slowwave.store import col, lit
+from slowwave.transforms.topics import (
+    assign_topics,
+    assign_topics_by_text,
+    merge_topics,
+    name_topics,
+    split_topics,
+)
+from tasks.stage import Stage
+
+TEXT_THRESHOLD = 0.2
+"""tf-idf cosine from which a memory joins a topic where there is no embedder (`benchmarks/topics.py`)."""
+
+SPLIT_MIN_CELLS = 12
+"""A topic smaller than this is never split."""
+
+
+def find_work(run: Stage) -> pl.DataFrame:
+    """Active memories without a topic."""
+    columns = ["cell_id", *OWN, "topic_hint", "content"]
+    cells = run.store.rows("cells", columns, col("status") == lit("active"), missing="topic_id").sort("cell_id")
+    run.report.rows_in = cells.height
+    return cells
+
+
+def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
+    """Joins memories to topics and opens new ones; returns the topics that changed."""
+    embedder = run.workspace.embedder
+    known = run.store.rows("topics", ["topic_id", *OWN, "name", "summary"], missing="merged_into")
+    if embedder is None:
+        topics = known.rename({"summary": "text"})
+        assigned = assign_topics_by_text(cells, topics, threshold=TEXT_THRESHOLD)
+        run.note("no embedder: topics by hint and by words")
+    else:
+        vectors = run.store.vectors("cells", cells["cell_id"])
+        placed = cells.join(vectors, on="cell_id", how="inner")
+        centroids = run.store.vectors("topics", known["topic_id"], column="centroid").rename({"centroid": "vector"})
+        topics = known.join(centroids, on="topic_id", how="inner")
+        assigned = assign_topics(placed, topics, threshold=embedder.profile.topic_threshold)
+        run.reject("waits for its vector", cells.height - placed.height)
+    founders = assigned.filter("is_new_topic").join(cells, on="cell_id", how="inner")
+    opened = name_topics(founders).join(
+        founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner"
+    ).sort("topic_id")
+    run.show(opened.select(pl.format("new topic: {}", "name")).to_series())
+    run.commit({"topic.opened": opened, "cell.assigned": assigned.sort("cell_id")})
+    return set(assigned["topic_id"])
+
+
+def merge(run: Stage, touched: set[str]) -> set[str]:
+    """Merges near-identical topics, the touched ones among them; returns the topics that changed."""
+    embedder = run.workspace.embedder
+    if embedder is None or run.report.dry_run:
+        return set()
+    known = run.store.rows("topics", ["topic_id", *OWN, "name", "cell_count"], missing="merged_into")
+    centroids = run.store.vectors("topics", known["topic_id"], column="centroid").rename({"centroid": "vector"})
+    topics = known.join(centroids, on="topic_id", how="inner")
+    merged = merge_topics(topics, touched, threshold=embedder.profile.merge_threshold)
+    members = run.store.rows("cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list()))
+    moved = members.join(merged, on="topic_id", how="inner").select(
+        "cell_id", topic_id="merged_into", similarity=pl.lit(None, dtype=pl.Float64)
+    )
+    names = dict(zip(known["topic_id"], known["name"], strict=True))
+    run.show(
+        merged.select(
+            pl.format("topic merged: {} into {}", pl.col("topic_id").replace(names), pl.col("merged_into").replace(names))
+        ).to_series()
+    )
+    run.commit({"topic.merged": merged, "cell.assigned": moved.sort("cell_id")})
+    return {*merged["topic_id"], *merged["merged_into"]}
+
+
+def split(run: Stage, touched: set[str]) -> set[str]:
+    """Splits touched topics that fell apart; returns the new ones."""
+    embedder = run.workspace.embedder
+    if embedder is None or run.report.dry_run or not touched:
+        return set()
+    where = col("topic_id").isin(sorted(touched)) & (col("status") == lit("active"))
+    members = run.store.rows("cells", ["cell_id", "topic_id", "topic_hint", "content", *OWN, "vector"], where)
+    leaving = split_topics(
+        members.drop_nulls("vector"), split_threshold=embedder.profile.split_threshold, min_cells=SPLIT_MIN_CELLS
+    )
+    founders = members.drop("topic_id").join(leaving, on="cell_id", how="inner")
+    opened = name_topics(founders).join(
+        founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner"
+    ).sort("topic_id")
+    run.show(opened.select(pl.format("topic split off: {}", "name")).to_series())
+    run.commit({
+        "topic.opened": opened,
+        "cell.assigned": leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64)),
+    })
+    return set(leaving["topic_id"])
+
+
+def count_topics(run: Stage, touched: set[str]) -> None:
+    """Counts the live and the unsummarized cells of topics that changed."""
+    if run.report.dry_run:
+        return
+    columns = ["topic_id", "status", "is_summarized"]
+    cells = run.store.rows("cells", columns, col("topic_id").isin(sorted(touched)))
+    is_live = pl.col("status") == "active"
+    counted = cells.group_by("topic_id").agg(
+        cell_count=is_live.sum().cast(pl.Int64),
+        unsummarized_count=(is_live & ~pl.col("is_summarized")).sum().cast(pl.Int64),
+    )
+    nothing = {"cell_count": pl.lit(0, dtype=pl.Int64), "unsummarized_count": pl.lit(0, dtype=pl.Int64)}
+    emptied = pl.DataFrame({"topic_id": sorted(touched)}).join(counted, on="topic_id", how="anti").with_columns(**nothing)
+    known = run.store.by_key("topics", touched, ["topic_id", "cell_count", "unsummarized_count"])
+    fresh = pl.concat([counted, emptied]).join(known, on=counted.columns, how="anti").sort("topic_id")
+    run.commit({"topic.counted": fresh})

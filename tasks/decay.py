@@ -1,0 +1,33 @@
+"""Work of the decay stage."""
+
+import polars as pl
+
+from slowwave.transforms.decay import fold_usage
+from tasks.stage import Stage
+
+
+def find_usage(run: Stage) -> pl.DataFrame:
+    """Usage records that did not reach the vitals yet."""
+    usage = run.store.rows("usage", missing="folded_at")
+    run.report.rows_in = usage.height
+    return usage
+
+
+def fold_in(run: Stage, usage: pl.DataFrame) -> None:
+    """Counts usage into the vitals; a retrieved or cited memory that was archived comes back."""
+    vitals = run.store.by_key("vitals", usage["cell_id"])
+    folded = fold_usage(usage, vitals)
+    cells = run.store.by_key("cells", folded["cell_id"], ["cell_id", "status"])
+    found = usage.filter(pl.col("usage_type") != "ignored")
+    archived = cells.filter(pl.col("status") == "archived").join(found, on="cell_id", how="semi")
+    revived = folded.join(archived, on="cell_id", how="semi").select(
+        "cell_id", "last_accessed", revived_count=pl.col("revived_count") + 1
+    )
+    run.reject("use of a memory that is gone", usage.join(vitals, on="cell_id", how="anti").height)
+    run.commit(
+        {
+            "vitals.folded": folded,
+            "cell.revived": revived,
+            "usage.folded": usage.select("usage_id").sort("usage_id"),
+        }
+    )

@@ -1,0 +1,240 @@
+"""Work of the extract stage: which chunks wait, the questions about them, and what the answers become."""
+
+from datetime import timedelta
+from typing import cast
+
+import polars as pl
+
+from slowwave.errors import OutputError
+from slowwave.llm import Outcome, Request
+from slowwave.prompts import extract_prompt, gate_prompt
+from slowwave.schemas.answers import ExtractAnswer, GateAnswer
+from slowwave.schemas.prompt_inputs import KnownCell, TurnLine
+from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
+from slowwave.store import col, lit, same_owner
+from slowwave.transforms.chunking import chunk_turns
+from slowwave.transforms.extraction import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
+from slowwave.transforms.reconciliation import confirmations
+from tasks.models import ask
+from tasks.stage import Plan, Stage
+
+KNOWN_SCHEMA = {"chunk_id": pl.String, "known": pl.Int64, "target_id": pl.String, "content": pl.String}
+
+
+def find_work(run: Stage) -> pl.DataFrame:
+    """Chunks that wait: new ones, failed ones whose pause is over and, once there is a model, raw ones.
+
+    Oldest conversation first, so that what is known grows in the order in which it was said.
+    """
+    waiting = run.store.rows("chunks", where=col("status").isin(["pending", "failed"]))
+    due = waiting.filter(pl.col("retry_at").is_null() | (pl.col("retry_at") <= run.now))
+    run.reject("waits for its next try", waiting.height - due.height)
+    if run.workspace.llm is not None:
+        raw = (col("status") == lit("extracted")) & (col("prompt_version") == lit(RAW_PROMPT))
+        due = pl.concat([due, run.store.rows("chunks", where=raw)])
+    run.reject("quarantined", run.store.count("chunks", col("status") == lit("quarantined")))
+    run.report.rows_in = due.height
+    return due.sort("event_time", "session_id", "first_turn_index", "first_char", "chunk_id")
+
+
+def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
+    """Without a model: each chunk becomes a raw cell, kept as it was said."""
+    turns = _turns_of(run, chunks)
+    cells = raw_cells(chunks, turns, decay_rate=run.settings.decay.default_rate, now=run.now)
+    run.commit(
+        {
+            "cell.extracted": _without_deleted(run, cells),
+            "chunk.extracted": _extracted(chunks["chunk_id"], cells, prompt_version=RAW_PROMPT, model=None),
+        }
+    )
+    run.note("chunks became raw memories; they go through the extractor once there is a language model")
+
+
+def extract_batches(run: Stage, chunks: pl.DataFrame) -> None:
+    """Gate, then extract, a batch of chunks at a time; every batch is committed before the next is asked."""
+    size = run.settings.night.extract_batch
+    for start in range(0, chunks.height, size):
+        batch = chunks.slice(start, size)
+        turns = _turns_of(run, batch)
+        passed, gate_plan = _through_gate(run, batch, turns)
+        run.commit(gate_plan)
+        run.commit(_through_extractor(run, passed, turns))
+        run.refresh_vectors()
+        if run.workspace.llm is not None and run.workspace.llm.is_down:
+            run.reject("language model away", chunks.height - start - batch.height)
+            break
+
+
+def _turns_of(run: Stage, chunks: pl.DataFrame) -> pl.DataFrame:
+    return chunk_turns(chunks, run.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls()))
+
+
+def _through_gate(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> tuple[pl.DataFrame, Plan]:
+    """Chunks that are worth the extractor, and what the gate decided about the others."""
+    pages = _pages(turns)
+    requests = [
+        Request(gate_prompt(pages[chunk]), GateAnswer, {}, is_gate=True) for chunk in chunks["chunk_id"]
+    ]
+    outcomes = ask(run, requests, work="gate")
+    said = [
+        (chunk, answer.is_worth_remembering, answer.reason, outcome.prompt_version, outcome.model)
+        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
+        if (answer := cast("GateAnswer | None", outcome.answer)) is not None
+    ]
+    names = ["chunk_id", "is_worth", "reason", "prompt_version", "model"]
+    gated = pl.DataFrame(said, schema=dict(zip(names, [pl.String, pl.Boolean, *[pl.String] * 3], strict=True)), orient="row")
+    run.reject("gate: nothing worth remembering", gated.filter(~pl.col("is_worth")).height)
+    worth = chunks.join(gated.filter("is_worth"), on="chunk_id", how="semi", maintain_order="left")
+    return worth, {"chunk.gated": gated, "chunk.failed": _failed(run, chunks, outcomes)}
+
+
+def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> Plan:
+    """What the extractor made of a batch: cells, confirmations, retired raw cells, failures."""
+    if chunks.is_empty():
+        return {}
+    pages, known = _pages(turns), _known_cells(run, chunks, turns)
+    outcomes = ask(run, [_extract_request(chunk, pages, known) for chunk in chunks.iter_rows(named=True)], work="extract")
+    answered = [
+        {"chunk_id": chunk, **cell.model_dump()}
+        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
+        if outcome.answer is not None
+        for cell in cast("ExtractAnswer", outcome.answer).cells
+    ]
+    done = [chunk for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True) if outcome.answer is not None]
+    if not done:
+        return {"chunk.failed": _failed(run, chunks, outcomes)}
+    version = next(o for o in outcomes if o.answer is not None)
+    answers = pl.DataFrame(answered, schema=ANSWER_SCHEMA).with_columns(
+        prompt_version=pl.lit(version.prompt_version), model=pl.lit(version.model)
+    )
+    decay = run.settings.decay
+    made = extracted_cells(
+        answers, chunks, turns, decay_rates=decay.rates, default_decay_rate=decay.default_rate, now=run.now
+    )
+    cells, confirmed = split_confirmed(made, known)
+    cells = _without_deleted(run, cells)
+    run.show(cells.select(pl.format("[{}] {}", "cell_type", "content")).to_series())
+    return {
+        "cell.extracted": cells,
+        "cell.confirmed": _confirmed(run, confirmed, version),
+        "cell.retired": _raw_cells_of(run, done),
+        "chunk.extracted": _extracted(
+            pl.Series("chunk_id", done, dtype=pl.String), cells, prompt_version=version.prompt_version, model=version.model
+        ),
+        "chunk.failed": _failed(run, chunks, outcomes),
+    }
+
+
+def _pages(turns: pl.DataFrame) -> dict[str, list[TurnLine]]:
+    lines = turns.with_columns(
+        speaker=pl.coalesce("speaker", "role"), date=pl.col("event_time").dt.strftime("%Y-%m-%d")
+    )
+    pages: dict[str, list[TurnLine]] = {}
+    for row in lines.iter_rows(named=True):
+        line = TurnLine(row["turn_number"], row["speaker"], row["role"], row["date"], row["text"])
+        pages.setdefault(row["chunk_id"], []).append(line)
+    return pages
+
+
+def _extract_request(chunk: dict[str, object], pages: dict[str, list[TurnLine]], known: pl.DataFrame) -> Request:
+    page = pages[str(chunk["chunk_id"])]
+    shown = [
+        KnownCell(
+            row["known"], row["cell_type"], row["subject"] or "", row["attribute"] or "", row["value"] or "",
+            f"{row['valid_from']:%Y-%m-%d}", row["content"],
+        )
+        for row in known.filter(pl.col("chunk_id") == chunk["chunk_id"]).iter_rows(named=True)
+    ]
+    context = {"turn_numbers": {line.number for line in page}, "known_numbers": {cell.number for cell in shown}}
+    return Request(extract_prompt(page[-1].date, page, shown), ExtractAnswer, context)
+
+
+def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """The nearest known cells of each chunk, numbered from 1, by exact vector search: the same on every run."""
+    columns = ["cell_id", "cell_type", "subject", "attribute", "value", "valid_from", "content", "prompt_version"]
+    nothing = pl.DataFrame(schema={**KNOWN_SCHEMA, "cell_type": pl.String, "subject": pl.String, "attribute": pl.String, "value": pl.String, "valid_from": TIMESTAMP})
+    embedder, most = run.workspace.embedder, run.settings.night.known_cells
+    if embedder is None or most == 0:
+        return nothing
+    texts = turns.group_by("chunk_id").agg(pl.col("text").str.join("\n"))
+    found = [nothing]
+    for own in chunks.partition_by(OWN, maintain_order=True):
+        page = own.select("chunk_id").join(texts, on="chunk_id", how="inner", maintain_order="left")
+        vectors = embedder.embed_documents(page["text"].to_list()).vectors
+        where = (col("status") == lit("active")) & same_owner(own) & (col("prompt_version") != lit(RAW_PROMPT))
+        near = run.store.nearest("cells", vectors, most, where=where, exact=True)
+        cells = run.store.by_key("cells", near["cell_id"], columns)
+        chunk_of = page.select("chunk_id").with_row_index("query_index").cast({"query_index": pl.Int64})
+        numbered = (
+            near.join(cells, on="cell_id", how="inner")
+            .join(chunk_of, on="query_index", how="inner")
+            .sort("query_index", "similarity", "cell_id", descending=[False, True, False])
+            .with_columns(known=pl.int_range(1, pl.len() + 1).over("chunk_id"))
+        )
+        found.append(numbered.rename({"cell_id": "target_id"}).select(nothing.columns))
+    return pl.concat(found)
+
+
+def _failed(run: Stage, chunks: pl.DataFrame, outcomes: list[Outcome]) -> pl.DataFrame:
+    """Chunks whose answer could not be used: one attempt more, a longer pause, at last quarantine.
+
+    An outage or a spent budget is no attempt: such chunks stay as they are.
+    """
+    pauses = run.settings.night
+    rows = []
+    for chunk, outcome in zip(chunks.iter_rows(named=True), outcomes, strict=True):
+        if isinstance(outcome.error, OutputError):
+            attempts = chunk["attempts"] + 1
+            is_last = attempts >= pauses.max_attempts
+            pause = timedelta(hours=pauses.retry_backoff_hours * 2 ** (attempts - 1))
+            rows.append(
+                {
+                    "chunk_id": chunk["chunk_id"],
+                    "attempts": attempts,
+                    "status": "quarantined" if is_last else "failed",
+                    "error": str(outcome.error),
+                    "retry_at": None if is_last else run.now + pause,
+                    "prompt_version": outcome.prompt_version,
+                    "model": outcome.model,
+                }
+            )
+    schema = {
+        "chunk_id": pl.String, "attempts": pl.Int64, "status": pl.String, "error": pl.String,
+        "retry_at": TIMESTAMP, "prompt_version": pl.String, "model": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _extracted(chunk_ids: pl.Series, cells: pl.DataFrame, *, prompt_version: str, model: str | None) -> pl.DataFrame:
+    made = cells.group_by("chunk_id").agg(cell_count=pl.len().cast(pl.Int64))
+    return (
+        pl.DataFrame({"chunk_id": chunk_ids})
+        .join(made, on="chunk_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("cell_count").fill_null(0),
+            rejected_count=pl.lit(0, dtype=pl.Int64),
+            prompt_version=pl.lit(prompt_version),
+            model=pl.lit(model, dtype=pl.String),
+        )
+    )
+
+
+def _confirmed(run: Stage, confirmed: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
+    cells = run.store.by_key("cells", confirmed["cell_id"], ["cell_id", "evidence"])
+    vitals = run.store.by_key("vitals", confirmed["cell_id"])
+    return confirmations(confirmed, cells, vitals, now=run.now).with_columns(
+        prompt_version=pl.lit(outcome.prompt_version), model=pl.lit(outcome.model)
+    )
+
+
+def _raw_cells_of(run: Stage, chunk_ids: list[str]) -> pl.DataFrame:
+    where = col("chunk_id").isin(chunk_ids) & (col("prompt_version") == lit(RAW_PROMPT)) & (col("status") == lit("active"))
+    return run.store.rows("cells", ["cell_id"], where).sort("cell_id").with_columns(superseded_at=pl.lit(run.now))
+
+
+def _without_deleted(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """Cells without those that a person deleted earlier."""
+    dead = run.store.rows("tombstones", [*OWN, "content_hash"])
+    kept = cells.join(dead, on=[*OWN, "content_hash"], how="anti", maintain_order="left")
+    run.reject("deleted by a person", cells.height - kept.height)
+    return kept

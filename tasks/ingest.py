@@ -1,0 +1,83 @@
+"""Finding sources that changed, reading them, and committing their turns and chunks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.progress import progress
+from slowwave.readers.detect import find_sources, read_path, source_hash
+from slowwave.readers.reading import Reading, source_id_of
+from slowwave.schemas.tables import OWN
+from slowwave.transforms.chunking import cut_chunks, with_overlap
+from slowwave.transforms.ingestion import changed_turns, owned, pending_chunks
+from tasks.stage import Stage
+
+
+def find_new_sources(run: Stage, sources: list[str] | None) -> Iterator[tuple[Path, str]]:
+    """Sources whose content is not the one that the store knows, with their hash.
+
+    Raises:
+        NotFoundError: a named path does not exist.
+    """
+    given = [Path(source) for source in sources] if sources else list(run.settings.night.sources)
+    paths = find_sources(given)
+    known = run.store.rows("sources", ["source_id", "hash"])
+    hashes = dict(zip(known["source_id"], known["hash"], strict=True))
+    for number, path in enumerate(paths, start=1):
+        run.report.rows_in += 1
+        progress("ingest", number, len(paths))
+        try:
+            file_hash = source_hash(path)
+        except (InputError, NotFoundError) as error:
+            _refuse(run, error)
+            continue
+        if hashes.get(source_id_of(path)) == file_hash:
+            run.reject("unchanged file")
+            continue
+        yield path, file_hash
+
+
+def read_source(run: Stage, path: Path) -> Reading | None:
+    """What a file says; a file that cannot be read is reported and does not stop the others."""
+    try:
+        reading = read_path(path)
+    except (InputError, NotFoundError) as error:
+        _refuse(run, error)
+        return None
+    for reason, number in reading.skipped.items():
+        run.reject(f"not a turn: {reason}", number)
+    if reading.redacted:
+        secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(reading.redacted.items()))
+        run.note(f"secrets redacted in {path.name} before anything was stored: {secrets}")
+    return reading
+
+
+def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
+    """Commits a source in one segment: its new turns, their chunks, and the hash that it has now."""
+    turns = owned(reading.turns, run.settings.own)
+    known = run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
+    new = changed_turns(turns, known)
+    window = run.settings.chunks
+    context = with_overlap(turns, new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens)
+    cut = cut_chunks(context, window_tokens=window.window_tokens, overlap_tokens=window.overlap_tokens)
+    source = pl.DataFrame(
+        {
+            "source_id": [source_id_of(path)],
+            "source_name": [path.name],
+            "source_type": [turns["source_type"][0] if turns.height else "conversation"],
+            "hash": [file_hash],
+            "turn_count": [turns.height],
+            "indexed_at": [run.now],
+            "consolidated_at": [None],
+            **{name: [getattr(run.settings.own, name)] for name in OWN},
+        }
+    )
+    run.show(new.select(pl.format("{} {}: {}", "source_name", "role", "content")).to_series().head(1))
+    run.commit({"turn.recorded": new, "chunk.cut": pending_chunks(cut), "source.recorded": source})
+
+
+def _refuse(run: Stage, error: Exception) -> None:
+    run.reject("file that cannot be read")
+    run.note(str(error))

@@ -1,0 +1,109 @@
+"""What a night has beyond its stages: the gate of the model's work, upkeep of the store, and its record."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from ulid import ULID
+
+from slowwave.home import Workspace, open_workspace
+from slowwave.schemas.events import encode
+from slowwave.schemas.report import NightReport, StageReport
+from slowwave.store import col, lit
+from tasks.stage import call_task, commit_segment
+
+LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "promote"})
+"""Stages that wait when the gate is closed."""
+
+
+@dataclass
+class Night:
+    """A night under way."""
+
+    night_id: str
+    workspace: Workspace
+    started_at: datetime
+    dry_run: bool
+    stages: list[StageReport] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    is_gated: bool = False
+
+
+@contextmanager
+def open_night(home: str | None, *, dry_run: bool) -> Iterator[Night]:
+    """Holds the writer lock for the whole night; its stages share one budget.
+
+    Raises:
+        BusyError: another night or stage is at work.
+    """
+    with open_workspace(home) as workspace:
+        started = datetime.now(UTC)
+        night_id = f"{started:%Y-%m-%d}-{str(ULID.from_datetime(started))[-6:].lower()}"
+        yield Night(night_id, workspace, started, dry_run, notes=list(workspace.notes))
+
+
+def close_gate(night: Night, *, force: bool) -> bool:
+    """Whether the model's work waits tonight: too soon after the last time, or too little that is new."""
+    workspace, settings = night.workspace, night.workspace.settings.night
+    if workspace.llm is None or force:
+        return False
+    nights = workspace.store.rows("nights", ["finished_at", "call_count"], col("call_count") > lit(0))
+    last = nights["finished_at"].max()
+    waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]))
+    waiting += workspace.store.count("cells", col("is_judged") == lit(value=False))
+    if isinstance(last, datetime) and night.started_at - last < timedelta(hours=settings.min_hours):
+        night.notes.append(f"the model's work waits: the last one ended less than {settings.min_hours:g} hours ago; `force` overrides")
+    elif waiting < settings.min_cells:
+        night.notes.append(f"the model's work waits: {waiting} new chunks and memories, {settings.min_cells} make a night; `force` overrides")
+    else:
+        return False
+    night.is_gated = True
+    return True
+
+
+def keep_up(night: Night) -> None:
+    """Compacts the store, keeps its indices whole and drops old versions."""
+    if not night.dry_run and any(stage.change_count for stage in night.stages):
+        call_task(optimize, night.workspace)
+
+
+@task(name="optimize", cache_policy=NO_CACHE)
+def optimize(workspace: Workspace) -> pl.DataFrame:
+    """Upkeep of all tables under the writer lock."""
+    settings = workspace.settings.store
+    return workspace.store.optimize(
+        vector_index_rows=settings.vector_index_rows, keep_versions=timedelta(hours=settings.keep_versions_hours)
+    )
+
+
+def record(night: Night, *, seconds: float) -> NightReport:
+    """The night's report; a night that changed something, or called a model, is journaled."""
+    report = NightReport(
+        night_id=night.night_id,
+        dry_run=night.dry_run,
+        has_llm=night.workspace.llm is not None,
+        stages=night.stages,
+        notes=night.notes,
+        seconds=round(seconds, 3),
+    )
+    total = report.ledger.total
+    if not night.dry_run and (report.change_count or total.call_count):
+        row = pl.DataFrame(
+            {
+                "night_id": [night.night_id],
+                "started_at": [night.started_at],
+                "finished_at": [datetime.now(UTC)],
+                "outcome": ["gated" if night.is_gated else "completed"],
+                "has_llm": [report.has_llm],
+                "call_count": [total.call_count],
+                "token_count": [total.input_tokens + total.output_tokens],
+                "cost": pl.Series([total.cost], dtype=pl.Float64),
+                "note": pl.Series(["; ".join(night.notes)], dtype=pl.String),
+            }
+        )
+        call_task(commit_segment, night.workspace, encode("night.completed", row), datetime.now(UTC))
+    return report

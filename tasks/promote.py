@@ -1,0 +1,82 @@
+"""Work of the promote stage: who may stand in core memory, who chooses, and the file it becomes."""
+
+from typing import cast
+
+import polars as pl
+
+from slowwave.llm import Request
+from slowwave.prompts import promote_prompt
+from slowwave.schemas.answers import PromoteAnswer
+from slowwave.schemas.prompt_inputs import CandidateCell
+from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.store import col, lit
+from slowwave.transforms.promotion import choose_by_use, core_changes, core_lines, promotion_candidates
+from tasks.models import ask
+from tasks.stage import Stage
+
+COLUMNS = [
+    "cell_id", "user_id", "project_id", "scope", "cell_type", "subject", "attribute", "content", "summary",
+    "salience", "status", "event_time", "valid_from", "prompt_version",
+]
+
+
+def find_candidates(run: Stage) -> pl.DataFrame:
+    """Active memories in the order of their usage record; with a model, extracted ones only."""
+    where = col("status") == lit("active")
+    if run.workspace.llm is not None:
+        where = where & (col("prompt_version") != lit(RAW_PROMPT))
+    cells = run.store.rows("cells", COLUMNS, where)
+    run.report.rows_in = cells.height
+    vitals = run.store.rows("vitals")
+    core = run.store.rows("core")
+    most = run.settings.promote.candidates if run.workspace.llm is not None else cells.height
+    return promotion_candidates(cells, vitals, core, limit=max(most, 1))
+
+
+def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
+    """The chosen memories, best first; None when the model gave no usable answer and all stays as it was."""
+    most = run.settings.promote.max_lines
+    if run.workspace.llm is None:
+        return choose_by_use(candidates, max_lines=most)
+    if candidates.is_empty():
+        return candidates
+    shown = [
+        CandidateCell(
+            number, row["cell_type"], row["content"], row["salience"], row["retrieval_count"], row["citation_count"],
+            row["confirmations"], f"{row['valid_from']:%Y-%m-%d}", row["is_core"],
+        )
+        for number, row in enumerate(candidates.iter_rows(named=True), start=1)
+    ]
+    context = {"candidate_numbers": {cell.number for cell in shown}, "max_lines": most}
+    outcome = ask(run, [Request(promote_prompt(shown, most), PromoteAnswer, context)], work="promote")[0]
+    if outcome.answer is None:
+        run.note("core memory stays as it was: no usable choice this time")
+        return None
+    order = pl.DataFrame({"number": cast("PromoteAnswer", outcome.answer).chosen}, schema={"number": pl.Int64})
+    numbered = candidates.with_row_index("number", offset=1).cast({"number": pl.Int64})
+    return order.join(numbered, on="number", how="inner", maintain_order="left").drop("number").with_columns(
+        chosen_by=pl.lit(outcome.prompt_version), chosen_model=pl.lit(outcome.model)
+    )
+
+
+def rewrite(run: Stage, chosen: pl.DataFrame) -> None:
+    """Commits the lines that changed and writes `MEMORY.md` anew."""
+    lines = core_lines(chosen)
+    promoted, demoted = core_changes(lines, run.store.rows("core"))
+    by = chosen.select(
+        "cell_id",
+        prompt_version=pl.col("chosen_by") if "chosen_by" in chosen.columns else pl.lit(None, dtype=pl.String),
+        model=pl.col("chosen_model") if "chosen_model" in chosen.columns else pl.lit(None, dtype=pl.String),
+    )
+    run.show(promoted.select("line").to_series())
+    run.commit(
+        {
+            "core.promoted": promoted.join(by, on="cell_id", how="left").with_columns(reason=pl.lit("chosen")),
+            "core.demoted": demoted.with_columns(reason=pl.lit("not chosen this time")),
+        }
+    )
+    if not run.report.dry_run:
+        text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines.sort("line_rank")["line"]), ""])
+        run.workspace.home.write_core(text)
+
+

@@ -1,0 +1,57 @@
+"""What every test stands on: a clean environment, a Prefect of its own, Hypothesis profiles, shared data.
+
+The environment is set while this file is imported, before any test module can import Slowwave or Prefect.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+FOREIGN = ("SLOWWAVE_", "PREFECT_", "OPENAI_", "OLLAMA_")
+"""Settings of whoever runs the tests must not reach them, or a test could talk to a real server."""
+
+PREFECT_FOLDER = Path(tempfile.mkdtemp(prefix="slowwave-prefect-"))
+TEST_ENVIRONMENT = {
+    "PREFECT_HOME": str(PREFECT_FOLDER),
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "DO_NOT_TRACK": "1",
+    "NO_PROXY": "127.0.0.1,localhost",
+    "no_proxy": "127.0.0.1,localhost",
+    "NO_COLOR": "1",
+    "COLUMNS": "120",
+    "TZ": "UTC",
+}
+
+for name in [name for name in os.environ if name.startswith(FOREIGN) or name in ("FORCE_COLOR", "PY_COLORS")]:
+    del os.environ[name]
+os.environ.update(TEST_ENVIRONMENT)
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of measuring data beside the checkout; a test that needs it is skipped without it."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the folder shared/data does not stand beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _remove_prefect_folder() -> Iterator[None]:
+    yield
+    shutil.rmtree(PREFECT_FOLDER, ignore_errors=True)

@@ -1,0 +1,227 @@
+"""Functions and files: size, annotations, docstrings, errors, and what a transform must not touch."""
+
+import ast
+from collections.abc import Iterator
+
+from tests.conventions.source import (
+    LIBRARY,
+    Function,
+    Module,
+    calls,
+    dotted,
+    functions,
+    modules,
+    public_functions,
+)
+
+FUNCTION_LINES = 60
+FILE_LINES = 400
+ROW_BY_ROW = {
+    "map_elements",
+    "map_rows",
+    "map_groups",
+    "iter_rows",
+    "iter_slices",
+    "rows",
+    "rows_by_key",
+    "to_dicts",
+    "iterrows",
+}
+CLOCKS = {"now", "utcnow", "today"}
+UNSTEADY = {"time", "random", "secrets", "uuid"}
+
+
+def lines_of(function: Function) -> int:
+    """Lines of a function from `def` to its end, its docstring not counted."""
+    total = (function.end_lineno or function.lineno) - function.lineno + 1
+    first = function.body[0]
+    if ast.get_docstring(function) is not None:
+        total -= (first.end_lineno or first.lineno) - first.lineno + 1
+    return total
+
+
+def missing_annotations(function: Function) -> list[str]:
+    """Names of parameters without a type, and `return`; what a method is called on needs none."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    starred = [argument for argument in (arguments.vararg, arguments.kwarg) if argument]
+    names = [argument.arg for argument in [*named, *starred] if argument.annotation is None]
+    return [name for name in names if name not in ("self", "cls")] + (
+        ["return"] if function.returns is None else []
+    )
+
+
+def bare_any(function: Function) -> list[str]:
+    """Names of parameters, and `return`, whose whole type is Any."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    types = {argument.arg: argument.annotation for argument in named} | {"return": function.returns}
+    return [
+        name for name, kind in types.items() if kind is not None and dotted(kind) in ("Any", "typing.Any")
+    ]
+
+
+def at_module_level(nodes: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Imports that run when the module is imported; those for the type checker alone do not."""
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and dotted(node.test).endswith("TYPE_CHECKING"):
+            yield from at_module_level(node.orelse)
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from at_module_level([child for child in ast.walk(node) if isinstance(child, ast.stmt)][1:])
+
+
+def imported(node: ast.Import | ast.ImportFrom) -> set[str]:
+    """Top names of the packages that an import statement loads."""
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    return {name.split(".", 1)[0] for name in names}
+
+
+def test_every_module_says_why_it_exists():
+    assert [
+        module.path
+        for module in modules(*LIBRARY, "prompts", "benchmarks")
+        if ast.get_docstring(module.tree) is None
+    ] == []
+
+
+def test_every_public_function_has_a_docstring():
+    assert [
+        f"{module.at(function)} {function.name}"
+        for module in modules(*LIBRARY)
+        for function in public_functions(module.tree)
+        if ast.get_docstring(function) is None
+    ] == []
+
+
+def test_every_public_function_is_annotated():
+    assert [
+        f"{module.at(function)} {function.name}: {missing}"
+        for module in modules(*LIBRARY, "benchmarks")
+        for function in public_functions(module.tree)
+        if (missing := missing_annotations(function))
+    ] == []
+
+
+def test_no_bare_any_crosses_a_module_border():
+    assert [
+        f"{module.at(function)} {function.name}: {loose}"
+        for module in modules(*LIBRARY)
+        for function in public_functions(module.tree)
+        if (loose := bare_any(function))
+    ] == []
+
+
+def test_a_function_fits_on_a_screen():
+    assert [
+        f"{module.at(function)} {function.name}: {lines_of(function)} lines"
+        for module in modules(*LIBRARY, "benchmarks")
+        for function in functions(module.tree)
+        if lines_of(function) > FUNCTION_LINES
+    ] == []
+
+
+def test_a_file_holds_one_idea():
+    lengths = {module.path: module.text.count("\n") for module in modules(*LIBRARY, "benchmarks")}
+    assert {path: lines for path, lines in lengths.items() if lines > FILE_LINES} == {}
+
+
+def test_transforms_never_go_row_by_row():
+    assert [
+        f"{module.at(call)} {call.func.attr}"
+        for module in modules("slowwave/transforms")
+        for call in calls(module.tree)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ROW_BY_ROW
+    ] == []
+
+
+def test_transforms_read_no_clock_and_draw_no_unseeded_number():
+    wrong = []
+    for module in modules("slowwave/transforms"):
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Import | ast.ImportFrom) and imported(node) & UNSTEADY:
+                wrong.append(f"{module.at(node)} imports {imported(node) & UNSTEADY}")
+        wrong += [f"{module.at(call)} {name}" for call in calls(module.tree) if (name := unsteady(call))]
+    assert wrong == []
+
+
+def unsteady(call: ast.Call) -> str:
+    """The name of a call whose result changes from run to run, else the empty text."""
+    name = dotted(call.func)
+    parts = name.split(".")
+    if parts[-1] in CLOCKS and parts[-2:-1] and parts[-2] in ("datetime", "date", "dt"):
+        return name
+    if "random" in parts[:-1] and parts[-1] not in ("default_rng", "Generator"):
+        return name
+    seeds = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return (
+        name
+        if parts[-1] in ("default_rng", "sample", "shuffle") and not seeded(parts[-1], call, seeds)
+        else ""
+    )
+
+
+def seeded(name: str, call: ast.Call, seeds: list[ast.expr]) -> bool:
+    """A generator is given any seed; a sample or shuffle of a frame is given `seed=`."""
+    return bool(seeds) if name == "default_rng" else any(keyword.arg == "seed" for keyword in call.keywords)
+
+
+def test_catching_everything_always_raises_again():
+    assert [
+        module.at(handler)
+        for module in modules(*LIBRARY)
+        for handler in ast.walk(module.tree)
+        if isinstance(handler, ast.ExceptHandler)
+        and catches_everything(handler)
+        and not isinstance(handler.body[-1], ast.Raise)
+    ] == []
+
+
+def catches_everything(handler: ast.ExceptHandler) -> bool:
+    """`except:`, `except Exception`, `except BaseException`, alone or in a tuple."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(
+        kind is None or (dotted(kind).endswith("Exception") and "." not in dotted(kind)) for kind in kinds
+    )
+
+
+def test_the_library_never_prints():
+    assert [
+        module.at(call)
+        for module in modules(*LIBRARY)
+        if not module.path.startswith("slowwave/entrypoints/")
+        for call in calls(module.tree)
+        if dotted(call.func) == "print"
+    ] == []
+
+
+def test_entrypoints_import_prefect_and_flows_only_when_they_are_needed():
+    assert [
+        module.at(node)
+        for module in modules("slowwave/entrypoints")
+        for node in at_module_level(module.tree.body)
+        if imported(node) & {"prefect", "flows", "tasks"}
+    ] == []
+
+
+def test_the_checks_of_this_file_can_fail():
+    bad = (
+        "def f(x: Any, y):\n    return datetime.now(), numpy.random.rand(), default_rng(), frame.sample(3)\n"
+        "try:\n    import prefect\nexcept Exception:\n    pass\n"
+    )
+    tree = ast.parse(bad)
+    module = Module("bad.py", bad, tree)
+    function = next(functions(module.tree))
+    assert missing_annotations(function) == ["y", "return"]
+    assert bare_any(function) == ["x"]
+    assert [name for call in calls(tree) if (name := unsteady(call))] == [
+        "datetime.now",
+        "numpy.random.rand",
+        "default_rng",
+        "frame.sample",
+    ]
+    assert [imported(node) for node in at_module_level(tree.body)] == [{"prefect"}]
+    assert [catches_everything(node) for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)] == [
+        True
+    ]

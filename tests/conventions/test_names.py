@@ -1,0 +1,58 @@
+"""Names: rooms, files, flows, prompts."""
+
+import ast
+import re
+
+import pytest
+
+from tests.conventions.source import LIBRARY, ROOT, dotted, functions, modules
+
+VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers", "base", "core_utils"}
+PROMPT_NAME = re.compile(r"[a-z]+(_[a-z]+)+\.v[1-9][0-9]*\.md")
+
+
+def test_no_module_has_a_name_that_says_nothing():
+    found = [
+        module.path
+        for module in modules(*LIBRARY, "benchmarks", "tests")
+        if VAGUE & set(module.path.removesuffix(".py").lower().replace("_", "/").split("/"))
+    ]
+    assert found == []
+
+
+def test_a_flow_file_holds_one_flow_of_its_own_name_and_nothing_else():
+    files = [module for module in modules("flows") if not module.path.endswith("__init__.py")]
+    if not files:
+        pytest.skip("flows/ holds no flow yet")
+    wrong = []
+    for module in files:
+        name = module.path.removeprefix("flows/").removesuffix(".py")
+        defined = [
+            node
+            for node in module.tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
+        if [node.name for node in defined] != [name]:
+            wrong.append(f"{module.path}: defines {[node.name for node in defined]}, wanted only {name!r}")
+            continue
+        marks = [mark.func if isinstance(mark, ast.Call) else mark for mark in defined[0].decorator_list]
+        if "flow" not in {dotted(mark).rsplit(".", 1)[-1] for mark in marks}:
+            wrong.append(f"{module.path}: {name} is not decorated with @flow")
+    assert wrong == []
+
+
+def test_a_task_lives_in_tasks_and_a_flow_in_flows():
+    wrong = []
+    for module in modules(*LIBRARY):
+        room = module.path.split("/", 1)[0]
+        for function in functions(module.tree):
+            marks = [mark.func if isinstance(mark, ast.Call) else mark for mark in function.decorator_list]
+            kinds = {dotted(mark).rsplit(".", 1)[-1] for mark in marks} & {"flow", "task"}
+            if kinds - {room.removesuffix("s")}:
+                wrong.append(f"{module.at(function)} {function.name}: {kinds} in {room}/")
+    assert wrong == []
+
+
+def test_prompts_are_named_verb_object_and_version():
+    files = [path for path in (ROOT / "prompts").iterdir() if path.is_file() and path.name != "__init__.py"]
+    assert [path.name for path in files if not PROMPT_NAME.fullmatch(path.name)] == []

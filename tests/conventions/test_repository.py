@@ -1,0 +1,100 @@
+"""What may stand in the repository: no machine's path, no registry's address, a whole lock, light imports."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.conventions.source import ROOT, project_files
+
+REGISTRIES = re.compile(
+    "|".join(
+        ["index" + "-url", "extra" + "-index", r"registry *= *.http", r"py" + r"pi\.org", "python" + "hosted"]
+    )
+)
+MACHINE_PATHS = re.compile(r"(?<![\w.~}*-])/(?:" + "work|" + "root)/")
+LARGEST_TEXT = 2_000_000
+
+
+def texts() -> list[tuple[str, str]]:
+    """Name and text of every file of the project that is text."""
+    names = project_files()
+    if names is None:
+        pytest.skip("not a git checkout: which files belong to the project is not known")
+    contents = [(name, (ROOT / name).read_bytes()) for name in names]
+    return [
+        (name, content.decode("utf-8", errors="replace"))
+        for name, content in contents
+        if len(content) < LARGEST_TEXT and b"\0" not in content
+    ]
+
+
+def lines_with(pattern: re.Pattern[str]) -> list[str]:
+    """Where a pattern stands, as file and line."""
+    return [
+        f"{name}:{number}: {line.strip()[:120]}"
+        for name, text in texts()
+        if pattern.search(text)
+        for number, line in enumerate(text.splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_file_names_a_path_of_a_machine():
+    personal = {str(ROOT) + "/", str(Path.home()) + "/"} - {"//"}
+    pattern = re.compile("|".join([MACHINE_PATHS.pattern, *(re.escape(path) for path in personal)]))
+    assert lines_with(pattern) == []
+
+
+def test_no_file_names_a_package_registry():
+    assert lines_with(REGISTRIES) == []
+
+
+def requirements() -> dict[str, str]:
+    """Every requirement of the lock with everything that belongs to it."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in lock.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return {re.split(r"[=\[ ;@]", line, maxsplit=1)[0]: line for line in lines}
+
+
+def test_every_requirement_of_the_lock_has_a_version_and_a_hash():
+    form = re.compile(r"[a-z0-9-]+(\[[a-z0-9,-]+\])?==[^ ]+( ; [^\\]+?)?( +--hash=sha256:[0-9a-f]{64})+ *")
+    assert [name for name, line in requirements().items() if not form.fullmatch(line)] == []
+
+
+def test_the_lock_names_no_host():
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert [
+        line for line in lock.splitlines() if "://" in line or "--find-links" in line or " @ " in line
+    ] == []
+
+
+def test_the_lock_holds_every_dependency_that_the_project_names():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [
+        *project["dependencies"],
+        *(name for extra in project["optional-dependencies"].values() for name in extra),
+    ]
+    names = {re.split(r"[<>=\[ ;~!]", name, maxsplit=1)[0].lower().replace("_", "-") for name in named}
+    assert names - set(requirements()) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "foreign"),
+    [
+        ("slowwave", {"prefect", "lancedb", "instructor", "polars"}),
+        ("slowwave.settings", {"prefect", "lancedb", "instructor", "polars"}),
+        ("slowwave.entrypoints.cli", {"prefect"}),
+        ("slowwave.memory", {"prefect", "instructor"}),
+    ],
+)
+def test_importing_stays_light(module: str, foreign: set[str]):
+    if not any((ROOT / f"{module.replace('.', '/')}{end}").is_file() for end in (".py", "/__init__.py")):
+        pytest.skip(f"{module} is not there yet")
+    code = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) & foreign == set()

@@ -1,0 +1,284 @@
+import numpy as np
+import pytest
+
+from slowwave import embeddings
+from slowwave.embeddings import check_embedder, open_embedder
+from slowwave.errors import ConfigError, OutputError, TransientError
+from slowwave.settings import EmbeddingSettings
+from tests.servers import (
+    DROPPED,
+    GARBLED,
+    OVERLOADED,
+    PAGE,
+    RESET,
+    Fault,
+    OllamaServer,
+    OpenAIServer,
+    hashed_vector,
+    rate_limited,
+    refused,
+    silence,
+)
+
+NOMIC = "nomic-embed-text"
+EMBED = "/api/embed"
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch):
+    monkeypatch.setattr(embeddings, "BACKOFF_SECONDS", 0.0)
+
+
+def wide(text: str) -> list[float]:
+    return hashed_vector(text, 768)
+
+
+def ollama(**options) -> OllamaServer:
+    return OllamaServer(**({"models": {NOMIC: {}}, "embed": wide} | options))
+
+
+def openai(**options) -> OpenAIServer:
+    options = {
+        "models": ["text-embedding-3-small"],
+        "embed": lambda text: hashed_vector(text, 1536),
+    } | options
+    return OpenAIServer(**options)
+
+
+def for_ollama(server, **options) -> EmbeddingSettings:
+    return EmbeddingSettings(
+        **({"provider": "ollama", "base_url": server.url, "transport_retries": 1} | options)
+    )
+
+
+def for_openai(server, **options) -> EmbeddingSettings:
+    given = {
+        "provider": "openai",
+        "base_url": server.url,
+        "api_key": "k",
+        "model": "text-embedding-3-small",
+        "transport_retries": 1,
+    }
+    return EmbeddingSettings(**(given | options))
+
+
+def unit(vector: list[float]) -> np.ndarray:
+    return np.array(vector) / np.linalg.norm(vector)
+
+
+def test_documents_and_questions_go_out_in_batches_with_their_prefixes():
+    with ollama() as server:
+        embedder, note = open_embedder(for_ollama(server, batch_size=2))
+        made = embedder.embed_documents(["one", "two", "three"])
+        question = embedder.embed_query("four")
+        sent = server.bodies(EMBED)
+    assert [body["input"] for body in sent] == [
+        ["search_document: one", "search_document: two"],
+        ["search_document: three"],
+        ["search_query: four"],
+    ]
+    assert all(body["truncate"] is False for body in sent)
+    np.testing.assert_allclose(made.vectors[2], unit(wide("search_document: three")), atol=1e-6)
+    np.testing.assert_allclose(question, unit(wide("search_query: four")), atol=1e-6)
+    assert embedder.embedder_id == "ollama/nomic-embed-text/768/v1"
+    assert "guesses" in note
+
+
+def test_a_batch_that_breaks_the_server_loses_only_the_text_that_broke_it():
+    with ollama(fails_on=lambda text: "poison" in text) as server:
+        embedder, _ = open_embedder(for_ollama(server))
+        made = embedder.embed_documents(
+            [f"text {number}" if number != 5 else "poison" for number in range(9)]
+        )
+    assert set(made.failures) == {5}
+    assert "poison" not in made.failures[5]
+    assert np.isnan(made.vectors[5]).all()
+    np.testing.assert_allclose(made.vectors[6], unit(wide("search_document: text 6")), atol=1e-6)
+
+
+def test_a_broken_server_is_an_outage_and_no_property_of_the_texts():
+    with ollama(fails_on=lambda text: True) as server:
+        embedder, _ = open_embedder(for_ollama(server))
+        with pytest.raises(TransientError, match="broken"):
+            embedder.embed_documents([f"text {number}" for number in range(64)])
+        assert len(server.bodies(EMBED)) == 2
+
+
+def test_a_text_that_is_too_long_all_the_same_is_halved_and_counted():
+    with ollama(max_embed_chars=200) as server:
+        embedder, _ = open_embedder(for_ollama(server))
+        made = embedder.embed_documents(["short", "word " * 100])
+    assert made.failures == {}
+    assert made.cut_count == 1
+
+
+def test_a_text_that_stays_too_long_is_a_failed_row():
+    with ollama(max_embed_chars=40) as server:
+        embedder, _ = open_embedder(for_ollama(server))
+        made = embedder.embed_documents(["short", "word " * 1_000])
+    assert made.failures == {1: "too long for the model"}
+
+
+def test_long_texts_are_cut_before_they_are_sent():
+    with ollama() as server:
+        embedder, _ = open_embedder(for_ollama(server, max_text_tokens=64))
+        made = embedder.embed_documents(["word " * 100, "short"])
+        [body] = server.bodies(EMBED)
+    assert made.cut_count == 1
+    assert len(body["input"][0].split()) < 70
+
+
+@pytest.mark.parametrize("fault", [OVERLOADED, rate_limited(), RESET, DROPPED])
+def test_what_can_pass_is_tried_again(fault):
+    with ollama() as server:
+        embedder, _ = open_embedder(for_ollama(server))
+        server.fail(EMBED, fault)
+        assert embedder.embed_documents(["one"]).failures == {}
+        assert len(server.bodies(EMBED)) == 2
+
+
+@pytest.mark.parametrize("fault", [OVERLOADED, RESET])
+def test_what_does_not_pass_is_an_outage_after_the_retries(fault):
+    with ollama() as server:
+        embedder, _ = open_embedder(for_ollama(server))
+        server.fail(EMBED, fault, fault)
+        with pytest.raises(TransientError):
+            embedder.embed_documents(["one"])
+        assert len(server.bodies(EMBED)) == 2
+
+
+def test_a_silent_server_is_an_outage_and_not_a_wait_for_ever():
+    with ollama() as server:
+        embedder, _ = open_embedder(for_ollama(server, timeout_seconds=0.3, transport_retries=0))
+        server.fail(EMBED, silence(2.0))
+        with pytest.raises(TransientError, match="timeout_seconds"):
+            embedder.embed_documents(["one"])
+
+
+@pytest.mark.parametrize("fault", [GARBLED, PAGE])
+def test_an_answer_that_cannot_be_read_is_no_vector(fault):
+    with ollama() as server:
+        embedder, _ = open_embedder(for_ollama(server))
+        server.fail(EMBED, fault)
+        with pytest.raises(OutputError):
+            embedder.embed_documents(["one"])
+
+
+def test_a_missing_model_names_the_command_that_brings_it():
+    with (
+        ollama(models={"llama3.2": {}}) as server,
+        pytest.raises(ConfigError, match="ollama pull nomic-embed-text"),
+    ):
+        open_embedder(for_ollama(server))
+
+
+def test_a_missing_model_is_pulled_where_that_is_allowed():
+    with ollama(models={"llama3.2": {}}, pullable=[NOMIC]) as server:
+        embedder, _ = open_embedder(for_ollama(server, allow_pull=True))
+        assert embedder.embed_documents(["one"]).failures == {}
+        assert len(server.bodies("/api/pull")) == 1
+
+
+def test_a_model_that_cannot_be_pulled_is_an_error_of_configuration():
+    with ollama(models={"llama3.2": {}}) as server, pytest.raises(ConfigError, match="could not pull"):
+        open_embedder(for_ollama(server, allow_pull=True))
+
+
+def test_vectors_of_another_width_are_refused():
+    with ollama(embed=hashed_vector) as server:
+        embedder, _ = open_embedder(for_ollama(server))
+        with pytest.raises(ConfigError, match="8 dimensions, and 768"):
+            embedder.embed_documents(["one"])
+
+
+def test_a_model_without_a_profile_tells_its_width_itself():
+    with ollama(models={"strange": {}}, embed=hashed_vector) as server:
+        embedder, _ = open_embedder(for_ollama(server, model="strange"))
+        assert embedder.embedder_id == "ollama/strange/8/v0"
+        assert embedder.embed_documents(["one"]).vectors.shape == (1, 8)
+
+
+def test_auto_takes_ollama_where_it_has_the_model():
+    with ollama() as server:
+        embedder, note = open_embedder(EmbeddingSettings(provider="auto", base_url=server.url))
+    assert embedder.embedder_id.startswith("ollama/")
+    assert "has the model" in note
+
+
+def test_auto_says_how_to_get_the_model_that_ollama_lacks():
+    with ollama(models={"llama3.2": {}}) as server:
+        embedder, note = open_embedder(EmbeddingSettings(provider="auto", base_url=server.url))
+    assert embedder.embedder_id.startswith("wordllama/")
+    assert "ollama pull nomic-embed-text" in note
+
+
+def test_auto_does_not_wait_long_for_a_silent_ollama(monkeypatch):
+    monkeypatch.setattr(embeddings, "PROBE_SECONDS", 0.2)
+    with ollama() as server:
+        server.fail("/api/tags", silence(1.0))
+        embedder, _ = open_embedder(EmbeddingSettings(provider="auto", base_url=server.url))
+    assert embedder.embedder_id.startswith("wordllama/")
+
+
+def test_doctor_says_that_guessed_thresholds_should_be_measured():
+    with ollama() as server:
+        checks = {name: (passed, found) for name, passed, found in check_embedder(for_ollama(server))}
+    assert checks["embedder"][0]
+    assert not checks["thresholds"][0]
+    assert "calibrate" in checks["thresholds"][1]
+
+
+def test_an_openai_server_embeds_in_order():
+    with openai() as server:
+        embedder, _ = open_embedder(for_openai(server, batch_size=2))
+        made = embedder.embed_documents(["one", "two", "three"])
+        sent = server.bodies("/v1/embeddings")
+    assert [body["input"] for body in sent] == [["one", "two"], ["three"]]
+    np.testing.assert_allclose(made.vectors[1], unit(hashed_vector("two", 1536)), atol=1e-6)
+    assert embedder.embedder_id == "openai/text-embedding-3-small/1536/v1"
+
+
+def test_a_refused_batch_is_halved_on_an_openai_server_too():
+    with openai() as server:
+        embedder, _ = open_embedder(for_openai(server))
+        server.fail("/v1/embeddings", refused(400), refused(400))
+        made = embedder.embed_documents(["bad", "good", "fine", "well"])
+    assert made.failures == {}
+    assert [len(body["input"]) for body in server.bodies("/v1/embeddings")] == [4, 2, 1, 1, 2]
+
+
+def test_a_text_that_is_refused_alone_is_a_failed_row_without_the_servers_words():
+    with openai() as server:
+        embedder, _ = open_embedder(for_openai(server))
+        server.fail("/v1/embeddings", refused(400, message="your secret text is bad"))
+        made = embedder.embed_documents(["secret text"])
+    assert "secret" not in made.failures[0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (refused(401), ConfigError),
+        (refused(404), ConfigError),
+        (refused(429, "insufficient_quota"), ConfigError),
+        (GARBLED, OutputError),
+        (PAGE, OutputError),
+    ],
+)
+def test_what_cannot_pass_on_an_openai_server_is_asked_once(fault: Fault, error):
+    with openai() as server:
+        embedder, _ = open_embedder(for_openai(server))
+        server.fail("/v1/embeddings", fault)
+        with pytest.raises(error):
+            embedder.embed_documents(["one"])
+        assert len(server.bodies("/v1/embeddings")) == 1
+
+
+@pytest.mark.parametrize("fault", [OVERLOADED, rate_limited(), RESET])
+def test_what_can_pass_on_an_openai_server_is_tried_again_exactly_as_often_as_set(fault: Fault):
+    with openai() as server:
+        embedder, _ = open_embedder(for_openai(server, transport_retries=2))
+        server.fail("/v1/embeddings", fault, fault, fault, fault)
+        with pytest.raises(TransientError):
+            embedder.embed_documents(["one"])
+        assert len(server.bodies("/v1/embeddings")) == 3

@@ -1,0 +1,433 @@
+"""Model answers: what is harmless is mended, the rest is refused with a message that says how to mend it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from openai.lib._pydantic import to_strict_json_schema
+from pydantic import BaseModel, ValidationError
+
+from slowwave.schemas.answers import (
+    MAX_CELLS,
+    Answer,
+    ExtractAnswer,
+    ExtractedCell,
+    GateAnswer,
+    PromoteAnswer,
+    ReconcileAnswer,
+    SummaryAnswer,
+)
+
+PAGE = {"turn_numbers": {1, 2, 3}, "known_numbers": {1, 2}}
+NO_KNOWN = {"turn_numbers": {1, 2, 3}, "known_numbers": set()}
+RECONCILE = {"new_numbers": {3, 4}, "page_numbers": {1, 2, 3, 4}}
+ANSWERS = [GateAnswer, ExtractAnswer, ReconcileAnswer, SummaryAnswer, PromoteAnswer]
+
+CELL: dict[str, Any] = {
+    "cell_type": "fact",
+    "content": "The ferry terminal closes at 22:00.",
+    "subject": "ferry terminal",
+    "attribute": "closing time",
+    "value": "22:00",
+    "topic": "ferry terminal",
+    "salience": 0.5,
+    "confidence": 0.9,
+    "valid_from": "",
+    "valid_until": "",
+    "evidence": [1],
+    "relation": "new",
+    "known": 0,
+    "entities": ["ferry terminal (place)"],
+    "artifacts": [],
+    "compressed": "ferry terminal closes 22:00",
+    "index_label": "terminal_closing",
+}
+
+
+def extracted(context: dict[str, Any] | None = None, **changes: Any) -> ExtractedCell:
+    answer = ExtractAnswer.model_validate(
+        {"cells": [CELL | changes]}, context=PAGE if context is None else context
+    )
+    return answer.cells[0]
+
+
+def judged(*judgements: dict[str, Any], context: dict[str, Any] | None = None) -> list[tuple[int, str, int]]:
+    filled = [
+        {"reason": "why", "subject": "s", "attribute": "a", "target": 0} | entry for entry in judgements
+    ]
+    answer = ReconcileAnswer.model_validate({"judgements": filled}, context=context or RECONCILE)
+    return [(judgement.new, judgement.verdict, judgement.target) for judgement in answer.judgements]
+
+
+def judgement(new: int, verdict: str, target: int = 0, **changes: Any) -> dict[str, Any]:
+    return {"new": new, "verdict": verdict, "target": target} | changes
+
+
+def summary(words: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "name": "ferry terminal",
+        "summary": " ".join(["word"] * words),
+        "compressed": "closes 22:00",
+    } | changes
+
+
+def nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        yield schema
+        for value in schema.values():
+            yield from nodes(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from nodes(value)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_strict_tool_schema_is_what_the_answer_already_has(answer: type[Answer]) -> None:
+    assert to_strict_json_schema(answer) == answer.model_json_schema()
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_schema_requires_every_field_and_knows_neither_unions_nor_defaults(answer: type[Answer]) -> None:
+    for node in nodes(answer.model_json_schema()):
+        assert not {"anyOf", "oneOf", "allOf", "default", "pattern", "format", "const"} & node.keys()
+        if node.get("type") == "object":
+            assert node["additionalProperties"] is False
+            assert node["required"] == list(node["properties"])
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_every_field_is_described_to_the_model_or_is_an_enum_or_a_list_of_models(
+    answer: type[BaseModel],
+) -> None:
+    for node in nodes(answer.model_json_schema()):
+        for name, field in node.get("properties", {}).items():
+            assert "description" in field or "enum" in field or "$ref" in field["items"], name
+
+
+def test_the_reason_is_written_before_the_verdict() -> None:
+    assert list(GateAnswer.model_fields) == ["reason", "is_worth_remembering"]
+    schema = ReconcileAnswer.model_json_schema()["$defs"]["ReconcileJudgement"]
+    assert list(schema["properties"])[:4] == ["new", "reason", "verdict", "target"]
+
+
+def test_a_field_that_nobody_asked_for_is_refused() -> None:
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        GateAnswer.model_validate({"reason": "", "is_worth_remembering": True, "note": "x"})
+
+
+def test_a_good_memory_passes_unchanged() -> None:
+    assert extracted().model_dump() == CELL
+
+
+def test_no_memory_at_all_is_a_good_answer() -> None:
+    assert ExtractAnswer.model_validate({"cells": []}, context=PAGE).cells == []
+
+
+def test_more_memories_than_one_page_can_hold_are_refused() -> None:
+    cells = [CELL | {"content": f"Berth {number} is free."} for number in range(MAX_CELLS + 1)]
+    with pytest.raises(ValidationError, match="at most 20"):
+        ExtractAnswer.model_validate({"cells": cells}, context=PAGE)
+
+
+def test_the_same_content_twice_is_one_memory_with_the_evidence_of_both() -> None:
+    second = CELL | {"content": "the ferry terminal  closes at 22:00.", "evidence": [3, 2]}
+    answer = ExtractAnswer.model_validate({"cells": [CELL, second]}, context=PAGE)
+    assert [cell.evidence for cell in answer.cells] == [[1, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    "nothing", ["", "  ", "none", "None", "N/A", "null", "unknown", "-", "not specified"]
+)
+def test_words_for_nothing_become_the_empty_text(nothing: str) -> None:
+    cell = extracted(subject=nothing, attribute=nothing, valid_from=nothing, valid_until=nothing)
+    assert (cell.subject, cell.attribute, cell.value, cell.valid_from, cell.valid_until) == (
+        "",
+        "",
+        "",
+        "",
+        "",
+    )
+
+
+def test_none_is_a_value_where_there_is_an_attribute_for_it() -> None:
+    assert extracted(attribute="night guard", value="none").value == "none"
+    assert extracted(attribute="night guard", value="n/a").value == ""
+
+
+def test_a_value_without_its_attribute_and_an_attribute_without_its_subject_are_dropped() -> None:
+    assert extracted(attribute="").value == ""
+    assert extracted(subject="").attribute == ""
+
+
+def test_a_redacted_secret_is_never_a_value() -> None:
+    assert extracted(value="[redacted:password]").value == ""
+    assert extracted(value="postgres://app:[REDACTED:password]@db").value == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("2026-06-02", "2026-06-02"),
+        (" 2026-06-02 ", "2026-06-02"),
+        ("2026-06-02T10:30:00Z", "2026-06-02"),
+        ("2026-06-02 10:30", "2026-06-02"),
+    ],
+)
+def test_a_time_of_day_is_cut_off_a_date(given: str, kept: str) -> None:
+    assert extracted(valid_from=given).valid_from == kept
+
+
+@pytest.mark.parametrize("given", ["2026-06", "2026", "last week", "2026-02-30", "02/06/2026", "20260602"])
+def test_what_is_no_full_date_is_refused_with_the_form_to_use(given: str) -> None:
+    with pytest.raises(ValidationError, match="is not a full date; write YYYY-MM-DD"):
+        extracted(valid_from=given)
+
+
+def test_an_end_before_the_start_is_refused() -> None:
+    with pytest.raises(ValidationError, match="valid_until 2026-06-01 is before valid_from 2026-06-02"):
+        extracted(valid_from="2026-06-02", valid_until="2026-06-01")
+
+
+def test_evidence_off_the_page_is_refused_and_the_page_is_named() -> None:
+    with pytest.raises(
+        ValidationError, match="evidence 9 is not a turn on this page; use only the numbers 1, 2, 3"
+    ):
+        extracted(evidence=[1, 9])
+
+
+def test_a_memory_without_evidence_is_refused() -> None:
+    with pytest.raises(ValidationError, match="evidence is empty"):
+        extracted(evidence=[])
+
+
+def test_repeated_evidence_counts_once_in_page_order() -> None:
+    assert extracted(evidence=[3, 1, 3]).evidence == [1, 3]
+
+
+def test_a_new_memory_names_no_known_one() -> None:
+    with pytest.raises(
+        ValidationError, match='relation "new" needs known 0; if this memory is about known memory 2'
+    ):
+        extracted(relation="new", known=2)
+
+
+@pytest.mark.parametrize("known", [0, 7])
+def test_a_changed_memory_names_a_known_one_of_the_page(known: int) -> None:
+    with pytest.raises(
+        ValidationError, match=r"needs the number of a known memory.*use only the numbers 1, 2"
+    ):
+        extracted(relation="changed", known=known)
+
+
+def test_where_no_memory_is_known_every_memory_is_new() -> None:
+    cell = extracted(NO_KNOWN, relation="confirmed", known=4)
+    assert (cell.relation, cell.known) == ("new", 0)
+
+
+def test_without_a_context_only_the_answer_itself_is_checked() -> None:
+    assert ExtractAnswer.model_validate({"cells": [CELL | {"evidence": [99]}]}).cells[0].evidence == [99]
+    with pytest.raises(ValidationError, match='relation "changed" needs the number'):
+        ExtractAnswer.model_validate({"cells": [CELL | {"relation": "changed"}]})
+
+
+def test_all_problems_of_a_memory_are_told_at_once() -> None:
+    with pytest.raises(ValidationError, match=r"content is empty.*compressed has 0 words.*evidence is empty"):
+        extracted(content="  ", compressed="", evidence=[])
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan"), float("inf")])
+def test_scores_lie_between_zero_and_one(score: float) -> None:
+    with pytest.raises(ValidationError):
+        extracted(salience=score)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("Ada Quist (person)", "Ada Quist (person)"),
+        ("Ada Quist(Person)", "Ada Quist (person)"),
+        ("Nordlys (company)", "Nordlys (organization)"),
+        ("Ferry (MS Alma) (place)", "Ferry (MS Alma) (place)"),
+    ],
+)
+def test_an_entity_keeps_its_name_and_gets_a_known_kind(given: str, kept: str) -> None:
+    assert extracted(entities=[given, given, "none"]).entities == [kept]
+
+
+@pytest.mark.parametrize("given", ["Ada Quist", "Ada Quist (hero)", "(person)"])
+def test_an_entity_without_a_known_kind_is_refused(given: str) -> None:
+    with pytest.raises(ValidationError, match=r"needs its kind: write .* one of person, project"):
+        extracted(entities=[given])
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("PR #12", "pr:12"),
+        ("pr:#12", "pr:12"),
+        ("commit: 4f1c9ab", "commit:4f1c9ab"),
+        ("4f1c9ab", "commit:4f1c9ab"),
+        ("config/queue.toml", "file:config/queue.toml"),
+        ("FILE:notes.md", "file:notes.md"),
+        ("ADR: 7", "adr:7"),
+    ],
+)
+def test_an_artifact_gets_the_word_for_its_kind(given: str, kept: str) -> None:
+    assert extracted(artifacts=[given, "N/A"]).artifacts == [kept]
+
+
+@pytest.mark.parametrize("given", ["the big branch", "issue:12", "https://example.org/x"])
+def test_what_is_no_artifact_is_refused(given: str) -> None:
+    with pytest.raises(ValidationError, match=r"must be .*commit"):
+        extracted(artifacts=[given])
+
+
+def test_an_index_label_is_snake_case_and_never_missing() -> None:
+    assert extracted(index_label="Terminal: closing-time!").index_label == "terminal_closing_time"
+    assert extracted(index_label=" ").index_label == "ferry_terminal"
+
+
+def test_line_breaks_and_control_characters_never_reach_a_one_line_field() -> None:
+    cell = extracted(subject="ferry\n## NEW\x00 terminal\u2028x", value="22:00\r\n")
+    assert (cell.subject, cell.value) == ("ferry ## NEW terminal x", "22:00")
+
+
+def test_a_workflow_keeps_its_lines() -> None:
+    assert extracted(content=" 1. stop\n\n 2. wait \n").content == "1. stop\n2. wait"
+
+
+def test_text_beyond_its_bound_is_refused_with_its_count() -> None:
+    with pytest.raises(ValidationError, match=r"compressed has 30 words; write .* 1 to 12 words"):
+        extracted(compressed="word " * 30)
+    with pytest.raises(ValidationError, match="content has 1500 characters"):
+        extracted(content="x" * 1500)
+
+
+def test_every_new_memory_gets_its_judgement() -> None:
+    given = [judgement(3, "updates", 1), judgement(4, "keep")]
+    assert judged(*given) == [(3, "updates", 1), (4, "keep", 0)]
+
+
+def test_a_missing_judgement_is_named() -> None:
+    with pytest.raises(
+        ValidationError, match=r"judgement of NEW memory 4 is missing; add one .* numbers 3, 4"
+    ):
+        judged(judgement(3, "keep"))
+
+
+def test_keep_needs_no_target_and_drops_one() -> None:
+    answer = ReconcileAnswer.model_validate(
+        {"judgements": [judgement(3, "keep", 1) | {"reason": "r", "subject": "s", "attribute": "a"}]},
+        context={"new_numbers": {3}, "page_numbers": {1, 3}},
+    )
+    kept = answer.judgements[0]
+    assert (kept.target, kept.subject, kept.attribute) == (0, "", "")
+
+
+@pytest.mark.parametrize("verdict", ["confirms", "corrects", "updates", "contradicts"])
+@pytest.mark.parametrize("target", [0, 3, 9])
+def test_every_other_verdict_needs_another_memory_of_the_page(verdict: str, target: int) -> None:
+    with pytest.raises(ValidationError, match="the numbers 1, 2, 4"):
+        judged(judgement(3, verdict, target), judgement(4, "keep"))
+
+
+@pytest.mark.parametrize("verdict", ["corrects", "updates", "contradicts"])
+@pytest.mark.parametrize("missing", ["subject", "attribute"])
+def test_a_verdict_that_can_retire_names_the_shared_subject_and_attribute(verdict: str, missing: str) -> None:
+    with pytest.raises(ValidationError, match="needs the subject and attribute that both"):
+        judged(judgement(3, verdict, 1, **{missing: "n/a"}), judgement(4, "keep"))
+
+
+def test_a_repetition_may_come_without_subject_and_attribute() -> None:
+    given = [judgement(3, "confirms", 1, subject="", attribute=""), judgement(4, "keep")]
+    assert judged(*given) == [(3, "confirms", 1), (4, "keep", 0)]
+
+
+def test_idle_and_repeated_judgements_are_dropped() -> None:
+    given = [
+        judgement(1, "keep"),
+        judgement(3, "keep"),
+        judgement(3, "updates", 1),
+        judgement(3, "updates", 1),
+        judgement(3, "keep"),
+        judgement(4, "keep"),
+    ]
+    assert judged(*given) == [(3, "updates", 1), (4, "keep", 0)]
+
+
+def test_two_different_judgements_of_one_memory_are_refused() -> None:
+    with pytest.raises(ValidationError, match="memory 3 has two judgements"):
+        judged(judgement(3, "updates", 1), judgement(3, "corrects", 2), judgement(4, "keep"))
+
+
+def test_a_known_memory_is_not_judged() -> None:
+    with pytest.raises(ValidationError, match="memory 2 is not NEW; judge only the numbers 3, 4"):
+        judged(judgement(2, "updates", 1), judgement(3, "keep"), judgement(4, "keep"))
+
+
+def test_of_two_new_memories_that_name_each_other_the_lower_is_kept() -> None:
+    given = [judgement(3, "confirms", 4), judgement(4, "confirms", 3)]
+    assert judged(*given) == [(3, "keep", 0), (4, "confirms", 3)]
+
+
+def test_other_circles_of_targets_are_refused() -> None:
+    with pytest.raises(ValidationError, match="points back to itself"):
+        judged(judgement(3, "confirms", 4), judgement(4, "updates", 3))
+    with pytest.raises(ValidationError, match="make one of the numbers 2, 3, 4 keep"):
+        judged(
+            judgement(2, "updates", 3),
+            judgement(3, "updates", 4),
+            judgement(4, "updates", 2),
+            context={"new_numbers": {2, 3, 4}, "page_numbers": {1, 2, 3, 4}},
+        )
+
+
+def test_a_chain_of_targets_that_ends_is_no_circle() -> None:
+    given = [judgement(3, "updates", 1), judgement(4, "updates", 3)]
+    assert judged(*given) == [(3, "updates", 1), (4, "updates", 3)]
+
+
+def test_a_summary_within_its_words_passes() -> None:
+    assert SummaryAnswer.model_validate(summary(150), context={"max_words": 150}).name == "ferry terminal"
+
+
+def test_a_summary_over_its_words_is_refused_with_its_count() -> None:
+    with pytest.raises(ValidationError, match="summary has 151 words, at most 150 are allowed"):
+        SummaryAnswer.model_validate(summary(151), context={"max_words": 150})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": ""}, "name must be a label"),
+        ({"summary": " \n "}, "summary is empty"),
+        ({"compressed": ""}, "compressed has 0 words"),
+        ({"compressed": "word " * 40}, "compressed has 40 words"),
+    ],
+)
+def test_no_part_of_a_summary_may_be_empty_or_endless(changes: dict[str, str], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        SummaryAnswer.model_validate(summary(10, **changes), context={"max_words": 150})
+
+
+def test_core_memory_keeps_the_first_of_repeated_and_surplus_numbers() -> None:
+    context = {"candidate_numbers": {1, 2, 3, 4}, "max_lines": 2}
+    assert PromoteAnswer.model_validate({"chosen": [4, 4, 1, 2]}, context=context).chosen == [4, 1]
+
+
+def test_core_memory_takes_only_candidates() -> None:
+    context = {"candidate_numbers": set(range(1, 41)), "max_lines": 10}
+    with pytest.raises(
+        ValidationError, match="not on this page: 41, 0; choose only from the numbers 1 to 40"
+    ):
+        PromoteAnswer.model_validate({"chosen": [41, 1, 0]}, context=context)
+
+
+def test_an_empty_core_memory_is_allowed() -> None:
+    assert PromoteAnswer.model_validate({"chosen": []}, context={"candidate_numbers": set()}).chosen == []
+
+
+def test_answers_read_alike_from_json_text() -> None:
+    text = json.dumps({"cells": [CELL]})
+    assert ExtractAnswer.model_validate_json(text, context=PAGE).cells[0].model_dump() == CELL

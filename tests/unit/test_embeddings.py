@@ -1,0 +1,229 @@
+import json
+import logging
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from slowwave import embeddings
+from slowwave.embeddings import check_embedder, load_profile, open_embedder, write_calibration
+from slowwave.errors import ConfigError, InputError, TransientError
+from slowwave.settings import EmbeddingSettings
+
+WORDLLAMA = EmbeddingSettings(provider="wordllama")
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the network was touched")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.fixture
+def wordllama():
+    embedder, _ = open_embedder(WORDLLAMA)
+    assert embedder is not None
+    return embedder
+
+
+def test_wordllama_embeds_without_touching_the_network(no_network):
+    embeddings._wordllama.cache_clear()
+    embedder, note = open_embedder(WORDLLAMA)
+    made = embedder.embed_documents(["the invoice was paid", "zebras have stripes"])
+    assert made.vectors.shape == (2, 256)
+    assert made.vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(made.vectors, axis=1), 1.0, rtol=1e-5)
+    assert made.failures == {}
+    assert "wordllama" in note
+
+
+def test_related_texts_are_nearer_than_unrelated_ones(wordllama):
+    near, far = wordllama.embed_documents(
+        ["pay the invoice by card", "zebras live in Africa"]
+    ).vectors @ wordllama.embed_query("how do I pay a bill")
+    assert near > far
+
+
+def test_a_text_that_the_model_knows_nothing_of_is_a_failed_row_and_not_a_place(wordllama):
+    made = wordllama.embed_documents(["a word", "", "  \n ", "another word"])
+    assert set(made.failures) == {1, 2}
+    assert np.isnan(made.vectors[[1, 2]]).all()
+    assert np.isfinite(made.vectors[[0, 3]]).all()
+
+
+def test_a_zero_vector_is_a_failure_and_leaves_the_others_alone():
+    made = embeddings._embed(
+        ["known", "unknown"],
+        ask=lambda texts: np.array(
+            [[3.0, 4.0] if text == "known" else [0.0, 0.0] for text in texts], np.float32
+        ),
+        dims=2,
+        batch_size=8,
+        max_tokens=10,
+    )
+    assert set(made.failures) == {1}
+    np.testing.assert_allclose(made.vectors[0], [0.6, 0.8])
+    assert np.isnan(made.vectors[1]).all()
+
+
+def test_a_question_without_a_vector_says_so_instead_of_returning_nothing(wordllama):
+    with pytest.raises(InputError, match="Search by words"):
+        wordllama.embed_query("")
+
+
+def test_no_texts_give_no_rows(wordllama):
+    assert wordllama.embed_documents([]).vectors.shape == (0, 256)
+
+
+def test_the_batch_size_does_not_change_a_vector():
+    texts = [f"note number {number} about invoices" for number in range(7)]
+    one, _ = open_embedder(EmbeddingSettings(provider="wordllama", batch_size=1))
+    many, _ = open_embedder(EmbeddingSettings(provider="wordllama", batch_size=100))
+    np.testing.assert_allclose(
+        one.embed_documents(texts).vectors, many.embed_documents(texts).vectors, atol=1e-6
+    )
+
+
+def test_a_long_text_is_cut_and_counted(wordllama):
+    made = wordllama.embed_documents(["short", "word " * 5_000])
+    assert made.cut_count == 1
+    assert made.failures == {}
+
+
+def test_half_a_character_does_not_stop_the_others(wordllama):
+    assert wordllama.embed_documents(["fine", "broken \ud83d here"]).failures == {}
+
+
+@pytest.mark.parametrize("text", ["word " * 900, "x=1;" * 900, "漢字" * 900, "a" * 9_000, " \n\t" * 3_000])
+def test_a_cut_text_never_holds_more_pieces_than_allowed(text):
+    end = embeddings._cut_at(text, 100)
+    assert len(embeddings._PIECE.findall(text[:end])) <= 100
+    assert end == len(text) or len(embeddings._PIECE.findall(text)) > 100
+
+
+def test_the_id_names_provider_model_width_and_prefix_version(wordllama):
+    assert wordllama.embedder_id == "wordllama/l2_supercat/256/v1"
+
+
+def test_importing_wordllama_leaves_the_root_logger_as_it_was():
+    code = (
+        "import logging; from slowwave.embeddings import open_embedder;"
+        "from slowwave.settings import EmbeddingSettings;"
+        "open_embedder(EmbeddingSettings(provider='wordllama'));"
+        "print(logging.getLogger().handlers, logging.getLogger().level)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"[] {logging.WARNING}"
+
+
+def test_importing_the_module_loads_no_model_library():
+    libraries = "{'ollama', 'openai', 'wordllama', 'scipy'}"
+    code = f"import sys, slowwave.embeddings; print({libraries} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_none_means_no_embedder_and_says_what_that_costs():
+    embedder, note = open_embedder(EmbeddingSettings(provider="none"))
+    assert embedder is None
+    assert "full-text" in note
+
+
+def test_auto_falls_back_to_wordllama_where_ollama_is_away_and_says_so():
+    embedder, note = open_embedder(EmbeddingSettings(provider="auto", base_url="http://127.0.0.1:9"))
+    assert embedder.embedder_id.startswith("wordllama/")
+    assert "Ollama does not answer" in note
+
+
+def test_ollama_that_was_asked_for_and_is_away_is_an_error_that_may_pass():
+    with pytest.raises(TransientError, match="Start it"):
+        open_embedder(EmbeddingSettings(provider="ollama", base_url="http://127.0.0.1:9"))
+
+
+def test_openai_without_a_key_or_an_address_asks_for_one():
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        open_embedder(EmbeddingSettings(provider="openai"))
+
+
+def test_every_profile_can_be_loaded_and_orders_its_thresholds():
+    for name in embeddings._profiles():
+        profile = load_profile(name)
+        assert profile.topic_threshold <= profile.near_threshold <= profile.merge_threshold
+        if profile.dims:
+            assert profile.split_threshold == pytest.approx(profile.topic_threshold**0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("model", "dims", "query_prefix"),
+    [
+        ("nomic-embed-text", 768, "search_query: "),
+        ("nomic-embed-text:latest", 768, "search_query: "),
+        ("nomic-embed-text:v1.5", 768, "search_query: "),
+        ("qwen3-embedding:8b", 0, ""),
+        ("never-heard-of", 0, ""),
+    ],
+)
+def test_a_model_finds_its_profile_by_name_and_another_size_does_not(model, dims, query_prefix):
+    profile = load_profile(model)
+    assert (profile.dims, profile.query_prefix) == (dims, query_prefix)
+
+
+def test_a_calibration_overrides_the_profile_of_its_model_alone(tmp_path):
+    path = tmp_path / "home" / "calibration.json"
+    write_calibration(path, "nomic-embed-text:latest", {"topic_threshold": 0.51})
+    write_calibration(path, "wordllama", {"near_threshold": 0.7})
+    nomic = load_profile("nomic-embed-text", path)
+    assert (nomic.topic_threshold, nomic.calibrated) == (0.51, True)
+    assert nomic.merge_threshold == load_profile("nomic-embed-text").merge_threshold
+    assert load_profile("mxbai-embed-large", path) == load_profile("mxbai-embed-large")
+    assert [entry.name for entry in path.parent.iterdir()] == ["calibration.json"]
+
+
+def test_open_embedder_reads_the_calibration(tmp_path):
+    path = tmp_path / "calibration.json"
+    write_calibration(path, "wordllama", {"topic_threshold": 0.44})
+    embedder, _ = open_embedder(WORDLLAMA, path)
+    assert embedder.profile.topic_threshold == 0.44
+
+
+@pytest.mark.parametrize("thresholds", [{"topic": 0.5}, {"topic_threshold": 1.5}, {}])
+def test_what_is_no_threshold_is_not_written(tmp_path, thresholds):
+    with pytest.raises(InputError):
+        write_calibration(tmp_path / "calibration.json", "wordllama", thresholds)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", '{"wordllama": 3}', '{"wordllama": {"dims": 3}}', '{"wordllama": {"topic_threshold": "x"}}'],
+)
+def test_a_damaged_calibration_file_is_named_in_the_error(tmp_path, text):
+    path = tmp_path / "calibration.json"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="calibrat|Calibrate"):
+        load_profile("wordllama", path)
+
+
+def test_the_calibration_file_is_plain_json(tmp_path):
+    path = tmp_path / "calibration.json"
+    write_calibration(path, "wordllama", {"topic_threshold": 0.4})
+    assert json.loads(path.read_text()) == {"wordllama": {"topic_threshold": 0.4}}
+
+
+def test_doctor_sees_that_the_embedder_tells_texts_apart():
+    checks = check_embedder(WORDLLAMA)
+    assert [name for name, _, _ in checks] == ["embedder", "embedding", "thresholds"]
+    assert all(passed for _, passed, _ in checks)
+
+
+def test_doctor_reports_a_missing_server_instead_of_failing():
+    [(name, passed, found)] = check_embedder(
+        EmbeddingSettings(provider="ollama", base_url="http://127.0.0.1:9", transport_retries=0)
+    )
+    assert (name, passed) == ("embedder", False)
+    assert "Ollama" in found

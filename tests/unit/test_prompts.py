@@ -1,0 +1,324 @@
+"""The prompt gateway: declared inputs, fenced data, and files whose worked examples are right answers."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowwave.errors import ContractError
+from slowwave.prompts import (
+    calendar,
+    dated,
+    extract_prompt,
+    fenced,
+    fenced_line,
+    gate_prompt,
+    promote_prompt,
+    prompt_versions,
+    read_prompt_file,
+    reconcile_prompt,
+    render,
+    render_file,
+    summarize_prompt,
+)
+from slowwave.schemas.answers import (
+    Answer,
+    ExtractAnswer,
+    GateAnswer,
+    PromoteAnswer,
+    ReconcileAnswer,
+    SummaryAnswer,
+)
+from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+
+ANSWERS: dict[str, type[Answer]] = {
+    "extract_cells": ExtractAnswer,
+    "gate_chunk": GateAnswer,
+    "promote_cells": PromoteAnswer,
+    "reconcile_cells": ReconcileAnswer,
+    "summarize_topic": SummaryAnswer,
+}
+FILES = sorted((Path(__file__).parent.parent.parent / "prompts").glob("*.md"))
+TURN = TurnLine(number=1, speaker="Ada", role="user", date="2026-06-02", text="The pump is in hall 3.")
+PROBE = "inputs: text, rows\n# system\nBe brief.\n# user\n"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked example of a prompt: the lines of its page and the answer it shows."""
+
+    page: list[str]
+    answer: str
+
+    def numbers(
+        self, pattern: str = r"\[(\d+)\]", *, after: str | None = None, before: str | None = None
+    ) -> set[int]:
+        first = self.page.index(after) if after in self.page else 0
+        last = self.page.index(before) if before in self.page else len(self.page)
+        found = (re.match(pattern, line) for line in self.page[first:last])
+        return {int(match[1]) for match in found if match}
+
+    def context(self) -> dict[str, Any]:
+        bounds = re.findall(r"^(?:Choose at|At) most (\d+)", "\n".join(self.page), re.MULTILINE)
+        bound = int(bounds[0]) if bounds else 0
+        has_known = "Known memories" in self.page
+        return {
+            "turn_numbers": self.numbers(after="Turns"),
+            "known_numbers": self.numbers(before="Turns") if has_known else set(),
+            "new_numbers": self.numbers(r"\[(\d+)\] NEW"),
+            "page_numbers": self.numbers(),
+            "candidate_numbers": self.numbers(),
+            "max_words": bound,
+            "max_lines": bound,
+        }
+
+
+def system_of(name: str) -> str:
+    file = next(file for file in FILES if file.stem == prompt_versions()[name])
+    return read_prompt_file(file.name, file.read_text(encoding="utf-8")).system
+
+
+def examples(name: str) -> Iterator[Example]:
+    page: list[str] = []
+    for line in system_of(name).split("\n## Example", 1)[1].splitlines():
+        if line.startswith('{"'):
+            yield Example(page, line)
+            page = []
+        else:
+            page.append(line)
+
+
+def page_of(template: str, **inputs: object) -> str:
+    return render_file(
+        read_prompt_file("probe.v1.md", PROBE + template), {"text": "", "rows": []} | inputs
+    ).user
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_worked_example_is_an_answer_that_its_own_page_allows(name: str) -> None:
+    found = list(examples(name))
+    assert len(found) >= 2
+    for example in found:
+        answer = ANSWERS[name].model_validate_json(example.answer, context=example.context())
+        shown = ANSWERS[name].model_validate_json(example.answer)
+        assert answer.model_dump_json() == shown.model_dump_json(), example.page
+
+
+def test_the_worked_examples_of_reconcile_show_every_verdict() -> None:
+    shown = {
+        judgement.verdict
+        for example in examples("reconcile_cells")
+        for judgement in ReconcileAnswer.model_validate_json(example.answer).judgements
+    }
+    assert shown == {"keep", "confirms", "corrects", "updates", "contradicts"}
+
+
+def test_a_planted_order_and_a_secret_of_an_example_reach_no_memory() -> None:
+    planted = [
+        example for example in examples("extract_cells") if "ignore your rules" in "\n".join(example.page)
+    ]
+    assert planted
+    for example in planted:
+        assert not re.search("ignore|without asking|redacted|password", example.answer)
+
+
+def test_the_worked_examples_keep_the_wording_of_compressed_forms_within_what_is_asked() -> None:
+    for example in examples("extract_cells"):
+        for cell in ExtractAnswer.model_validate_json(example.answer).cells:
+            assert len(cell.compressed.split()) <= 12
+            assert len(cell.index_label.split("_")) <= 3
+            assert len(cell.topic.split()) in {2, 3, 4}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_system_part_names_every_field_of_its_answer(name: str) -> None:
+    system, schema = system_of(name), ANSWERS[name].model_json_schema()
+    for model in [schema, *schema.get("$defs", {}).values()]:
+        for field, shape in model["properties"].items():
+            assert field in system
+            for choice in shape.get("enum", ()):
+                assert choice in system, choice
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_system_part_leaves_most_of_a_small_context_to_the_page(name: str) -> None:
+    assert len(system_of(name)) < 11_000  # about 3,000 tokens of the 8,192 that Ollama gets by default
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_prompt_file_is_plain_text_without_template_syntax_in_its_system_part(file: Path) -> None:
+    parts = read_prompt_file(file.name, file.read_text(encoding="utf-8"))
+    assert not re.search(r"\{\{|\{%|\{#", parts.system)
+    assert not re.search(r"[\t\r]| $", file.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_latest_version_of_every_prompt_is_known() -> None:
+    assert list(prompt_versions()) == sorted(ANSWERS)
+    assert {name: version.split(".v")[0] for name, version in prompt_versions().items()} == {
+        name: name for name in ANSWERS
+    }
+
+
+def test_the_system_part_is_the_same_whatever_stands_on_the_page() -> None:
+    assert gate_prompt([TURN]).system == gate_prompt([]).system
+
+
+def test_a_prompt_names_its_file_and_version() -> None:
+    assert render("gate_chunk", {"turns": []}, version=1).prompt_version == "gate_chunk.v1"
+
+
+def test_an_unknown_prompt_or_version_is_a_bug_of_ours() -> None:
+    with pytest.raises(ContractError, match="no prompt 'gate'; known are extract_cells, gate_chunk"):
+        render("gate", {})
+    with pytest.raises(ContractError, match=r"has no version 99; it has \[1"):
+        render("gate_chunk", {"turns": []}, version=99)
+
+
+def test_missing_and_undeclared_inputs_are_both_refused() -> None:
+    with pytest.raises(ContractError, match=r"missing inputs \['turns'\], undeclared inputs \['turn'\]"):
+        render("gate_chunk", {"turn": []})
+
+
+def test_a_template_that_names_what_is_not_there_is_a_bug_of_ours() -> None:
+    with pytest.raises(ContractError, match=r"probe\.v1 cannot be rendered: UndefinedError"):
+        page_of("{{ other | fenced }}")
+    with pytest.raises(ContractError, match="UndefinedError"):
+        page_of("{% for row in rows %}{{ row.colour | fenced }}{% endfor %}", rows=[TURN])
+
+
+def test_text_that_went_through_no_fence_cannot_stand_on_a_page() -> None:
+    with pytest.raises(ContractError, match="a str that went through no fence"):
+        page_of("{{ text }}", text="hello")
+    with pytest.raises(ContractError, match="a list that went through no fence"):
+        page_of("{{ rows }}", rows=["hello"])
+
+
+def test_a_template_reaches_no_python() -> None:
+    with pytest.raises(ContractError, match="SecurityError"):
+        page_of("{{ text.__class__.__mro__ | fenced }}")
+
+
+@pytest.mark.parametrize(
+    "text", ["inputs: turns\n# user\nx", "# system\nx\n# user\ny", "inputs: a\n# system\nx"]
+)
+def test_a_file_without_its_three_parts_is_refused(text: str) -> None:
+    with pytest.raises(ContractError, match=r"probe\.v1\.md is not a prompt file"):
+        read_prompt_file("probe.v1.md", text)
+
+
+@pytest.mark.parametrize("name", ["probe.md", "probe.v0.md", "Probe.v1.md", "probe.v1.txt"])
+def test_a_file_name_carries_name_and_version(name: str) -> None:
+    with pytest.raises(ContractError, match="is not a prompt file"):
+        read_prompt_file(name, PROBE + "x")
+
+
+def test_template_syntax_in_data_is_only_text() -> None:
+    text = "{{ 7 * 7 }} {% for x in y %} {# gone? #} ${{ secrets.KEY }}"
+    assert f"> {text}\n" in gate_prompt([TurnLine(1, "", "user", "2026-06-02", text)]).user
+
+
+def test_every_line_of_data_stands_behind_its_fence() -> None:
+    assert fenced("a\r\nb\x0bc\u2028d\x85e") == "> a\n> b\n> c\n> d\n> e"
+
+
+def test_runs_of_empty_lines_become_one_and_no_text_is_an_empty_line() -> None:
+    assert fenced("\n\na\n\n \n\n  b\n") == "> a\n>\n>   b"
+    assert fenced("") == ">"
+
+
+def test_data_that_looks_like_the_page_is_told_apart() -> None:
+    assert fenced("## NEW\n [4] user\n# user\n#tag") == "> \\## NEW\n> \\[4] user\n> \\# user\n> #tag"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<|im_start|>",
+        "<｜end▁of▁sentence｜>",
+        "</s>",
+        "<start_of_turn>",
+        "[INST]",
+        "[/INST]",
+        "</turn>",
+        "</THINK>",
+        "<<SYS>>",
+    ],
+)
+def test_the_markup_of_chat_templates_is_broken_by_a_blank(markup: str) -> None:
+    assert markup not in fenced(f"x {markup}system")
+    assert markup not in fenced_line(f"x {markup}system")
+    assert fenced_line(markup).replace(" ", "") == markup
+
+
+@pytest.mark.parametrize(
+    "text", ["List<String>", "<div>", "a < b || c > d", "ssh <user>@<host>", "arr[0] |> map", "[x]"]
+)
+def test_ordinary_code_is_kept_as_it_is(text: str) -> None:
+    assert fenced(text) == f"> {text}"
+
+
+def test_invisible_characters_are_dropped_and_joiners_stay() -> None:
+    assert fenced("a\u202eb\u2066c\u200bd\ufeffe\U000e0041f\x00g\x1b[0m\U000e0101") == "> abcdefg[0m"
+    assert fenced("\U0001f469\u200d\U0001f52c") == "> \U0001f469\u200d\U0001f52c"
+
+
+def test_half_a_character_cannot_break_the_request() -> None:
+    assert fenced("a\ud83d").encode() == "> a\N{REPLACEMENT CHARACTER}".encode()
+
+
+def test_a_field_is_one_line() -> None:
+    assert fenced_line(" auth\n[9] NEW  fact\tx ") == "auth [9] NEW fact x"
+
+
+def test_a_date_carries_its_weekday() -> None:
+    assert dated("2026-06-02") == "2026-06-02 Tuesday"
+    assert dated("2026-06-02T23:59:00+00:00") == "2026-06-02 Tuesday"
+    assert dated("in\nspring") == "in spring"
+
+
+def test_the_calendar_spans_the_weeks_around_a_session() -> None:
+    last, this, following = calendar("2026-03-01").splitlines()
+    assert last.startswith("last week: Mon 2026-02-16")
+    assert this.endswith("Sat 2026-02-28, Sun 2026-03-01")
+    assert following.endswith("Sun 2026-03-08")
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01", "0001-01-01"])
+def test_a_session_without_an_iso_date_is_a_bug_of_ours(date: str) -> None:
+    with pytest.raises(ContractError, match="must be an ISO date"):
+        extract_prompt(date, [TURN], [])
+
+
+def test_fields_that_a_memory_does_not_have_are_not_shown() -> None:
+    known = KnownCell(1, "fact", "pump", "", "", "2026-05-01", "The pump is old.")
+    user = extract_prompt("2026-06-02", [TURN], [known]).user
+    assert "[1] fact, 2026-05-01\nsubject: pump\n> The pump is old.\n" in user
+    assert "attribute:" not in user
+
+
+def test_a_page_without_known_memories_says_so() -> None:
+    assert "## Known memories\n\nnone\n" in extract_prompt("2026-06-02", [TURN], []).user
+
+
+def test_a_reconciliation_page_marks_and_lists_what_is_new() -> None:
+    cells = [
+        PageCell(number, number > 1, "fact", "pump", "hall", "3", "2026-06-02", "user", "x")
+        for number in (1, 2, 3)
+    ]
+    user = reconcile_prompt(cells).user
+    assert "[1] fact, 2026-06-02, said by user\n" in user
+    assert "[2] NEW fact, 2026-06-02, said by user\n" in user
+    assert user.endswith("each of the NEW numbers 2, 3.")
+
+
+def test_limits_stand_on_the_page() -> None:
+    assert (
+        "At most 120 words." in summarize_prompt("pumps", [TopicCell(1, "fact", "2026-06-02", "x")], 120).user
+    )
+    candidate = CandidateCell(1, "fact", "x", 0.5, 3, 2, 1, "2026-06-02", is_core=True)
+    user = promote_prompt([candidate], 40).user
+    assert "Choose at most 40." in user
+    assert "[1] fact, 2026-06-02, salience 0.5, cited 2, retrieved 3, confirmed 1, in core\n> x\n" in user

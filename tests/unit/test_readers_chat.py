@@ -1,0 +1,82 @@
+"""The plain chat form."""
+
+import json
+import os
+from datetime import UTC, datetime
+
+from slowwave.readers.chat import read_chat
+from slowwave.schemas.identity import stable_id
+
+
+def write(folder, *records, name="talk.jsonl"):
+    path = folder / name
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_people_and_assistants_speak_and_all_others_are_counted(tmp_path):
+    roles = ["user", "Human", "assistant", "ai", "system", "developer", "tool", "function", "moderator", None]
+    reading = read_chat(write(tmp_path, *({"role": role, "content": f"by {role}"} for role in roles)))
+    assert reading.turns["role"].to_list() == ["user", "user", "assistant", "assistant"]
+    assert reading.turns["origin"].to_list() == ["user", "user", "agent", "agent"]
+    assert reading.skipped == {"system message": 2, "tool message": 2, "unknown role": 2}
+    assert reading.kind == "chat"
+
+
+def test_content_is_text_or_a_list_of_texts(tmp_path):
+    blocks = [{"type": "text", "text": "one"}, "two", {"type": "image_url"}, {"type": "text"}]
+    reading = read_chat(
+        write(
+            tmp_path,
+            {"role": "user", "content": blocks},
+            {"role": "user", "content": None},
+            {"role": "user", "content": []},
+        )
+    )
+    assert reading.turns["content"].to_list() == ["one\n\ntwo"]
+    assert reading.skipped == {"block without text": 2, "unreadable message": 1, "empty message": 1}
+
+
+def test_a_message_says_who_where_when_and_in_which_session(tmp_path):
+    reading = read_chat(
+        write(
+            tmp_path,
+            {
+                "role": "user",
+                "content": "x",
+                "id": 7,
+                "session_id": "s",
+                "speaker": "Mara",
+                "cwd": "/src",
+                "timestamp": 1780387200,
+            },
+            {"role": "user", "content": "y", "name": "Jonas"},
+        )
+    )
+    first, second = reading.turns.to_dicts()
+    assert (first["session_id"], first["speaker"], first["cwd"]) == ("s", "Mara", "/src")
+    assert first["turn_id"] == stable_id("turn", "s", "7")
+    assert (second["session_id"], second["speaker"], second["cwd"]) == ("talk", "Jonas", None)
+    assert second["turn_id"] == stable_id("turn", "talk", "user", "0")
+    assert first["event_time"] == second["event_time"] == datetime(2026, 6, 2, 8, tzinfo=UTC)
+    assert (first["turn_index"], second["turn_index"]) == (0, 0)
+
+
+def test_without_any_time_it_is_that_of_the_file(tmp_path):
+    path = write(tmp_path, {"role": "user", "content": "x"})
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert read_chat(path).turns["event_time"][0] == datetime.fromtimestamp(1_700_000_000, UTC)
+
+
+def test_an_id_used_twice_loses_no_text_and_a_repetition_adds_none(tmp_path):
+    reading = read_chat(
+        write(
+            tmp_path,
+            {"role": "user", "content": "x", "id": "1"},
+            {"role": "user", "content": "y", "id": "1"},
+            {"role": "user", "content": "x", "id": "1"},
+        )
+    )
+    assert reading.turns["content"].to_list() == ["x", "y"]
+    assert reading.turns["turn_id"].n_unique() == 2
+    assert reading.skipped == {"repeated message": 1}

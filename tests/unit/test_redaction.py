@@ -1,0 +1,234 @@
+"""Secrets go, ordinary text stays, and neither costs more than linear time."""
+
+import time
+
+import pytest
+
+from slowwave.readers.redaction import redact
+
+RANDOM = "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zA3cD5eF7gH9jK2mN4pQ6"
+
+SELF_EVIDENT = {
+    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "google": "AIzaSy" + RANDOM[:33],
+    "openai": "sk-proj-" + RANDOM,
+    "anthropic": "sk-ant-api03-" + RANDOM,
+    "huggingface": "hf_" + RANDOM[:34],
+    "groq": "gsk_" + RANDOM + "xY12",
+    "github": "ghp_" + RANDOM[:36],
+    "gitlab": "glpat-" + RANDOM[:20],
+    "bitbucket": "ATBB" + RANDOM[:32],
+    "npm": "npm_" + RANDOM[:36],
+    "pypi": "pypi-AgEIcHlwaS5vcmc" + RANDOM * 2,
+    "slack": "xoxb-123456789012-1234567890123-" + RANDOM[:24],
+    "stripe": "sk_live_" + RANDOM,
+    "twilio": "SK" + "0123456789abcdef" * 2,
+    "sendgrid": "SG." + RANDOM[:22] + "." + RANDOM[:43],
+    "telegram": "110201543:AAH" + RANDOM[:32],
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0." + RANDOM[:43],
+}
+
+FRAMES = [
+    "{}",
+    "here: {} and so on",
+    "'{}'",
+    '"{}"',
+    "`{}`",
+    "({})",
+    "<{}>",
+    "it is {}.",
+    "it is {}, I think",
+    "key={}",
+    "https://example.org/?key={}&page=2",
+    '{{"value": "{}"}}',
+    '{{\\"value\\": \\"{}\\"}}',
+    "first\\n{}\\nlast",
+    "first\n{}\nlast",
+    "| key | {} |",
+    "> {}",
+    "\x1b[32m{}\x1b[0m",
+    "export KEY={}; run",
+    "Authorization: Bearer {}",
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("kind", SELF_EVIDENT)
+def test_a_secret_with_a_form_of_its_own_goes_wherever_it_stands(kind, frame):
+    secret = SELF_EVIDENT[kind]
+    text, found = redact(frame.format(secret))
+    assert secret not in text
+    assert secret[8:] not in text
+    assert sum(found.values()) >= 1
+
+
+@pytest.mark.parametrize("kind", SELF_EVIDENT)
+def test_the_mark_and_the_count_name_the_kind(kind):
+    assert redact(SELF_EVIDENT[kind]) == (f"[redacted:{kind}]", {kind: 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI"),
+        ("'SecretAccessKey': 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'", "wJalrXUtnFEMI"),
+        ("AccountName=x;AccountKey=" + "A1b/" * 21 + "AAA=;EndpointSuffix=core.windows.net", "A1b/A1b/"),
+        ("MISTRAL_API_KEY=" + RANDOM[:32], RANDOM[:32]),
+        ("CO_API_KEY: '" + RANDOM[:40] + "'", RANDOM[:40]),
+        ("https://hooks.slack.com/services/T00000000/B00000000/" + RANDOM[:24], RANDOM[:24]),
+        ("postgres://app:S3cr3t!@db:5432/app", "S3cr3t!"),
+        ("postgresql+psycopg://app:p@ss/w0rd@db/app", "p@ss/w0rd"),
+        ("redis://:hunter2@cache:6379/0", "hunter2"),
+        ("https://me:swordfish@example.org/repo.git", "swordfish"),
+        ("Authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz"),
+        ('"authorization": "Bearer abcdef123456"', "abcdef123456"),
+        ("Cookie: sessionid=abcdefgh1234; theme=dark", "abcdefgh1234"),
+        ("password=hunter2", "hunter2"),
+        ("password = hunter2", "hunter2"),
+        ('"passwd": "swordfish"', "swordfish"),
+        ('{\\"password\\": \\"swordfish\\"}', "swordfish"),
+        ('"password": "correct horse battery staple"', "correct horse"),
+        ("PGPASSWORD=swordfish psql -h db", "swordfish"),
+        ("DB_PASS=swordfish", "swordfish"),
+        ("DB_PASSWORD=correct_horse_battery", "correct_horse"),
+        ("  password: swordfish\n", "swordfish"),
+        ("Password: correct!horse", "correct!horse"),
+        ('password: str = "hunter2"', "hunter2"),
+        ("password => 'hunter2'", "hunter2"),
+        ("spring.datasource.password=swordfish", "swordfish"),
+        ("secret_key: 'abcdefgh'", "abcdefgh"),
+        ("api_key = 8f14e45fceea167a", "8f14e45fceea167a"),
+        ("token: 8f14e45fceea167a5a36dedd4bea2543", "8f14e45fceea167a"),
+        ("client_secret=Zm9vYmFy", "Zm9vYmFy"),
+        ("x-api-key: abc123def", "abc123def"),
+        ("login(user='a', password='hunter2')", "hunter2"),
+        ("token=foo&password=hunter2&next=/", "hunter2"),
+        ("password is hunter2", "hunter2"),
+        ("The password for the staging db is hunter2.", "hunter2"),
+        ("the password is `swordfish`", "swordfish"),
+        ("mysql --password hunter2 -h db", "hunter2"),
+        ("curl -u admin:swordfish http://x", "swordfish"),
+        ("machine h login me password swordfish", "swordfish"),
+        ("CREATE USER x WITH PASSWORD 'swordfish'", "swordfish"),
+        ("<password>swordfish</password>", "swordfish"),
+        ("| password | hunter2 |", "hunter2"),
+    ],
+)
+def test_a_secret_that_shows_by_its_place_goes_and_the_place_stays(text, secret):
+    redacted, found = redact(text)
+    assert secret not in redacted
+    assert "[redacted:" in redacted
+    assert sum(found.values()) >= 1
+    assert redact(redacted)[0] == redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token format",
+        "the password field is required",
+        "the token expires in 24h",
+        "password must be at least 12 characters",
+        "Enter your password: ",
+        "I forgot the password to the database",
+        "the password is hashed with bcrypt",
+        "the secret: practice every day",
+        "JWT tokens: we use RS256",
+        "tokens per second: 1200",
+        "max_tokens=4096, token_count = 12",
+        "password=None",
+        "password: str",
+        "password: str | None = None",
+        "def login(self, username, password):",
+        "return self.users.get(username) == password",
+        "api_key: SecretStr | None = Field(default=None)",
+        "connect(token=token, password=self.password)",
+        "password = get_password()",
+        "api_key = settings.openai.api_key",
+        "api_key: OPENAI_API_KEY",
+        'os.environ["API_KEY"]',
+        'api_key = os.environ["API_KEY"]',
+        "password=${DB_PASSWORD}",
+        "password=$DB_PASSWORD",
+        "password=$(cat file)",
+        "password: {{ vault_password }}",
+        "api_key=<your-key>",
+        "api_key=your-api-key-here",
+        "password=********",
+        '"password": "The password field is required"',
+        "postgres://app:${DB_PASSWORD}@db/app",
+        "Authorization: Bearer <token>",
+        "Authorization: Bearer $TOKEN",
+        "PWD=/home/me/project",
+        "PASS: test_login",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "/home/me/.ssh/id_rsa",
+        "git@github.com:me/repo.git",
+        "https://host:8080/path?mail=a@b",
+        "task-management-and-other-things-are-long",
+        "docker run -u 1000:1000 image",
+        "the header is -----BEGIN PRIVATE KEY----- and then base64",
+    ],
+)
+def test_ordinary_text_stays_as_it_is(text):
+    assert redact(text) == (text, {})
+
+
+KEY_BODY = "\n".join(RANDOM[:48] + str(10 + line) for line in range(6))
+KEY_LINE = KEY_BODY.replace("\n", "\\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_BODY}\n-----END RSA PRIVATE KEY-----",
+        f"-----BEGIN OPENSSH PRIVATE KEY-----\n{KEY_BODY}\n",
+        f"-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{KEY_BODY}",
+        f'{{"private_key": "-----BEGIN PRIVATE KEY-----\\n{KEY_LINE}\\n-----END PRIVATE KEY-----\\n"}}',
+        "-----BEGIN PRIVATE KEY-----\\n" + KEY_LINE,
+        "> -----BEGIN PRIVATE KEY-----\n> " + KEY_BODY.replace("\n", "\n> "),
+    ],
+)
+def test_a_private_key_goes_whole_even_if_its_end_is_missing(text):
+    redacted, found = redact("before\n" + text + "\nafter, as it was")
+    assert RANDOM[:16] not in redacted
+    assert redacted.startswith("before\n")
+    assert redacted.endswith("\nafter, as it was")
+    assert found == {"private-key": 1}
+
+
+def test_every_secret_of_a_text_is_counted_by_kind():
+    text = f"{SELF_EVIDENT['aws']} {SELF_EVIDENT['github']} {SELF_EVIDENT['aws']}"
+    assert redact(text)[1] == {"aws": 2, "github": 1}
+
+
+REPEATED = [
+    *'aA1 \\"',
+    *("password=", 'password="', "password: a b ", "password is ", "--", "--password ", "token: ", "&a="),
+    *(
+        "token=abcdefgh ",
+        "key      ",
+        "://",
+        "://a:",
+        "sk-",
+        "eyJ",
+        "eyJa.",
+        "gh",
+        "curl -u ",
+        "Authorization: ",
+    ),
+    *("-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----", 'aws key "', "AKIAIOSFODNN7EXAMPLE "),
+]
+
+
+@pytest.mark.parametrize("unit", REPEATED)
+def test_a_million_repeated_characters_take_linear_time(unit):
+    short, long = (unit * (size // len(unit) + 1) for size in (10_000, 1_000_000))
+    start = time.process_time()
+    redact(short)
+    middle = time.process_time()
+    redact(long)
+    end = time.process_time()
+    assert end - middle < max(2.0, 300 * (middle - start))
