@@ -142,6 +142,8 @@ class Workspace:
     embedder: Embedder | None
     llm: LLM | None
     notes: list[str] = field(default_factory=list)
+    is_introduced: bool = False
+    """Whether the notes were said in this run's first report already."""
 
     @property
     def settings(self) -> Settings:

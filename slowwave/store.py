@@ -195,7 +195,8 @@ class Store:
         shape = {"query_index": pl.Int64, key: pl.String, "similarity": pl.Float64}
         if len(vectors) == 0 or self._table(table).count_rows() == 0:
             return pl.DataFrame(schema=shape)
-        query = self._table(table).search(np.ascontiguousarray(vectors, dtype=np.float32)).distance_type("cosine")
+        query = self._table(table).search(np.ascontiguousarray(vectors, dtype=np.float32), vector_column_name="vector")
+        query = query.distance_type("cosine")
         if exact:
             query = query.bypass_vector_index()
         else:

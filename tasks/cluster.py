@@ -2,8 +2,10 @@
 
 import polars as pl
 
-from slowwave.schemas.tables import OWN
+from slowwave.embeddings import load_profile
+from slowwave.schemas.tables import OWN, RAW_PROMPT
 from slowwave.store import col, lit
+from slowwave.transforms.text import without_speakers
 from slowwave.transforms.topics import (
     assign_topics,
     assign_topics_by_text,
@@ -13,36 +15,28 @@ from slowwave.transforms.topics import (
 )
 from tasks.stage import Stage
 
-TEXT_THRESHOLD = 0.2
-"""tf-idf cosine from which a memory joins a topic where there is no embedder (`benchmarks/topics.py`)."""
-
 SPLIT_MIN_CELLS = 12
 """A topic smaller than this is never split."""
 
 
 def find_work(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
-    columns = ["cell_id", *OWN, "topic_hint", "content"]
+    columns = ["cell_id", *OWN, "topic_hint", "content", "prompt_version"]
     cells = run.store.rows("cells", columns, col("status") == lit("active"), missing="topic_id").sort("cell_id")
     run.report.rows_in = cells.height
-    return cells
+    return cells.with_columns(without_speakers(pl.col("content")).alias("content"))
 
 
 def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
     """Joins memories to topics and opens new ones; returns the topics that changed."""
-    embedder = run.workspace.embedder
-    known = run.store.rows("topics", ["topic_id", *OWN, "name", "summary"], missing="merged_into")
-    if embedder is None:
-        topics = known.rename({"summary": "text"})
-        assigned = assign_topics_by_text(cells, topics, threshold=TEXT_THRESHOLD)
-        run.note("no embedder: topics by hint and by words")
-    else:
-        vectors = run.store.vectors("cells", cells["cell_id"])
-        placed = cells.join(vectors, on="cell_id", how="inner")
-        centroids = run.store.vectors("topics", known["topic_id"], column="centroid").rename({"centroid": "vector"})
-        topics = known.join(centroids, on="topic_id", how="inner")
-        assigned = assign_topics(placed, topics, threshold=embedder.profile.topic_threshold)
-        run.reject("waits for its vector", cells.height - placed.height)
+    is_raw = pl.col("prompt_version") == RAW_PROMPT
+    assigned = pl.concat(
+        [
+            _assign(run, cells.filter(~is_raw), is_raw=False),
+            _assign(run, cells.filter(is_raw), is_raw=True),
+        ]
+    )
+    run.reject("waits for its vector", cells.height - assigned.height)
     founders = assigned.filter("is_new_topic").join(cells, on="cell_id", how="inner")
     opened = name_topics(founders).join(
         founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner"
@@ -50,6 +44,22 @@ def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
     run.show(opened.select(pl.format("new topic: {}", "name")).to_series())
     run.commit({"topic.opened": opened, "cell.assigned": assigned.sort("cell_id")})
     return set(assigned["topic_id"])
+
+
+def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
+    """A topic for each memory, by vectors where there is an embedder; raw memories have a threshold of their own."""
+    known = run.store.rows("topics", ["topic_id", *OWN, "name", "summary"], missing="merged_into")
+    embedder = run.workspace.embedder
+    if embedder is None:
+        topics = known.rename({"summary": "text"})
+        run.note("no embedder: topics by hint and by words")
+        return assign_topics_by_text(cells, topics, threshold=load_profile("lexical").topic_threshold)
+    placed = cells.join(run.store.vectors("cells", cells["cell_id"]), on="cell_id", how="inner")
+    centroids = run.store.vectors("topics", known["topic_id"], column="centroid").rename({"centroid": "vector"})
+    topics = known.join(centroids, on="topic_id", how="inner")
+    profile = embedder.profile
+    threshold = profile.chunk_topic_threshold if is_raw else profile.topic_threshold
+    return assign_topics(placed, topics, threshold=threshold)
 
 
 def merge(run: Stage, touched: set[str]) -> set[str]:

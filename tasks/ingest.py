@@ -74,7 +74,8 @@ def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
             **{name: [getattr(run.settings.own, name)] for name in OWN},
         }
     )
-    run.show(new.select(pl.format("{} {}: {}", "source_name", "role", "content")).to_series().head(1))
+    if new.height:
+        run.show(pl.Series([f"{path.name}: {new.height} turns, {cut.height} chunks"]))
     run.commit({"turn.recorded": new, "chunk.cut": pending_chunks(cut), "source.recorded": source})
 
 

@@ -42,6 +42,7 @@ def open_night(home: str | None, *, dry_run: bool) -> Iterator[Night]:
     """
     with open_workspace(home) as workspace:
         started = datetime.now(UTC)
+        workspace.is_introduced = True
         night_id = f"{started:%Y-%m-%d}-{str(ULID.from_datetime(started))[-6:].lower()}"
         yield Night(night_id, workspace, started, dry_run, notes=list(workspace.notes))
 

@@ -124,8 +124,10 @@ def stage(name: str, *, home: str | None, dry_run: bool = False) -> Iterator[Sta
     started = time.monotonic()
     with open_workspace(home) as workspace:
         run = Stage(name, workspace, dry_run=dry_run)
-        for text in workspace.notes:
-            run.note(text)
+        if not workspace.is_introduced:
+            workspace.is_introduced = True
+            for text in workspace.notes:
+                run.note(text)
         yield run
         run.report.seconds = round(time.monotonic() - started, 3)
         publish(run.report)

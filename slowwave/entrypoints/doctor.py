@@ -90,7 +90,9 @@ def _disk(home: Home) -> list[Check]:
         return [Check(name="home folder", is_well=False, found=found)]
     state = "can be written" if place == home.root.resolve() else "is not there yet and will be made"
     free = shutil.disk_usage(place).free
-    found = f"{shown_bytes(free)} free" + ("" if free >= ROOM_WISHED else ": make room, a night may need more")
+    found = f"{shown_bytes(free)} free" + (
+        "" if free >= ROOM_WISHED else ": make room, a night may need more"
+    )
     return [
         Check(name="home folder", is_well=True, found=f"{home.root} {state}"),
         Check(name="disk room", is_well=free >= ROOM_WISHED, is_needed=free < ROOM_NEEDED, found=found),
@@ -129,7 +131,9 @@ def _journal(home: Home) -> list[Check]:
         for problem in leftovers
     ]
     whole = len(segment_ids) - len(torn)
-    summary = Check(name="journal", is_well=True, found=f"{whole} whole segments, {scan.events.height} events")
+    summary = Check(
+        name="journal", is_well=True, found=f"{whole} whole segments, {scan.events.height} events"
+    )
     return [summary, *torn, *foreign]
 
 
@@ -141,7 +145,11 @@ def _store(home: Home) -> list[Check]:
     except NotFoundError as error:
         return [Check(name="store", is_well=True, found=str(error))]
     except (SlowwaveError, OSError, RuntimeError) as error:
-        return [Check(name="store", is_well=False, found=f"{error}. `slowwave rebuild` makes it from the journal.")]
+        return [
+            Check(
+                name="store", is_well=False, found=f"{error}. `slowwave rebuild` makes it from the journal."
+            )
+        ]
     vectors = store.meta.embedder_id or "no embedder"
     found = f"schema version {store.meta.schema_version}, {vectors}, {rows['turns']} turns, {rows['cells']} memories"
     waiting = f"; {behind} segments wait for the next writer" if behind else ""
@@ -152,7 +160,11 @@ def _prefect() -> list[Check]:
     """Prefect and its server are imported in a process of their own: it costs seconds and may break anyhow."""
     try:
         done = subprocess.run(  # noqa: S603 - this interpreter and a constant
-            [sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=_IMPORT_SECONDS, check=False
+            [sys.executable, "-c", _PROBE],
+            capture_output=True,
+            text=True,
+            timeout=_IMPORT_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return [Check(name="prefect", is_well=False, found=f"could not be tried ({type(error).__name__})")]

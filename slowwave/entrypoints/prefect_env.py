@@ -120,4 +120,3 @@ def unexpected(record: logging.LogRecord) -> bool:
 
 def _error_names(of: type[SlowwaveError] = SlowwaveError) -> list[str]:
     return [of.__name__, *(name for kind in of.__subclasses__() for name in _error_names(kind))]
-

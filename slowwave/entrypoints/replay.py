@@ -33,7 +33,9 @@ LOOPBACK = "127.0.0.1"
 HASHED = ("messages", "tools", "response_format")
 MISS_CODE = "prompt-changed-since-the-recording"
 RECORD_COMMAND = "python -m slowwave.entrypoints.replay record --upstream URL --out FILE --port N"
-MISS_MESSAGE = f"this question is not in the recording: a prompt or its data changed. Record anew: {RECORD_COMMAND}"
+MISS_MESSAGE = (
+    f"this question is not in the recording: a prompt or its data changed. Record anew: {RECORD_COMMAND}"
+)
 MAX_REQUEST_BYTES = 16_000_000
 UPSTREAM_SECONDS = 300.0
 MODEL = "recorded"
@@ -109,7 +111,11 @@ def replaying(path: Path, *, port: int = 0) -> Iterator[Replay]:
 
     def respond(body: Body, _: str) -> tuple[int, Body]:
         entry = entries.get(request_hash(body))
-        return (HTTPStatus.BAD_REQUEST, _missing()) if entry is None else (HTTPStatus.OK, completion(entry, body))
+        return (
+            (HTTPStatus.BAD_REQUEST, _missing())
+            if entry is None
+            else (HTTPStatus.OK, completion(entry, body))
+        )
 
     with _serving(respond, port=port) as replay:
         yield replay
@@ -139,7 +145,11 @@ def recording(upstream_base_url: str, path: Path, *, port: int = 0) -> Iterator[
         status, said = _ask_upstream(upstream, body, key)
         if status != HTTPStatus.OK or not said.get("choices"):
             return status, said
-        entry = {"prompt": answer_name(body), "request": request, **_kept(said, is_tool=bool(body.get("tools")))}
+        entry = {
+            "prompt": answer_name(body),
+            "request": request,
+            **_kept(said, is_tool=bool(body.get("tools"))),
+        }
         with writing:
             if request not in entries:  # asked twice at once: the first answer is the one
                 with path.open("a", encoding="utf-8") as file:
@@ -162,7 +172,11 @@ def completion(entry: Body, body: Body) -> Body:
         message = _tool_call(text, body) if body.get("tools") else {"content": text}
     for call in message.get("tool_calls") or []:  # the server's own ids differ from run to run
         call["id"] = f"call_{entry['request'][:24]}"
-    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": None, **message}}
+    choice = {
+        "index": 0,
+        "finish_reason": reason,
+        "message": {"role": "assistant", "content": None, **message},
+    }
     document = {
         "id": f"chatcmpl-{entry['request'][:24]}",
         "object": "chat.completion",
@@ -206,10 +220,14 @@ def _ask_upstream(upstream: SplitResult, body: Body, key: str) -> tuple[int, Bod
         response = connection.getresponse()
         said = json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError) as error:
-        return HTTPStatus.BAD_GATEWAY, _error(f"the upstream server failed ({type(error).__name__})", "upstream")
+        return HTTPStatus.BAD_GATEWAY, _error(
+            f"the upstream server failed ({type(error).__name__})", "upstream"
+        )
     finally:
         connection.close()
-    return response.status, said if isinstance(said, dict) else _error("the upstream sent no object", "upstream")
+    return response.status, said if isinstance(said, dict) else _error(
+        "the upstream sent no object", "upstream"
+    )
 
 
 def _missing() -> Body:
@@ -272,7 +290,9 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
             if self._path() != "/v1/chat/completions":
                 self._send(HTTPStatus.NOT_FOUND, _error(f"no such address {self._path()[:80]}", "not-found"))
             elif body is None or not isinstance(body.get("messages"), list):
-                self._send(HTTPStatus.BAD_REQUEST, _error("a chat completion request is expected", "no-request"))
+                self._send(
+                    HTTPStatus.BAD_REQUEST, _error("a chat completion request is expected", "no-request")
+                )
             elif body.get("stream"):
                 self._send(HTTPStatus.BAD_REQUEST, _error("streaming is not recorded", "no-streaming"))
             else:
@@ -312,20 +332,28 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """`record` or `serve` on a port until Ctrl-C; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m slowwave.entrypoints.replay", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m slowwave.entrypoints.replay", description=__doc__.split("\n")[0]
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     record = commands.add_parser("record", help="pass questions on and record the answers")
-    record.add_argument("--upstream", required=True, help="base address of an OpenAI-compatible server, with /v1")
-    record.add_argument("--out", required=True, type=Path, help="the recording; known questions are answered from it")
+    record.add_argument(
+        "--upstream", required=True, help="base address of an OpenAI-compatible server, with /v1"
+    )
+    record.add_argument(
+        "--out", required=True, type=Path, help="the recording; known questions are answered from it"
+    )
     serve = commands.add_parser("serve", help="answer from a recording")
     serve.add_argument("recording", type=Path)
     for command in (record, serve):
         command.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
     given = parser.parse_args(arguments)
     try:
-        with recording(given.upstream, given.out, port=given.port) if given.command == "record" else (
-            replaying(given.recording, port=given.port)
-        ) as replay:
+        with (
+            recording(given.upstream, given.out, port=given.port)
+            if given.command == "record"
+            else (replaying(given.recording, port=given.port)) as replay
+        ):
             print(f"SLOWWAVE_LLM__PROVIDER=openai SLOWWAVE_LLM__BASE_URL={replay.base_url}", flush=True)
             threading.Event().wait()
     except SlowwaveError as error:

@@ -19,7 +19,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from slowwave.progress import listening
-from slowwave.report import MEANING, headline, spent
+from slowwave.report import MEANING, headline, night_headline, spent
 from slowwave.schemas.report import NightReport, StageReport
 
 if TYPE_CHECKING:
@@ -30,7 +30,13 @@ PIPE_WIDTH = 120
 
 EXAMPLES = 8
 _DAY = 86_400.0
-_UNITS = ((_DAY * 365.25, "year"), (_DAY * 30.44, "month"), (_DAY, "day"), (3_600.0, "hour"), (60.0, "minute"))
+_UNITS = (
+    (_DAY * 365.25, "year"),
+    (_DAY * 30.44, "month"),
+    (_DAY, "day"),
+    (3_600.0, "hour"),
+    (60.0, "minute"),
+)
 
 
 # Text that is safe on a terminal
@@ -139,9 +145,7 @@ def show_report(report: StageReport | NightReport) -> None:
     console = results()
     stages = report.stages if isinstance(report, NightReport) else [report]
     if isinstance(report, NightReport):
-        verb = "would make" if report.dry_run else "made"
-        line = f"night {report.night_id}: {verb} {report.change_count} changes in {report.seconds:.1f} s"
-        console.print(Text(flat(line), style="bold"))
+        console.print(Text(flat(night_headline(report)), style="bold"))
         _show_lines(console, report.notes)
     console.print(_stage_table(stages))
     for stage in stages:

@@ -3,7 +3,6 @@
 from datetime import datetime
 from pathlib import Path
 
-import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.entrypoints.show import ago, flat, number, results, table
@@ -113,7 +112,9 @@ def _pending(store: Store, segments: set[str]) -> Pending:
         unjudged_cells=store.count("cells", active & (col("is_judged") == lit(False))),
         unjudged_pairs=store.count("judgements", col("verdict") == lit("unjudged")),
         cells_without_topic=store.count("cells", active, missing="topic_id"),
-        texts_without_vector=sum(store.count(name, unembedded) for name in VECTOR_TEXT) if has_embedder else 0,
+        texts_without_vector=sum(store.count(name, unembedded) for name in VECTOR_TEXT)
+        if has_embedder
+        else 0,
         open_contradictions=store.count("contradictions", col("status") == lit("open")),
         usage_not_folded=store.count("usage", missing="folded_at"),
     )
@@ -131,7 +132,9 @@ def show_status(status: Status, *, now: datetime) -> None:
     if not status.has_memory:
         console.print("No memory yet: run `slowwave ingest PATH` and `slowwave run nightly`.", soft_wrap=True)
         if status.pending.segments:
-            console.print(f"{status.pending.segments} journal segments wait: `slowwave rebuild` makes the store.")
+            console.print(
+                f"{status.pending.segments} journal segments wait: `slowwave rebuild` makes the store."
+            )
         return
     console.print(f"embedder  {flat(status.embedder_id or 'none: full-text search only')}", soft_wrap=True)
     console.print(f"night     {_night_line(status.last_night, now)}", soft_wrap=True)
@@ -169,7 +172,11 @@ def _night_line(night: Night | None, now: datetime) -> str:
     if night is None:
         return "none yet: `slowwave run nightly`"
     cost = "cost unknown" if night.cost is None else f"${night.cost:.4f}"
-    spent = f"{night.call_count} calls, {night.token_count} tokens, {cost}" if night.has_llm else "no language model"
+    spent = (
+        f"{night.call_count} calls, {night.token_count} tokens, {cost}"
+        if night.has_llm
+        else "no language model"
+    )
     note = f"; {flat(night.note)}" if night.note else ""
     return f"{night.outcome} {ago(night.finished_at, now)}, {spent}{note}"
 
@@ -181,9 +188,3 @@ def shown_bytes(size: float) -> str:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
         size /= KILO
     return f"{size:.1f} GiB"
-
-
-def quarantined(store: Store) -> pl.DataFrame:
-    """Chunks in quarantine: `chunk_id`, `event_time`, `source_name`, `attempts`, `error`, oldest first."""
-    columns = ["chunk_id", "event_time", "source_name", "attempts", "error"]
-    return store.rows("chunks", columns, col("status") == lit("quarantined")).sort("event_time", "chunk_id")

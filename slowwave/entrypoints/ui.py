@@ -297,7 +297,7 @@ def _prepare(address: str) -> None:
 
 def _deploy(environment: dict[str, str], folder: Path) -> None:
     """Deploys all of prefect.yaml; deploying again changes what differs and doubles nothing."""
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
         env=environment,
         cwd=PROJECT,

@@ -62,3 +62,8 @@ def normalized(text: pl.Expr) -> pl.Expr:
 def first_words(text: pl.Expr, most: int) -> pl.Expr:
     """The first `most` different words of a text: a query that full-text search answers quickly."""
     return words(text).list.unique(maintain_order=True).list.head(most).list.join(" ")
+
+
+def without_speakers(text: pl.Expr) -> pl.Expr:
+    """A conversation's text without the "name: " before each turn: who spoke says nothing about the theme."""
+    return text.str.replace_all(r"(?m)^[\p{L}][\p{L}\p{N} ._-]{0,30}: ", "")

@@ -1,0 +1,313 @@
+"""The command line: each command parses, calls one function and shows what came back.
+
+Results go to stdout, progress and notes to stderr, and every error of ours is one line with its exit code.
+Everything heavy is imported inside the commands, so that `--help` and `search` answer at once; Prefect is
+imported only by the commands that run a flow.
+"""
+
+import sys
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperGroup
+
+from slowwave.entrypoints.runs import WITH_SOURCES, FlowName, Parameters, run_plain, run_under_prefect
+from slowwave.errors import InputError, NotFoundError, SlowwaveError
+
+if TYPE_CHECKING:
+    from slowwave.entrypoints.runs import Report
+
+DetailLevel = Literal["summary", "full"]
+
+INTERRUPTED = 130
+CALIBRATION_SAMPLE = 2_000
+CALIBRATION_SEED = 0
+
+
+class Commands(TyperGroup):
+    """The group that turns errors into one line and an exit code, for the program and for tests alike."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs a command.
+
+        Raises:
+            typer.Exit: with the exit code of the error class, or 130 after Ctrl-C.
+        """
+        try:
+            return super().invoke(ctx)
+        except SlowwaveError as error:
+            _fail(str(error))
+            raise typer.Exit(error.exit_code) from error
+        except KeyboardInterrupt as error:
+            _fail("stopped; what was committed is kept, the next run goes on from there")
+            raise typer.Exit(INTERRUPTED) from error
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Long-term memory for AI agents: recorded by day, consolidated by night.",
+    epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 75 busy or away (try again), 78 configuration.",
+)
+quarantine_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Chunks whose answers could not be used."
+)
+app.add_typer(quarantine_app, name="quarantine")
+
+HomeOption = Annotated[
+    str | None,
+    typer.Option("--home", metavar="FOLDER", help="Home folder; else SLOWWAVE_HOME, else data/home."),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+) -> None:
+    """Options of the program itself."""
+    if version:
+        typer.echo(f"slowwave {metadata.version('slowwave')}")
+        raise typer.Exit
+
+
+@app.command()
+def ingest(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Transcripts, documents and folders of them.")
+    ],
+    *,
+    home: HomeOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take in transcripts and documents; what did not change is skipped. No model is asked."""
+    sources = _existing(paths)
+    _show(run_plain("ingest", home, {"sources": sources, "dry_run": dry_run}), as_json=as_json)
+
+
+@app.command()
+def run(
+    flow: Annotated[FlowName, typer.Argument(help="Which flow.")],
+    *,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--source", metavar="PATH", help="Take this in first (nightly, ingest); may be repeated."
+        ),
+    ] = None,
+    home: HomeOption = None,
+    dry_run: Annotated[
+        bool | None,
+        typer.Option("--dry-run/--no-dry-run", help="Only show what would change; on by default for forget."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Nightly: do the model's work even if it is early.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a flow through Prefect and show its report."""
+    if source and flow not in WITH_SOURCES:
+        raise typer.BadParameter(
+            f"{flow} takes in nothing; {' and '.join(WITH_SOURCES)} do", param_hint="--source"
+        )
+    if force and flow != "nightly":
+        raise typer.BadParameter(f"{flow} has no gate to pass; nightly has", param_hint="--force")
+    parameters: Parameters = {} if dry_run is None else {"dry_run": dry_run}
+    if source:
+        parameters["sources"] = _existing(source)
+    if force:
+        parameters["force"] = True
+    _show(run_under_prefect(flow, home, parameters), as_json=as_json)
+
+
+@app.command()
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or words.")],
+    *,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, max=25, help="Most results.")] = None,
+    detail: Annotated[
+        DetailLevel, typer.Option("--detail", help="How much to show of each memory.")
+    ] = "full",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the memory; no model is asked and nothing is changed."""
+    from slowwave.entrypoints.show import show_answer, show_json
+    from slowwave.home import open_home
+    from slowwave.query import search as ask
+
+    query = " ".join(words).strip()
+    if not query:
+        raise InputError("the query is empty. Ask something, as in: slowwave search how do we deploy")
+    now = datetime.now(UTC)
+    found = ask(open_home(home), query, limit=limit, detail_level=detail, now=now)
+    if as_json:
+        show_json(found)
+    else:
+        show_answer(found, now=now, is_summary=detail == "summary")
+
+
+@app.command()
+def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """What waits, what the last night did, and how much there is. Changes nothing."""
+    from slowwave.entrypoints.show import show_json
+    from slowwave.entrypoints.status import read_status, show_status
+    from slowwave.home import open_home
+
+    found = read_status(open_home(home))
+    if as_json:
+        show_json(found)
+    else:
+        show_status(found, now=datetime.now(UTC))
+
+
+@app.command()
+def doctor(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Look at everything that Slowwave stands on; exit code 1 when something needed is broken."""
+    from slowwave.entrypoints.doctor import examine, is_broken, show_checks
+    from slowwave.entrypoints.show import show_json
+
+    checks = examine(home)
+    if as_json:
+        show_json({"is_broken": is_broken(checks), "checks": [check.model_dump() for check in checks]})
+    else:
+        show_checks(checks)
+    if is_broken(checks):
+        raise typer.Exit(1)
+
+
+@quarantine_app.command("list")
+def quarantine_list(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Chunks in quarantine, with the reason."""
+    from slowwave.entrypoints.quarantine import list_chunks, show_chunks
+    from slowwave.entrypoints.show import show_json
+    from slowwave.home import open_home
+
+    chunks = list_chunks(open_home(home))
+    if as_json:
+        show_json([chunk.model_dump(mode="json") for chunk in chunks])
+    else:
+        show_chunks(chunks)
+
+
+@quarantine_app.command("release")
+def quarantine_release(
+    chunk_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[CHUNK_ID]...", help="Which chunks.")
+    ] = None,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send chunks back to work: the next night asks the model about them again."""
+    from slowwave.entrypoints.quarantine import release_chunks
+    from slowwave.entrypoints.show import results, show_json
+
+    if bool(chunk_ids) == everything:
+        raise typer.BadParameter("name chunks, or give --all", param_hint="CHUNK_ID")
+    released = release_chunks(home, chunk_ids or None, now=datetime.now(UTC))
+    if as_json:
+        show_json({"released": released})
+    else:
+        results().print(f"{len(released)} chunks go back to work with the next night.")
+
+
+@app.command()
+def rebuild(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
+    """Make the store again from the journal, without a model call; as `run rebuild`, without Prefect."""
+    _show(run_plain("rebuild", home, {"dry_run": dry_run}), as_json=as_json)
+
+
+@app.command()
+def reembed(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
+    """Compute all vectors with the configured embedder; as `run reembed`, without Prefect."""
+    _show(run_plain("reembed", home, {"dry_run": dry_run}), as_json=as_json)
+
+
+@app.command()
+def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
+    """Measure the thresholds of the embedder on this store's own memories and keep them."""
+    from slowwave.entrypoints.measure import calibrate_home, show_calibration
+    from slowwave.entrypoints.show import show_json
+    from slowwave.home import open_home
+
+    found = calibrate_home(open_home(home), sample=CALIBRATION_SAMPLE, seed=CALIBRATION_SEED, dry_run=dry_run)
+    if as_json:
+        show_json(found)
+    else:
+        show_calibration(found)
+
+
+@app.command()
+def demo(
+    *,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Keep the memory in this empty or new folder."),
+    ] = None,
+) -> None:
+    """A tour on sample conversations: one night with recorded answers of a model, then what came of it."""
+    from slowwave.entrypoints.demo import run_demo
+
+    run_demo(keep)
+
+
+@app.command()
+def ui(*, home: HomeOption = None) -> None:
+    """Serve Prefect's pages and the memory dashboard on this machine, until Ctrl-C."""
+    from slowwave.entrypoints.ui import serve_ui
+
+    serve_ui(home)
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(
+                errors="replace"
+            )  # a terminal that cannot show a character shows a question mark
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _existing(paths: list[Path]) -> list[str]:
+    """The paths as text, all of which exist: a slip of the pen is told before anything is opened."""
+    for path in paths:
+        if not path.exists():
+            raise NotFoundError(f"there is no file or folder {path}: check the path")
+    return [str(path) for path in paths]
+
+
+def _show(report: "Report", *, as_json: bool) -> None:
+    from slowwave.entrypoints.show import show_json, show_report
+
+    if as_json:
+        show_json(report)
+    else:
+        show_report(report)
+
+
+def _fail(message: str) -> None:
+    from slowwave.entrypoints.show import show_error
+
+    show_error(message)
+
+
+if __name__ == "__main__":
+    main()
