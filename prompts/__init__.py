@@ -1,0 +1,1 @@
+"""Versioned prompt files; `slowwave/prompts.py` reads them."""

@@ -15,7 +15,13 @@ from slowwave.errors import ContractError
 from slowwave.schemas.events import CATALOGUE, decode
 from slowwave.schemas.tables import KEYS, TIMESTAMP, frame_schema
 
-VITALS_AT_BIRTH = {"retrieval_count": 0, "citation_count": 0, "ignore_count": 0, "confirmations": 0, "revived_count": 0}
+VITALS_AT_BIRTH = {
+    "retrieval_count": 0,
+    "citation_count": 0,
+    "ignore_count": 0,
+    "confirmations": 0,
+    "revived_count": 0,
+}
 
 
 Mode = Literal["birth", "whole", "patch", "removal"]
@@ -39,12 +45,14 @@ class Change:
 class TableChange:
     """All changes of one table, collapsed.
 
-    `rows` has one row a key with all columns of the table. `is_complete` says that the row can stand alone;
-    `has_<column>` says that the value wins over the present one. `removed` lists the keys that go first.
+    `rows` has one row a key with all columns of the table: what is laid over a row that is there, where
+    `has_<column>` says that the value wins over the present one. `births` has the complete rows of the keys that
+    can stand alone where no row is there. `removed` lists the keys that go first.
     """
 
     table: str
     rows: pl.DataFrame
+    births: pl.DataFrame
     removed: pl.Series
 
 
@@ -81,20 +89,39 @@ def _collapse_table(table: str, changes: list[Change]) -> TableChange:
         for change in changes
         if change.mode != "removal"
     ]
+    columns = {name: dtype for name, dtype in frame_schema(table).items() if name != key}
+    rows = _overlaid(parts, key, columns)
+    complete = _first([part.filter("is_complete") for part in parts], key)
+    # what came before the first complete row was said of a row that was not there
+    born = _overlaid([_from_birth(part, complete, key) for part in parts], key, columns)
+    return TableChange(table, rows, born.select(key, *columns), removed[key].sort())
+
+
+def _overlaid(parts: list[pl.DataFrame], key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+    """One row a key with the last value of every column and `has_<column>`, in key order."""
     rows = _orders(parts, key).sort(key).select(key)
-    complete = pl.concat([part.select(key, "is_complete") for part in parts]) if parts else None
-    if complete is not None:
-        complete = complete.group_by(key).agg(pl.col("is_complete").any())
-        rows = rows.join(complete, on=key, how="left", maintain_order="left")
-    else:
-        rows = rows.with_columns(is_complete=pl.lit(value=False))
-    for name, dtype in frame_schema(table).items():
-        if name != key:
-            values = _last_values([part for part in parts if name in part.columns], key, name, dtype)
-            rows = rows.join(values, on=key, how="left", maintain_order="left").with_columns(
-                pl.col(f"has_{name}").fill_null(value=False)
-            )
-    return TableChange(table, rows, removed[key].sort())
+    for name, dtype in columns.items():
+        values = _last_values([part for part in parts if name in part.columns], key, name, dtype)
+        rows = rows.join(values, on=key, how="left", maintain_order="left").with_columns(
+            pl.col(f"has_{name}").fill_null(value=False)
+        )
+    return rows
+
+
+def _first(parts: list[pl.DataFrame], key: str) -> pl.DataFrame:
+    """The order of the first row of each key."""
+    if not parts:
+        return pl.DataFrame(schema={key: pl.String, "first_order": pl.Int64})
+    orders = pl.concat([part.select(key, "order") for part in parts])
+    return orders.group_by(key).agg(first_order=pl.col("order").min())
+
+
+def _from_birth(rows: pl.DataFrame, complete: pl.DataFrame, key: str) -> pl.DataFrame:
+    return (
+        rows.join(complete, on=key, how="inner", maintain_order="left")
+        .filter(pl.col("order") >= pl.col("first_order"))
+        .drop("first_order")
+    )
 
 
 def _after_removal(rows: pl.DataFrame, removed: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -128,14 +155,11 @@ def overlay(change: TableChange, known: pl.DataFrame) -> pl.DataFrame:
     """
     key = KEYS[change.table]
     names = [name for name in frame_schema(change.table).names() if name != key]
-    joined = change.rows.join(
-        known.with_columns(is_known=pl.lit(value=True)), on=key, how="left", suffix="_known", maintain_order="left"
-    ).filter(pl.col("is_complete") | pl.col("is_known"))
-    wins = {name: pl.col(f"has_{name}") | pl.col("is_known").is_null() for name in names}
-    return joined.select(
-        key,
-        *(pl.when(wins[name]).then(name).otherwise(f"{name}_known").alias(name) for name in names),
+    laid = change.rows.join(known, on=key, how="inner", suffix="_known", maintain_order="left").select(
+        key, *(pl.when(f"has_{name}").then(name).otherwise(f"{name}_known").alias(name) for name in names)
     )
+    born = change.births.join(known, on=key, how="anti", maintain_order="left")
+    return pl.concat([laid, born]).sort(key)
 
 
 # One function a kind. Each gets the decoded payload with `event_recorded_at` and `order`.
@@ -231,7 +255,9 @@ def _chunk_gated(rows: pl.DataFrame) -> list[Change]:
 
 def _chunk_extracted(rows: pl.DataFrame) -> list[Change]:
     done = rows.with_columns(
-        status=pl.lit("extracted"), error=pl.lit(None, dtype=pl.String), retry_at=pl.lit(None, dtype=TIMESTAMP)
+        status=pl.lit("extracted"),
+        error=pl.lit(None, dtype=pl.String),
+        retry_at=pl.lit(None, dtype=TIMESTAMP),
     )
     return [Change("chunks", _only(done, "chunks"), "patch")]
 
@@ -252,9 +278,11 @@ def _topic_opened(rows: pl.DataFrame) -> list[Change]:
         for name, dtype in frame_schema("topics").items()
         if name not in rows.columns
     }
-    opened = _recorded(rows, "updated_at").with_columns(
-        **{name: value for name, value in nothing.items() if name != "updated_at"}
-    ).with_columns(cell_count=pl.lit(0), unsummarized_count=pl.lit(0), needs_review=pl.lit(value=False))
+    opened = (
+        _recorded(rows, "updated_at")
+        .with_columns(**{name: value for name, value in nothing.items() if name != "updated_at"})
+        .with_columns(cell_count=pl.lit(0), unsummarized_count=pl.lit(0), needs_review=pl.lit(value=False))
+    )
     return [Change("topics", _only(opened, "topics"), "birth")]
 
 
@@ -310,7 +338,9 @@ FOLDS: dict[str, Fold] = {
     "cell.merged": _patch("cells", status="superseded"),
     "cell.retired": _patch("cells", status="superseded"),
     "cell.superseded": _patch("cells", status="superseded"),
-    "cell.succeeded": lambda rows: [Change("cells", rows.select("cell_id", "order", "supersedes", "summary"), "patch")],
+    "cell.succeeded": lambda rows: [
+        Change("cells", rows.select("cell_id", "order", "supersedes", "summary"), "patch")
+    ],
     "cell.judged": _patch("cells", is_judged=True),
     "cell.flagged": _patch("cells", needs_review=True),
     "cell.archived": _patch("cells", status="archived"),

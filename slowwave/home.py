@@ -18,7 +18,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
@@ -110,12 +110,15 @@ def writing(home: Home) -> Iterator[None]:
         lock = FileLock(path, timeout=0, is_singleton=True, thread_local=False)
         lock.acquire()
     except Timeout as error:
-        raise BusyError(f"another run is writing to {home.root} ({_holder(path)}); this one left everything as it was") from error
+        raise BusyError(
+            f"another run is writing to {home.root} ({_holder(path)}); this one left everything as it was"
+        ) from error
     except OSError as error:
         raise ConfigError(f"the home folder {home.root} cannot be written: {error.strerror}") from error
     try:
         (home.root / "writer.json").write_text(
-            json.dumps({"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds")}), encoding="utf-8"
+            json.dumps({"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds")}),
+            encoding="utf-8",
         )
         yield
     finally:
@@ -195,7 +198,9 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
 def _refresh_centroids(store: Store) -> None:
     stale = store.without_centroid()
     if stale:
-        members = store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)).drop_nulls("vector")
+        members = store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)).drop_nulls(
+            "vector"
+        )
         means = centroids(members) if members.height else members.clear()
         store.put_vectors("topics", means.rename({"vector": "centroid"}), column="centroid")
 
@@ -279,7 +284,11 @@ def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
     except (TransientError, ConfigError) as error:
         return None, f"the store's embedder {store.meta.embedder_id} does not serve ({error}); full text only"
     if embedder is None or embedder.embedder_id != store.meta.embedder_id:
-        return None, f"the store's embedder {store.meta.embedder_id} cannot be opened again; full text only, `slowwave run reembed` mends it"
+        return (
+            None,
+            f"the store's embedder {store.meta.embedder_id} cannot be opened again; full text only: "
+            "`slowwave run reembed` mends it",
+        )
     return embedder, (
         f"embedder {embedder.embedder_id}, as the store's vectors; "
         f"{found or note} is configured or found: `slowwave run reembed` switches"

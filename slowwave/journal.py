@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +26,8 @@ from slowwave.errors import ConfigError, ContractError, NotFoundError, Transient
 from slowwave.schemas.events import CATALOGUE, SCAN_SCHEMA, is_readable
 
 FORMAT = 1
-_SEGMENT_NAME = re.compile(r"^[0-9A-HJKMNP-TV-Z]{26}\.jsonl$")
+# a higher first digit would be a year past 9999
+_SEGMENT_NAME = re.compile(r"^[0-6][0-9A-HJKMNP-TV-Z]{25}\.jsonl$")
 _ISO = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
@@ -75,18 +76,10 @@ class Journal:
         unknown = set(events["kind"].unique()) - set(CATALOGUE)
         if unknown:
             raise ContractError(f"events of unknown kind {sorted(unknown)} cannot be committed")
-        segment_id = self._next_id(now)
-        body = _body(segment_id, events, now)
-        header = json.dumps(
-            {
-                "segment": "slowwave",
-                "format": FORMAT,
-                "event_count": events.height,
-                "sha256": hashlib.sha256(body).hexdigest(),
-            }
-        )
         try:
-            _write_whole(self.path_of(segment_id), header.encode() + b"\n" + body)
+            segment_id = self._next_id(now)
+            body = _body(segment_id, events, now)
+            _write_whole(self.path_of(segment_id), _header(events.height, body) + body)
         except OSError as error:
             raise TransientError(
                 f"the journal at {self.root} could not be written ({error.strerror}); nothing was recorded. "
@@ -100,15 +93,15 @@ class Journal:
         return self.root / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" / f"{segment_id}.jsonl"
 
     def segment_ids(self) -> list[str]:
-        """Ids of all files that are named like segments, in the order in which they fold."""
-        return sorted(path.stem for path in self._files() if _SEGMENT_NAME.match(path.name))
+        """Ids of all files that are named and placed like segments, in the order in which they fold."""
+        return sorted(path.stem for path in self._files() if self._is_placed(path))
 
     def foreign_files(self) -> list[Problem]:
-        """Files in the journal folder that are not named like segments (leftovers of a kill among them)."""
+        """Files in the journal folder that are not named or placed like segments, leftovers of a kill among them."""
         return [
-            Problem(path, "left by a write that did not finish" if path.name.startswith(".") else "not a segment")
+            Problem(path, _foreign_reason(path))
             for path in sorted(self._files())
-            if not _SEGMENT_NAME.match(path.name)
+            if not self._is_placed(path)
         ]
 
     def read(self, segment_ids: Iterable[str]) -> Scan:
@@ -142,6 +135,10 @@ class Journal:
     def _files(self) -> Iterable[Path]:
         return (path for path in self.root.rglob("*") if path.is_file()) if self.root.is_dir() else ()
 
+    def _is_placed(self, path: Path) -> bool:
+        """Named like a segment and in the folder of its day; a copy elsewhere is no segment."""
+        return bool(_SEGMENT_NAME.match(path.name)) and path == self.path_of(path.stem)
+
     def _next_id(self, now: datetime) -> str:
         """An id above all that are there, also when the clock went back: decisions fold after their grounds."""
         candidate = ULID.from_datetime(now)
@@ -152,14 +149,38 @@ class Journal:
         return str(candidate)
 
     def _last_id(self) -> str | None:
-        folder = self.root
-        for _ in range(3):
-            below = [entry for entry in folder.iterdir() if entry.is_dir()] if folder.is_dir() else []
-            if not below:
-                return None
-            folder = max(below)
-        names = [path.stem for path in folder.iterdir() if _SEGMENT_NAME.match(path.name)]
-        return max(names, default=None)
+        """The highest id; folders that are empty or not ours are passed by."""
+        for day in _newest_first(self.root, depth=3):
+            names = [path.stem for path in day.iterdir() if _SEGMENT_NAME.match(path.name)]
+            if names:
+                return max(names)
+        return None
+
+
+def _newest_first(folder: Path, *, depth: int) -> Iterator[Path]:
+    """Folders of numbers `depth` levels down, the latest day first."""
+    if depth == 0:
+        yield folder
+    elif folder.is_dir():
+        below = [entry for entry in folder.iterdir() if entry.name.isdecimal() and entry.is_dir()]
+        for entry in sorted(below, reverse=True):
+            yield from _newest_first(entry, depth=depth - 1)
+
+
+def _foreign_reason(path: Path) -> str:
+    if path.name.startswith("."):
+        return "left by a write that did not finish"
+    return "a segment in the wrong folder" if _SEGMENT_NAME.match(path.name) else "not a segment"
+
+
+def _header(event_count: int, body: bytes) -> bytes:
+    header = {
+        "segment": "slowwave",
+        "format": FORMAT,
+        "event_count": event_count,
+        "sha256": hashlib.sha256(body).hexdigest(),
+    }
+    return json.dumps(header).encode() + b"\n"
 
 
 def _body(segment_id: str, events: pl.DataFrame, now: datetime) -> bytes:
@@ -201,28 +222,39 @@ def _write_whole(path: Path, data: bytes) -> None:
 
 def _whole_lines(path: Path) -> Sequence[str] | str:
     """The event lines of a whole segment, or the reason why the file is not one."""
-    head, _, body = path.read_bytes().partition(b"\n")
+    try:
+        head, _, body = path.read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        return f"it cannot be read ({error.strerror})"
     try:
         header = json.loads(head)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "its first line is not a segment header"
     if not isinstance(header, dict) or header.get("segment") != "slowwave":
         return "its first line is not a segment header"
     if header.get("format") != FORMAT:
         return f"its format is {header.get('format')!r}, this program reads {FORMAT}"
-    if hashlib.sha256(body).hexdigest() != header.get("sha256"):
+    if (header.get("event_count"), header.get("sha256")) != (
+        body.count(b"\n"),
+        hashlib.sha256(body).hexdigest(),
+    ):
         return "its content does not match its header: torn or changed"
     return body.decode().rstrip("\n").split("\n")
 
 
 def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
-    envelope = pl.Struct({"event_id": pl.String, "kind": pl.String, "version": pl.Int64, "recorded_at": pl.String})
+    envelope = pl.Struct(
+        {"event_id": pl.String, "kind": pl.String, "version": pl.Int64, "recorded_at": pl.String}
+    )
     return (
         pl.DataFrame({"line": lines})
         .select(
             pl.lit(segment_id).alias("segment_id"),
             pl.col("line").str.json_decode(envelope).alias("envelope"),
-            pl.col("line").str.json_path_match("$.payload").alias("payload"),
+            # as written: a JSON path would print floats anew, and not always the same ones
+            pl.col("line").str.extract(r'^\{.*?"payload": (.*)\}$').alias("payload"),
         )
         .unnest("envelope")
         .with_columns(pl.col("recorded_at").str.to_datetime(_ISO, time_unit="us", time_zone="UTC"))

@@ -15,7 +15,7 @@ import json
 import logging
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -76,7 +76,7 @@ class Request:
 
     prompt: Prompt
     answer: type[Answer]
-    context: dict[str, object]
+    context: Mapping[str, object]
     is_gate: bool = False
 
 

@@ -62,7 +62,9 @@ def search(
     topic_count, cell_count = _shares(settings, most, detail_level)
     moment = now or datetime.now(UTC)
     topics = _search_topics(store, embedder, query, settings, count=topic_count, where=seen, notes=notes)
-    cells = _search_cells(store, embedder, query, settings, count=cell_count, where=seen, now=moment, notes=notes)
+    cells = _search_cells(
+        store, embedder, query, settings, count=cell_count, where=seen, now=moment, notes=notes
+    )
     return SearchResult(query=query, notes=list(dict.fromkeys(notes)), topics=topics, cells=cells)
 
 
@@ -75,18 +77,35 @@ def _shares(settings: Settings, limit: int, detail_level: DetailLevel) -> tuple[
 
 
 def _search_topics(
-    store: Store, embedder: Embedder | None, query: str, settings: Settings, *, count: int, where: Expr, notes: list[str]
+    store: Store,
+    embedder: Embedder | None,
+    query: str,
+    settings: Settings,
+    *,
+    count: int,
+    where: Expr,
+    notes: list[str],
 ) -> list[TopicHit]:
     if count == 0:
         return []
     found = _hybrid(store, embedder, "topics", query, settings, count=count, where=where, notes=notes)
     rows = store.by_key("topics", found["topic_id"])
-    usable = rows.filter(pl.col("summary").is_not_null() & pl.col("merged_into").is_null() & (pl.col("cell_count") > 0))
-    ranked = found.join(usable, on="topic_id", how="inner").sort("fused_score", "topic_id", descending=[True, False])
+    usable = rows.filter(
+        pl.col("summary").is_not_null() & pl.col("merged_into").is_null() & (pl.col("cell_count") > 0)
+    )
+    ranked = found.join(usable, on="topic_id", how="inner").sort(
+        "fused_score", "topic_id", descending=[True, False]
+    )
     return [
         TopicHit(
-            topic_id=row["topic_id"], name=row["name"], summary=row["summary"], updated_at=row["updated_at"],
-            cell_count=row["cell_count"], score=row["fused_score"], text_rank=row["text_rank"], vector_rank=row["vector_rank"],
+            topic_id=row["topic_id"],
+            name=row["name"],
+            summary=row["summary"],
+            updated_at=row["updated_at"],
+            cell_count=row["cell_count"],
+            score=row["fused_score"],
+            text_rank=row["text_rank"],
+            vector_rank=row["vector_rank"],
         )
         for row in ranked.head(count).iter_rows(named=True)
     ]
@@ -112,7 +131,9 @@ def _search_cells(
     scored = (
         found.join(rows, on="cell_id", how="inner")
         .join(vitals, on="cell_id", how="inner")
-        .with_columns(score=pl.col("fused_score") * prior(now=now, search=settings.search, decay=settings.decay))
+        .with_columns(
+            score=pl.col("fused_score") * prior(now=now, search=settings.search, decay=settings.decay)
+        )
         .sort("score", "cell_id", descending=[True, False])
         .head(count)
     )
@@ -121,10 +142,19 @@ def _search_cells(
     doubted = _in_open_contradiction(store, scored["cell_id"].to_list())
     return [
         CellHit(
-            cell_id=row["cell_id"], cell_type=row["cell_type"], content=row["content"], summary=row["summary"],
-            salience=row["salience"], event_time=row["event_time"], source_name=row["source_name"],
-            topic_name=row["name"], confirmations=row["confirmations"], score=row["score"],
-            has_open_contradiction=row["cell_id"] in doubted, text_rank=row["text_rank"], vector_rank=row["vector_rank"],
+            cell_id=row["cell_id"],
+            cell_type=row["cell_type"],
+            content=row["content"],
+            summary=row["summary"],
+            salience=row["salience"],
+            event_time=row["event_time"],
+            source_name=row["source_name"],
+            topic_name=row["name"],
+            confirmations=row["confirmations"],
+            score=row["score"],
+            has_open_contradiction=row["cell_id"] in doubted,
+            text_rank=row["text_rank"],
+            vector_rank=row["vector_rank"],
         )
         for row in named.iter_rows(named=True)
     ]
@@ -164,5 +194,9 @@ def _hybrid(
 
 def _in_open_contradiction(store: Store, cell_ids: list[str]) -> set[str]:
     either = col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)
-    rows = store.rows("contradictions", ["cell_a", "cell_b"], either & (col("status") == lit("open"))) if cell_ids else None
+    rows = (
+        store.rows("contradictions", ["cell_a", "cell_b"], either & (col("status") == lit("open")))
+        if cell_ids
+        else None
+    )
     return set() if rows is None else {*rows["cell_a"], *rows["cell_b"]}

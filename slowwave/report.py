@@ -64,7 +64,8 @@ def headline(report: StageReport) -> str:
     if report.is_skipped:
         return f"{report.stage}: nothing done"
     verb = "would make" if report.dry_run else "made"
-    return f"{report.stage}: {report.rows_in} rows looked at, {verb} {report.change_count} changes in {report.seconds:.1f} s"
+    work = f"{report.rows_in} rows looked at, {verb} {report.change_count} changes"
+    return f"{report.stage}: {work} in {report.seconds:.1f} s"
 
 
 def stage_markdown(report: StageReport) -> str:
@@ -97,7 +98,11 @@ def night_markdown(report: NightReport) -> str:
     """The whole night's report: a line a stage, then what each one says."""
     lines = [f"# {night_headline(report).capitalize()}", ""]
     lines += [f"- {plain(note)}" for note in report.notes]
-    lines += ["", "| stage | looked at | changes | left out | calls | seconds |", "|---|---:|---:|---:|---:|---:|"]
+    lines += [
+        "",
+        "| stage | looked at | changes | left out | calls | seconds |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     lines += [
         f"| {stage.stage} | {stage.rows_in} | {'-' if stage.is_skipped else stage.change_count} "
         f"| {sum(stage.rejected.values())} | {stage.ledger.total.call_count} | {stage.seconds:.1f} |"

@@ -40,14 +40,16 @@ class ChunkSettings(Group):
     """Windows that go to the extractor."""
 
     window_tokens: int = Field(default=500, ge=50, le=8000, description="Target tokens of a window.")
-    overlap_tokens: int = Field(default=100, ge=0, le=4000, description="Tokens repeated from the window before.")
+    overlap_tokens: int = Field(
+        default=100, ge=0, le=4000, description="Tokens repeated from the window before."
+    )
 
 
 class Price(Group):
     """US dollars for a million tokens of one model."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: float = Field(ge=0, description="Dollars for a million tokens read.")
+    output: float = Field(ge=0, description="Dollars for a million tokens written.")
 
 
 class LLMSettings(Group):
@@ -57,22 +59,41 @@ class LLMSettings(Group):
         default="none",
         description="`openai` is any OpenAI-compatible server, `ollama` a local Ollama.",
     )
-    base_url: str | None = Field(default=None, description="Server address; null means the provider's own default.")
+    base_url: str | None = Field(
+        default=None, description="Server address; null means the provider's own default."
+    )
     api_key: SecretStr | None = Field(default=None, description="Key of the server; never logged.")
     gate_model: str = Field(default="", description="Cheap model for the gate; empty means `model`.")
     model: str = Field(default="", description="Model for extraction, judgement, summaries and promotion.")
     timeout_seconds: float = Field(default=120.0, gt=0, description="Limit of one request.")
     concurrency: int = Field(default=4, ge=1, le=64, description="Requests in flight at once.")
-    transport_retries: int = Field(default=3, ge=0, le=10, description="Repeats after what can pass: 429, 5xx, time-out, no connection.")
-    transport_backoff_seconds: float = Field(default=1.0, ge=0, description="First pause before a repeat; doubles each time.")
-    validation_retries: int = Field(default=2, ge=0, le=5, description="Repeats with the validation error shown to the model.")
-    outage_failures: int = Field(default=3, ge=1, description="Transport failures in a row that count as an outage and end the calls of a run.")
-    context_tokens: int = Field(default=8192, ge=2048, description="Context size made certain on Ollama.")
-    max_answer_tokens: int = Field(default=2048, ge=64, description="Upper bound of one answer.")
-    temperature: float = Field(default=0.0, ge=0, le=2)
-    budget_tokens: int | None = Field(default=None, ge=0, description="Tokens that one run may use; null means no limit.")
-    budget_cost: float | None = Field(default=None, ge=0, description="US dollars that one run may cost; null means no limit.")
-    prices: dict[str, Price] = Field(default_factory=dict, description="Price by model name; a model without a price is reported as unpriced.")
+    transport_retries: int = Field(
+        default=3, ge=0, le=10, description="Repeats after what can pass: 429, 5xx, time-out, no connection."
+    )
+    transport_backoff_seconds: float = Field(
+        default=1.0, ge=0, description="First pause before a repeat; doubles each time."
+    )
+    validation_retries: int = Field(
+        default=2, ge=0, le=5, description="Repeats with the validation error shown to the model."
+    )
+    outage_failures: int = Field(
+        default=3,
+        ge=1,
+        description="Transport failures in a row that count as an outage and end the calls of a run.",
+    )
+    context_tokens: int = Field(default=12_288, ge=2048, description="Context size made certain on Ollama.")
+    max_answer_tokens: int = Field(default=3072, ge=64, description="Upper bound of one answer.")
+    temperature: float = Field(default=0.0, ge=0, le=2, description="Sampling temperature; 0 repeats best.")
+    budget_tokens: int | None = Field(
+        default=None, ge=0, description="Tokens that one run may use; null means no limit."
+    )
+    budget_cost: float | None = Field(
+        default=None, ge=0, description="US dollars that one run may cost; null means no limit."
+    )
+    prices: dict[str, Price] = Field(
+        default_factory=dict,
+        description="Price by model name; a model without a price is reported as unpriced.",
+    )
 
 
 class EmbeddingSettings(Group):
@@ -81,26 +102,47 @@ class EmbeddingSettings(Group):
     provider: Literal["auto", "ollama", "openai", "wordllama", "none"] = Field(
         default="auto", description="`auto`: Ollama if it answers and has the model, else the embedded one."
     )
-    model: str = Field(default="nomic-embed-text", description="Model name for Ollama or an OpenAI-compatible server.")
-    base_url: str | None = Field(default=None, description="Server address; null means the provider's own default.")
+    model: str = Field(
+        default="nomic-embed-text", description="Model name for Ollama or an OpenAI-compatible server."
+    )
+    base_url: str | None = Field(
+        default=None, description="Server address; null means the provider's own default."
+    )
     api_key: SecretStr | None = Field(default=None, description="Key of the server; never logged.")
     batch_size: int = Field(default=64, ge=1, le=2048, description="Texts a request.")
-    timeout_seconds: float = Field(default=60.0, gt=0)
-    transport_retries: int = Field(default=3, ge=0, le=10)
-    max_text_tokens: int = Field(default=1500, ge=64, description="Longer texts are cut here, counted, before they are sent.")
+    timeout_seconds: float = Field(default=60.0, gt=0, description="Limit of one request.")
+    transport_retries: int = Field(default=3, ge=0, le=10, description="Repeats after what can pass.")
+    max_text_tokens: int = Field(
+        default=1500, ge=64, description="Longer texts are cut here, counted, before they are sent."
+    )
     allow_pull: bool = Field(default=False, description="May Ollama download a missing model.")
 
 
 class NightSettings(Group):
     """What a night takes in, and the gate of its LLM work."""
 
-    sources: list[Path] = Field(default_factory=list, description="Files and folders that every night takes in first.")
+    sources: list[Path] = Field(
+        default_factory=list, description="Files and folders that every night takes in first."
+    )
     min_hours: float = Field(default=20.0, ge=0, description="Hours since the last night's LLM work.")
-    min_cells: int = Field(default=1, ge=0, description="New chunks or cells that make a night worth its calls.")
-    extract_batch: int = Field(default=16, ge=1, le=512, description="Chunks that are committed together.")
-    known_cells: int = Field(default=10, ge=0, le=50, description="Nearest known cells shown to the extractor.")
-    max_attempts: int = Field(default=3, ge=1, description="Unusable answers before a chunk or cluster is quarantined.")
-    retry_backoff_hours: float = Field(default=20.0, ge=0, description="First pause before a failed chunk is tried again; doubles each time.")
+    min_cells: int = Field(
+        default=1, ge=0, description="New chunks or cells that make a night worth its calls."
+    )
+    extract_batch: int = Field(
+        default=8,
+        ge=1,
+        le=512,
+        description="Chunks that are committed together; small, so that later ones are shown what earlier ones gave.",
+    )
+    known_cells: int = Field(
+        default=10, ge=0, le=50, description="Nearest known cells shown to the extractor."
+    )
+    max_attempts: int = Field(
+        default=3, ge=1, description="Unusable answers before a chunk or cluster is quarantined."
+    )
+    retry_backoff_hours: float = Field(
+        default=20.0, ge=0, description="First pause before a failed chunk is tried again; doubles each time."
+    )
 
 
 class ReconcileSettings(Group):
@@ -113,15 +155,19 @@ class ReconcileSettings(Group):
 class SummarySettings(Group):
     """Topic summaries."""
 
-    min_unsummarized: int = Field(default=5, ge=1, description="Unsummarized cells that call for a new summary.")
-    max_words: int = Field(default=150, ge=20, le=500)
-    max_cells: int = Field(default=60, ge=5, description="Live cells shown for one summary, most salient and newest first.")
+    min_unsummarized: int = Field(
+        default=5, ge=1, description="Unsummarized cells that call for a new summary."
+    )
+    max_words: int = Field(default=150, ge=20, le=500, description="Longest summary.")
+    max_cells: int = Field(
+        default=60, ge=5, description="Live cells shown for one summary, most salient and newest first."
+    )
 
 
 class DecaySettings(Group):
     """Retention = exp(-rate * days_since_access ** exponent)."""
 
-    default_rate: float = Field(default=0.1, ge=0)
+    default_rate: float = Field(default=0.1, ge=0, description="Rate of types that have none of their own.")
     rates: dict[str, float] = Field(
         default_factory=lambda: {
             "preference": 0.05,
@@ -132,47 +178,67 @@ class DecaySettings(Group):
         },
         description="Rate by cell type; the default rate for the others.",
     )
-    exponent: float = Field(default=0.8, gt=0)
-    reinforcement: float = Field(default=0.05, ge=0, description="Weight of ln(1 + access_count / reinforcement_scale).")
-    reinforcement_scale: float = Field(default=20.0, gt=0)
+    exponent: float = Field(default=0.8, gt=0, description="Below 1: fast at first, slow later.")
+    reinforcement: float = Field(
+        default=0.05, ge=0, description="Weight of ln(1 + access_count / reinforcement_scale)."
+    )
+    reinforcement_scale: float = Field(
+        default=20.0, gt=0, description="Accesses that count as much as knowing it at all."
+    )
     citation_weight: float = Field(default=3.0, ge=0, description="Accesses that one citation counts for.")
-    ignore_weight: float = Field(default=0.5, ge=0, description="Accesses that one ignored retrieval takes away.")
+    ignore_weight: float = Field(
+        default=0.5, ge=0, description="Accesses that one ignored retrieval takes away."
+    )
 
 
 class ForgetSettings(Group):
     """What may be archived."""
 
-    min_confidence: float = Field(default=0.05, ge=0, le=1, description="Effective confidence below which a cell may go.")
-    unused_days: float = Field(default=90.0, ge=0)
-    prune_superseded_days: float = Field(default=90.0, ge=0)
-    prune: bool = Field(default=False, description="May superseded cells older than `prune_superseded_days` be removed.")
+    min_confidence: float = Field(
+        default=0.05, ge=0, le=1, description="Effective confidence below which a cell may go."
+    )
+    unused_days: float = Field(default=90.0, ge=0, description="Days without use before a cell may go.")
+    prune_superseded_days: float = Field(
+        default=90.0, ge=0, description="Days after which a superseded cell may be pruned."
+    )
+    prune: bool = Field(
+        default=False, description="May superseded cells older than `prune_superseded_days` be removed."
+    )
 
 
 class PromoteSettings(Group):
     """Core memory."""
 
-    max_lines: int = Field(default=200, ge=1, le=1000)
-    candidates: int = Field(default=120, ge=1, description="Cells shown to the model for core memory.")
+    max_lines: int = Field(default=200, ge=1, le=1000, description="Longest core memory.")
+    candidates: int = Field(default=80, ge=1, description="Cells shown to the model for core memory.")
 
 
 class SearchSettings(Group):
     """The read path."""
 
-    limit: int = Field(default=10, ge=1, le=25)
-    topics: int = Field(default=3, ge=0)
-    cells: int = Field(default=7, ge=0)
+    limit: int = Field(default=10, ge=1, le=25, description="Hits of both tiers together.")
+    topics: int = Field(
+        default=3, ge=0, description="Share of topic summaries among the hits, against `cells`."
+    )
+    cells: int = Field(default=7, ge=0, description="Share of cells among the hits, against `topics`.")
     rank_constant: int = Field(default=60, ge=1, description="k of reciprocal rank fusion.")
-    text_weight: float = Field(default=1.0, ge=0)
-    vector_weight: float = Field(default=1.0, ge=0, description="Multiplied by the embedder profile's own weight.")
+    text_weight: float = Field(default=1.0, ge=0, description="Weight of the full-text list.")
+    vector_weight: float = Field(
+        default=1.0, ge=0, description="Multiplied by the embedder profile's own weight."
+    )
     age_rate: float = Field(default=0.01, ge=0, description="Per day, in exp(-age_rate * age_days).")
-    prior_floor: float = Field(default=0.5, ge=0, le=1, description="The product of the priors never falls below this.")
+    prior_floor: float = Field(
+        default=0.5, ge=0, le=1, description="The product of the priors never falls below this."
+    )
 
 
 class StoreSettings(Group):
     """Upkeep of the store."""
 
     vector_index_rows: int = Field(default=20_000, ge=256, description="Rows from which a vector index pays.")
-    keep_versions_hours: float = Field(default=24.0, ge=0)
+    keep_versions_hours: float = Field(
+        default=24.0, ge=0, description="Hours for which old table versions are kept."
+    )
 
 
 class Settings(BaseSettings):

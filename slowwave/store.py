@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, IvfSq
-from lancedb.query import MatchQuery, MultiMatchQuery
+from lancedb.query import LanceVectorQueryBuilder, MatchQuery, MultiMatchQuery
 from lancedb.table import Table
 from numpy.typing import NDArray
 from ulid import ULID
@@ -56,13 +56,19 @@ def owned_by(user_id: str, project_id: str) -> Expr:
     """
     private = (col("scope") == lit("user-private")) & (col("user_id") == lit(user_id))
     in_project = col("project_id") == lit(project_id)
-    return ((private | (col("scope") == lit("project-shared"))) & in_project) | (col("scope") == lit("system"))
+    return ((private | (col("scope") == lit("project-shared"))) & in_project) | (
+        col("scope") == lit("system")
+    )
 
 
 def same_owner(rows: pl.DataFrame) -> Expr:
     """Rows of exactly the owner of `rows`, which all have one: work on a memory never crosses owners."""
     user_id, project_id, scope = rows.select(OWN).row(0)
-    return (col("user_id") == lit(user_id)) & (col("project_id") == lit(project_id)) & (col("scope") == lit(scope))
+    return (
+        (col("user_id") == lit(user_id))
+        & (col("project_id") == lit(project_id))
+        & (col("scope") == lit(scope))
+    )
 
 
 def create_store(root: Path, *, embedder_id: str, dims: int, make_current: bool = True) -> "Store":
@@ -91,9 +97,13 @@ def open_store(root: Path) -> "Store":
         raw = json.loads((root / name / "meta.json").read_text(encoding="utf-8"))
         meta = StoreMeta(**raw)
     except FileNotFoundError as error:
-        raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`") from error
+        raise NotFoundError(
+            "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"
+        ) from error
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"the store at {root} is damaged ({type(error).__name__}); run `slowwave rebuild`") from error
+        raise ConfigError(
+            f"the store at {root} is damaged ({type(error).__name__}); run `slowwave rebuild`"
+        ) from error
     if meta.schema_version != SCHEMA_VERSION:
         raise ConfigError(
             f"the store at {root} has schema version {meta.schema_version}, this program needs {SCHEMA_VERSION}; "
@@ -195,12 +205,11 @@ class Store:
         shape = {"query_index": pl.Int64, key: pl.String, "similarity": pl.Float64}
         if len(vectors) == 0 or self._table(table).count_rows() == 0:
             return pl.DataFrame(schema=shape)
-        query = self._table(table).search(np.ascontiguousarray(vectors, dtype=np.float32), vector_column_name="vector")
+        wanted = np.ascontiguousarray(vectors, dtype=np.float32)
+        query = self._table(table).search(wanted, vector_column_name="vector", query_type="vector")
+        assert isinstance(query, LanceVectorQueryBuilder)
         query = query.distance_type("cosine")
-        if exact:
-            query = query.bypass_vector_index()
-        else:
-            query = query.refine_factor(5)
+        query = query.bypass_vector_index() if exact else query.refine_factor(5)
         present = col("embedder_id") == lit(self.meta.embedder_id)
         query = query.where(present & where if where is not None else present, prefilter=True)
         found = pl.from_arrow(query.limit(k).select([key, "_distance"]).to_arrow())
@@ -211,7 +220,9 @@ class Store:
             pl.col("query_index").cast(pl.Int64), key, similarity=1.0 - pl.col("_distance").cast(pl.Float64)
         ).sort("query_index", "similarity", key, descending=[False, True, False])
 
-    def matching(self, table: str, texts: Sequence[str], k: int, *, where: Expr | None = None) -> pl.DataFrame:
+    def matching(
+        self, table: str, texts: Sequence[str], k: int, *, where: Expr | None = None
+    ) -> pl.DataFrame:
         """The k best rows of each text by full text (BM25).
 
         Returns `query_index`, the table's key, `match_score` (>= 0, unbounded), best first within a query.
@@ -224,14 +235,18 @@ class Store:
         for index, text in enumerate(texts):
             if not text.strip():
                 continue
-            match = MatchQuery(text, columns[0]) if len(columns) == 1 else MultiMatchQuery(text, list(columns))
+            match = _match(text, columns)
             query = self._table(table).search(match).limit(k).select([key, "_score"])
             if where is not None:
                 query = query.where(where, prefilter=True)
             found = pl.from_arrow(query.to_arrow())
             assert isinstance(found, pl.DataFrame)
             frames.append(
-                found.select(pl.lit(index, dtype=pl.Int64).alias("query_index"), key, match_score=pl.col("_score").cast(pl.Float64))
+                found.select(
+                    pl.lit(index, dtype=pl.Int64).alias("query_index"),
+                    key,
+                    match_score=pl.col("_score").cast(pl.Float64),
+                )
             )
         return pl.concat(frames).sort("query_index", "match_score", key, descending=[False, True, False])
 
@@ -263,7 +278,9 @@ class Store:
 
     def applied_segments(self) -> set[str]:
         """Ids of the journal segments that this generation already holds."""
-        return set(self._frame(self._table(_APPLIED).search().limit(None).to_arrow(), ["segment_id"])["segment_id"])
+        return set(
+            self._frame(self._table(_APPLIED).search().limit(None).to_arrow(), ["segment_id"])["segment_id"]
+        )
 
     def mark_applied(self, segment_ids: Sequence[str]) -> None:
         """Notes that segments are in the tables; call it after `apply`."""
@@ -272,7 +289,11 @@ class Store:
 
     def without_centroid(self) -> list[str]:
         """Ids of the topics whose members changed since their centroid was computed."""
-        return self.rows("topics", ["topic_id"], col(EMBEDDER_OF["centroid"]) == lit(""))["topic_id"].sort().to_list()
+        return (
+            self.rows("topics", ["topic_id"], col(EMBEDDER_OF["centroid"]) == lit(""))["topic_id"]
+            .sort()
+            .to_list()
+        )
 
     def put_vectors(self, table: str, frame: pl.DataFrame, *, column: str = "vector") -> None:
         """Stores vectors for known rows: `frame` holds the key and `column` (list or array of float, dims wide)."""
@@ -297,16 +318,23 @@ class Store:
     def ensure_text_indices(self, tables: Iterable[str]) -> None:
         """Makes the full-text indices of tables that have rows and no index yet."""
         for table in tables:
-            if table in TEXT_INDEX and not self._has_text_index(table) and self._table(table).count_rows() > 0:
+            if (
+                table in TEXT_INDEX
+                and not self._has_text_index(table)
+                and self._table(table).count_rows() > 0
+            ):
                 for column in TEXT_INDEX[table]:
                     self._table(table).create_index(
-                        column, config=FTS(stem=True, remove_stop_words=False, ascii_folding=True, with_position=False)
+                        column,
+                        config=FTS(
+                            stem=True, remove_stop_words=False, ascii_folding=True, with_position=False
+                        ),
                     )
 
     def optimize(self, *, vector_index_rows: int, keep_versions: timedelta) -> pl.DataFrame:
         """Compacts, folds new rows into the indices and drops old versions; makes vector indices where they pay.
 
-        Returns `table`, `rows`, `versions_removed`, `bytes_removed`.
+        Returns `table` and `rows`.
         """
         report = []
         for table in (*TABLES, _APPLIED):
@@ -352,7 +380,9 @@ class Store:
         joined = rows.join(same.select(key, *extra), on=key, how="left", maintain_order="left")
         if table == "topics":  # a centroid follows the members, not the text
             names = ["centroid", EMBEDDER_OF["centroid"]]
-            joined = joined.drop(names).join(known.select(key, *names), on=key, how="left", maintain_order="left")
+            joined = joined.drop(names).join(
+                known.select(key, *names), on=key, how="left", maintain_order="left"
+            )
         unset = [EMBEDDER_OF[name] for name in EMBEDDER_OF if EMBEDDER_OF[name] in joined.columns]
         return joined.with_columns(pl.col(unset).fill_null("")).select(self._all_columns(table))
 
@@ -370,17 +400,30 @@ class Store:
         if rows.is_empty():
             return
         data = rows.to_arrow().select(self._arrow_schema(table).names).cast(self._arrow_schema(table))
-        merge = self._table(table).merge_insert(KEYS[table]).when_matched_update_all().when_not_matched_insert_all()
+        merge = (
+            self._table(table)
+            .merge_insert(KEYS[table])
+            .when_matched_update_all()
+            .when_not_matched_insert_all()
+        )
         result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
         written = result.num_inserted_rows + result.num_updated_rows
         if written != rows.height:
-            raise ContractError(f"the store wrote {written} of {rows.height} rows of {table}; run `slowwave rebuild`")
+            raise ContractError(
+                f"the store wrote {written} of {rows.height} rows of {table}; run `slowwave rebuild`"
+            )
 
     def _check(self, table: str, rows: pl.DataFrame) -> None:
         try:
             TABLES[table].validate(rows, lazy=True)
         except pandera.errors.SchemaErrors as error:
-            cases = error.failure_cases.select("column", "check").unique().sort("column", "check").head(3).to_dicts()
+            cases = (
+                error.failure_cases.select("column", "check")
+                .unique()
+                .sort("column", "check")
+                .head(3)
+                .to_dicts()
+            )
             raise ContractError(f"rows for table {table!r} break its schema: {cases}") from error
 
     def _table(self, table: str) -> Table:
@@ -406,7 +449,8 @@ class Store:
     def _arrow_schema(self, table: str) -> pa.Schema:
         key = KEYS[table]
         fields = [
-            pa.field(name, _arrow_type(dtype), nullable=name != key) for name, dtype in frame_schema(table).items()
+            pa.field(name, _arrow_type(dtype), nullable=name != key)
+            for name, dtype in frame_schema(table).items()
         ]
         if table in VECTOR_TEXT:
             vector = pa.list_(pa.float32(), self.meta.dims)
@@ -429,6 +473,13 @@ class Store:
         return frame.select(names)
 
 
+def _match(text: str, columns: Sequence[str]) -> MatchQuery | MultiMatchQuery:
+    """User text as a full-text query: words to match, never query syntax."""
+    if len(columns) == 1:
+        return MatchQuery(text, columns[0])  # type: ignore[call-arg]  # its stubs call optional arguments required
+    return MultiMatchQuery(text, list(columns))  # type: ignore[call-arg]
+
+
 def _arrow_type(dtype: pl.DataType) -> pa.DataType:
     if isinstance(dtype, pl.Datetime):
         return pa.timestamp("us", tz="UTC")
@@ -437,4 +488,3 @@ def _arrow_type(dtype: pl.DataType) -> pa.DataType:
     return {pl.String: pa.utf8(), pl.Int64: pa.int64(), pl.Float64: pa.float64(), pl.Boolean: pa.bool_()}[
         dtype.base_type()
     ]
-

@@ -22,7 +22,9 @@ SPLIT_MIN_CELLS = 12
 def find_work(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
     columns = ["cell_id", *OWN, "topic_hint", "content", "prompt_version"]
-    cells = run.store.rows("cells", columns, col("status") == lit("active"), missing="topic_id").sort("cell_id")
+    cells = run.store.rows("cells", columns, col("status") == lit("active"), missing="topic_id").sort(
+        "cell_id"
+    )
     run.report.rows_in = cells.height
     return cells.with_columns(without_speakers(pl.col("content")).alias("content"))
 
@@ -38,9 +40,11 @@ def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
     )
     run.reject("waits for its vector", cells.height - assigned.height)
     founders = assigned.filter("is_new_topic").join(cells, on="cell_id", how="inner")
-    opened = name_topics(founders).join(
-        founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner"
-    ).sort("topic_id")
+    opened = (
+        name_topics(founders)
+        .join(founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner")
+        .sort("topic_id")
+    )
     run.show(opened.select(pl.format("new topic: {}", "name")).to_series())
     run.commit({"topic.opened": opened, "cell.assigned": assigned.sort("cell_id")})
     return set(assigned["topic_id"])
@@ -55,7 +59,9 @@ def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
         run.note("no embedder: topics by hint and by words")
         return assign_topics_by_text(cells, topics, threshold=load_profile("lexical").topic_threshold)
     placed = cells.join(run.store.vectors("cells", cells["cell_id"]), on="cell_id", how="inner")
-    centroids = run.store.vectors("topics", known["topic_id"], column="centroid").rename({"centroid": "vector"})
+    centroids = run.store.vectors("topics", known["topic_id"], column="centroid").rename(
+        {"centroid": "vector"}
+    )
     topics = known.join(centroids, on="topic_id", how="inner")
     profile = embedder.profile
     threshold = profile.chunk_topic_threshold if is_raw else profile.topic_threshold
@@ -68,17 +74,25 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
     if embedder is None or run.report.dry_run:
         return set()
     known = run.store.rows("topics", ["topic_id", *OWN, "name", "cell_count"], missing="merged_into")
-    centroids = run.store.vectors("topics", known["topic_id"], column="centroid").rename({"centroid": "vector"})
+    centroids = run.store.vectors("topics", known["topic_id"], column="centroid").rename(
+        {"centroid": "vector"}
+    )
     topics = known.join(centroids, on="topic_id", how="inner")
     merged = merge_topics(topics, touched, threshold=embedder.profile.merge_threshold)
-    members = run.store.rows("cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list()))
+    members = run.store.rows(
+        "cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list())
+    )
     moved = members.join(merged, on="topic_id", how="inner").select(
         "cell_id", topic_id="merged_into", similarity=pl.lit(None, dtype=pl.Float64)
     )
     names = dict(zip(known["topic_id"], known["name"], strict=True))
     run.show(
         merged.select(
-            pl.format("topic merged: {} into {}", pl.col("topic_id").replace(names), pl.col("merged_into").replace(names))
+            pl.format(
+                "topic merged: {} into {}",
+                pl.col("topic_id").replace(names),
+                pl.col("merged_into").replace(names),
+            )
         ).to_series()
     )
     run.commit({"topic.merged": merged, "cell.assigned": moved.sort("cell_id")})
@@ -93,17 +107,23 @@ def split(run: Stage, touched: set[str]) -> set[str]:
     where = col("topic_id").isin(sorted(touched)) & (col("status") == lit("active"))
     members = run.store.rows("cells", ["cell_id", "topic_id", "topic_hint", "content", *OWN, "vector"], where)
     leaving = split_topics(
-        members.drop_nulls("vector"), split_threshold=embedder.profile.split_threshold, min_cells=SPLIT_MIN_CELLS
+        members.drop_nulls("vector"),
+        split_threshold=embedder.profile.split_threshold,
+        min_cells=SPLIT_MIN_CELLS,
     )
     founders = members.drop("topic_id").join(leaving, on="cell_id", how="inner")
-    opened = name_topics(founders).join(
-        founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner"
-    ).sort("topic_id")
+    opened = (
+        name_topics(founders)
+        .join(founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner")
+        .sort("topic_id")
+    )
     run.show(opened.select(pl.format("topic split off: {}", "name")).to_series())
-    run.commit({
-        "topic.opened": opened,
-        "cell.assigned": leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64)),
-    })
+    run.commit(
+        {
+            "topic.opened": opened,
+            "cell.assigned": leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64)),
+        }
+    )
     return set(leaving["topic_id"])
 
 
@@ -119,7 +139,11 @@ def count_topics(run: Stage, touched: set[str]) -> None:
         unsummarized_count=(is_live & ~pl.col("is_summarized")).sum().cast(pl.Int64),
     )
     nothing = {"cell_count": pl.lit(0, dtype=pl.Int64), "unsummarized_count": pl.lit(0, dtype=pl.Int64)}
-    emptied = pl.DataFrame({"topic_id": sorted(touched)}).join(counted, on="topic_id", how="anti").with_columns(**nothing)
+    emptied = (
+        pl.DataFrame({"topic_id": sorted(touched)})
+        .join(counted, on="topic_id", how="anti")
+        .with_columns(**nothing)
+    )
     known = run.store.by_key("topics", touched, ["topic_id", "cell_count", "unsummarized_count"])
     fresh = pl.concat([counted, emptied]).join(known, on=counted.columns, how="anti").sort("topic_id")
     run.commit({"topic.counted": fresh})

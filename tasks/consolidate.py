@@ -7,6 +7,7 @@ import polars as pl
 from slowwave.llm import Request
 from slowwave.prompts import summarize_prompt
 from slowwave.schemas.answers import SummaryAnswer
+from slowwave.schemas.events import CATALOGUE
 from slowwave.schemas.prompt_inputs import TopicCell
 from slowwave.store import col, lit
 from slowwave.transforms.summaries import extractive_summaries
@@ -24,16 +25,23 @@ def find_work(run: Stage) -> pl.DataFrame:
     if run.workspace.llm is not None:
         wanted = wanted | (col("prompt_version") == lit(EXTRACTIVE))
     topics = run.store.rows("topics", where=wanted & (col("cell_count") > lit(0)), missing="merged_into")
-    due = topics.filter(
-        pl.col("summary").is_not_null() | (pl.col("unsummarized_count") >= least)
-    )
+    due = topics.filter(pl.col("summary").is_not_null() | (pl.col("unsummarized_count") >= least))
     run.report.rows_in = due.height
     return due.sort("topic_id")
 
 
 def live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
     """The active memories of the topics, most salient and newest first, at most as many as one page holds."""
-    columns = ["cell_id", "topic_id", "cell_type", "content", "summary", "salience", "event_time", "valid_from"]
+    columns = [
+        "cell_id",
+        "topic_id",
+        "cell_type",
+        "content",
+        "summary",
+        "salience",
+        "event_time",
+        "valid_from",
+    ]
     where = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
     return (
         run.store.rows("cells", columns, where)
@@ -47,7 +55,8 @@ def summarize(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
     """Asks the model for each topic's name, summary and compressed line."""
     most = run.settings.summaries.max_words
     pages = [
-        cells.filter(pl.col("topic_id") == topic).sort("valid_from", "event_time", "cell_id") for topic in topics["topic_id"]
+        cells.filter(pl.col("topic_id") == topic).sort("valid_from", "event_time", "cell_id")
+        for topic in topics["topic_id"]
     ]
     requests = [
         Request(summarize_prompt(name, _lines(page), most), SummaryAnswer, {"max_words": most})
@@ -60,11 +69,12 @@ def summarize(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
             run.reject("summary waits for the next run")
             continue
         answer = cast("SummaryAnswer", outcome.answer)
-        rows.append((topic, answer.name, answer.summary, answer.compressed, page["cell_id"].to_list(), outcome.prompt_version, outcome.model))
-    names = ["topic_id", "name", "summary", "compressed", "cell_ids", "prompt_version", "model"]
-    types = [pl.String, pl.String, pl.String, pl.String, pl.List(pl.String), pl.String, pl.String]
-    written = pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row")
-    renamed = written.select("topic_id", "name").join(topics.select("topic_id", "name"), on=["topic_id", "name"], how="anti")
+        said = {"topic_id": topic, "cell_ids": page["cell_id"].to_list(), **answer.model_dump()}
+        rows.append({**said, "prompt_version": outcome.prompt_version, "model": outcome.model})
+    written = pl.DataFrame(rows, schema={"name": pl.String, **CATALOGUE["topic.summarized"].payload})
+    renamed = written.select("topic_id", "name").join(
+        topics.select("topic_id", "name"), on=["topic_id", "name"], how="anti"
+    )
     run.show(written.select(pl.format("{}: {}", "name", "summary")).to_series())
     run.commit({"topic.summarized": written, "topic.renamed": renamed.filter(pl.col("name") != "")})
 

@@ -9,6 +9,7 @@ from slowwave.errors import OutputError
 from slowwave.llm import Outcome, Request
 from slowwave.prompts import extract_prompt, gate_prompt
 from slowwave.schemas.answers import ExtractAnswer, GateAnswer
+from slowwave.schemas.events import rows_of
 from slowwave.schemas.prompt_inputs import KnownCell, TurnLine
 from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
 from slowwave.store import col, lit, same_owner
@@ -81,8 +82,7 @@ def _through_gate(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> tupl
         for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
         if (answer := cast("GateAnswer | None", outcome.answer)) is not None
     ]
-    names = ["chunk_id", "is_worth", "reason", "prompt_version", "model"]
-    gated = pl.DataFrame(said, schema=dict(zip(names, [pl.String, pl.Boolean, *[pl.String] * 3], strict=True)), orient="row")
+    gated = rows_of("chunk.gated", said)
     run.reject("gate: nothing worth remembering", gated.filter(~pl.col("is_worth")).height)
     worth = chunks.join(gated.filter("is_worth"), on="chunk_id", how="semi", maintain_order="left")
     return worth, {"chunk.gated": gated, "chunk.failed": _failed(run, chunks, outcomes)}
@@ -93,14 +93,20 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
     if chunks.is_empty():
         return {}
     pages, known = _pages(turns), _known_cells(run, chunks, turns)
-    outcomes = ask(run, [_extract_request(chunk, pages, known) for chunk in chunks.iter_rows(named=True)], work="extract")
+    outcomes = ask(
+        run, [_extract_request(chunk, pages, known) for chunk in chunks.iter_rows(named=True)], work="extract"
+    )
     answered = [
         {"chunk_id": chunk, **cell.model_dump()}
         for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
         if outcome.answer is not None
         for cell in cast("ExtractAnswer", outcome.answer).cells
     ]
-    done = [chunk for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True) if outcome.answer is not None]
+    done = [
+        chunk
+        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
+        if outcome.answer is not None
+    ]
     if not done:
         return {"chunk.failed": _failed(run, chunks, outcomes)}
     version = next(o for o in outcomes if o.answer is not None)
@@ -119,7 +125,10 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
         "cell.confirmed": _confirmed(run, confirmed, version),
         "cell.retired": _raw_cells_of(run, done),
         "chunk.extracted": _extracted(
-            pl.Series("chunk_id", done, dtype=pl.String), cells, prompt_version=version.prompt_version, model=version.model
+            pl.Series("chunk_id", done, dtype=pl.String),
+            cells,
+            prompt_version=version.prompt_version,
+            model=version.model,
         ),
         "chunk.failed": _failed(run, chunks, outcomes),
     }
@@ -127,7 +136,7 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
 
 def _pages(turns: pl.DataFrame) -> dict[str, list[TurnLine]]:
     lines = turns.with_columns(
-        speaker=pl.coalesce("speaker", "role"), date=pl.col("event_time").dt.strftime("%Y-%m-%d")
+        pl.col("speaker").fill_null(""), date=pl.col("event_time").dt.strftime("%Y-%m-%d")
     )
     pages: dict[str, list[TurnLine]] = {}
     for row in lines.iter_rows(named=True):
@@ -136,23 +145,51 @@ def _pages(turns: pl.DataFrame) -> dict[str, list[TurnLine]]:
     return pages
 
 
-def _extract_request(chunk: dict[str, object], pages: dict[str, list[TurnLine]], known: pl.DataFrame) -> Request:
+def _extract_request(
+    chunk: dict[str, object], pages: dict[str, list[TurnLine]], known: pl.DataFrame
+) -> Request:
     page = pages[str(chunk["chunk_id"])]
     shown = [
         KnownCell(
-            row["known"], row["cell_type"], row["subject"] or "", row["attribute"] or "", row["value"] or "",
-            f"{row['valid_from']:%Y-%m-%d}", row["content"],
+            row["known"],
+            row["cell_type"],
+            row["subject"] or "",
+            row["attribute"] or "",
+            row["value"] or "",
+            f"{row['valid_from']:%Y-%m-%d}",
+            row["content"],
         )
         for row in known.filter(pl.col("chunk_id") == chunk["chunk_id"]).iter_rows(named=True)
     ]
-    context = {"turn_numbers": {line.number for line in page}, "known_numbers": {cell.number for cell in shown}}
+    context = {
+        "turn_numbers": {line.number for line in page},
+        "known_numbers": {cell.number for cell in shown},
+    }
     return Request(extract_prompt(page[-1].date, page, shown), ExtractAnswer, context)
 
 
 def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """The nearest known cells of each chunk, numbered from 1, by exact vector search: the same on every run."""
-    columns = ["cell_id", "cell_type", "subject", "attribute", "value", "valid_from", "content", "prompt_version"]
-    nothing = pl.DataFrame(schema={**KNOWN_SCHEMA, "cell_type": pl.String, "subject": pl.String, "attribute": pl.String, "value": pl.String, "valid_from": TIMESTAMP})
+    columns = [
+        "cell_id",
+        "cell_type",
+        "subject",
+        "attribute",
+        "value",
+        "valid_from",
+        "content",
+        "prompt_version",
+    ]
+    nothing = pl.DataFrame(
+        schema={
+            **KNOWN_SCHEMA,
+            "cell_type": pl.String,
+            "subject": pl.String,
+            "attribute": pl.String,
+            "value": pl.String,
+            "valid_from": TIMESTAMP,
+        }
+    )
     embedder, most = run.workspace.embedder, run.settings.night.known_cells
     if embedder is None or most == 0:
         return nothing
@@ -161,7 +198,9 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
     for own in chunks.partition_by(OWN, maintain_order=True):
         page = own.select("chunk_id").join(texts, on="chunk_id", how="inner", maintain_order="left")
         vectors = embedder.embed_documents(page["text"].to_list()).vectors
-        where = (col("status") == lit("active")) & same_owner(own) & (col("prompt_version") != lit(RAW_PROMPT))
+        where = (
+            (col("status") == lit("active")) & same_owner(own) & (col("prompt_version") != lit(RAW_PROMPT))
+        )
         near = run.store.nearest("cells", vectors, most, where=where, exact=True)
         cells = run.store.by_key("cells", near["cell_id"], columns)
         chunk_of = page.select("chunk_id").with_row_index("query_index").cast({"query_index": pl.Int64})
@@ -198,14 +237,12 @@ def _failed(run: Stage, chunks: pl.DataFrame, outcomes: list[Outcome]) -> pl.Dat
                     "model": outcome.model,
                 }
             )
-    schema = {
-        "chunk_id": pl.String, "attempts": pl.Int64, "status": pl.String, "error": pl.String,
-        "retry_at": TIMESTAMP, "prompt_version": pl.String, "model": pl.String,
-    }
-    return pl.DataFrame(rows, schema=schema)
+    return rows_of("chunk.failed", rows)
 
 
-def _extracted(chunk_ids: pl.Series, cells: pl.DataFrame, *, prompt_version: str, model: str | None) -> pl.DataFrame:
+def _extracted(
+    chunk_ids: pl.Series, cells: pl.DataFrame, *, prompt_version: str, model: str | None
+) -> pl.DataFrame:
     made = cells.group_by("chunk_id").agg(cell_count=pl.len().cast(pl.Int64))
     return (
         pl.DataFrame({"chunk_id": chunk_ids})
@@ -228,8 +265,16 @@ def _confirmed(run: Stage, confirmed: pl.DataFrame, outcome: Outcome) -> pl.Data
 
 
 def _raw_cells_of(run: Stage, chunk_ids: list[str]) -> pl.DataFrame:
-    where = col("chunk_id").isin(chunk_ids) & (col("prompt_version") == lit(RAW_PROMPT)) & (col("status") == lit("active"))
-    return run.store.rows("cells", ["cell_id"], where).sort("cell_id").with_columns(superseded_at=pl.lit(run.now))
+    where = (
+        col("chunk_id").isin(chunk_ids)
+        & (col("prompt_version") == lit(RAW_PROMPT))
+        & (col("status") == lit("active"))
+    )
+    return (
+        run.store.rows("cells", ["cell_id"], where)
+        .sort("cell_id")
+        .with_columns(superseded_at=pl.lit(run.now))
+    )
 
 
 def _without_deleted(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:

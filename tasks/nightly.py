@@ -1,5 +1,6 @@
 """What a night has beyond its stages: the gate of the model's work, upkeep of the store, and its record."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from prefect.cache_policies import NO_CACHE
 from ulid import ULID
 
 from slowwave.home import Workspace, open_workspace
-from slowwave.schemas.events import encode
+from slowwave.schemas.events import encode, rows_of
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.store import col, lit
 from tasks.stage import call_task, commit_segment
@@ -57,9 +58,14 @@ def close_gate(night: Night, *, force: bool) -> bool:
     waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]))
     waiting += workspace.store.count("cells", col("is_judged") == lit(value=False))
     if isinstance(last, datetime) and night.started_at - last < timedelta(hours=settings.min_hours):
-        night.notes.append(f"the model's work waits: the last one ended less than {settings.min_hours:g} hours ago; `force` overrides")
+        night.notes.append(
+            f"the model's work waits: the last one ended less than {settings.min_hours:g} hours ago; `force` overrides"
+        )
     elif waiting < settings.min_cells:
-        night.notes.append(f"the model's work waits: {waiting} new chunks and memories, {settings.min_cells} make a night; `force` overrides")
+        night.notes.append(
+            f"the model's work waits: {waiting} new chunks and memories, {settings.min_cells} make a night; "
+            "`force` overrides"
+        )
     else:
         return False
     night.is_gated = True
@@ -67,9 +73,19 @@ def close_gate(night: Night, *, force: bool) -> bool:
 
 
 def keep_up(night: Night) -> None:
-    """Compacts the store, keeps its indices whole and drops old versions."""
-    if not night.dry_run and any(stage.change_count for stage in night.stages):
-        call_task(optimize, night.workspace)
+    """Compacts the store, keeps its indices whole and drops old versions, when the night changed something."""
+    if night.dry_run or not any(stage.change_count for stage in night.stages):
+        return
+    started = time.monotonic()
+    before = night.workspace.store.size_bytes()
+    tables = call_task(optimize, night.workspace)
+    after = night.workspace.store.size_bytes()
+    report = StageReport(stage="upkeep", rows_in=int(tables["rows"].sum()))
+    report.notes.append(
+        f"{tables.height} tables compacted and indexed: {before / 1e6:.1f} MB before, {after / 1e6:.1f} after"
+    )
+    report.seconds = round(time.monotonic() - started, 3)
+    night.stages.append(report)
 
 
 @task(name="optimize", cache_policy=NO_CACHE)
@@ -77,7 +93,8 @@ def optimize(workspace: Workspace) -> pl.DataFrame:
     """Upkeep of all tables under the writer lock."""
     settings = workspace.settings.store
     return workspace.store.optimize(
-        vector_index_rows=settings.vector_index_rows, keep_versions=timedelta(hours=settings.keep_versions_hours)
+        vector_index_rows=settings.vector_index_rows,
+        keep_versions=timedelta(hours=settings.keep_versions_hours),
     )
 
 
@@ -93,18 +110,17 @@ def record(night: Night, *, seconds: float) -> NightReport:
     )
     total = report.ledger.total
     if not night.dry_run and (report.change_count or total.call_count):
-        row = pl.DataFrame(
-            {
-                "night_id": [night.night_id],
-                "started_at": [night.started_at],
-                "finished_at": [datetime.now(UTC)],
-                "outcome": ["gated" if night.is_gated else "completed"],
-                "has_llm": [report.has_llm],
-                "call_count": [total.call_count],
-                "token_count": [total.input_tokens + total.output_tokens],
-                "cost": pl.Series([total.cost], dtype=pl.Float64),
-                "note": pl.Series(["; ".join(night.notes)], dtype=pl.String),
-            }
-        )
-        call_task(commit_segment, night.workspace, encode("night.completed", row), datetime.now(UTC))
+        row = {
+            "night_id": night.night_id,
+            "started_at": night.started_at,
+            "finished_at": datetime.now(UTC),
+            "outcome": "gated" if night.is_gated else "completed",
+            "has_llm": report.has_llm,
+            "call_count": total.call_count,
+            "token_count": total.input_tokens + total.output_tokens,
+            "cost": total.cost,
+            "note": "; ".join(night.notes),
+        }
+        events = encode("night.completed", rows_of("night.completed", [row]))
+        call_task(commit_segment, night.workspace, events, datetime.now(UTC))
     return report

@@ -15,8 +15,20 @@ from tasks.models import ask
 from tasks.stage import Stage
 
 COLUMNS = [
-    "cell_id", "user_id", "project_id", "scope", "cell_type", "subject", "attribute", "content", "summary",
-    "salience", "status", "event_time", "valid_from", "prompt_version",
+    "cell_id",
+    "user_id",
+    "project_id",
+    "scope",
+    "cell_type",
+    "subject",
+    "attribute",
+    "content",
+    "summary",
+    "salience",
+    "status",
+    "event_time",
+    "valid_from",
+    "prompt_version",
 ]
 
 
@@ -42,8 +54,15 @@ def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
         return candidates
     shown = [
         CandidateCell(
-            number, row["cell_type"], row["content"], row["salience"], row["retrieval_count"], row["citation_count"],
-            row["confirmations"], f"{row['valid_from']:%Y-%m-%d}", row["is_core"],
+            number,
+            row["cell_type"],
+            row["content"],
+            row["salience"],
+            row["retrieval_count"],
+            row["citation_count"],
+            row["confirmations"],
+            f"{row['valid_from']:%Y-%m-%d}",
+            row["is_core"],
         )
         for number, row in enumerate(candidates.iter_rows(named=True), start=1)
     ]
@@ -52,10 +71,14 @@ def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
     if outcome.answer is None:
         run.note("core memory stays as it was: no usable choice this time")
         return None
-    order = pl.DataFrame({"number": cast("PromoteAnswer", outcome.answer).chosen}, schema={"number": pl.Int64})
+    order = pl.DataFrame(
+        {"number": cast("PromoteAnswer", outcome.answer).chosen}, schema={"number": pl.Int64}
+    )
     numbered = candidates.with_row_index("number", offset=1).cast({"number": pl.Int64})
-    return order.join(numbered, on="number", how="inner", maintain_order="left").drop("number").with_columns(
-        chosen_by=pl.lit(outcome.prompt_version), chosen_model=pl.lit(outcome.model)
+    return (
+        order.join(numbered, on="number", how="inner", maintain_order="left")
+        .drop("number")
+        .with_columns(chosen_by=pl.lit(outcome.prompt_version), chosen_model=pl.lit(outcome.model))
     )
 
 
@@ -65,18 +88,22 @@ def rewrite(run: Stage, chosen: pl.DataFrame) -> None:
     promoted, demoted = core_changes(lines, run.store.rows("core"))
     by = chosen.select(
         "cell_id",
-        prompt_version=pl.col("chosen_by") if "chosen_by" in chosen.columns else pl.lit(None, dtype=pl.String),
+        prompt_version=pl.col("chosen_by")
+        if "chosen_by" in chosen.columns
+        else pl.lit(None, dtype=pl.String),
         model=pl.col("chosen_model") if "chosen_model" in chosen.columns else pl.lit(None, dtype=pl.String),
     )
     run.show(promoted.select("line").to_series())
     run.commit(
         {
-            "core.promoted": promoted.join(by, on="cell_id", how="left").with_columns(reason=pl.lit("chosen")),
+            "core.promoted": promoted.join(by, on="cell_id", how="left").with_columns(
+                reason=pl.lit("chosen")
+            ),
             "core.demoted": demoted.with_columns(reason=pl.lit("not chosen this time")),
         }
     )
     if not run.report.dry_run:
-        text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines.sort("line_rank")["line"]), ""])
+        text = "\n".join(
+            ["# Core memory", "", *(f"- {line}" for line in lines.sort("line_rank")["line"]), ""]
+        )
         run.workspace.home.write_core(text)
-
-

@@ -8,7 +8,15 @@ from prefect.cache_policies import NO_CACHE
 
 from slowwave.embeddings import Embedder, open_embedder
 from slowwave.errors import ConfigError, NotFoundError
-from slowwave.home import Home, apply_pending, embedder_of, open_home, refresh_vectors, store_identity, writing
+from slowwave.home import (
+    Home,
+    apply_pending,
+    embedder_of,
+    open_home,
+    refresh_vectors,
+    store_identity,
+    writing,
+)
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.store import Store, create_store, open_store
@@ -19,7 +27,11 @@ def rebuild_store(home: str | None, *, dry_run: bool) -> StageReport:
     """A new generation from the journal alone, with the embedder of the living store where it serves."""
     with writing(where := open_home(home)):
         living = _living(where)
-        embedder, note = embedder_of(where, living) if living else open_embedder(where.settings.embedding, where.calibration_path)
+        embedder, note = (
+            embedder_of(where, living)
+            if living
+            else open_embedder(where.settings.embedding, where.calibration_path)
+        )
         report = _report("rebuild", dry_run=dry_run, note=note)
         return _make_anew(where, living, embedder, report)
 
@@ -38,7 +50,9 @@ def reembed_store(home: str | None, *, dry_run: bool) -> StageReport:
         return _make_anew(where, living, embedder, report)
 
 
-def _make_anew(home: Home, living: Store | None, embedder: Embedder | None, report: StageReport) -> StageReport:
+def _make_anew(
+    home: Home, living: Store | None, embedder: Embedder | None, report: StageReport
+) -> StageReport:
     started = time.monotonic()
     fresh = create_store(home.store_root, **store_identity(embedder), make_current=False)
     try:
@@ -93,7 +107,10 @@ def _differences(living: Store, fresh: Store) -> list[str]:
         added = new.join(old, on=key, how="anti").height
         common = old.join(new, on=key, how="semi").height
         same = _same_rows(old, new)
-        notes.append(f"{table}: {added} rows that the store lacked, {gone} that the journal does not know, {common - same} that differ")
+        notes.append(
+            f"{table}: {added} rows that the store lacked, {gone} that the journal does not know, "
+            f"{common - same} that differ"
+        )
     return notes
 
 
@@ -105,5 +122,3 @@ def _same_rows(old: pl.DataFrame, new: pl.DataFrame) -> int:
 
 def _report(name: str, *, dry_run: bool, note: str) -> StageReport:
     return StageReport(stage=name, dry_run=dry_run, notes=[note])
-
-

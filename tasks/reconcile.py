@@ -23,8 +23,8 @@ from slowwave.transforms.reconciliation import (
     fuse_candidates,
     guard,
     near_pairs,
-    survivors,
     supersessions,
+    survivors,
     timelines,
 )
 from slowwave.transforms.text import first_words
@@ -59,7 +59,9 @@ def find_work(run: Stage) -> pl.DataFrame:
 def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
     """Memories that say exactly what another says live on in the oldest one; returns the others."""
     hashes = new["content_hash"].unique().to_list()
-    known = run.store.rows("cells", where=col("content_hash").isin(hashes) & col("status").isin(["active", "archived"]))
+    known = run.store.rows(
+        "cells", where=col("content_hash").isin(hashes) & col("status").isin(["active", "archived"])
+    )
     repeated = exact_duplicates(known)
     if repeated.is_empty():
         return new
@@ -88,7 +90,9 @@ def find_candidates(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
         vectors = run.store.vectors("cells", own["cell_id"])
         if vectors.height:
             placed = queries.join(vectors, on="cell_id", how="inner", maintain_order="left")
-            near = run.store.nearest("cells", placed["vector"].to_numpy().astype(np.float32), 2 * k, where=where)
+            near = run.store.nearest(
+                "cells", placed["vector"].to_numpy().astype(np.float32), 2 * k, where=where
+            )
             near = near.with_columns(
                 query_index=pl.col("query_index").replace_strict(
                     dict(enumerate(placed["query_index"])), return_dtype=pl.Int64
@@ -99,9 +103,16 @@ def find_candidates(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
         found.append(
             fuse_candidates(queries, near, matching, k=k, rank_constant=run.settings.search.rank_constant)
         )
-    return pl.concat(found) if found else fuse_candidates(
-        new.select("cell_id").with_row_index("query_index"), pl.DataFrame(schema=nothing),
-        pl.DataFrame(schema={"query_index": pl.Int64, "cell_id": pl.String, "match_score": pl.Float64}), k=k, rank_constant=1,
+    return (
+        pl.concat(found)
+        if found
+        else fuse_candidates(
+            new.select("cell_id").with_row_index("query_index"),
+            pl.DataFrame(schema=nothing),
+            pl.DataFrame(schema={"query_index": pl.Int64, "cell_id": pl.String, "match_score": pl.Float64}),
+            k=k,
+            rank_constant=1,
+        )
     )
 
 
@@ -109,7 +120,9 @@ def note_unjudged(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> No
     """Without a model: near pairs are noted for a later judge, and nothing is dropped."""
     embedder = run.workspace.embedder
     threshold = embedder.profile.near_threshold if embedder else 1.0
-    pairs = near_pairs(candidates, threshold=threshold).join(new.select("cell_id", *OWN), on="cell_id", how="inner")
+    pairs = near_pairs(candidates, threshold=threshold).join(
+        new.select("cell_id", *OWN), on="cell_id", how="inner"
+    )
     rows = pairs.with_columns(
         verdict=pl.lit("unjudged"),
         effect=pl.lit("none"),
@@ -154,7 +167,9 @@ def settle(run: Stage, page: Page) -> None:
         run.reject(f"guard: {reason}", number)
     run.commit(
         {
-            "pair.judged": _judgement_rows(judged.with_columns(reason=pl.coalesce("guard_note", "reason")).drop_nulls("target_id")),
+            "pair.judged": _judgement_rows(
+                judged.with_columns(reason=pl.coalesce("guard_note", "reason")).drop_nulls("target_id")
+            ),
             **_confirmation_plan(run, confirmed, lives_on, cells),
             **_supersession_plan(run, settled, cells),
             "contradiction.opened": contradiction_rows(settled, cells),
@@ -166,8 +181,15 @@ def settle(run: Stage, page: Page) -> None:
 def _request(page: pl.DataFrame) -> Request:
     shown = [
         PageCell(
-            number, row["is_new"], row["cell_type"], row["subject"] or "", row["attribute"] or "", row["value"] or "",
-            f"{row['valid_from']:%Y-%m-%d}", row["origin"], row["content"],
+            number,
+            row["is_new"],
+            row["cell_type"],
+            row["subject"] or "",
+            row["attribute"] or "",
+            row["value"] or "",
+            f"{row['valid_from']:%Y-%m-%d}",
+            row["origin"],
+            row["content"],
         )
         for number, row in enumerate(page.iter_rows(named=True), start=1)
     ]
@@ -197,7 +219,9 @@ def _alive(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
     return run.store.by_key("cells", cells["cell_id"]) if not run.report.dry_run else cells
 
 
-def _confirmation_plan(run: Stage, confirmed: pl.DataFrame, lives_on: dict[str, str], cells: pl.DataFrame) -> Plan:
+def _confirmation_plan(
+    run: Stage, confirmed: pl.DataFrame, lives_on: dict[str, str], cells: pl.DataFrame
+) -> Plan:
     if confirmed.is_empty():
         return {}
     pairs = confirmed.join(cells.select("cell_id", "evidence"), on="cell_id", how="inner").select(
@@ -222,9 +246,17 @@ def _supersession_plan(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) ->
     heads = timelines(links, members)
     provenance = judged.select("prompt_version", "model").row(0)
     named = {"prompt_version": pl.lit(provenance[0]), "model": pl.lit(provenance[1])}
-    topics = members.join(links, on="cell_id", how="semi").drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
+    topics = (
+        members.join(links, on="cell_id", how="semi")
+        .drop_nulls("topic_id")
+        .select("topic_id")
+        .unique()
+        .sort("topic_id")
+    )
     text = members.select("cell_id", "content")
-    shown = links.join(text, on="cell_id").join(text, left_on="superseded_by", right_on="cell_id", suffix="_new")
+    shown = links.join(text, on="cell_id").join(
+        text, left_on="superseded_by", right_on="cell_id", suffix="_new"
+    )
     run.show(shown.select(pl.format("{}: {} -> {}", "verdict", "content", "content_new")).to_series())
     return {
         "cell.superseded": links.with_columns(superseded_at=pl.lit(run.now), **named),
@@ -233,7 +265,9 @@ def _supersession_plan(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) ->
     }
 
 
-def _with_earlier_links(run: Stage, retiring: pl.DataFrame, cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _with_earlier_links(
+    run: Stage, retiring: pl.DataFrame, cells: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The judged pairs with the chains that their cells already belong to, and all cells of those chains."""
     links, members = retiring, cells
     frontier = pl.concat([retiring["cell_id"], retiring["target_id"]]).unique()
@@ -241,7 +275,9 @@ def _with_earlier_links(run: Stage, retiring: pl.DataFrame, cells: pl.DataFrame)
     while len(frontier):
         known = run.store.by_key("cells", frontier)
         before = run.store.rows("cells", where=col("superseded_by").isin(frontier.to_list()))
-        around = pl.concat([known, before, run.store.by_key("cells", known["superseded_by"].drop_nulls())]).unique("cell_id")
+        around = pl.concat(
+            [known, before, run.store.by_key("cells", known["superseded_by"].drop_nulls())]
+        ).unique("cell_id")
         linked = around.drop_nulls("superseded_by").filter(pl.col("valid_until").is_not_null())
         corrected = (pl.col("valid_until") == pl.col("valid_from")).fill_null(value=False)
         links = pl.concat(
@@ -288,6 +324,8 @@ def _judgement_rows(judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lines(judged: pl.DataFrame, cells: pl.DataFrame, form: str) -> pl.Series:
-    return judged.join(cells.select("cell_id", "content"), on="cell_id", how="inner").select(
-        pl.format(form, "content")
-    ).to_series()
+    return (
+        judged.join(cells.select("cell_id", "content"), on="cell_id", how="inner")
+        .select(pl.format(form, "content"))
+        .to_series()
+    )

@@ -147,11 +147,12 @@ def embed_missing(workspace: Workspace) -> dict[str, int]:
 
 def publish(report: StageReport | NightReport) -> None:
     """Leaves a report as a Markdown artifact under a stable key, and its headline in the log."""
-    is_night = isinstance(report, NightReport)
-    run_logger().info(night_headline(report) if is_night else headline(report))
+    if isinstance(report, NightReport):
+        key, line, text = "nightly", night_headline(report), night_markdown(report)
+    else:
+        key, line, text = report.stage, headline(report), stage_markdown(report)
+    run_logger().info(line)
     if is_under_prefect():
-        key = "nightly" if is_night else report.stage
-        text = night_markdown(report) if is_night else stage_markdown(report)
         create_markdown_artifact(text, key=f"{key}-report", description=f"What {key} did")
 
 

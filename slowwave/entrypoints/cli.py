@@ -5,17 +5,20 @@ Everything heavy is imported inside the commands, so that `--help` and `search` 
 imported only by the commands that run a flow.
 """
 
+import os
+import signal
 import sys
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints.runs import WITH_SOURCES, FlowName, Parameters, run_plain, run_under_prefect
-from slowwave.errors import InputError, NotFoundError, SlowwaveError
+from slowwave.entrypoints.runs import FLOWS, WITH_SOURCES, FlowName, Parameters, run_plain, run_under_prefect
+from slowwave.errors import NotFoundError, SlowwaveError
 
 if TYPE_CHECKING:
     from slowwave.entrypoints.runs import Report
@@ -42,7 +45,6 @@ class Commands(TyperGroup):
             _fail(str(error))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
-            _fail("stopped; what was committed is kept, the next run goes on from there")
             raise typer.Exit(INTERRUPTED) from error
 
 
@@ -54,7 +56,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Long-term memory for AI agents: recorded by day, consolidated by night.",
-    epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 75 busy or away (try again), 78 configuration.",
+    epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 75 busy or away, 78 configuration.",
 )
 quarantine_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Chunks whose answers could not be used."
@@ -92,14 +94,14 @@ def ingest(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in transcripts and documents; what did not change is skipped. No model is asked."""
+    """Take in transcripts and documents. What did not change is skipped; no model is asked."""
     sources = _existing(paths)
     _show(run_plain("ingest", home, {"sources": sources, "dry_run": dry_run}), as_json=as_json)
 
 
 @app.command()
 def run(
-    flow: Annotated[FlowName, typer.Argument(help="Which flow.")],
+    flow: Annotated[FlowName, typer.Argument(metavar="FLOW", help=f"One of: {', '.join(FLOWS)}.")],
     *,
     source: Annotated[
         list[Path] | None,
@@ -138,30 +140,28 @@ def search(
     *,
     limit: Annotated[int | None, typer.Option("--limit", min=1, max=25, help="Most results.")] = None,
     detail: Annotated[
-        DetailLevel, typer.Option("--detail", help="How much to show of each memory.")
+        DetailLevel, typer.Option("--detail", help="`summary`: topics alone; `full`: memories too.")
     ] = "full",
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask the memory; no model is asked and nothing is changed."""
+    """Ask the memory. No model is asked, and nothing is changed."""
     from slowwave.entrypoints.show import show_answer, show_json
     from slowwave.home import open_home
     from slowwave.query import search as ask
 
-    query = " ".join(words).strip()
-    if not query:
-        raise InputError("the query is empty. Ask something, as in: slowwave search how do we deploy")
+    query = " ".join(words)
     now = datetime.now(UTC)
     found = ask(open_home(home), query, limit=limit, detail_level=detail, now=now)
     if as_json:
         show_json(found)
     else:
-        show_answer(found, now=now, is_summary=detail == "summary")
+        show_answer(found, now=now)
 
 
 @app.command()
 def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """What waits, what the last night did, and how much there is. Changes nothing."""
+    """What waits, what the last night did, how much there is."""
     from slowwave.entrypoints.show import show_json
     from slowwave.entrypoints.status import read_status, show_status
     from slowwave.home import open_home
@@ -175,7 +175,7 @@ def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 @app.command()
 def doctor(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Look at everything that Slowwave stands on; exit code 1 when something needed is broken."""
+    """Look at everything that Slowwave stands on. Exit code 1 means that something needed is broken."""
     from slowwave.entrypoints.doctor import examine, is_broken, show_checks
     from slowwave.entrypoints.show import show_json
 
@@ -212,7 +212,7 @@ def quarantine_release(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send chunks back to work: the next night asks the model about them again."""
+    """Send chunks back to work. The next night asks the model about them again."""
     from slowwave.entrypoints.quarantine import release_chunks
     from slowwave.entrypoints.show import results, show_json
 
@@ -227,19 +227,19 @@ def quarantine_release(
 
 @app.command()
 def rebuild(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
-    """Make the store again from the journal, without a model call; as `run rebuild`, without Prefect."""
+    """Make the store again from the journal. As `run rebuild`, without Prefect; no model is asked."""
     _show(run_plain("rebuild", home, {"dry_run": dry_run}), as_json=as_json)
 
 
 @app.command()
 def reembed(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
-    """Compute all vectors with the configured embedder; as `run reembed`, without Prefect."""
+    """Compute all vectors with the configured embedder. As `run reembed`, without Prefect."""
     _show(run_plain("reembed", home, {"dry_run": dry_run}), as_json=as_json)
 
 
 @app.command()
 def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
-    """Measure the thresholds of the embedder on this store's own memories and keep them."""
+    """Measure the embedder's thresholds on this memory. They are kept and win over the profile's."""
     from slowwave.entrypoints.measure import calibrate_home, show_calibration
     from slowwave.entrypoints.show import show_json
     from slowwave.home import open_home
@@ -259,7 +259,7 @@ def demo(
         typer.Option("--keep", metavar="DIR", help="Keep the memory in this empty or new folder."),
     ] = None,
 ) -> None:
-    """A tour on sample conversations: one night with recorded answers of a model, then what came of it."""
+    """A tour on sample conversations. One night with a model's recorded answers, then what came of it."""
     from slowwave.entrypoints.demo import run_demo
 
     run_demo(keep)
@@ -267,7 +267,7 @@ def demo(
 
 @app.command()
 def ui(*, home: HomeOption = None) -> None:
-    """Serve Prefect's pages and the memory dashboard on this machine, until Ctrl-C."""
+    """Serve Prefect's pages and the memory dashboard. On this machine only, until Ctrl-C."""
     from slowwave.entrypoints.ui import serve_ui
 
     serve_ui(home)
@@ -280,10 +280,18 @@ def main() -> None:
             stream.reconfigure(
                 errors="replace"
             )  # a terminal that cannot show a character shows a question mark
+    signal.signal(signal.SIGINT, _interrupted)
     try:
         app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def _interrupted(_: int, __: FrameType | None) -> None:
+    """Ctrl-C: stops in order, which waits for requests in flight; a second one leaves at once."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    os.write(2, b"slowwave: stopping; what was committed is kept. Ctrl-C again leaves at once\n")
+    raise KeyboardInterrupt
 
 
 def _existing(paths: list[Path]) -> list[str]:

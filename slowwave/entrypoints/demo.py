@@ -18,7 +18,7 @@ from rich.text import Text
 
 import slowwave
 from slowwave.entrypoints.replay import LOOPBACK, MODEL, replaying
-from slowwave.entrypoints.runs import run_plain
+from slowwave.entrypoints.runs import Parameters, run_plain
 from slowwave.entrypoints.show import flat, results, say, show_answer, show_report, visible
 from slowwave.errors import ConfigError, InputError, NotFoundError
 from slowwave.home import open_home
@@ -57,16 +57,14 @@ def run_demo(keep: Path | None, samples: Path = SAMPLES) -> None:
     sources = [samples / name for name in SOURCES]
     if not all(source.is_dir() for source in sources) or not (samples / RECORDING).is_file():
         raise NotFoundError(
-            f"the demo needs the sample conversations and their recording in {samples}. They come with a checkout "
-            "of the repository: clone it and run `make demo`."
+            f"the demo needs the sample conversations and their recording in {samples}. They come with a "
+            "checkout of the repository: clone it and run `make demo`."
         )
     with _folder(keep) as folder, own_environment(), replaying(samples / RECORDING) as replay:
         settings = SETTINGS.format(base_url=replay.base_url, model=MODEL)
         (folder / "slowwave.toml").write_text(settings, encoding="utf-8")
-        say(
-            "A night on fifteen sample files. The model's answers were recorded: nothing is asked, nothing is spent."
-        )
-        parameters = {"sources": [str(source) for source in sources], "force": True}
+        say("A night on the sample conversations. The model's answers were recorded: nothing is spent.")
+        parameters: Parameters = {"sources": [str(source) for source in sources], "force": True}
         try:
             report = run_plain("nightly", str(folder), parameters)
         except ConfigError as error:

@@ -30,7 +30,7 @@ _PROBE = "import prefect, prefect.server.api.server; print(prefect.__version__)"
 
 
 class Check(BaseModel):
-    """One row: what was looked at, whether it is well, whether Slowwave needs it, what was found or what to do."""
+    """One row: what was looked at, whether it is well and needed, what was found or what to do."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -151,13 +151,15 @@ def _store(home: Home) -> list[Check]:
             )
         ]
     vectors = store.meta.embedder_id or "no embedder"
-    found = f"schema version {store.meta.schema_version}, {vectors}, {rows['turns']} turns, {rows['cells']} memories"
+    found = (
+        f"schema version {store.meta.schema_version}, {vectors}, {rows['turns']} turns, {rows['cells']} cells"
+    )
     waiting = f"; {behind} segments wait for the next writer" if behind else ""
     return [Check(name="store", is_well=True, found=found + waiting)]
 
 
 def _prefect() -> list[Check]:
-    """Prefect and its server are imported in a process of their own: it costs seconds and may break anyhow."""
+    """Prefect and its server, imported in a process of their own: that costs seconds and may break anyhow."""
     try:
         done = subprocess.run(  # noqa: S603 - this interpreter and a constant
             [sys.executable, "-c", _PROBE],

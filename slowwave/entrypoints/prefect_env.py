@@ -1,7 +1,7 @@
 """Prefect's environment, set before Prefect is imported: a home of its own, no telemetry, quiet on screen.
 
-Prefect reads its settings once, when it is imported, so a face that runs a flow calls `prepare_prefect` first.
-What the caller's environment already says is kept. This file imports Prefect only inside functions.
+Prefect reads its settings once, when it is imported, so a face that runs a flow calls `prepare_prefect`
+first. What the caller's environment already says is kept.
 """
 
 import http.client
@@ -16,7 +16,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from slowwave.errors import SlowwaveError, TransientError
+from slowwave.errors import ConfigError, SlowwaveError, TransientError
 
 STARTUP_SECONDS = 90
 """How long a temporary server may take to start: about 10 s on an idle machine, far longer on a busy one."""
@@ -26,7 +26,11 @@ _HEALTH_SECONDS = 5.0
 
 
 def prepare_prefect(home: Path) -> None:
-    """Sets Prefect's environment for a home folder; without effect once Prefect was imported."""
+    """Sets Prefect's environment for a home folder; without effect once Prefect was imported.
+
+    Raises:
+        ConfigError: the folder for Prefect's files cannot be made.
+    """
     wanted = {
         "PREFECT_HOME": str(home.expanduser().resolve() / "prefect"),
         "PREFECT_SERVER_API_HOST": LOOPBACK,
@@ -38,10 +42,15 @@ def prepare_prefect(home: Path) -> None:
     for name, value in wanted.items():
         if not os.environ.get(name):
             os.environ[name] = value
+    folder = Path(os.environ["PREFECT_HOME"]).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)  # Prefect makes the last folder of the path only
+    except OSError as error:
+        raise ConfigError(f"Prefect's folder {folder} cannot be made: {error.strerror}") from error
 
 
 def api_address() -> str | None:
-    """Address of the Prefect server that the environment names; null means that a temporary one is started."""
+    """Address of the Prefect server that the environment names; null means a temporary one."""
     return os.environ.get("PREFECT_API_URL", "").strip() or None
 
 
@@ -85,8 +94,8 @@ def under_prefect() -> Iterator[None]:
         if not re.search(r"Prefect API server|reach API", str(error)):
             raise
         raise TransientError(
-            f"Prefect's server did not start or answer within {STARTUP_SECONDS} s. Try again, or start one with "
-            "`slowwave ui` and set PREFECT_API_URL."
+            f"Prefect's server did not start or answer within {STARTUP_SECONDS} s. Try again, or start one "
+            "with `slowwave ui` and set PREFECT_API_URL."
         ) from error
 
 

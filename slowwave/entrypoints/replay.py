@@ -5,9 +5,9 @@ real client without a key, a network or a cost. A recording is one JSON object a
 
     {"prompt": "ExtractAnswer", "request": "<sha256 of what was asked>", "answer": {...}}
 
-`answer` is the JSON that the model said. Where it said something else (plain talk, half an answer, a refusal)
-the line has `message` instead, as it came. The hash covers messages, tools and `response_format`, never the model's
-name or a key. A question that is not in the recording gets HTTP 400: nothing is ever made up.
+`answer` is the JSON that the model said. Where it said something else (plain talk, half an answer, a
+refusal) the line has `message` instead, as it came. The hash covers messages, tools and `response_format`,
+never the model's name or a key. A question that is not in the recording gets HTTP 400.
 
 For maintainers:  python -m slowwave.entrypoints.replay record --upstream URL --out FILE --port N
 """
@@ -59,8 +59,8 @@ class Replay:
             return None
         names = ", ".join(sorted(set(self.misses)))
         return ConfigError(
-            f"{len(self.misses)} questions ({names}) are not in the recording: a prompt, a schema or the sample data "
-            f"changed since it was made. Record anew with `{RECORD_COMMAND}`."
+            f"{len(self.misses)} questions ({names}) are not in the recording: a prompt, a schema or the "
+            f"sample data changed since it was made. Record anew with `{RECORD_COMMAND}`."
         )
 
 
@@ -197,14 +197,16 @@ def _kept(said: Body, *, is_tool: bool) -> Body:
     choice = said["choices"][0]
     message = choice.get("message") or {}
     calls = message.get("tool_calls") or []
-    text = calls[0]["function"]["arguments"] if calls else message.get("content")
-    counted = {name: (said.get("usage") or {}).get(name) for name in ("prompt_tokens", "completion_tokens")}
-    usage = {"usage": counted | {"total_tokens": sum(counted.values())}} if all(counted.values()) else {}
+    text = str(calls[0]["function"]["arguments"] if calls else message.get("content"))
+    used = said.get("usage") or {}
+    sent, received = used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0
+    counted = {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}
+    usage = {"usage": counted} if sent and received else {}
     is_clean = choice.get("finish_reason") in ("stop", "tool_calls", None) and len(calls) == int(is_tool)
     if is_clean and not message.get("refusal"):
         try:
             return {"answer": json.loads(text), **usage}
-        except (TypeError, ValueError):
+        except ValueError:
             pass  # not JSON: kept as it came
     kept = {name: message.get(name) for name in ("content", "refusal", "tool_calls") if message.get(name)}
     return {"message": {**kept, "finish_reason": choice.get("finish_reason") or "stop"}, **usage}

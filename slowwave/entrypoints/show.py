@@ -1,7 +1,7 @@
 """What a terminal shows: results on stdout, progress and notes on stderr.
 
-Stored text is data. It reaches the screen as plain `Text` without control characters, never as Rich markup, so
-that a memory cannot colour, hide or move anything. Nothing here opens a store.
+Stored text is data. It reaches the screen as plain `Text` without control characters, never as Rich
+markup, so that a memory cannot colour, hide or move anything. Nothing here opens a store.
 """
 
 import json
@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
@@ -29,6 +30,7 @@ PIPE_WIDTH = 120
 """Columns when the output is no terminal and COLUMNS does not say."""
 
 EXAMPLES = 8
+FIRST_STEPS = "(`slowwave ingest PATH` and `slowwave run nightly` make one)"
 _DAY = 86_400.0
 _UNITS = (
     (_DAY * 365.25, "year"),
@@ -43,7 +45,7 @@ _UNITS = (
 
 
 def visible(text: object) -> str:
-    """Text without what a terminal would obey: control, direction and other invisible characters as `\\x1b`.
+    """Text without what a terminal would obey: control, direction and other invisible characters spelled out.
 
     Line breaks and tabs stay.
     """
@@ -112,7 +114,9 @@ def table(*columns: str | Column, title: str | None = None) -> Table:
     made = [column if isinstance(column, Column) else Column(column) for column in columns]
     for column in made:
         column.overflow = "fold"
-    return Table(*made, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    return Table(
+        *made, title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
 
 
 def number(name: str) -> Column:
@@ -197,39 +201,32 @@ def _show_lines(console: Console, notes: Sequence[str]) -> None:
 # Answers
 
 
-def show_answer(result: "SearchResult", *, now: datetime, is_summary: bool = False) -> None:
-    """Topic summaries and cells under their labels, each with its date and source; notes go to stderr.
-
-    Raises nothing for an empty result: it says that nothing was found.
-    """
+def show_answer(result: "SearchResult", *, now: datetime) -> None:
+    """Topic summaries and cells under their labels, each with its date and source; notes go to stderr."""
     console = results()
-    if not result.topics and not result.cells:
-        console.print(Text(flat(" ".join(result.notes) or "Nothing in memory answers that.")))
-        return
-    for note in result.notes:
+    for note in result.notes if result.topics or result.cells else ():
         say(note)
-    blocks = [*(_topic(hit, now) for hit in result.topics)]
-    blocks += [_cell(hit, now, is_summary=is_summary) for hit in result.cells]
-    for block in blocks:
+    if not result.topics and not result.cells:
+        notes = [flat(note) for note in result.notes] or ["Nothing in memory answers that."]
+        hint = f" {FIRST_STEPS}" if any(note.startswith("No memory yet") for note in notes) else ""
+        console.print(" ".join(notes) + hint, soft_wrap=True)
+    for block in [*(_topic(hit, now) for hit in result.topics), *(_cell(hit, now) for hit in result.cells)]:
         console.print(block, soft_wrap=not console.is_terminal)
 
 
 def _topic(hit: "TopicHit", now: datetime) -> Group:
     label = f'--- Topic summary: "{flat(hit.name)}" (updated {ago(hit.updated_at, now)}) ---'
     count = f"{hit.cell_count} memor{'y' if hit.cell_count == 1 else 'ies'}"
-    return Group(Text(label, style="bold"), Text(visible(hit.summary or "")), Text(count + "\n", style="dim"))
+    return Group(Text(label, style="bold"), Text(visible(hit.summary)), Text(count + "\n", style="dim"))
 
 
-def _cell(hit: "CellHit", now: datetime, *, is_summary: bool) -> Group:
+def _cell(hit: "CellHit", now: datetime) -> Group:
     label = f"--- Cell [{flat(hit.cell_type)}] ({ago(hit.event_time, now)}, salience {hit.salience:.1f}) ---"
-    if is_summary or not hit.summary or hit.summary == hit.content:
-        text = hit.content if not hit.summary or not is_summary else hit.summary
-    else:
-        text = f"{hit.content}\n{hit.summary}"
+    timeline = f"\n{hit.summary}" if hit.summary and hit.summary != hit.content else ""
     where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), flat(hit.topic_name or "no topic")]
     if hit.confirmations:
         where.append(f"{hit.confirmations} confirmation{'s' if hit.confirmations > 1 else ''}")
     last = Text(" | ".join(where), style="dim")
     if hit.has_open_contradiction:
         last.append(" | ").append("open contradiction", style="not dim bold red")
-    return Group(Text(label, style="bold"), Text(visible(text)), last.append("\n"))
+    return Group(Text(label, style="bold"), Text(visible(hit.content + timeline)), last.append("\n"))

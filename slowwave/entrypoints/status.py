@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from slowwave.entrypoints.show import ago, flat, number, results, table
+from slowwave.entrypoints.show import FIRST_STEPS, ago, flat, number, results, table
 from slowwave.errors import NotFoundError
 from slowwave.home import Home
 from slowwave.schemas.tables import TABLES, VECTOR_TEXT
@@ -130,7 +130,7 @@ def show_status(status: Status, *, now: datetime) -> None:
     console = results()
     console.print(f"home      {flat(status.home)}", soft_wrap=True)
     if not status.has_memory:
-        console.print("No memory yet: run `slowwave ingest PATH` and `slowwave run nightly`.", soft_wrap=True)
+        console.print(f"No memory yet {FIRST_STEPS}", soft_wrap=True)
         if status.pending.segments:
             console.print(
                 f"{status.pending.segments} journal segments wait: `slowwave rebuild` makes the store."

@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -34,8 +34,8 @@ START_SECONDS = 180.0
 """The first start makes the database and unpacks the pages: 15 s on two cores, longer on a busy machine."""
 STOP_SECONDS = 20.0
 
-FOREIGN = ("PREFECT_API_", "PREFECT_CLOUD_", "PREFECT_PROFILE", "PREFECT_SERVER_API_", "PREFECT__")
-"""Settings of another Prefect that would send this one's runs and logs there."""
+FOREIGN = ("PREFECT_",)
+"""Settings of another Prefect, which would send this one's runs and logs there."""
 PRIVATE = ("SLOWWAVE_", "OPENAI_", "OLLAMA_")
 """What only the worker needs: the server is not given the keys of the models."""
 
@@ -113,9 +113,9 @@ def _welcome(pages: Pages) -> str:
         [
             f"Prefect's pages: {pages.address}",
             "  run a night    Deployments, nightly, Run, Quick run (Custom run: other sources, a dry run)",
-            "  read it        Artifacts, nightly-report",
+            f"  read it        {pages.address}/v2/artifacts/key/nightly-report, or a run's tab Artifacts",
             "  every night    at 03:00 UTC while this runs; a switch on the page of the deployment nightly",
-            f"  logs           {pages.folder / 'worker.log'}",
+            f"  logs           a run's Logs tab; {pages.folder / 'worker.log'}",
             "Ctrl-C stops it.",
         ]
     )
@@ -271,7 +271,7 @@ def _prepare(address: str) -> None:
     """Makes the work pool, and closes runs that a crash left open: no worker of this home lives now."""
     from prefect.client.orchestration import SyncPrefectClient
     from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
-    from prefect.client.schemas.filters import FlowRunFilter, WorkPoolFilter
+    from prefect.client.schemas.filters import FlowRunFilter
     from prefect.client.schemas.objects import StateType
     from prefect.states import Crashed
     from prefect.workers.process import ProcessWorker
@@ -287,8 +287,7 @@ def _prepare(address: str) -> None:
         left = client.read_flow_runs(
             flow_run_filter=FlowRunFilter.model_validate(
                 {"state": {"type": {"any_": [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]}}}
-            ),
-            work_pool_filter=WorkPoolFilter.model_validate({"name": {"any_": [POOL]}}),
+            )
         )
         for run in left:
             message = "It was cut off when its worker was stopped. What it committed is kept; run it again."
@@ -312,14 +311,28 @@ def _deploy(environment: dict[str, str], folder: Path) -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and all of its group: politely, then firmly."""
+    """Ends a process and what it started: politely, then firmly.
+
+    A flow run has a session of its own, and the worker ends it; if the worker cannot, it is ended here.
+    """
+    started = _descendants(process.pid)
     for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
-        try:
+        for group in (process.pid, *started):
+            with suppress(ProcessLookupError, PermissionError):
+                if group == process.pid or number == signal.SIGKILL:
+                    os.killpg(group, number)
+        with suppress(subprocess.TimeoutExpired):
             process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait(STOP_SECONDS)
+
+
+def _descendants(pid: int) -> list[int]:
+    """Processes that a process started, directly or not."""
+    try:
+        shown = subprocess.run(["/bin/ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=False)
+    except OSError:
+        return []
+    pairs = [tuple(map(int, line.split())) for line in shown.stdout.splitlines()]
+    found = [pid]
+    for parent in found:
+        found += [child for child, its_parent in pairs if its_parent == parent]
+    return found[1:]

@@ -8,25 +8,25 @@ A payload that changes shape gets the next version here and an upcast in `UPCAST
 rewritten and stay readable.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.schemas.tables import OWN, TIMESTAMP, frame_schema
+from slowwave.schemas.tables import OWN, TIMESTAMP, Dtype, frame_schema
 
 PROVENANCE = {"prompt_version": pl.String, "model": pl.String}
 STRINGS = pl.List(pl.String)
 
 SCAN_SCHEMA = pl.Schema(
-    {
-        "segment_id": pl.String,
-        "event_id": pl.String,
-        "kind": pl.String,
-        "version": pl.Int64,
-        "recorded_at": TIMESTAMP,
-        "payload": pl.String,
-    }
+    [
+        ("segment_id", pl.String),
+        ("event_id", pl.String),
+        ("kind", pl.String),
+        ("version", pl.Int64),
+        ("recorded_at", TIMESTAMP),
+        ("payload", pl.String),
+    ]
 )
 """A scanned journal: one row an event in segment order, the payload as JSON text."""
 
@@ -42,13 +42,15 @@ class EventKind:
     meaning: str
 
 
-def _row_of(table: str, *, without: tuple[str, ...] = ("recorded_at",), **extra: pl.DataType) -> dict[str, pl.DataType]:
+def _row_of(table: str, *, without: tuple[str, ...] = ("recorded_at",), **extra: Dtype) -> dict[str, Dtype]:
     columns = {name: kind for name, kind in frame_schema(table).items() if name not in without}
     return {**columns, **extra}
 
 
-def _kind(kind: str, payload: Mapping[str, object], meaning: str, *, is_raw: bool = False, version: int = 1) -> EventKind:
-    return EventKind(kind, version, is_raw, pl.Schema(payload), meaning)  # type: ignore[arg-type]
+def _kind(
+    kind: str, payload: Mapping[str, Dtype], meaning: str, *, is_raw: bool = False, version: int = 1
+) -> EventKind:
+    return EventKind(kind, version, is_raw, pl.Schema(payload), meaning)
 
 
 _OWN = dict.fromkeys(OWN, pl.String)
@@ -57,15 +59,27 @@ CATALOGUE: dict[str, EventKind] = {
     entry.kind: entry
     for entry in (
         _kind("turn.recorded", _row_of("turns"), "A message or a section of a file came in.", is_raw=True),
-        _kind("source.recorded", _row_of("sources"), "A file was taken in whole, with this hash.", is_raw=True),
-        _kind("usage.recorded", _row_of("usage", without=("folded_at",)), "A memory was retrieved, cited or ignored.", is_raw=True),
+        _kind(
+            "source.recorded", _row_of("sources"), "A file was taken in whole, with this hash.", is_raw=True
+        ),
+        _kind(
+            "usage.recorded",
+            _row_of("usage", without=("folded_at",)),
+            "A memory was retrieved, cited or ignored.",
+            is_raw=True,
+        ),
         _kind(
             "cell.deleted",
             {"cell_id": pl.String, "content_hash": pl.String, "note": pl.String, **_OWN},
             "A person deleted a memory: a tombstone that no later run undoes.",
             is_raw=True,
         ),
-        _kind("chunk.released", {"chunk_id": pl.String}, "A person sent a quarantined chunk back to work.", is_raw=True),
+        _kind(
+            "chunk.released",
+            {"chunk_id": pl.String},
+            "A person sent a quarantined chunk back to work.",
+            is_raw=True,
+        ),
         _kind("chunk.cut", _row_of("chunks"), "A window of turns was cut for extraction."),
         _kind(
             "chunk.gated",
@@ -79,13 +93,31 @@ CATALOGUE: dict[str, EventKind] = {
         ),
         _kind(
             "chunk.failed",
-            {"chunk_id": pl.String, "attempts": pl.Int64, "status": pl.String, "error": pl.String, "retry_at": TIMESTAMP, **PROVENANCE},
+            {
+                "chunk_id": pl.String,
+                "attempts": pl.Int64,
+                "status": pl.String,
+                "error": pl.String,
+                "retry_at": TIMESTAMP,
+                **PROVENANCE,
+            },
             "A model's answers for a chunk could not be used.",
         ),
-        _kind("cell.extracted", _row_of("cells", entities=STRINGS, artifacts=STRINGS), "A memory was made from a chunk."),
+        _kind(
+            "cell.extracted",
+            _row_of("cells", entities=STRINGS, artifacts=STRINGS),
+            "A memory was made from a chunk.",
+        ),
         _kind(
             "cell.confirmed",
-            {"cell_id": pl.String, "confirmed_by": pl.String, "confirmations": pl.Int64, "evidence": STRINGS, "last_accessed": TIMESTAMP, **PROVENANCE},
+            {
+                "cell_id": pl.String,
+                "confirmed_by": pl.String,
+                "confirmations": pl.Int64,
+                "evidence": STRINGS,
+                "last_accessed": TIMESTAMP,
+                **PROVENANCE,
+            },
             "A known memory was said again: the new count and the joined evidence.",
         ),
         _kind(
@@ -116,30 +148,64 @@ CATALOGUE: dict[str, EventKind] = {
             "A memory took the place of another; its summary carries the timeline.",
         ),
         _kind("cell.judged", {"cell_id": pl.String}, "A new memory went through reconciliation."),
-        _kind("cell.flagged", {"cell_id": pl.String, "reason": pl.String}, "A memory depends on one that was superseded and needs review."),
+        _kind(
+            "cell.flagged",
+            {"cell_id": pl.String, "reason": pl.String},
+            "A memory depends on one that was superseded and needs review.",
+        ),
         _kind(
             "cell.archived",
             {"cell_id": pl.String, "effective_confidence": pl.Float64, "reason": pl.String},
             "A faded memory left default search; it can be revived.",
         ),
-        _kind("cell.revived", {"cell_id": pl.String, "revived_count": pl.Int64, "last_accessed": TIMESTAMP}, "An archived memory came back."),
-        _kind("cell.pruned", {"cell_id": pl.String, "reason": pl.String}, "A long superseded memory left the store; the journal keeps it."),
-        _kind("cell.assigned", {"cell_id": pl.String, "topic_id": pl.String, "similarity": pl.Float64}, "A memory joined a topic."),
+        _kind(
+            "cell.revived",
+            {"cell_id": pl.String, "revived_count": pl.Int64, "last_accessed": TIMESTAMP},
+            "An archived memory came back.",
+        ),
+        _kind(
+            "cell.pruned",
+            {"cell_id": pl.String, "reason": pl.String},
+            "A long superseded memory left the store; the journal keeps it.",
+        ),
+        _kind(
+            "cell.assigned",
+            {"cell_id": pl.String, "topic_id": pl.String, "similarity": pl.Float64},
+            "A memory joined a topic.",
+        ),
         _kind("topic.opened", {"topic_id": pl.String, "name": pl.String, **_OWN}, "A topic was opened."),
         _kind(
             "topic.counted",
             {"topic_id": pl.String, "cell_count": pl.Int64, "unsummarized_count": pl.Int64},
             "A topic's live and unsummarized cells were counted again.",
         ),
-        _kind("topic.merged", {"topic_id": pl.String, "merged_into": pl.String}, "A topic was found near-identical to another."),
+        _kind(
+            "topic.merged",
+            {"topic_id": pl.String, "merged_into": pl.String},
+            "A topic was found near-identical to another.",
+        ),
         _kind("topic.renamed", {"topic_id": pl.String, "name": pl.String}, "A topic got a better name."),
         _kind(
             "topic.summarized",
-            {"topic_id": pl.String, "summary": pl.String, "compressed": pl.String, "cell_ids": STRINGS, **PROVENANCE},
+            {
+                "topic_id": pl.String,
+                "summary": pl.String,
+                "compressed": pl.String,
+                "cell_ids": STRINGS,
+                **PROVENANCE,
+            },
             "A topic's summary was written from the live cells named.",
         ),
-        _kind("topic.flagged", {"topic_id": pl.String, "reason": pl.String}, "A topic's summary depends on a superseded memory."),
-        _kind("pair.judged", _row_of("judgements", without=("judged_at",)), "A pair of memories was judged, or noted as unjudged."),
+        _kind(
+            "topic.flagged",
+            {"topic_id": pl.String, "reason": pl.String},
+            "A topic's summary depends on a superseded memory.",
+        ),
+        _kind(
+            "pair.judged",
+            _row_of("judgements", without=("judged_at",)),
+            "A pair of memories was judged, or noted as unjudged.",
+        ),
         _kind(
             "contradiction.opened",
             {
@@ -156,8 +222,18 @@ CATALOGUE: dict[str, EventKind] = {
         ),
         _kind("vitals.folded", _row_of("vitals"), "A memory's counts after usage was folded in."),
         _kind("usage.folded", {"usage_id": pl.String}, "A usage record reached the vitals."),
-        _kind("core.promoted", _row_of("core", without=("promoted_at",), reason=pl.String(), **{k: pl.String() for k in PROVENANCE}), "A memory stands in core memory at this line."),
-        _kind("core.demoted", {"cell_id": pl.String, "reason": pl.String}, "A memory left core memory; it stays in the store."),
+        _kind(
+            "core.promoted",
+            _row_of(
+                "core", without=("promoted_at",), reason=pl.String(), **{k: pl.String() for k in PROVENANCE}
+            ),
+            "A memory stands in core memory at this line.",
+        ),
+        _kind(
+            "core.demoted",
+            {"cell_id": pl.String, "reason": pl.String},
+            "A memory left core memory; it stays in the store.",
+        ),
         _kind("night.completed", _row_of("nights"), "A night ended: what it did and what it cost."),
     )
 }
@@ -177,6 +253,11 @@ def upcast_defaults(kind: str, version: int) -> dict[str, object]:
     for step in range(version, CATALOGUE[kind].version):
         defaults.update(UPCASTS[(kind, step)])
     return defaults
+
+
+def rows_of(kind: str, rows: Sequence[tuple[object, ...] | dict[str, object]]) -> pl.DataFrame:
+    """Rows of one kind's payload, from tuples in the order of its columns or from dicts."""
+    return pl.DataFrame(rows, schema=CATALOGUE[kind].payload, orient="row")
 
 
 _ISO = "%Y-%m-%dT%H:%M:%S%.6fZ"
@@ -200,8 +281,7 @@ def decode(kind: str, events: pl.DataFrame) -> pl.DataFrame:
     """Rows of the payload of events that all are of `kind`, in their order, with `recorded_at` and `order` kept."""
     payload = CATALOGUE[kind].payload
     frames = [
-        _decode_version(kind, part, payload)
-        for part in events.partition_by("version", maintain_order=True)
+        _decode_version(kind, part, payload) for part in events.partition_by("version", maintain_order=True)
     ]
     return pl.concat(frames).sort("order") if frames else _decode_version(kind, events, payload)
 
@@ -216,8 +296,10 @@ def _decode_version(kind: str, events: pl.DataFrame, payload: pl.Schema) -> pl.D
         order=pl.col("order"),
     ).unnest("payload")
     columns = [
-        pl.lit(defaults[name], dtype=dtype).alias(name) if name in defaults
-        else pl.col(name).str.to_datetime(_ISO, time_unit="us", time_zone="UTC") if dtype == TIMESTAMP
+        pl.lit(defaults[name], dtype=dtype).alias(name)
+        if name in defaults
+        else pl.col(name).str.to_datetime(_ISO, time_unit="us", time_zone="UTC")
+        if dtype == TIMESTAMP
         else pl.col(name)
         for name, dtype in payload.items()
     ]

@@ -38,5 +38,7 @@ def content_hashes(texts: pl.Series) -> pl.Series:
 
 def stable_ids(name: str, rows: pl.DataFrame) -> pl.Series:
     """`stable_id` of `name` and the columns of each row, in column order; nulls count as empty."""
-    parts = rows.select(pl.concat_str(pl.all().cast(pl.String).fill_null(""), separator=SEPARATOR)).to_series()
+    parts = rows.select(
+        pl.concat_str(pl.all().cast(pl.String).fill_null(""), separator=SEPARATOR)
+    ).to_series()
     return pl.Series(f"{name}_id", [stable_id(name, part) for part in parts], dtype=pl.String)

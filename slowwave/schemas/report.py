@@ -12,10 +12,14 @@ class StageReport(BaseModel):
 
     stage: str
     dry_run: bool = False
-    is_skipped: bool = Field(default=False, description="Nothing was to be done, or a gate said no; `notes` say why.")
+    is_skipped: bool = Field(
+        default=False, description="Nothing was to be done, or a gate said no; `notes` say why."
+    )
     rows_in: int = Field(default=0, ge=0, description="Rows that the stage looked at as its work.")
     counts: dict[str, int] = Field(default_factory=dict, description="What the stage did, by name.")
-    rejected: dict[str, int] = Field(default_factory=dict, description="What was left out or failed, by reason.")
+    rejected: dict[str, int] = Field(
+        default_factory=dict, description="What was left out or failed, by reason."
+    )
     notes: list[str] = Field(default_factory=list)
     examples: list[str] = Field(default_factory=list, description="A few of the changes, one line each.")
     ledger: Ledger = Ledger()

@@ -10,9 +10,15 @@ class Hit(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    score: float = Field(ge=0, description="Fused rank score times the prior; comparable within one answer only.")
-    text_rank: int | None = Field(default=None, ge=1, description="Place in the full-text list; null if not there.")
-    vector_rank: int | None = Field(default=None, ge=1, description="Place in the vector list; null if not there.")
+    score: float = Field(
+        ge=0, description="Fused rank score times the prior; comparable within one answer only."
+    )
+    text_rank: int | None = Field(
+        default=None, ge=1, description="Place in the full-text list; null if not there."
+    )
+    vector_rank: int | None = Field(
+        default=None, ge=1, description="Place in the vector list; null if not there."
+    )
 
 
 class TopicHit(Hit):
@@ -31,7 +37,9 @@ class CellHit(Hit):
     cell_id: str
     cell_type: str
     content: str
-    summary: str | None = Field(description='The timeline, where there is one: "now X; previously Y (until ...)".')
+    summary: str | None = Field(
+        description='The timeline, where there is one: "now X; previously Y (until ...)".'
+    )
     salience: float
     event_time: datetime
     source_name: str

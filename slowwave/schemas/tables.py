@@ -32,6 +32,9 @@ Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 ORIGINS = get_args(Origin)
 """Most trusted first; a cell has the least trusted origin of its evidence."""
 
+Dtype = pl.DataType | type[pl.DataType]
+"""A Polars type, with or without its parameters."""
+
 TIMESTAMP = pl.Datetime("us", "UTC")
 Timestamp = Annotated[pl.Datetime, "us", "UTC"]
 

@@ -16,8 +16,10 @@ def with_overlap(turns: pl.DataFrame, *, new_turn_ids: pl.Series, overlap_tokens
     is context, not new text.
     """
     tokens = token_count(pl.col("content"))
-    first_new = turns.filter(pl.col("turn_id").is_in(new_turn_ids.implode())).group_by("session_id").agg(
-        first_new=pl.col("turn_index").min()
+    first_new = (
+        turns.filter(pl.col("turn_id").is_in(new_turn_ids.implode()))
+        .group_by("session_id")
+        .agg(first_new=pl.col("turn_index").min())
     )
     marked = turns.join(first_new, on="session_id", how="inner").sort("session_id", "turn_index")
     before = marked.filter(pl.col("turn_index") < pl.col("first_new"))
@@ -40,9 +42,9 @@ def cut_chunks(turns: pl.DataFrame, *, window_tokens: int, overlap_tokens: int) 
     pieces = _pieces(turns, window_tokens=window_tokens)
     start = (pl.col("token_count").cum_sum() - pl.col("token_count")).over("session_id")
     placed = pieces.with_columns(start=start).with_columns(window=pl.col("start") // stride)
-    tail = placed.filter(
-        (pl.col("start") % stride < overlap_tokens) & (pl.col("window") > 0)
-    ).with_columns(window=pl.col("window") - 1)
+    tail = placed.filter((pl.col("start") % stride < overlap_tokens) & (pl.col("window") > 0)).with_columns(
+        window=pl.col("window") - 1
+    )
     windows = (
         pl.concat([placed, tail])
         .sort("session_id", "window", "start", "first_char")
@@ -61,7 +63,9 @@ def cut_chunks(turns: pl.DataFrame, *, window_tokens: int, overlap_tokens: int) 
     )
     whole = _without_swallowed(windows)
     hashed = whole.with_columns(content_hashes(whole["text"])).drop("text", "window")
-    identity = hashed.select("session_id", pl.col("turn_ids").list.join(" "), "first_char", "last_char", "content_hash")
+    identity = hashed.select(
+        "session_id", pl.col("turn_ids").list.join(" "), "first_char", "last_char", "content_hash"
+    )
     return hashed.with_columns(stable_ids("chunk", identity))
 
 
@@ -93,7 +97,9 @@ def chunk_turns(chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 
     Returns `chunk_id`, `turn_number`, `turn_id`, `role`, `speaker`, `origin`, `event_time`, `text`, sorted.
     """
-    end = pl.when(pl.col("turn_number") == pl.col("turn_number").max().over("chunk_id")).then(pl.col("last_char"))
+    end = pl.when(pl.col("turn_number") == pl.col("turn_number").max().over("chunk_id")).then(
+        pl.col("last_char")
+    )
     begin = pl.when(pl.col("turn_number") == 1).then(pl.col("first_char")).otherwise(0)
     return (
         chunks.select("chunk_id", "first_char", "last_char", turn_id=pl.col("turn_ids"))

@@ -50,7 +50,10 @@ def fold_usage(usage: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
     """
     kinds = {"retrieval_count": "retrieved", "citation_count": "cited", "ignore_count": "ignored"}
     new = usage.group_by("cell_id").agg(
-        *((pl.col("usage_type") == kind).sum().cast(pl.Int64).alias(f"{name}_new") for name, kind in kinds.items()),
+        *(
+            (pl.col("usage_type") == kind).sum().cast(pl.Int64).alias(f"{name}_new")
+            for name, kind in kinds.items()
+        ),
         used_at=pl.col("used_at").filter(pl.col("usage_type") != "ignored").max(),
     )
     return (

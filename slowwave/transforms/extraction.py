@@ -10,26 +10,26 @@ from slowwave.transforms.chunking import SOURCE
 from slowwave.transforms.text import hard_values
 
 ANSWER_SCHEMA = pl.Schema(
-    {
-        "chunk_id": pl.String,
-        "cell_type": pl.String,
-        "content": pl.String,
-        "subject": pl.String,
-        "attribute": pl.String,
-        "value": pl.String,
-        "topic": pl.String,
-        "salience": pl.Float64,
-        "confidence": pl.Float64,
-        "valid_from": pl.String,
-        "valid_until": pl.String,
-        "evidence": pl.List(pl.Int64),
-        "relation": pl.String,
-        "known": pl.Int64,
-        "entities": pl.List(pl.String),
-        "artifacts": pl.List(pl.String),
-        "compressed": pl.String,
-        "index_label": pl.String,
-    }
+    [
+        ("chunk_id", pl.String),
+        ("cell_type", pl.String),
+        ("content", pl.String),
+        ("subject", pl.String),
+        ("attribute", pl.String),
+        ("value", pl.String),
+        ("topic", pl.String),
+        ("salience", pl.Float64),
+        ("confidence", pl.Float64),
+        ("valid_from", pl.String),
+        ("valid_until", pl.String),
+        ("evidence", pl.List(pl.Int64)),
+        ("relation", pl.String),
+        ("known", pl.Int64),
+        ("entities", pl.List(pl.String)),
+        ("artifacts", pl.List(pl.String)),
+        ("compressed", pl.String),
+        ("index_label", pl.String),
+    ]
 )
 """One row a memory of the extractor's answers, with the chunk it belongs to."""
 
@@ -50,6 +50,7 @@ def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, n
         confidence=pl.lit(1.0),
         valid_from=pl.col("event_time"),
         prompt_version=pl.lit(RAW_PROMPT),
+        model=pl.lit(None, dtype=pl.String),  # the chunk may name one that failed on it
         decay_rate=pl.lit(decay_rate),
         entities=pl.lit([], dtype=pl.List(pl.String)),
         artifacts=pl.lit([], dtype=pl.List(pl.String)),
@@ -74,7 +75,16 @@ def extracted_cells(
     """
     numbered = answers.with_row_index("position").with_columns(
         (pl.when(pl.col(name) != "").then(name).alias(name))
-        for name in ("subject", "attribute", "value", "topic", "compressed", "index_label", "valid_from", "valid_until")
+        for name in (
+            "subject",
+            "attribute",
+            "value",
+            "topic",
+            "compressed",
+            "index_label",
+            "valid_from",
+            "valid_until",
+        )
     )
     evidence = (
         numbered.select("position", "chunk_id", turn_number=pl.col("evidence"))
@@ -128,9 +138,7 @@ def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFr
         & pl.col("target_id").is_not_null()
         & (hard_values(pl.col("content")) == hard_values(pl.col("known_content")))
     ).fill_null(value=False)
-    confirmed = paired.filter(same).select(
-        cell_id="target_id", confirmed_by="chunk_id", evidence="evidence"
-    )
+    confirmed = paired.filter(same).select(cell_id="target_id", confirmed_by="chunk_id", evidence="evidence")
     return paired.filter(~same).select(*frame_schema("cells").names(), "entities", "artifacts"), confirmed
 
 
@@ -155,7 +163,7 @@ def _as_cells(rows: pl.DataFrame, *, now: object, keep: list[str] | None = None)
     return (
         hashed.with_columns(stable_ids("cell", identity), **start, **missing)
         .select(*schema.names(), "entities", "artifacts", *(keep or []))
-        .cast(dict(schema))
+        .cast(dict(schema.items()))
         .unique("cell_id", keep="first", maintain_order=True)
     )
 

@@ -30,7 +30,9 @@ def to_archive(
             "cell_id",
             "effective_confidence",
             reason=pl.format(
-                "confidence {} after {} days unused", pl.col("effective_confidence").round(3), pl.col("unused_days").round(0).cast(pl.Int64)
+                "confidence {} after {} days unused",
+                pl.col("effective_confidence").round(3),
+                pl.col("unused_days").round(0).cast(pl.Int64),
             ),
         )
         .sort("cell_id")
@@ -43,7 +45,9 @@ def to_prune(cells: pl.DataFrame, *, now: datetime, forget: ForgetSettings) -> p
     old = (pl.col("status") == "superseded") & (pl.col("superseded_at") < limit) & ~pl.col("protected")
     return (
         cells.filter(old & pl.lit(forget.prune))
-        .select("cell_id", reason=pl.format("superseded on {}", pl.col("superseded_at").dt.strftime("%Y-%m-%d")))
+        .select(
+            "cell_id", reason=pl.format("superseded on {}", pl.col("superseded_at").dt.strftime("%Y-%m-%d"))
+        )
         .sort("cell_id")
     )
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.schemas.tables import TIMESTAMP
+from slowwave.schemas.tables import TIMESTAMP, Dtype
 from slowwave.settings import ScopeSettings
 
 
@@ -20,7 +20,12 @@ def changed_turns(turns: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 def pending_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Freshly cut chunks with the columns that say that nothing happened to them yet."""
-    nothing = {"error": pl.String, "prompt_version": pl.String, "model": pl.String, "retry_at": TIMESTAMP}
+    nothing: dict[str, Dtype] = {
+        "error": pl.String,
+        "prompt_version": pl.String,
+        "model": pl.String,
+        "retry_at": TIMESTAMP,
+    }
     return chunks.with_columns(
         status=pl.lit("pending"),
         attempts=pl.lit(0, dtype=pl.Int64),

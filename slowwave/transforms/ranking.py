@@ -8,7 +8,9 @@ from slowwave.settings import DecaySettings, SearchSettings
 from slowwave.transforms.decay import days_since, effective_confidence
 
 
-def fuse_ranks(lists: list[tuple[pl.DataFrame, str, str, float]], *, key: str, rank_constant: int) -> pl.DataFrame:
+def fuse_ranks(
+    lists: list[tuple[pl.DataFrame, str, str, float]], *, key: str, rank_constant: int
+) -> pl.DataFrame:
     """Reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009) of ranked lists.
 
     Each entry is a frame with `key` and a value column (higher is better), the value column's name, the name of
@@ -25,7 +27,9 @@ def fuse_ranks(lists: list[tuple[pl.DataFrame, str, str, float]], *, key: str, r
         fused = ranked if fused is None else fused.join(ranked, on=key, how="full", coalesce=True)
     if fused is None:
         return pl.DataFrame(schema={key: pl.String, "fused_score": pl.Float64})
-    return fused.with_columns(fused_score=pl.sum_horizontal(shares)).sort("fused_score", key, descending=[True, False])
+    return fused.with_columns(fused_score=pl.sum_horizontal(shares)).sort(
+        "fused_score", key, descending=[True, False]
+    )
 
 
 def prior(*, now: datetime, search: SearchSettings, decay: DecaySettings) -> pl.Expr:

@@ -33,7 +33,11 @@ def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
     ranked = cells.sort("event_time", "cell_id").with_columns(
         superseded_by=pl.col("cell_id").first().over(*OWN, "content_hash")
     )
-    return ranked.filter(pl.col("cell_id") != pl.col("superseded_by")).select("cell_id", "superseded_by").sort("cell_id")
+    return (
+        ranked.filter(pl.col("cell_id") != pl.col("superseded_by"))
+        .select("cell_id", "superseded_by")
+        .sort("cell_id")
+    )
 
 
 def fuse_candidates(
@@ -94,9 +98,10 @@ def build_pages(candidates: pl.DataFrame, new_ids: pl.Series, *, max_cells: int)
     Returns `page` (0-based), `cell_id`, `is_new`, sorted.
     """
     wanted = candidates.filter(pl.col("cell_id").is_in(new_ids.implode()))
+    targets = wanted.group_by("cell_id", maintain_order=True).agg("target_id")
     members = {
-        cell: {cell, *targets[: max_cells - 1]}
-        for cell, targets in wanted.group_by("cell_id", maintain_order=True).agg("target_id").iter_rows()
+        cell: {cell, *known[: max_cells - 1]}
+        for cell, known in zip(targets["cell_id"], targets["target_id"].to_list(), strict=True)
     }
     group = {cell: cell for cell in members}
     new = {cell: {cell} for cell in members}
@@ -113,7 +118,9 @@ def build_pages(candidates: pl.DataFrame, new_ids: pl.Series, *, max_cells: int)
         for page, root in enumerate(sorted(members))
         for cell in sorted(members[root])
     ]
-    return pl.DataFrame(rows, schema={"page": pl.Int64, "cell_id": pl.String, "is_new": pl.Boolean}, orient="row")
+    return pl.DataFrame(
+        rows, schema={"page": pl.Int64, "cell_id": pl.String, "is_new": pl.Boolean}, orient="row"
+    )
 
 
 def _linked_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -147,12 +154,19 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         "cell_id",
         *sides,
         hard=hard_values(pl.col("content")),
-        names=pl.concat_list(names(pl.col("content")), names("x " + pl.col("subject").fill_null("")))
+        names=pl.concat_list(
+            names(pl.col("content")),
+            *(names("x " + pl.col(name).fill_null("")) for name in ("subject", "value")),
+        )
         .list.unique()
         .list.sort(),
     )
-    both = judgements.join(facts.rename(lambda name: f"{name}_new" if name != "cell_id" else name), on="cell_id", how="left").join(
-        facts.rename(lambda name: f"{name}_old" if name != "cell_id" else "target_id"), on="target_id", how="left"
+    both = judgements.join(
+        facts.rename(lambda name: f"{name}_new" if name != "cell_id" else name), on="cell_id", how="left"
+    ).join(
+        facts.rename(lambda name: f"{name}_old" if name != "cell_id" else "target_id"),
+        on="target_id",
+        how="left",
     )
     is_same_thing = _names_same("subject") & _names_same("attribute")
     is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=ORIGINS.index("agent"))
@@ -161,24 +175,35 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     verdict = pl.col("verdict")
     retires = verdict.is_in(RETIRING)
     note = (
-        pl.when(verdict.is_in(["keep", "unjudged"])).then(pl.lit(None, dtype=pl.String))
-        .when(pl.col("content_old").is_null()).then(pl.lit("the target is not among the memories shown"))
+        pl.when(verdict.is_in(["keep", "unjudged"]))
+        .then(pl.lit(None, dtype=pl.String))
+        .when(pl.col("content_old").is_null())
+        .then(pl.lit("the target is not among the memories shown"))
         .when(retires & ~is_same_thing.fill_null(value=False))
         .then(pl.lit("the two memories do not share the named subject and attribute"))
-        .when(retires & ~values_differ).then(pl.lit("both memories carry the same value"))
-        .when(retires & ~is_trusted).then(pl.lit("a less trusted source may not retire this memory"))
+        .when(retires & ~values_differ)
+        .then(pl.lit("both memories carry the same value"))
+        .when(retires & ~is_trusted)
+        .then(pl.lit("a less trusted source may not retire this memory"))
         .when((verdict == "confirms") & ~is_repeat & ~is_addition)
         .then(pl.lit("said again, but numbers, dates, names or negations differ"))
     )
     effect = (
-        pl.when(pl.col("content_old").is_null() | verdict.is_in(["keep", "unjudged"])).then(pl.lit("none"))
-        .when((verdict == "confirms") & is_repeat).then(pl.lit("confirmed"))
-        .when((verdict == "confirms") & is_addition).then(pl.lit("elaborated"))
-        .when(retires & ~values_differ & is_same_thing.fill_null(value=False)).then(pl.lit("elaborated"))
-        .when(retires & note.is_null()).then(pl.lit("superseded"))
+        pl.when(pl.col("content_old").is_null() | verdict.is_in(["keep", "unjudged"]))
+        .then(pl.lit("none"))
+        .when((verdict == "confirms") & is_repeat)
+        .then(pl.lit("confirmed"))
+        .when((verdict == "confirms") & is_addition)
+        .then(pl.lit("elaborated"))
+        .when(retires & ~values_differ & is_same_thing.fill_null(value=False))
+        .then(pl.lit("elaborated"))
+        .when(retires & note.is_null())
+        .then(pl.lit("superseded"))
         .otherwise(pl.lit("contradiction"))
     )
-    return both.with_columns(guard_note=note, effect=effect).select(*judgements.columns, "effect", "guard_note")
+    return both.with_columns(guard_note=note, effect=effect).select(
+        *judgements.columns, "effect", "guard_note"
+    )
 
 
 def _names_same(column: str) -> pl.Expr:
@@ -188,7 +213,12 @@ def _names_same(column: str) -> pl.Expr:
 
 
 def _word_set(text: pl.Expr) -> pl.Expr:
-    return normalized(text).str.split(" ").list.set_difference(["", "the", "a", "an", "of", "for", "s"]).list.sort()
+    return (
+        normalized(text)
+        .str.split(" ")
+        .list.set_difference(["", "the", "a", "an", "of", "for", "s"])
+        .list.sort()
+    )
 
 
 def _within(left: pl.Expr, right: pl.Expr) -> pl.Expr:
@@ -198,15 +228,19 @@ def _within(left: pl.Expr, right: pl.Expr) -> pl.Expr:
 
 
 def _trust(origin: str) -> pl.Expr:
-    return pl.col(origin).replace_strict({name: rank for rank, name in enumerate(ORIGINS)}, return_dtype=pl.Int64, default=len(ORIGINS))
+    return pl.col(origin).replace_strict(
+        {name: rank for rank, name in enumerate(ORIGINS)}, return_dtype=pl.Int64, default=len(ORIGINS)
+    )
 
 
 def _value_relation() -> tuple[pl.Expr, pl.Expr]:
     """Whether the new cell repeats the old one's hard values (or fewer), and whether it only adds to them."""
-    parts = [
-        (_part("hard_new", index), _part("hard_old", index)) for index in (0, 1)
-    ] + [(pl.col("names_new"), pl.col("names_old"))]
-    negation_same = pl.col("hard_new").str.split(" ; ").list.last() == pl.col("hard_old").str.split(" ; ").list.last()
+    parts = [(_part("hard_new", index), _part("hard_old", index)) for index in (0, 1)] + [
+        (pl.col("names_new"), pl.col("names_old"))
+    ]
+    negation_same = (
+        pl.col("hard_new").str.split(" ; ").list.last() == pl.col("hard_old").str.split(" ; ").list.last()
+    )
     fewer = pl.all_horizontal(new.list.set_difference(old).list.len() == 0 for new, old in parts)
     more = pl.all_horizontal(old.list.set_difference(new).list.len() == 0 for new, old in parts)
     return negation_same & fewer, negation_same & more & ~fewer
@@ -223,7 +257,8 @@ def survivors(lives_on: Mapping[str, str]) -> dict[str, str]:
         seen = [cell]
         while seen[-1] in lives_on and lives_on[seen[-1]] not in seen:
             seen.append(lives_on[seen[-1]])
-        ends[cell] = min(seen) if seen[-1] in lives_on else seen[-1]
+        circle = seen[seen.index(lives_on[seen[-1]]) :] if seen[-1] in lives_on else seen[-1:]
+        ends[cell] = min(circle)
     return {cell: end for cell, end in ends.items() if cell != end}
 
 
@@ -241,22 +276,20 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     corrections = (
         pairs.filter(pl.col("verdict") == "corrects")
         .join(said, on="cell_id", how="inner")
-        .join(said.rename(lambda name: f"{name}_other"), left_on="target_id", right_on="cell_id_other", how="inner")
-        .with_columns(
-            is_later=(pl.col("event_time") > pl.col("event_time_other"))
-            | ((pl.col("event_time") == pl.col("event_time_other")) & (pl.col("cell_id") > pl.col("target_id")))
+        .join(
+            said.rename(lambda name: f"{name}_other"),
+            left_on="target_id",
+            right_on="cell_id_other",
+            how="inner",
         )
+        .with_columns(cell_id_other="target_id")
+        .with_columns(is_later=_is_later("event_time", "recorded_at", "cell_id"))
     )
     wrong = corrections.select(cell_id=pl.when("is_later").then("target_id").otherwise("cell_id")).unique()
-    # a correction may say "since ever": it still stands after what it corrects
-    right = corrections.group_by(cell_id=pl.when("is_later").then("cell_id").otherwise("target_id")).agg(
-        not_before=pl.max_horizontal("valid_from", "valid_from_other").max()
-    )
     return (
-        groups.join(said, on="cell_id", how="inner")
-        .join(right, on="cell_id", how="left")
+        groups.join(said.rename({"valid_from": "said_from"}), on="cell_id", how="inner")
+        .join(_holding_from(said, corrections), on="cell_id", how="inner")
         .join(wrong.with_columns(is_wrong=pl.lit(value=True)), on="cell_id", how="left")
-        .with_columns(valid_from=pl.max_horizontal("valid_from", "not_before"))
         .sort("group", *AGE_ORDER)
         .with_columns(
             superseded_by=pl.col("cell_id").shift(-1).over("group", order_by=AGE_ORDER),
@@ -267,10 +300,43 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             "cell_id",
             "superseded_by",
             # a corrected value never held
-            valid_until=pl.when("is_wrong").then("valid_from").otherwise("next_from"),
+            valid_until=pl.when("is_wrong").then("said_from").otherwise("next_from"),
             verdict=pl.when("is_wrong").then(pl.lit("corrects")).otherwise(pl.lit("updates")),
         )
     )
+
+
+def _is_later(*columns: str) -> pl.Expr:
+    """The row is after its `_other` in the order of these columns."""
+    later = pl.lit(value=False)
+    for name in reversed(columns):
+        other = f"{name}_other"
+        later = (pl.col(name) > pl.col(other)) | ((pl.col(name) == pl.col(other)) & later)
+    return later
+
+
+def _holding_from(said: pl.DataFrame, corrections: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id`, `valid_from`: a correction may say "since ever", it still stands after what it corrects.
+
+    What it corrects may itself be a correction, so the dates pass along until none moves; corrections go from the
+    earlier said to the later said and have no circle.
+    """
+    right = corrections.select(
+        cell_id=pl.when("is_later").then("cell_id").otherwise("target_id"),
+        wrong_id=pl.when("is_later").then("target_id").otherwise("cell_id"),
+    )
+    holding, before = said.select("cell_id", "valid_from").sort("cell_id"), pl.DataFrame()
+    while not holding.equals(before):
+        before = holding
+        not_before = (
+            right.join(before, left_on="wrong_id", right_on="cell_id", how="inner")
+            .group_by("cell_id")
+            .agg(not_before=pl.col("valid_from").max())
+        )
+        holding = before.join(not_before, on="cell_id", how="left", maintain_order="left").select(
+            "cell_id", pl.max_horizontal("valid_from", "not_before").alias("valid_from")
+        )
+    return holding
 
 
 def _connected(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -296,14 +362,18 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     groups = _connected(links.select("cell_id", target_id="superseded_by"))
     value = pl.coalesce("value", "content")
     facts = (
-        groups.join(cells.select("cell_id", "valid_from", "event_time", "recorded_at", "value", "content"), on="cell_id", how="inner")
+        groups.join(
+            cells.select("cell_id", "valid_from", "event_time", "recorded_at", "value", "content"),
+            on="cell_id",
+            how="inner",
+        )
         .join(links, on="cell_id", how="left")
         .sort("group", *AGE_ORDER)
     )
     until = pl.format("{} (until {})", value, pl.col("valid_until").dt.strftime("%Y-%m-%d"))
     before = facts.filter(pl.col("superseded_by").is_not_null() & (pl.col("verdict") == "updates"))
     history = (
-        before.sort("group", *AGE_ORDER, descending=[False, True, True, True, True])
+        before.sort("group", "valid_until", *AGE_ORDER, descending=[False, True, True, True, True, True])
         .group_by("group", maintain_order=True)
         .agg(history=until.str.join(", "))
     )
@@ -331,8 +401,13 @@ def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
     age = cells.sort(*AGE_ORDER).select("cell_id", *OWN).with_row_index("age")
     found = (
         judged.filter(pl.col("effect") == "contradiction")
-        .join(age, on="cell_id", how="inner")
-        .join(age.select(target_id="cell_id", target_age="age"), on="target_id", how="inner")
+        .join(age, on="cell_id", how="inner", maintain_order="left")
+        .join(
+            age.select(target_id="cell_id", target_age="age"),
+            on="target_id",
+            how="inner",
+            maintain_order="left",
+        )
     )
     is_older = pl.col("target_age") <= pl.col("age")
     rows = found.with_columns(
@@ -340,22 +415,35 @@ def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
         cell_b=pl.when(is_older).then("cell_id").otherwise("target_id"),
         note=pl.coalesce("guard_note", "reason"),
     ).unique(["cell_a", "cell_b"], keep="first", maintain_order=True)
-    return rows.with_columns(
-        stable_ids("contradiction", rows.select("cell_a", "cell_b"))
-    ).select(
-        "contradiction_id", "cell_a", "cell_b", "subject", "attribute", "note", *OWN, "prompt_version", "model"
-    ).sort("contradiction_id")
+    return (
+        rows.with_columns(stable_ids("contradiction", rows.select("cell_a", "cell_b")))
+        .select(
+            "contradiction_id",
+            "cell_a",
+            "cell_b",
+            "subject",
+            "attribute",
+            "note",
+            *OWN,
+            "prompt_version",
+            "model",
+        )
+        .sort("contradiction_id")
+    )
 
 
-def confirmations(pairs: pl.DataFrame, cells: pl.DataFrame, vitals: pl.DataFrame, *, now: datetime) -> pl.DataFrame:
+def confirmations(
+    pairs: pl.DataFrame, cells: pl.DataFrame, vitals: pl.DataFrame, *, now: datetime
+) -> pl.DataFrame:
     """New counts and joined evidence of cells that were said again.
 
-    `pairs` has `cell_id` (the survivor), `confirmed_by` and `evidence` (of the repetition). One row a survivor: `cell_id`, `confirmed_by`, `confirmations`, `evidence`, `last_accessed`.
+    `pairs` has `cell_id` (the survivor), `confirmed_by` and `evidence` (of the repetition). Returns one row a
+    survivor: `cell_id`, `confirmed_by`, `confirmations`, `evidence`, `last_accessed`.
     """
     said = pairs.group_by("cell_id").agg(
         pl.col("confirmed_by").sort().str.join(" "),
         said_count=pl.len().cast(pl.Int64),
-        said_evidence=pl.col("evidence").flatten(),
+        said_evidence=pl.col("evidence").list.explode(keep_nulls=False, empty_as_null=False),
     )
     return (
         said.join(cells.select("cell_id", "evidence"), on="cell_id", how="inner")

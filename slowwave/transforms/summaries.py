@@ -6,8 +6,13 @@ import polars as pl
 
 from slowwave.transforms.text import words
 
+LONGEST_SENTENCE = 60
+"""Words; longer sentences are mostly lists and tables that lost their lines."""
 
-def extractive_summaries(cells: pl.DataFrame, *, max_words: int, now: datetime, age_rate: float) -> pl.DataFrame:
+
+def extractive_summaries(
+    cells: pl.DataFrame, *, max_words: int, now: datetime, age_rate: float
+) -> pl.DataFrame:
     """For each topic, its most central, most salient, newest sentences, in the order in which they were said.
 
     `cells` has `topic_id`, `cell_id`, `content`, `salience`, `event_time`. A sentence's centrality is the mean
@@ -17,14 +22,21 @@ def extractive_summaries(cells: pl.DataFrame, *, max_words: int, now: datetime, 
     Returns `topic_id`, `summary` (at most `max_words` words), `compressed` (its best sentence, at most 15
     words), `cell_ids` (all live cells of the topic), sorted by topic.
     """
-    sentences = _sentences(cells)
+    sentences = _sentences(cells, most=min(LONGEST_SENTENCE, max_words))
     scored = _centrality(sentences).with_columns(
         score=pl.col("centrality")
         * pl.col("salience")
         * (-age_rate * ((pl.lit(now) - pl.col("event_time")).dt.total_seconds() / 86_400)).exp()
     )
     chosen = (
-        scored.sort("topic_id", "score", "event_time", "cell_id", "position", descending=[False, True, True, False, False])
+        scored.sort(
+            "topic_id",
+            "score",
+            "event_time",
+            "cell_id",
+            "position",
+            descending=[False, True, True, False, False],
+        )
         .unique(["topic_id", "plain"], keep="first", maintain_order=True)
         .with_columns(total=pl.col("word_count").cum_sum().over("topic_id"))
         .filter(pl.col("total") <= max_words)
@@ -46,23 +58,35 @@ def extractive_summaries(cells: pl.DataFrame, *, max_words: int, now: datetime, 
     )
 
 
-def _sentences(cells: pl.DataFrame) -> pl.DataFrame:
-    """Sentences of 4 to 60 words; a cell that has none of that length counts as one sentence, cut at 60 words."""
+def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
+    """Sentences of 4 to `most` words; a cell that has none of that length counts as one sentence, cut there."""
     marked = pl.col("content").str.replace_all(r"([.!?])\s+|\n+", "$1\u241e").str.split("\u241e")
     split = (
         cells.with_columns(sentence=marked)
         .explode("sentence")
-        .with_columns(sentence=pl.col("sentence").str.strip_chars())
-        .with_columns(position=pl.int_range(pl.len()).over("cell_id"), word_count=pl.col("sentence").str.split(" ").list.len().cast(pl.Int64))
-        .filter(pl.col("word_count").is_between(4, 60))
+        .with_columns(sentence=_single_spaced("sentence"))
+        .with_columns(
+            position=pl.int_range(pl.len()).over("cell_id"),
+            word_count=pl.col("sentence").str.split(" ").list.len().cast(pl.Int64),
+        )
+        .filter(pl.col("word_count").is_between(4, most))
     )
-    rest = cells.join(split, on="cell_id", how="anti").with_columns(
-        sentence=pl.col("content").str.split(" ").list.head(60).list.join(" "), position=pl.lit(0, dtype=pl.Int64)
-    ).with_columns(word_count=pl.col("sentence").str.split(" ").list.len().cast(pl.Int64))
+    rest = (
+        cells.join(split, on="cell_id", how="anti")
+        .with_columns(
+            sentence=_single_spaced("content").str.split(" ").list.head(most).list.join(" "),
+            position=pl.lit(0, dtype=pl.Int64),
+        )
+        .with_columns(word_count=pl.col("sentence").str.split(" ").list.len().cast(pl.Int64))
+    )
     columns = ["topic_id", "cell_id", "sentence", "position", "word_count", "salience", "event_time"]
     return pl.concat([split.select(columns), rest.select(columns)]).with_columns(
         plain=pl.col("sentence").str.to_lowercase()
     )
+
+
+def _single_spaced(column: str) -> pl.Expr:
+    return pl.col(column).str.replace_all(r"\s+", " ").str.strip_chars()
 
 
 def _centrality(sentences: pl.DataFrame) -> pl.DataFrame:

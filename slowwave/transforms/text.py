@@ -14,7 +14,7 @@ _MONTH_OR_DAY = (
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|"
     r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|yesterday|tomorrow)s?\b"
 )
-_NAME = r"\b[A-Z][\w-]*\w|\b[A-Za-z]\w*[_./]\w+"
+_NAME = r"\b\p{Lu}[\w-]*\w|\b[A-Za-z]\w*[_./]\w+"
 
 
 def token_count(text: pl.Expr) -> pl.Expr:
@@ -40,7 +40,7 @@ def hard_values(text: pl.Expr) -> pl.Expr:
     return pl.concat_str(
         _set(text.str.extract_all(_NUMBER)),
         _set(text.str.to_lowercase().str.extract_all(_MONTH_OR_DAY)),
-        (text.str.to_lowercase().str.count_matches(NEGATIONS) > 0).cast(pl.String),
+        (text.str.to_lowercase().str.replace_all("’", "'").str.count_matches(NEGATIONS) > 0).cast(pl.String),
         separator=" ; ",
     )
 

@@ -1,0 +1,142 @@
+"""A stand-in for the language model: reads the prompt pages and answers them by plain rules.
+
+It knows the sentences that `benchmarks/night.py` invents ("The <attribute> of <subject> is now <value>.") and
+answers every prompt in the form that its answer model wants, so that a night makes the calls that it would
+make with a real model. What it says is no measure of quality. It counts calls and tokens by prompt.
+"""
+
+import json
+import re
+import threading
+from collections import Counter
+from typing import Any
+
+CHARACTERS_A_TOKEN = 4.0
+FACT = re.compile(r"The (?P<attribute>[a-z ]+) of (?P<subject>[A-Z]\w+ [a-z]+) is now (?P<value>\d+ \w+)\.")
+_ITEM = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^(subject|attribute|value): (.*)$", re.MULTILINE)
+
+Item = dict[str, str]
+
+
+class ScriptedAnswers:
+    """An answer function for a scripted server, and what it was asked: `calls`, `tokens_in`, `tokens_out`."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.tokens_in: Counter[str] = Counter()
+        self.tokens_out: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def __call__(self, body: dict[str, Any]) -> str:
+        """The answer's JSON text; tokens are estimated from the characters of the whole request and the answer."""
+        name = str(body["tools"][0]["function"]["name"])
+        page = next(str(message["content"]) for message in body["messages"] if message["role"] == "user")
+        answer = json.dumps(_ANSWERS[name](page))
+        asked = json.dumps([body["messages"], body["tools"]], ensure_ascii=False)
+        with self._lock:
+            self.calls[name] += 1
+            self.tokens_in[name] += round(len(asked) / CHARACTERS_A_TOKEN)
+            self.tokens_out[name] += round(len(answer) / CHARACTERS_A_TOKEN)
+        return answer
+
+
+def _items(text: str) -> list[Item]:
+    """The numbered items of a page: number, head, quoted text, and the fields that the item names."""
+    parts = _ITEM.split(text)
+    return [
+        {
+            "number": number,
+            "head": head,
+            "text": " ".join(line[2:] for line in rest.splitlines() if line.startswith("> ")),
+            **dict(_FIELD.findall(rest)),
+        }
+        for number, head, rest in zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
+    ]
+
+
+def _gate(page: str) -> dict[str, Any]:
+    is_worth = FACT.search(page) is not None
+    return {"reason": "A value is set." if is_worth else "Only talk.", "is_worth_remembering": is_worth}
+
+
+def _extract(page: str) -> dict[str, Any]:
+    before, _, turns = page.partition("## Turns")
+    known = {(item.get("subject"), item.get("attribute")): item for item in _items(before)}
+    said = {}  # of a value that changes on the page, the last one
+    for turn in _items(turns):
+        for fact in FACT.finditer(turn["text"]):
+            said[fact["subject"], fact["attribute"]] = (int(turn["number"]), fact["value"])
+    cells = []
+    for (subject, attribute), (turn_number, value) in said.items():
+        match = known.get((subject, attribute))
+        relation = "new" if match is None else "confirmed" if match.get("value") == value else "changed"
+        cells.append(
+            {
+                "cell_type": "fact",
+                "content": f"The {attribute} of {subject} is {value}.",
+                "subject": subject,
+                "attribute": attribute,
+                "value": value,
+                "topic": subject,
+                "salience": 0.6,
+                "confidence": 0.9,
+                "valid_from": "",
+                "valid_until": "",
+                "evidence": [turn_number],
+                "relation": relation,
+                "known": int(match["number"]) if match else 0,
+                "entities": [f"{subject.split()[0]} (project)"],
+                "artifacts": [],
+                "compressed": f"{subject} {attribute}: {value}",
+                "index_label": f"{subject} {attribute}".lower().replace(" ", "_")[:40],
+            }
+        )
+    return {"cells": cells[:20]}
+
+
+def _reconcile(page: str) -> dict[str, Any]:
+    items = _items(page)
+    judgements = []
+    for new in (item for item in items if item["head"].startswith("NEW")):
+        target = next((item for item in items if item is not new and _is_about_same(item, new)), None)
+        verdict = "keep"
+        if target is not None:
+            verdict = "confirms" if target.get("value") == new.get("value") else "updates"
+        if target is not None and target["head"].startswith("NEW") and int(target["number"]) > int(new["number"]):
+            verdict, target = "keep", None  # of two new ones the higher number is judged
+        judgements.append(
+            {
+                "new": int(new["number"]),
+                "reason": "Compared subject, attribute and value.",
+                "verdict": verdict,
+                "target": int(target["number"]) if target else 0,
+                "subject": target.get("subject", "") if target else "",
+                "attribute": target.get("attribute", "") if target else "",
+            }
+        )
+    return {"judgements": judgements}
+
+
+def _is_about_same(one: Item, other: Item) -> bool:
+    return bool(one.get("attribute")) and all(one.get(name) == other.get(name) for name in ("subject", "attribute"))
+
+
+def _summarize(page: str) -> dict[str, Any]:
+    words = " ".join(item["text"] for item in _items(page)).split()
+    name = re.search(r"^name: (.*)$", page, re.MULTILINE)
+    label = " ".join(name[1].split()[:4]) if name else "topic"
+    return {"name": label, "summary": " ".join(words[:100]), "compressed": " ".join(words[:12])}
+
+
+def _promote(page: str) -> dict[str, Any]:
+    return {"chosen": [int(item["number"]) for item in _items(page)][:40]}
+
+
+_ANSWERS = {
+    "GateAnswer": _gate,
+    "ExtractAnswer": _extract,
+    "ReconcileAnswer": _reconcile,
+    "SummaryAnswer": _summarize,
+    "PromoteAnswer": _promote,
+}

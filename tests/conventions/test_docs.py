@@ -1,0 +1,72 @@
+"""The reference pages say what the code says. `RENEW_GOLDEN=1 pytest tests/conventions/test_docs.py` renews them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from slowwave.schemas.events import CATALOGUE
+from slowwave.schemas.tables import KEYS, TABLES, frame_schema
+from slowwave.settings import Settings
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def catalogue() -> str:
+    """A table of every kind of event."""
+    rows = [
+        f"| `{entry.kind}` | {entry.version} | {'raw' if entry.is_raw else 'derived'} | {entry.meaning} "
+        f"| {', '.join(f'`{name}`' for name in entry.payload)} |"
+        for entry in CATALOGUE.values()
+    ]
+    return "\n".join(["| kind | version | | meaning | payload |", "|---|---:|---|---|---|", *rows])
+
+
+def tables() -> str:
+    """A list of every table with its key and columns."""
+    return "\n\n".join(
+        f"## {name}\n\n{(model.__doc__ or '').strip()} Key: `{KEYS[name]}`.\n\n"
+        + ", ".join(f"`{column}`" for column in frame_schema(name))
+        for name, model in TABLES.items()
+    )
+
+
+def settings() -> str:
+    """A table of every setting."""
+    rows: list[str] = []
+    for group, entry in Settings.model_fields.items():
+        kind = entry.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            rows += [_setting(f"{group}.{name}", field) for name, field in kind.model_fields.items()]
+        else:
+            rows.append(_setting(group, entry))
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows])
+
+
+def _setting(name: str, field: object) -> str:
+    default = getattr(field, "default", None)
+    if default is PydanticUndefined:
+        default = field.default_factory()  # type: ignore[attr-defined]
+    return f"| `{name}` | `{default if default not in (None, '') else 'none'}` | {getattr(field, 'description', '') or ''} |"
+
+
+PAGES = [("events.md", "catalogue", catalogue), ("tables.md", "tables", tables), ("settings.md", "settings", settings)]
+
+
+@pytest.mark.parametrize(("page", "part", "written"), PAGES)
+def test_a_reference_page_is_what_the_code_says(page: str, part: str, written: Callable[[], str]) -> None:
+    path = DOCS / page
+    before, _, rest = path.read_text(encoding="utf-8").partition(f"<!-- {part} -->\n")
+    _, _, after = rest.partition("<!-- end -->")
+    expected = f"{before}<!-- {part} -->\n\n{written()}\n\n<!-- end -->{after}"
+    if os.environ.get("RENEW_GOLDEN"):
+        path.write_text(expected, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == expected
+
+
+def test_every_setting_says_what_it_means() -> None:
+    undocumented = [row for row in settings().splitlines()[2:] if row.endswith("|  |")]
+    assert undocumented == []

@@ -1,0 +1,209 @@
+"""The deployed night in a real Prefect: server, worker, artifacts, and what happens when it is stopped."""
+
+import json
+import os
+import re
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from slowwave.entrypoints.ui import prefect_pages
+from slowwave.errors import BusyError, ConfigError
+from slowwave.home import open_home
+from slowwave.store import open_store
+from tests.conftest import ROOT
+from tests.e2e.conftest import PLANTED_KEY, PrefectServer
+
+pytestmark = [pytest.mark.prefect, pytest.mark.timeout(420)]
+
+SAMPLES = ROOT / "data" / "samples"
+EXPECTED = json.loads((SAMPLES / "expected.json").read_text(encoding="utf-8"))
+STAGES = ("ingest", "extract", "cluster", "reconcile", "consolidate", "decay", "forget", "promote")
+KEYS = ("nightly-report", *(f"{stage}-report" for stage in STAGES))
+Run = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def nights(prefect_server: PrefectServer) -> list[Run]:
+    """Two nights over the samples, asked for at the same moment, in the order in which they began."""
+    asked = [prefect_server.run("nightly", sources=[str(SAMPLES)]) for _ in range(2)]
+    return sorted((prefect_server.wait(run_id) for run_id in asked), key=lambda run: run["start_time"])
+
+
+def rows(home: Path, table: str, *columns: str) -> pl.DataFrame:
+    """Rows of a home's store, read without the writer lock."""
+    return open_store(open_home(home).store_root).rows(table, list(columns))
+
+
+def changes(report: str) -> int:
+    """The number in the headline of a report."""
+    found = re.search(r"^# .*(?:made|would make) (\d+) change", report)
+    assert found, report.splitlines()[0]
+    return int(found[1])
+
+
+def table(report: str, title: str) -> dict[str, list[str]]:
+    """The first table whose first column has this title: the other cells by the first."""
+    after = report.split(f"| {title} |", 1)[1].splitlines()[2:]
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in after]
+    end = next(number for number, line in enumerate(lines) if len(line) < 2)
+    return {line[0]: line[1:] for line in lines[:end]}
+
+
+def test_the_deployed_night_takes_in_the_samples(prefect_server: PrefectServer, nights: list[Run]):
+    assert nights[0]["state"]["type"] == "COMPLETED", prefect_server.kept("worker")
+    assert nights[0]["name"].startswith("nightly-20")
+    taken_in = rows(prefect_server.home, "turns", "turn_id", "source_type")
+    assert taken_in.filter(pl.col("source_type") == "conversation").height == sum(EXPECTED["turns"].values())
+    assert rows(prefect_server.home, "cells", "cell_id").height > 0
+
+
+def test_every_stage_leaves_a_readable_report_under_its_own_key(
+    prefect_server: PrefectServer, nights: list[Run]
+):
+    wrong = []
+    for key in KEYS:
+        text = prefect_server.report(nights[0]["id"], key)
+        is_titled = text.startswith("# ") and "Spent: no model calls." in text
+        if not is_titled or "\\n" in text or "None" in text or re.search(r"<[a-z/]", text):
+            wrong.append(f"{key}: {text}")
+    assert wrong == []
+
+
+def test_the_reports_count_what_the_store_holds(prefect_server: PrefectServer, nights: list[Run]):
+    first = nights[0]["id"]
+    night = table(prefect_server.report(first, "nightly-report"), "stage")
+    assert tuple(night) == STAGES
+    ingested = table(prefect_server.report(first, "ingest-report"), "what")
+    assert int(ingested["turns taken in"][0]) == rows(prefect_server.home, "turns", "turn_id").height
+    assert changes(prefect_server.report(first, "nightly-report")) == sum(
+        int(made) for _, made, *_ in night.values() if made != "-"
+    )
+
+
+def test_of_two_nights_at_once_one_works_and_the_other_waits_and_finds_nothing_new(
+    prefect_server: PrefectServer, nights: list[Run]
+):
+    assert [run["state"]["type"] for run in nights] == ["COMPLETED", "COMPLETED"]
+    assert nights[0]["end_time"] <= nights[1]["start_time"]
+    reports = [prefect_server.report(run["id"], "nightly-report") for run in nights]
+    assert changes(reports[0]) > 0
+    assert changes(reports[1]) == 0
+    turn_ids = rows(prefect_server.home, "turns", "turn_id")["turn_id"]
+    assert turn_ids.is_unique().all()
+    recorded = rows(prefect_server.home, "nights", "night_id").height
+    assert recorded <= len(nights)
+
+
+def test_no_secret_of_a_transcript_and_no_key_reaches_anything_that_prefect_keeps(
+    prefect_server: PrefectServer, nights: list[Run]
+):
+    secrets = [*EXPECTED["secrets"], PLANTED_KEY]
+    reports = [prefect_server.report(run["id"], key) for run in nights for key in KEYS]
+    assert [secret for secret in secrets if any(secret in text for text in reports)] == []
+    logs = prefect_server.post("/logs/filter", {"limit": 200})
+    assert [secret for secret in secrets if any(secret in line["message"] for line in logs)] == []
+    kept = [
+        path
+        for path in prefect_server.home.rglob("*")
+        if path.is_file() and path.suffix not in {".js", ".map"}
+    ]
+    assert len(kept) > 20
+    found = [
+        f"{path.relative_to(prefect_server.home)}: {secret}"
+        for path in kept
+        for content in [path.read_bytes()]
+        for secret in secrets
+        if secret.encode() in content
+    ]
+    assert found == []
+
+
+def test_the_schedule_makes_the_next_nights(prefect_server: PrefectServer):
+    deployment = prefect_server.get("/deployments/name/nightly/nightly")
+    wanted = {
+        "flow_runs": {
+            "deployment_id": {"any_": [deployment["id"]]},
+            "state": {"type": {"any_": ["SCHEDULED"]}},
+            "tags": {"all_": ["auto-scheduled"]},
+        }
+    }
+    deadline = time.monotonic() + 70
+    while not (coming := prefect_server.post("/flow_runs/filter", wanted)):
+        assert time.monotonic() < deadline, f"no night is scheduled: {prefect_server.kept('server')}"
+        time.sleep(1)
+    assert {run["expected_start_time"][10:19] for run in coming} == {"T03:00:00"}
+
+
+def test_a_dry_run_of_one_stage_shows_its_plan_and_leaves_everything_as_it_was(
+    prefect_server: PrefectServer, tmp_path: Path
+):
+    from flows.extract import extract
+    from flows.ingest import ingest
+
+    home = tmp_path / "other"
+    ingest.fn(sources=[str(SAMPLES / "notes")], home=str(home))
+    extract.fn(home=str(home))
+    before = open_home(home).journal.segment_ids()
+    run = prefect_server.wait(prefect_server.run("cluster", home=str(home), dry_run=True))
+    assert run["state"]["type"] == "COMPLETED", prefect_server.kept("worker")
+    assert run["name"].endswith("-dry")
+    assert changes(prefect_server.report(run["id"], "cluster-report")) > 0
+    assert open_home(home).journal.segment_ids() == before
+    assert rows(home, "topics", "topic_id").is_empty()
+    assert rows(home, "cells", "topic_id")["topic_id"].is_null().all()
+
+
+def test_a_second_start_on_the_same_home_names_the_address(prefect_server: PrefectServer):
+    with (
+        pytest.raises(BusyError, match=re.escape(prefect_server.address)),
+        prefect_pages(str(prefect_server.home)),
+    ):
+        pass
+
+
+def test_a_port_that_another_program_holds_is_named_before_anything_starts(tmp_path: Path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with (
+            pytest.raises(ConfigError, match=f"port {port} is taken"),
+            prefect_pages(str(tmp_path), port=port),
+        ):
+            pass
+    assert not (tmp_path / "prefect" / "server.log").exists()
+
+
+def test_stopped_in_the_middle_of_a_night_it_leaves_no_process_and_starts_again_without_doubling(
+    prefect_server: PrefectServer, tmp_path: Path
+):
+    deployments = {one["id"] for one in prefect_server.post("/deployments/filter", {})}
+    cut_off = prefect_server.run("nightly", sources=[str(SAMPLES)], home=str(tmp_path / "cut"))
+    prefect_server.wait(cut_off, "RUNNING")
+    below = prefect_server.processes()
+    assert len(below) >= 3, "a server, a worker and a flow run"
+    assert prefect_server.stop() == 0, prefect_server.said()
+    assert [pid for pid in below if is_alive(pid)] == []
+
+    prefect_server.start()
+    run = prefect_server.get(f"/flow_runs/{cut_off}")
+    assert run["state"]["type"] in {"CRASHED", "CANCELLED"}
+    assert {one["id"] for one in prefect_server.post("/deployments/filter", {})} == deployments
+    night = prefect_server.get("/deployments/name/nightly/nightly")
+    assert [schedule["cron"] for schedule in night["schedules"]] == ["0 3 * * *"]
+    assert [pool["name"] for pool in prefect_server.post("/work_pools/filter", {})] == ["slowwave"]
+    assert rows(prefect_server.home, "nights", "night_id").height <= 2
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process lives."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,553 @@
+"""The command line: real homes, plain flows, and a few real processes for what only a process can show."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.prefect_env import prepare_prefect, unexpected
+from slowwave.entrypoints.show import ago, flat, visible
+from slowwave.errors import BusyError
+from slowwave.home import open_home, open_workspace
+from slowwave.schemas.events import encode
+from slowwave.schemas.report import StageReport
+from slowwave.schemas.tables import frame_schema
+from slowwave.store import open_store
+from tests.servers import OpenAIServer, silence
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SAMPLE = ROOT / "data" / "samples" / "chat" / "02-2026-06-05-rate-limit.jsonl"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OWN = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+EVIL = "limit\x1b]0;owned\x07 is [bold red]100[/] \u202egnirts\x9b31m"
+
+
+@pytest.fixture(autouse=True)
+def _embedded(monkeypatch):
+    """The embedder of the wheel, without asking whether an Ollama runs."""
+    monkeypatch.setenv("SLOWWAVE_EMBEDDING__PROVIDER", "wordllama")
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    return tmp_path / "home"
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def process(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "slowwave.entrypoints.cli", *map(str, words)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def row(table: str, **values: object) -> pl.DataFrame:
+    """One event's row of a table, with something plausible in every column that is not given."""
+    plausible = {
+        pl.String: "x",
+        pl.Int64: 0,
+        pl.Float64: 0.5,
+        pl.Boolean: False,
+        pl.Datetime: NOW,
+        pl.List: ["x"],
+    }
+    schema = frame_schema(table)
+    filled = {name: plausible[kind.base_type()] for name, kind in schema.items()}
+    return pl.DataFrame(
+        [{**filled, **OWN, **values}],
+        schema={**schema, "entities": pl.List(pl.String), "artifacts": pl.List(pl.String)}
+        if table == "cells"
+        else schema,
+    )
+
+
+def cell(cell_id: str, content: str, **values: object) -> pl.DataFrame:
+    fixed = {
+        "cell_type": "decision", "status": "active", "origin": "user", "source_type": "conversation",
+        "topic_id": None, "supersedes": None, "superseded_by": None, "superseded_at": None, "valid_until": None,
+        "chunk_id": None, "summary": None, "entities": [], "artifacts": [],
+    }  # fmt: skip
+    return row(
+        "cells", **{**fixed, "cell_id": cell_id, "content": content, "content_hash": cell_id, **values}
+    )
+
+
+def quarantined(chunk_id: str, error: str = "no usable answer in 3 tries") -> pl.DataFrame:
+    return row(
+        "chunks", chunk_id=chunk_id, source_type="conversation", status="quarantined", attempts=3, error=error,
+        source_name="talk.jsonl",
+    )  # fmt: skip
+
+
+def fill(home: Path, **plan: pl.DataFrame) -> None:
+    """Commits rows as events; `cell_extracted` stands for `cell.extracted`."""
+    with open_workspace(home) as workspace:
+        events = [encode(kind.replace("_", ".", 1), rows) for kind, rows in plan.items()]
+        workspace.commit(pl.concat(events), now=NOW)
+        workspace.refresh_vectors()
+
+
+def only_line(text: str) -> str:
+    """The one line of a text that has one."""
+    assert text.count("\n") == 1, text
+    return text.strip()
+
+
+# Ingest
+
+
+def test_ingest_takes_a_transcript_in_once_and_says_what_it_did(home):
+    first, again = call("ingest", SAMPLE, "--home", home), call("ingest", SAMPLE, "--home", home)
+    assert (first.exit_code, again.exit_code) == (0, 0), first.output
+    assert "turns taken in" in first.stdout and "files taken in" in first.stdout
+    assert "left out: unchanged file" in again.stdout
+    assert open_store(home / "store").count("turns") > 0
+
+
+def test_ingest_json_is_the_report_and_nothing_else(home):
+    done = call("ingest", SAMPLE, "--home", home, "--json")
+    report = StageReport.model_validate(json.loads(done.stdout))
+    assert (report.stage, report.counts["source.recorded"], done.stderr) == ("ingest", 1, "")
+
+
+def test_a_dry_run_changes_nothing(home):
+    done = call("ingest", SAMPLE, "--home", home, "--dry-run")
+    assert done.exit_code == 0
+    assert "A dry run: nothing was changed." in done.stdout
+    assert open_home(home).journal.segment_ids() == []
+
+
+def test_a_wrong_path_is_one_line_and_exit_code_66_and_makes_no_home(home):
+    done = call("ingest", "/no/such/file", "--home", home)
+    assert (done.exit_code, done.stdout) == (66, "")
+    assert only_line(done.stderr) == "slowwave: there is no file or folder /no/such/file: check the path"
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\xff nonsense", b'{"half": '])
+def test_an_empty_or_nonsense_file_is_reported_and_does_not_stop_the_others(home, tmp_path, content):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(content)
+    done = call("ingest", bad, SAMPLE, "--home", home, "--json")
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    assert report["rows_in"] == 2
+    assert report["counts"]["turn.recorded"] > 0
+
+
+def test_a_setting_that_is_not_allowed_is_one_line_that_names_it_and_exit_code_78(home, monkeypatch):
+    monkeypatch.setenv("SLOWWAVE_CHUNKS__WINDOW_TOKENS", "1")
+    for words in (["ingest", SAMPLE], ["status"], ["search", "x"], ["run", "decay"]):
+        done = call(*words, "--home", home)
+        assert done.exit_code == 78
+        assert "chunks.window_tokens" in only_line(done.stderr)
+
+
+def test_a_home_that_cannot_be_made_is_one_line_and_exit_code_78(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    done = call("ingest", SAMPLE, "--home", tmp_path / "file" / "home")
+    assert done.exit_code == 78
+    only_line(done.stderr)
+
+
+def test_a_home_that_another_process_writes_is_one_line_and_exit_code_75(home):
+    home.mkdir()
+    hold = (
+        "import sys, time; from filelock import FileLock\n"
+        "with FileLock(sys.argv[1]): print('held', flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", hold, str(home / "writer.lock")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        try:
+            done = call("ingest", SAMPLE, "--home", home)
+            read = call("status", "--home", home)
+        finally:
+            holder.kill()
+    assert (done.exit_code, done.stdout, read.exit_code) == (75, "", 0)
+    assert only_line(done.stderr).startswith("slowwave: another run is writing to")
+
+
+# Run
+
+
+def test_run_refuses_options_that_the_flow_does_not_have(home):
+    for words in (["decay", "--source", SAMPLE], ["ingest", "--force"], ["dream"]):
+        done = call("run", *words, "--home", home)
+        assert (done.exit_code, done.stdout) == (2, "")
+    assert not home.exists()
+
+
+def test_run_tells_a_prefect_server_that_is_away_in_one_line(home, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://key:secret@127.0.0.1:9/api")
+    done = call("run", "decay", "--home", home)
+    assert done.exit_code == 75
+    line = only_line(done.stderr)
+    assert "no Prefect server answers at http://127.0.0.1:9/api" in line
+    assert "secret" not in line
+
+
+@pytest.mark.prefect
+def test_run_prints_one_json_document_and_shows_an_error_of_a_flow_as_one_line(home):
+    done = process("run", "ingest", "--source", SAMPLE, "--home", home, "--json")
+    assert done.returncode == 0, done.stderr
+    assert StageReport.model_validate(json.loads(done.stdout)).counts["source.recorded"] == 1
+    only_line(done.stderr)  # that a temporary server starts
+    failed = process("run", "decay", "--home", home, SLOWWAVE_LLM__PROVIDER="openai")
+    assert (failed.returncode, failed.stdout) == (78, "")
+    started, error = failed.stderr.splitlines()
+    assert started.startswith("Starting a temporary Prefect server")
+    assert error.startswith("slowwave: no language model is named")
+
+
+def test_prefect_s_log_loses_our_errors_and_keeps_the_others():
+    import logging
+
+    def record(message: str, error: BaseException | None = None) -> logging.LogRecord:
+        info = (type(error), error, None) if error else None
+        return logging.LogRecord("prefect.flow_runs", logging.ERROR, "", 0, message, None, info)
+
+    assert not unexpected(record("Encountered exception during execution", BusyError("held")))
+    assert not unexpected(record("Finished in state Failed('... BusyError: held')"))
+    assert unexpected(record("Encountered exception during execution", ValueError("bug")))
+    assert unexpected(record("Finished in state Failed('... ValueError: bug')"))
+
+
+def test_prefect_s_environment_is_set_for_the_home_and_keeps_what_is_set(home, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PREFECT_LOGGING_LEVEL", "INFO")
+    for name in ("PREFECT_HOME", "PREFECT_SERVER_API_HOST", "PREFECT_SERVER_ANALYTICS_ENABLED"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "")
+    prepare_prefect(home)
+    assert os.environ["PREFECT_HOME"] == str(home.resolve() / "prefect")
+    assert os.environ["PREFECT_SERVER_API_HOST"] == "127.0.0.1"
+    assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    assert os.environ["PREFECT_LOGGING_LEVEL"] == "INFO"
+
+
+# Search
+
+
+def test_search_of_an_empty_home_says_so_makes_nothing_and_exits_with_0(home):
+    done = call("search", "how", "do", "we", "deploy", "--home", home)
+    assert (done.exit_code, done.stdout.startswith("No memory yet")) == (0, True)
+    assert json.loads(call("search", "x", "--home", home, "--json").stdout)["notes"] == ["No memory yet"]
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("query", ["", "   "])
+def test_an_empty_question_is_one_line_and_exit_code_65(home, query):
+    done = call("search", query, "--home", home)
+    assert done.exit_code == 65
+    assert "empty" in only_line(done.stderr)
+
+
+def test_search_shows_label_text_date_source_topic_and_doubt(home):
+    doubt = row(
+        "contradictions",
+        contradiction_id="d",
+        cell_a="a",
+        cell_b="b",
+        status="open",
+        resolution=None,
+        resolved_at=None,
+    )
+    doubt = doubt.with_columns(prompt_version=pl.lit("p"), model=pl.lit("m"))
+    fill(
+        home,
+        cell_extracted=cell("a", "The rate limit is 250.", salience=0.9, source_name="talk.jsonl"),
+        contradiction_opened=doubt,
+    )
+    lines = call("search", "rate limit", "--home", home).stdout.splitlines()
+    assert re.fullmatch(r"--- Cell \[decision\] \(.+, salience 0\.9\) ---", lines[0])
+    assert lines[1] == "The rate limit is 250."
+    assert lines[2] == "2026-11-20 | talk.jsonl | no topic | open contradiction"
+
+
+def test_stored_text_cannot_steer_the_terminal(home):
+    fill(home, cell_extracted=cell("a", EVIL, source_name="\x1b[2Jname", summary=None))
+    shown = call("search", "limit", "--home", home).stdout
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown)
+    assert "[bold red]100[/]" in shown
+    as_json = call("search", "limit", "--home", home, "--json").stdout
+    assert as_json.isascii()
+    assert json.loads(as_json)["cells"][0]["content"] == EVIL
+
+
+def test_search_does_not_import_prefect(home):
+    fill(home, cell_extracted=cell("a", "The rate limit is 250."))
+    code = (
+        "import sys\nfrom slowwave.entrypoints.cli import app\n"
+        "try: app(sys.argv[1:])\nfinally: print('prefect' in sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, "search", "rate limit", "--home", str(home)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert "The rate limit is 250." in done.stdout
+    assert done.stderr == "False\n"
+
+
+# Status, doctor, quarantine, calibrate, rebuild
+
+
+def test_status_of_an_empty_home_makes_nothing(home):
+    assert "No memory yet" in call("status", "--home", home).stdout
+    found = json.loads(call("status", "--home", home, "--json").stdout)
+    assert (found["has_memory"], found["rows"], found["last_night"]) == (False, {}, None)
+    assert not home.exists()
+
+
+def test_status_counts_what_waits_and_takes_no_lock(home):
+    fill(home, cell_extracted=cell("a", "The port is 6432."), chunk_cut=quarantined("q" * 24))
+    usage = row("usage", usage_id="u", cell_id="a", usage_type="cited", folded_at=None)
+    with open_workspace(home) as workspace:
+        workspace.home.journal.commit(encode("usage.recorded", usage), now=NOW)  # not applied
+        found = json.loads(call("status", "--home", home, "--json").stdout)
+    pending = found["pending"]
+    assert pending["chunks"] == {"quarantined": 1}
+    assert (pending["segments"], pending["cells_without_topic"], pending["unjudged_cells"]) == (1, 1, 1)
+    assert (pending["texts_without_vector"], found["rows"]["cells"]) == (0, 1)
+    assert found["embedder_id"].startswith("wordllama/")
+    assert min(found["journal_bytes"], found["store_bytes"]) > 0
+    shown = call("status", "--home", home).stdout
+    assert re.search(r"chunks quarantined +1\b", shown) and re.search(
+        r"journal segments not applied +1\b", shown
+    )
+
+
+def test_doctor_finds_all_well_in_a_new_home_and_makes_nothing(home):
+    done = call("doctor", "--home", home, "--json")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["is_broken"]) == (0, False), found
+    names = {check["name"] for check in found["checks"]}
+    assert {"python", "settings", "home folder", "journal", "store", "llm", "embedder", "prefect"} <= names
+    assert not home.exists()
+
+
+def test_doctor_names_a_torn_segment_a_foreign_file_and_a_model_that_is_away(home, monkeypatch):
+    fill(home, cell_extracted=cell("a", "The port is 6432."))
+    journal = open_home(home).journal
+    torn = journal.path_of(journal.segment_ids()[0])
+    torn.write_bytes(torn.read_bytes()[:-20])
+    (home / "journal" / "notes.txt").write_text("mine")
+    monkeypatch.setenv("SLOWWAVE_LLM__PROVIDER", "openai")
+    done = call("doctor", "--home", home, "--json")
+    broken = {check["name"]: check for check in json.loads(done.stdout)["checks"] if not check["is_well"]}
+    assert done.exit_code == 1
+    assert set(broken) == {"journal segment", "journal file", "llm settings"}
+    assert broken["journal file"]["is_needed"] is False
+    assert torn.name in broken["journal segment"]["found"]
+
+
+def test_doctor_reports_unusable_settings_as_a_row_and_not_as_an_end(home):
+    home.mkdir()
+    (home / "slowwave.toml").write_text("this is = = not toml")
+    done = call("doctor", "--home", home)
+    assert done.exit_code == 1
+    assert "broken" in done.stdout and "not valid TOML" in done.stdout.replace("\n", " ")
+
+
+def test_quarantine_lists_whole_ids_with_the_reason_however_narrow_the_terminal(home, monkeypatch):
+    ids = [letter * 24 for letter in "ab"]
+    fill(home, chunk_cut=pl.concat([quarantined(ids[0], error="refused \x1b[31m"), quarantined(ids[1])]))
+    listed = json.loads(call("quarantine", "list", "--home", home, "--json").stdout)
+    assert [(chunk["chunk_id"], chunk["attempts"]) for chunk in listed] == [(ids[0], 3), (ids[1], 3)]
+    for width in ("120", "30"):
+        monkeypatch.setenv("COLUMNS", width)
+        shown = call("quarantine", "list", "--home", home).stdout
+        assert all(chunk_id in shown for chunk_id in ids)
+        assert "\x1b" not in shown and "…" not in shown
+
+
+def test_release_sends_chunks_back_to_work_and_survives_a_rebuild(home):
+    ids = [letter * 24 for letter in "abc"]
+    fill(home, chunk_cut=pl.concat([quarantined(chunk_id) for chunk_id in ids]))
+    done = call("quarantine", "release", ids[0], "--home", home, "--json")
+    assert json.loads(done.stdout) == {"released": ids[:1]}
+    assert (
+        json.loads(call("quarantine", "release", "--all", "--home", home, "--json").stdout)["released"]
+        == ids[1:]
+    )
+    assert call("rebuild", "--home", home).exit_code == 0
+    chunks = open_store(home / "store").rows("chunks", ["status", "attempts"]).unique()
+    assert chunks.to_dicts() == [{"status": "pending", "attempts": 0}]
+    assert "Nothing is in quarantine." in call("quarantine", "list", "--home", home).stdout
+
+
+def test_release_of_what_is_not_in_quarantine_changes_nothing_and_says_why(home):
+    assert call("quarantine", "release", "x", "--home", home).exit_code == 66
+    assert not home.exists()
+    fill(
+        home,
+        chunk_cut=pl.concat(
+            [quarantined("a" * 24), quarantined("b" * 24).with_columns(status=pl.lit("pending"))]
+        ),
+    )
+    unknown, pending = (
+        call("quarantine", "release", "a" * 24, other, "--home", home) for other in ("x", "b" * 24)
+    )
+    assert (unknown.exit_code, pending.exit_code) == (66, 65)
+    assert "is pending, not quarantined" in only_line(pending.stderr)
+    assert len(json.loads(call("quarantine", "list", "--home", home, "--json").stdout)) == 1
+    assert call("quarantine", "release", "--home", home).exit_code == 2
+    assert call("quarantine", "release", "a", "--all", "--home", home).exit_code == 2
+
+
+def test_calibrate_needs_enough_memories_and_writes_only_without_dry_run(home):
+    topics = [
+        "rate limit of the api",
+        "ferry timetable import",
+        "staging database port",
+        "login token format",
+    ]
+    words = np.random.default_rng(0).permutation(
+        [
+            "retry",
+            "window",
+            "seconds",
+            "review",
+            "Mara",
+            "deploy",
+            "queue",
+            "alarm",
+            "index",
+            "header",
+            "winter",
+            "boat",
+        ]
+    )
+    texts = [f"The {topics[n % 4]} and {words[n % 12]} {words[(n * 5 + n // 12) % 12]}" for n in range(60)]
+    fill(home, cell_extracted=pl.concat([cell(f"few{n}", text) for n, text in enumerate(texts[:10])]))
+    few = call("calibrate", "--home", home)
+    assert (few.exit_code, "at least 50" in only_line(few.stderr)) == (65, True)
+    fill(home, cell_extracted=pl.concat([cell(f"more{n}", text) for n, text in enumerate(texts)]))
+    tried = json.loads(call("calibrate", "--home", home, "--json", "--dry-run").stdout)
+    assert (tried["path"], (home / "calibration.json").exists()) == (None, False)
+    kept = json.loads(call("calibrate", "--home", home, "--json").stdout)
+    assert kept["thresholds"] == tried["thresholds"]
+    assert json.loads((home / "calibration.json").read_text()) == {"wordllama": kept["thresholds"]}
+
+
+def test_calibrate_rebuild_and_release_of_nothing_do_not_make_a_memory(home):
+    assert call("calibrate", "--home", home).exit_code == 66
+    assert not home.exists()
+
+
+def test_demo_without_sample_data_says_where_it_comes_from(tmp_path):
+    from slowwave.entrypoints.demo import run_demo
+    from slowwave.errors import InputError, NotFoundError
+
+    with pytest.raises(NotFoundError, match="checkout"):
+        run_demo(None, samples=tmp_path)
+    (tmp_path / "recording").mkdir()
+    (tmp_path / "recording" / "answers.jsonl").touch()
+    for name in ("claude_code", "chat", "notes"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match="not an empty folder"):
+        run_demo(tmp_path, samples=tmp_path)
+
+
+def test_a_demo_whose_recording_no_longer_fits_says_how_to_record_anew(tmp_path):
+    from slowwave.entrypoints.demo import run_demo
+    from slowwave.errors import ConfigError
+
+    for name in ("claude_code", "notes", "recording"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "chat").symlink_to(SAMPLE.parent, target_is_directory=True)
+    (tmp_path / "recording" / "answers.jsonl").write_text("")
+    kept = {name: os.environ[name] for name in os.environ if name.startswith("SLOWWAVE_")}
+    with pytest.raises(ConfigError, match="Record anew"):
+        run_demo(None, samples=tmp_path)
+    assert {name: os.environ[name] for name in os.environ if name.startswith("SLOWWAVE_")} == kept
+
+
+# The program
+
+
+def test_the_program_tells_its_version_and_needs_a_command():
+    assert re.fullmatch(r"slowwave \d+\.\d+\.\d+\n", call("--version").stdout)
+    assert call().exit_code == 2
+    assert call("no-such-command").exit_code == 2
+
+
+def test_the_program_works_without_colour_in_any_encoding_and_in_a_narrow_pipe(home):
+    fill(home, cell_extracted=cell("a", "Die Fähre heißt Möwe 🐦."))
+    plain = {"PYTHONIOENCODING": "ascii", "NO_COLOR": "1", "COLUMNS": "20", "TERM": "dumb"}
+    done = process("search", "Möwe", "--home", home, **plain)
+    assert done.returncode == 0, done.stderr
+    assert "Die F?hre hei?t M?we ?." in done.stdout
+    assert process("status", "--home", home, **plain).returncode == 0
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130_and_a_second_one_leaves_at_once(home):
+    if sys.platform == "win32":
+        pytest.skip("no signals of this kind")
+    with OpenAIServer(lambda _: silence(60)) as server:
+        server.fail("/v1/embeddings", silence(60))
+        environment = {
+            **os.environ,
+            "SLOWWAVE_EMBEDDING__PROVIDER": "openai",
+            "SLOWWAVE_EMBEDDING__MODEL": "m",
+            "SLOWWAVE_EMBEDDING__BASE_URL": server.url,
+        }
+        command = [
+            sys.executable,
+            "-m",
+            "slowwave.entrypoints.cli",
+            "ingest",
+            str(SAMPLE),
+            "--home",
+            str(home),
+        ]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as running:
+            until = time.monotonic() + 60
+            while not server.requests and time.monotonic() < until:
+                time.sleep(0.05)
+            running.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            if running.poll() is None:
+                running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=20)
+    assert (running.returncode, out) == (130, "")
+    assert only_line(err).startswith("slowwave: stopping; what was committed is kept")
+
+
+def test_times_are_told_in_the_largest_whole_unit():
+    from datetime import timedelta
+
+    steps = {
+        0: "just now",
+        61: "1 minute ago",
+        7_200: "2 hours ago",
+        86_400 * 3.5: "3 days ago",
+        -7_300: "in 2 hours",
+    }
+    assert {seconds: ago(NOW - timedelta(seconds=seconds), NOW) for seconds in steps} == steps
+    assert ago(NOW - timedelta(days=800), NOW) == "2 years ago"
+
+
+def test_visible_text_keeps_lines_and_spells_out_what_a_terminal_would_obey():
+    assert visible("a\n\tb\x1b[2J\u202e\ud800") == "a\n\tb\\x1b[2J\\u202e\\ud800"
+    assert flat(" a\n b\tc ") == "a b c"

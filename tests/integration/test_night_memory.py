@@ -1,0 +1,343 @@
+"""What a home believes after nights with a language model: a small written conversation set, real HTTP."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from flows.nightly import nightly
+from slowwave.schemas.report import NightReport
+from slowwave.store import col, lit
+from tests.scripted_model import (
+    ScriptedModel,
+    assert_no_row_twice,
+    items,
+    store_of,
+    tables,
+    write_chat,
+    write_settings,
+)
+from tests.servers import Body, OpenAIServer, answer_name, user_text
+
+RATE = "The rate limit of the departures endpoint is"
+PORT = "port of the staging database is"
+
+
+class Night:
+    """A home beside its scripted server, and the folder that its nights take in."""
+
+    def __init__(self, folder: Path, server: OpenAIServer, **groups: dict[str, object]) -> None:
+        self.folder = folder / "chats"
+        self.server = server
+        llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
+        self.home = write_settings(
+            folder / "home", **{"llm": llm, "embedding": {"provider": "wordllama"}, **groups}
+        )
+
+    def say(self, session: str, *turns: tuple[str, str, str]) -> None:
+        write_chat(self.folder, session, turns)
+
+    def sleep(self) -> NightReport:
+        return nightly.fn(home=self.home, sources=[str(self.folder)], force=True)
+
+    def cells(self, status: str | None = None) -> pl.DataFrame:
+        cells = store_of(self.home).rows("cells").sort("valid_from", "cell_id")
+        return cells if status is None else cells.filter(pl.col("status") == status)
+
+    def found(self, text: str) -> list[str]:
+        """What search can find: contents of active memories that match the words."""
+        store = store_of(self.home)
+        near = store.matching("cells", [text], 20, where=col("status") == lit("active"))
+        return store.by_key("cells", near["cell_id"])["content"].to_list()
+
+    def contradictions(self) -> pl.DataFrame:
+        return tables(self.home)["contradictions"]
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Iterator[Night]:
+    with OpenAIServer(ScriptedModel()) as server:
+        yield Night(tmp_path, server)
+
+
+def say_three_rates(night: Night) -> None:
+    night.say("june", ("2026-06-05T09:00:00Z", "Mara", f"{RATE} 100 requests per minute."))
+    night.say("july", ("2026-07-08T09:00:00Z", "Mara", f"{RATE} now 250 requests per minute."))
+    night.say("august", ("2026-08-19T09:00:00Z", "Priya", f"{RATE} now 180 requests per minute."))
+
+
+def assert_rate_is_settled(night: Night) -> None:
+    cells = night.cells()
+    assert cells["value"].to_list() == [
+        "100 requests per minute",
+        "250 requests per minute",
+        "180 requests per minute",
+    ]
+    assert cells["status"].to_list() == ["superseded", "superseded", "active"]
+    _, second, third = cells["cell_id"]
+    assert cells["superseded_by"].to_list() == [second, third, None]
+    assert cells["supersedes"][2] == second
+    assert cells["summary"][2] == (
+        "now 180 requests per minute; previously 250 requests per minute (until 2026-08-19),"
+        " 100 requests per minute (until 2026-07-08)"
+    )
+    assert cells["valid_until"].dt.strftime("%Y-%m-%d").to_list() == ["2026-07-08", "2026-08-19", None]
+    assert night.contradictions().is_empty()
+    assert night.found("rate limit of the departures endpoint") == [cells["content"][2]]
+    assert_no_row_twice(night.home)
+
+
+def test_a_value_that_changed_twice_in_one_night_shows_its_latest_state_and_its_timeline(night):
+    say_three_rates(night)
+    night.sleep()
+    assert_rate_is_settled(night)
+
+
+@pytest.mark.parametrize("order", [("june", "july", "august"), ("august", "june", "july")])
+def test_a_value_told_over_three_nights_ends_the_same_in_whatever_order_the_nights_learn_it(night, order):
+    say_three_rates(night)
+    for session in order:
+        nightly.fn(home=night.home, sources=[str(night.folder / f"{session}.jsonl")], force=True)
+    assert_rate_is_settled(night)
+
+
+def test_a_correction_leaves_no_active_memory_of_the_wrong_value(night):
+    night.say("june", ("2026-06-11T09:00:00Z", "Mara", f"The {PORT} 5433."))
+    night.sleep()
+    night.say("july", ("2026-07-14T09:00:00Z", "Mara", f"Correction: the {PORT} 6432."))
+    night.sleep()
+    wrong, right = night.cells().to_dicts()
+    assert (wrong["value"], wrong["status"], wrong["superseded_by"]) == (
+        "5433",
+        "superseded",
+        right["cell_id"],
+    )
+    assert wrong["valid_until"] == wrong["valid_from"], "a corrected value never held"
+    assert (right["value"], right["status"], right["summary"]) == ("6432", "active", None)
+    assert not [text for text in night.found("port of the staging database") if "5433" in text]
+
+
+def test_a_fact_said_again_in_other_words_and_word_for_word_is_one_memory_with_confirmations(night):
+    night.say("june", ("2026-06-05T09:00:00Z", "Mara", "The length of a seat hold is 12 minutes."))
+    night.sleep()
+    night.say("july", ("2026-07-05T09:00:00Z", "Jonas", "Remember, the length of a seat hold is 12 minutes."))
+    night.sleep()
+    night.say("august", ("2026-08-05T09:00:00Z", "Priya", "The length of a seat hold is 12 minutes."))
+    night.sleep()
+    active = night.cells("active")
+    assert active["content"].to_list() == ["The length of a seat hold is 12 minutes."]
+    vitals = store_of(night.home).by_key("vitals", active["cell_id"])
+    assert vitals["confirmations"].to_list() == [2]
+    turns = store_of(night.home).rows("turns")["turn_id"].sort().to_list()
+    assert active["evidence"].to_list() == [turns], "provenance joins"
+    assert set(night.cells("superseded")["superseded_by"]) == {active["cell_id"][0]}
+
+
+def test_an_extractor_that_sees_a_known_memory_confirms_it_without_making_another(tmp_path):
+    with OpenAIServer(ScriptedModel(uses_known=True)) as server:
+        night = Night(tmp_path, server)
+        night.say("june", ("2026-06-05T09:00:00Z", "Mara", "The length of a seat hold is 12 minutes."))
+        night.sleep()
+        night.say("july", ("2026-07-05T09:00:00Z", "Jonas", "So, the length of a seat hold is 12 minutes."))
+        report = night.sleep()
+        assert (
+            next(stage for stage in report.stages if stage.stage == "extract").counts["cell.confirmed"] == 1
+        )
+        cells = night.cells()
+        assert cells.height == 1
+        assert store_of(night.home).by_key("vitals", cells["cell_id"])["confirmations"].to_list() == [1]
+        assert len(cells["evidence"][0]) == 2
+
+
+def test_two_voices_that_disagree_stay_both_and_the_contradiction_stays_open(night):
+    weekday = "the weekday of the settlement job is"
+    night.say("june", ("2026-06-16T09:00:00Z", "Priya", f"According to Priya {weekday} Tuesday."))
+    night.say("july", ("2026-07-14T09:00:00Z", "Tobias", f"According to Tobias {weekday} Thursday."))
+    night.sleep()
+    older, newer = night.cells().to_dicts()
+    assert [older["status"], newer["status"]] == ["active", "active"]
+    contradiction = night.contradictions().row(0, named=True)
+    assert night.contradictions().height == 1
+    assert (contradiction["cell_a"], contradiction["cell_b"]) == (older["cell_id"], newer["cell_id"])
+    assert (contradiction["status"], contradiction["resolution"]) == ("open", None)
+    night.sleep()
+    assert night.contradictions().height == 1
+
+
+def test_two_facts_of_one_topic_are_both_kept(night):
+    night.say(
+        "june",
+        ("2026-06-16T09:00:00Z", "Priya", "The visibility timeout of the settlement queue is 900 seconds."),
+        ("2026-06-16T09:01:00Z", "Priya", "The visibility timeout of the notify queue is 45 seconds."),
+    )
+    night.sleep()
+    cells = night.cells()
+    assert sorted(cells["value"]) == ["45 seconds", "900 seconds"]
+    assert cells["status"].to_list() == ["active", "active"]
+    assert cells["topic_id"].n_unique() == 1
+    assert night.contradictions().is_empty()
+
+
+class WrongJudge:
+    """Answers like the scripted model, but judges as it is told: a function from the page to its judgements."""
+
+    def __init__(self, judge) -> None:
+        self.judge = judge
+        self.model = ScriptedModel()
+
+    def __call__(self, body: Body) -> str:
+        if answer_name(body) != "ReconcileAnswer":
+            return self.model(body)
+        return json.dumps({"judgements": self.judge(items(user_text(body), "Memories"))})
+
+
+def against_first(verdict: str, subject: str, attribute: str):
+    """Every new memory is judged in this way against the first other one; the first itself is kept."""
+
+    def judge(shown):
+        first = shown[0].number
+        return [
+            {
+                "new": item.number,
+                "reason": "So it is.",
+                "verdict": "keep" if item.number == first else verdict,
+                "target": 0 if item.number == first else first,
+                "subject": "" if item.number == first else subject,
+                "attribute": "" if item.number == first else attribute,
+            }
+            for item in shown
+            if item.head.startswith("NEW ")
+        ]
+
+    return judge
+
+
+QUEUES = (
+    "The visibility timeout of the settlement queue is 900 seconds.",
+    "The visibility timeout of the notify queue is 45 seconds.",
+)
+
+
+@pytest.mark.parametrize("verdict", ["updates", "corrects"])
+@pytest.mark.parametrize("subject", ["settlement queue", "the notify queue", "queue"])
+def test_a_judge_that_retires_across_subjects_opens_a_contradiction_and_hides_nothing(
+    tmp_path, verdict, subject
+):
+    with OpenAIServer(WrongJudge(against_first(verdict, subject, "visibility timeout"))) as server:
+        night = Night(tmp_path, server)
+        night.say("june", ("2026-06-16T09:00:00Z", "Priya", QUEUES[0]))
+        night.say("july", ("2026-07-16T09:00:00Z", "Priya", QUEUES[1]))
+        night.sleep()
+        assert night.cells("active").height == 2
+        assert sorted(night.found("visibility timeout queue")) == sorted(QUEUES)
+        opened = night.contradictions()
+        assert opened["status"].to_list() == ["open"]
+        assert "do not share the named subject" in opened["note"][0]
+
+
+def test_a_judge_that_confirms_a_changed_number_opens_a_contradiction_and_hides_nothing(tmp_path):
+    with OpenAIServer(WrongJudge(against_first("confirms", "", ""))) as server:
+        night = Night(tmp_path, server)
+        night.say("june", ("2026-06-05T09:00:00Z", "Mara", f"{RATE} 100 requests per minute."))
+        night.say("july", ("2026-07-08T09:00:00Z", "Mara", f"{RATE} 250 requests per minute."))
+        night.sleep()
+        assert night.cells("active")["value"].to_list() == [
+            "100 requests per minute",
+            "250 requests per minute",
+        ]
+        assert night.contradictions()["status"].to_list() == ["open"]
+        assert store_of(night.home).rows("vitals")["confirmations"].sum() == 0
+
+
+def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_next_night(tmp_path):
+    def invented(shown):
+        return [
+            {
+                "new": item.number,
+                "reason": "So it is.",
+                "verdict": "updates",
+                "target": 99,
+                "subject": "queue",
+                "attribute": "visibility timeout",
+            }
+            for item in shown
+        ]
+
+    judge = WrongJudge(invented)
+    with OpenAIServer(judge) as server:
+        night = Night(tmp_path, server)
+        night.say("june", ("2026-06-16T09:00:00Z", "Priya", QUEUES[0]))
+        night.say("july", ("2026-07-16T09:00:00Z", "Priya", QUEUES[1]))
+        report = night.sleep()
+        reconcile = next(stage for stage in report.stages if stage.stage == "reconcile")
+        assert reconcile.rejected["waits for a judgement"] == 2
+        assert night.cells("active").height == 2
+        assert night.cells()["is_judged"].to_list() == [False, False]
+        judge.judge = lambda shown: [ScriptedModel().reconcile("")] if not shown else _kept(shown)
+        night.sleep()
+        assert night.cells()["is_judged"].to_list() == [True, True]
+
+
+def _kept(shown):
+    return [
+        {
+            "new": item.number,
+            "reason": "Two queues.",
+            "verdict": "keep",
+            "target": 0,
+            "subject": "",
+            "attribute": "",
+        }
+        for item in shown
+        if item.head.startswith("NEW ")
+    ]
+
+
+def test_a_file_that_anybody_may_have_written_never_retires_what_a_person_said(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        night = Night(tmp_path, server)
+        night.say("june", ("2026-06-11T09:00:00Z", "Mara", f"The {PORT} 6432."))
+        night.sleep()
+        (night.folder / "notes.md").write_text(f"# Notes\n\nKnown: the {PORT} now 1111.\n", encoding="utf-8")
+        night.sleep()
+        said = night.cells().filter(pl.col("value") == "6432")
+        assert said["status"].to_list() == ["active"]
+        assert night.contradictions()["status"].to_list() == ["open"]
+        assert "less trusted" in night.contradictions()["note"][0]
+
+
+def test_the_memories_of_two_owners_in_one_home_never_meet(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        first = Night(tmp_path, server, own={"user_id": "mara"})
+        first.say("june", ("2026-06-05T09:00:00Z", "Mara", f"{RATE} 100 requests per minute."))
+        first.sleep()
+        other = Night(tmp_path, server, own={"user_id": "jonas"})
+        other.folder = tmp_path / "other"
+        other.say("july", ("2026-07-08T09:00:00Z", "Jonas", f"{RATE} 250 requests per minute."))
+        other.say("august", ("2026-08-08T09:00:00Z", "Jonas", f"{RATE} 100 requests per minute."))
+        other.sleep()
+        cells = other.cells().sort("event_time")
+        assert cells["user_id"].to_list() == ["mara", "jonas", "jonas"]
+        assert cells["status"].to_list() == ["active", "superseded", "active"]
+        assert store_of(other.home).rows("vitals")["confirmations"].sum() == 0, "nobody confirms for another"
+        owners = cells.group_by("topic_id").agg(pl.col("user_id").n_unique())
+        assert owners["user_id"].to_list() == [1, 1]
+        topics = store_of(other.home).rows("topics").join(cells.unique("topic_id"), on="topic_id")
+        assert topics["user_id"].to_list() == topics["user_id_right"].to_list()
+        shown = [user_text(body) for body in server.bodies("/v1/chat/completions")]
+        assert not [page for page in shown if "[1]" in page and "Mara" in page and "Jonas" in page]
+
+
+def test_the_same_conversation_in_two_homes_gives_the_same_memories_and_neither_home_sees_the_other(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        homes = [Night(tmp_path / name, server) for name in ("one", "two")]
+        for night in homes:
+            night.say("june", ("2026-06-05T09:00:00Z", "Mara", f"{RATE} 100 requests per minute."))
+        homes[0].say("july", ("2026-07-08T09:00:00Z", "Mara", f"{RATE} now 250 requests per minute."))
+        for night in homes:
+            night.sleep()
+        assert homes[0].cells("active")["value"].to_list() == ["250 requests per minute"]
+        assert homes[1].cells("active")["value"].to_list() == ["100 requests per minute"]
+        assert homes[1].cells()["cell_id"][0] in homes[0].cells()["cell_id"]

@@ -1,0 +1,241 @@
+"""Whole rows of every table and one event of every kind, with only what a test speaks of spelled out."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import polars as pl
+
+from slowwave.schemas.events import CATALOGUE, encode
+from slowwave.schemas.tables import KEYS, TABLES, TIMESTAMP, frame_schema
+
+NOW = datetime(2026, 9, 17, 3, 0, 0, 123456, tzinfo=UTC)
+DAY = datetime(2026, 9, 1, tzinfo=UTC)
+
+PLAIN: dict[str, object] = {
+    "user_id": "ana",
+    "project_id": "kiln",
+    "scope": "user-private",
+    "role": "user",
+    "origin": "user",
+    "source_type": "conversation",
+    "cell_type": "fact",
+    "usage_type": "retrieved",
+    "outcome": "completed",
+    "verdict": "keep",
+    "line_rank": 1,
+    "salience": 0.5,
+    "confidence": 0.9,
+    "decay_rate": 0.1,
+}
+STATUS = {"cells": "active", "chunks": "pending", "contradictions": "open"}
+BY_TYPE: dict[pl.DataType, object] = {
+    pl.String(): "text",
+    pl.Int64(): 0,
+    pl.Float64(): 0.0,
+    pl.Boolean(): False,
+    pl.List(pl.String()): ["turn-1"],
+    TIMESTAMP: DAY,
+}
+
+
+def row(table: str, key: str, **given: object) -> dict[str, object]:
+    """A whole row: nulls where they are allowed, plain values elsewhere, and what was given."""
+    columns = TABLES[table].to_schema().columns
+    unknown = set(given) - set(columns)
+    assert not unknown, f"{table} has no columns {unknown}"
+    plain = {**PLAIN, "status": STATUS.get(table)}
+    whole = {
+        name: None if columns[name].nullable else plain.get(name, BY_TYPE[kind])
+        for name, kind in frame_schema(table).items()
+    }
+    return {**whole, KEYS[table]: key, **given}
+
+
+def rows(table: str, *whole: Mapping[str, object]) -> pl.DataFrame:
+    """A frame in the table's shape."""
+    return pl.DataFrame([dict(one) for one in whole], schema=frame_schema(table), orient="row")
+
+
+def table_of(table: str, keys: str, **given: object) -> pl.DataFrame:
+    """Rows with these keys (words of one text) that are alike in all else."""
+    return rows(table, *(row(table, key, **given) for key in keys.split()))
+
+
+def events(kind: str, *payloads: Mapping[str, object]) -> pl.DataFrame:
+    """Encoded events of one kind; payload columns that are not given are null."""
+    schema = CATALOGUE[kind].payload
+    unknown = {name for payload in payloads for name in payload} - set(schema)
+    assert not unknown, f"{kind} has no {unknown}"
+    whole = [{name: payload.get(name) for name in schema} for payload in payloads]
+    return encode(kind, pl.DataFrame(whole, schema=schema, orient="row"))
+
+
+def of_row(kind: str, table: str, key: str, **given: object) -> pl.DataFrame:
+    """An event whose payload is a row of a table, as far as the payload names its columns."""
+    payload = CATALOGUE[kind].payload
+    whole = {name: value for name, value in row(table, key).items() if name in payload}
+    return events(kind, {**whole, **given})
+
+
+OWNER = {name: PLAIN[name] for name in ("user_id", "project_id", "scope")}
+MODEL = {"prompt_version": "extract_cells.v1", "model": "gpt-oss"}
+
+
+def one_of_every_kind() -> pl.DataFrame:
+    """A small history in which every kind of the catalogue stands once or more, raw events before derived ones."""
+    cell = {"entities": ["kiln"], "artifacts": ["pr#7"], "evidence": ["t1"], **MODEL}
+    return pl.concat(
+        [
+            of_row(
+                "turn.recorded", "turns", "t1", content='kiln „2“ at 1040 °C\n\tsince "today" \\ 😀\u2028.'
+            ),
+            of_row("chunk.cut", "chunks", "k1", turn_ids=["t1"], token_count=9),
+            of_row("chunk.cut", "chunks", "k2", turn_ids=["t1"], token_count=9),
+            of_row("chunk.cut", "chunks", "k3", turn_ids=["t1"], token_count=9),
+            of_row("source.recorded", "sources", "s1", turn_count=1),
+            events(
+                "chunk.gated",
+                {"chunk_id": "k1", "is_worth": True, "reason": "a value", **MODEL},
+                {"chunk_id": "k2", "is_worth": False, "reason": "greeting", **MODEL},
+            ),
+            of_row(
+                "cell.extracted", "cells", "c1", content="Kiln 2 runs at 1060 °C.", value="1060 °C", **cell
+            ),
+            of_row(
+                "cell.extracted", "cells", "c2", content="Kiln 2 runs at 1040 °C.", value="1040 °C", **cell
+            ),
+            of_row("cell.extracted", "cells", "c3", content="Kiln 2 runs at 1040 °C !", **cell),
+            of_row("cell.extracted", "cells", "c4", content="The shift begins at 6.", **cell),
+            of_row("cell.extracted", "cells", "c5", content="Ana said hello.", **cell),
+            of_row("cell.extracted", "cells", "c6", content="user: kiln 2 at 1040", **cell),
+            of_row(
+                "cell.extracted", "cells", "c7", content="The old kiln is blue.", salience=0.1 + 0.2, **cell
+            ),
+            events("chunk.extracted", {"chunk_id": "k1", "cell_count": 7, "rejected_count": 0, **MODEL}),
+            events(
+                "chunk.failed",
+                {"chunk_id": "k3", "attempts": 3, "status": "quarantined", "error": "no JSON", **MODEL},
+            ),
+            events("chunk.released", {"chunk_id": "k3"}),
+            events(
+                "topic.opened",
+                {"topic_id": "T1", "name": "kiln", **OWNER},
+                {"topic_id": "T2", "name": "kilns", **OWNER},
+            ),
+            events(
+                "cell.assigned",
+                *({"cell_id": f"c{n}", "topic_id": "T1", "similarity": 0.75} for n in range(1, 8)),
+            ),
+            events("topic.merged", {"topic_id": "T2", "merged_into": "T1"}),
+            events("topic.renamed", {"topic_id": "T1", "name": "kiln 2"}),
+            events("topic.counted", {"topic_id": "T1", "cell_count": 7, "unsummarized_count": 7}),
+            events("cell.merged", {"cell_id": "c3", "superseded_by": "c2", "superseded_at": DAY}),
+            events(
+                "cell.confirmed",
+                {
+                    "cell_id": "c2",
+                    "confirmed_by": "c3",
+                    "confirmations": 1,
+                    "evidence": ["t1", "t2"],
+                    "last_accessed": NOW,
+                    **MODEL,
+                },
+            ),
+            events(
+                "cell.superseded",
+                {
+                    "cell_id": "c1",
+                    "superseded_by": "c2",
+                    "superseded_at": NOW,
+                    "valid_until": DAY,
+                    "verdict": "updates",
+                    **MODEL,
+                },
+            ),
+            events(
+                "cell.succeeded",
+                {
+                    "cell_id": "c2",
+                    "supersedes": "c1",
+                    "summary": "now 1040 °C; previously 1060 °C (until 2026-09-01)",
+                    **MODEL,
+                },
+            ),
+            events("cell.retired", {"cell_id": "c6", "superseded_at": DAY}),
+            events("cell.judged", {"cell_id": "c2"}),
+            events("cell.flagged", {"cell_id": "c4", "reason": "elaborates c1"}),
+            of_row(
+                "pair.judged",
+                "judgements",
+                "j1",
+                cell_id="c2",
+                target_id="c1",
+                verdict="updates",
+                effect="superseded",
+            ),
+            events(
+                "contradiction.opened",
+                {
+                    "contradiction_id": "x1",
+                    "cell_a": "c1",
+                    "cell_b": "c4",
+                    "subject": "kiln",
+                    "note": "both",
+                    **OWNER,
+                    **MODEL,
+                },
+            ),
+            events("topic.flagged", {"topic_id": "T1", "reason": "superseded"}),
+            events(
+                "topic.summarized",
+                {
+                    "topic_id": "T1",
+                    "summary": "Kiln 2 runs at 1040 °C.",
+                    "compressed": "1040 °C",
+                    "cell_ids": ["c2", "c4"],
+                    **MODEL,
+                },
+            ),
+            of_row("usage.recorded", "usage", "u1", cell_id="c2"),
+            of_row("usage.recorded", "usage", "u2", cell_id="c2", usage_type="cited", context="answer"),
+            of_row(
+                "vitals.folded",
+                "vitals",
+                "c2",
+                retrieval_count=1,
+                citation_count=1,
+                confirmations=1,
+                last_accessed=NOW,
+            ),
+            events("usage.folded", {"usage_id": "u1"}),
+            events(
+                "cell.archived",
+                {"cell_id": "c4", "effective_confidence": 0.01, "reason": "faded"},
+                {"cell_id": "c7", "effective_confidence": 0.02, "reason": "faded"},
+            ),
+            events("cell.revived", {"cell_id": "c4", "revived_count": 1, "last_accessed": NOW}),
+            events(
+                "core.promoted",
+                {
+                    "cell_id": "c2",
+                    "line_rank": 1,
+                    "line": "[fact] 1040 °C",
+                    "reason": "chosen",
+                    **OWNER,
+                    **MODEL,
+                },
+                {
+                    "cell_id": "c4",
+                    "line_rank": 2,
+                    "line": "[fact] shift",
+                    "reason": "chosen",
+                    **OWNER,
+                    **MODEL,
+                },
+            ),
+            events("core.demoted", {"cell_id": "c4", "reason": "not chosen"}),
+            events("cell.pruned", {"cell_id": "c1", "reason": "superseded"}),
+            events("cell.deleted", {"cell_id": "c5", "content_hash": "text", "note": "asked for", **OWNER}),
+            of_row("night.completed", "nights", "n1", has_llm=True, call_count=4, cost=0.25),
+        ]
+    )
