@@ -68,7 +68,7 @@ class Profile(BaseModel):
     query_prefix: str
     prefix_version: str
     topic_threshold: float = Field(ge=-1, le=1)
-    chunk_topic_threshold: float = Field(ge=-1, le=1)
+    mean_topic_threshold: float = Field(ge=-1, le=1)
     merge_threshold: float = Field(ge=-1, le=1)
     split_threshold: float = Field(ge=-1, le=1)
     near_threshold: float = Field(ge=-1, le=1)

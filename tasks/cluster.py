@@ -7,6 +7,7 @@ from slowwave.schemas.tables import OWN, RAW_PROMPT
 from slowwave.store import col, lit
 from slowwave.transforms.text import without_speakers
 from slowwave.transforms.topics import (
+    assign_hinted_topics,
     assign_topics,
     assign_topics_by_text,
     merge_topics,
@@ -51,7 +52,7 @@ def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
 
 
 def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
-    """A topic for each memory, by vectors where there is an embedder; raw memories have a threshold of their own."""
+    """A topic for each memory, by hint and vector where there is an embedder, else by hint and words."""
     known = run.store.rows("topics", ["topic_id", *OWN, "name", "summary"], missing="merged_into")
     embedder = run.workspace.embedder
     if embedder is None:
@@ -64,8 +65,9 @@ def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
     )
     topics = known.join(centroids, on="topic_id", how="inner")
     profile = embedder.profile
-    threshold = profile.chunk_topic_threshold if is_raw else profile.topic_threshold
-    return assign_topics(placed, topics, threshold=threshold)
+    if is_raw:
+        return assign_topics(placed, topics, threshold=profile.mean_topic_threshold)
+    return assign_hinted_topics(placed, topics, threshold=profile.mean_topic_threshold)
 
 
 def merge(run: Stage, touched: set[str]) -> set[str]:

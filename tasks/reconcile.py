@@ -140,7 +140,7 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
     alone = new.join(candidates, on="cell_id", how="anti")
     run.commit({"cell.judged": alone.select("cell_id").sort("cell_id")})
     pages = build_pages(candidates, new["cell_id"], max_cells=run.settings.reconcile.component_cells)
-    cells = run.store.by_key("cells", pages["cell_id"])
+    cells = _with_speakers(run, run.store.by_key("cells", pages["cell_id"]))
     shown = [
         part.join(cells, on="cell_id", how="inner").sort(AGE_ORDER)
         for part in pages.partition_by("page", maintain_order=True)
@@ -151,7 +151,9 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
         if outcome.answer is None:
             run.reject("waits for a judgement", page.filter("is_new").height)
         else:
-            yield Page(page.drop("page", "is_new"), page.filter("is_new")["cell_id"].to_list(), outcome)
+            yield Page(
+                page.drop("page", "is_new", "said_by"), page.filter("is_new")["cell_id"].to_list(), outcome
+            )
 
 
 def settle(run: Stage, page: Page) -> None:
@@ -188,7 +190,7 @@ def _request(page: pl.DataFrame) -> Request:
             row["attribute"] or "",
             row["value"] or "",
             f"{row['valid_from']:%Y-%m-%d}",
-            row["origin"],
+            row["said_by"],
             row["content"],
         )
         for number, row in enumerate(page.iter_rows(named=True), start=1)
@@ -198,6 +200,21 @@ def _request(page: pl.DataFrame) -> Request:
         "new_numbers": {cell.number for cell in shown if cell.is_new},
     }
     return Request(reconcile_prompt(shown), ReconcileAnswer, context)
+
+
+def _with_speakers(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """Cells with `said_by`: the one person whose words a cell rests on, else its origin."""
+    evidence = cells.select("cell_id", turn_id="evidence").explode("turn_id")
+    turns = run.store.by_key("turns", evidence["turn_id"].drop_nulls(), ["turn_id", "speaker"])
+    speakers = (
+        evidence.join(turns, on="turn_id", how="inner")
+        .group_by("cell_id")
+        .agg(speaker=pl.col("speaker").first(), speaker_count=pl.col("speaker").n_unique())
+    )
+    is_one = (pl.col("origin") == "user") & (pl.col("speaker_count") == 1)
+    said_by = pl.when(is_one).then(pl.coalesce("speaker", "origin")).otherwise("origin")
+    joined = cells.join(speakers, on="cell_id", how="left", maintain_order="left")
+    return joined.with_columns(said_by=said_by).drop("speaker", "speaker_count")
 
 
 def _judgements(page: Page) -> pl.DataFrame:

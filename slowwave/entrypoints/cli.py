@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from slowwave.entrypoints.prefect_env import stop_temporary_server
 from slowwave.entrypoints.runs import FLOWS, WITH_SOURCES, FlowName, Parameters, run_plain, run_under_prefect
 from slowwave.errors import NotFoundError, SlowwaveError
 
 if TYPE_CHECKING:
-    from slowwave.entrypoints.runs import Report
+    from slowwave.entrypoints.prefect_env import stop_temporary_server
+from slowwave.entrypoints.runs import Report
 
 DetailLevel = Literal["summary", "full"]
 
@@ -288,10 +290,23 @@ def main() -> None:
 
 
 def _interrupted(_: int, __: FrameType | None) -> None:
-    """Ctrl-C: stops in order, which waits for requests in flight; a second one leaves at once."""
-    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    """Ctrl-C: stops in order, which waits for requests in flight; a second one leaves at once.
+
+    So does the first one under a temporary Prefect server: the terminal stopped that one too, and Prefect
+    would try for minutes to tell it how the run ended. What is committed survives a kill at any moment.
+    """
+    if stop_temporary_server():
+        _leave(b"slowwave: stopped; what was committed is kept")
+    signal.signal(signal.SIGINT, lambda *_: _leave(b""))
     os.write(2, b"slowwave: stopping; what was committed is kept. Ctrl-C again leaves at once\n")
     raise KeyboardInterrupt
+
+
+def _leave(message: bytes) -> None:
+    """Ends the process without waiting for anything; a progress bar may have hidden the cursor."""
+    cursor = b"\x1b[?25h" if sys.stderr.isatty() else b""
+    os.write(2, cursor + (message + b"\n" if message else b""))
+    os._exit(INTERRUPTED)
 
 
 def _existing(paths: list[Path]) -> list[str]:

@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import ssl
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -97,6 +98,16 @@ def under_prefect() -> Iterator[None]:
             f"Prefect's server did not start or answer within {STARTUP_SECONDS} s. Try again, or start one "
             "with `slowwave ui` and set PREFECT_API_URL."
         ) from error
+
+
+def stop_temporary_server() -> bool:
+    """Ends the server that Prefect started for this process; says whether there was one."""
+    module = sys.modules.get("prefect.server.api.server")
+    servers = getattr(getattr(module, "SubprocessASGIServer", None), "_instances", {})
+    processes = [server.server_process for server in list(servers.values()) if server.server_process]
+    for process in processes:
+        process.terminate()
+    return bool(processes)
 
 
 def quiet_errors() -> None:

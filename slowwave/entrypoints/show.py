@@ -115,7 +115,13 @@ def table(*columns: str | Column, title: str | None = None) -> Table:
     for column in made:
         column.overflow = "fold"
     return Table(
-        *made, title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+        *made,
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
     )
 
 

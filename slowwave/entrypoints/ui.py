@@ -23,7 +23,7 @@ from types import FrameType
 from filelock import FileLock, Timeout
 
 from slowwave.errors import BusyError, ConfigError, TransientError
-from slowwave.home import open_home
+from slowwave.home import Home, open_home, writing
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 HOST = "127.0.0.1"
@@ -80,7 +80,8 @@ def prefect_pages(home: str | None, *, port: int | None = None) -> Iterator[Page
         raise ConfigError(
             f"there is no prefect.yaml in {PROJECT}: `slowwave ui` needs a checkout of Slowwave"
         )
-    root = open_home(home).root.resolve()
+    opened = open_home(home)
+    root = opened.root.resolve()
     folder = root / "prefect"
     with _alone(folder):
         chosen = _free_port(port)
@@ -92,7 +93,8 @@ def prefect_pages(home: str | None, *, port: int | None = None) -> Iterator[Page
             running.append(_start("server", ["server", "start"], _without(environment, PRIVATE), folder))
             _note(folder, address, running)
             _await_health(address, running[0], folder)
-            _prepare(address)
+            _make_pool(address)
+            _close_runs(address, opened)
             _deploy(environment, folder)
             worker = ["worker", "start", "--pool", POOL, "--name", "slowwave", "--limit", "1"]
             running.append(_start("worker", worker, environment, folder))
@@ -267,30 +269,31 @@ def _await_health(address: str, server: subprocess.Popen[bytes], folder: Path) -
     )
 
 
-def _prepare(address: str) -> None:
-    """Makes the work pool, and closes runs that a crash left open: no worker of this home lives now."""
+def _make_pool(address: str) -> None:
+    """The work pool; its runs stand where the person stands, so that a path in a form means the same file."""
     from prefect.client.orchestration import SyncPrefectClient
     from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
-    from prefect.client.schemas.filters import FlowRunFilter
-    from prefect.client.schemas.objects import StateType
-    from prefect.states import Crashed
     from prefect.workers.process import ProcessWorker
 
     template = ProcessWorker.get_default_base_job_template()
     template["variables"]["properties"]["working_dir"]["default"] = str(Path.cwd())
+    about = "Runs Slowwave's flows on this machine, one at a time."
     with SyncPrefectClient(f"{address}/api") as client:
-        pool = WorkPoolCreate(
-            name=POOL, type="process", description="Runs Slowwave's flows on this machine, one at a time."
-        )
-        client.create_work_pool(pool, overwrite=True)
+        client.create_work_pool(WorkPoolCreate(name=POOL, type="process", description=about), overwrite=True)
         client.update_work_pool(POOL, WorkPoolUpdate(base_job_template=template))
-        left = client.read_flow_runs(
-            flow_run_filter=FlowRunFilter.model_validate(
-                {"state": {"type": {"any_": [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]}}}
-            )
-        )
-        for run in left:
-            message = "It was cut off when its worker was stopped. What it committed is kept; run it again."
+
+
+def _close_runs(address: str, home: Home) -> None:
+    """Closes runs that a crash left open; while another process writes to the home, one may live: all stay."""
+    from prefect.client.orchestration import SyncPrefectClient
+    from prefect.client.schemas.filters import FlowRunFilter
+    from prefect.client.schemas.objects import StateType
+    from prefect.states import Crashed
+
+    going_on = {"state": {"type": {"any_": [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]}}}
+    message = "It was cut off when its worker was stopped. What it committed is kept; run it again."
+    with suppress(BusyError), writing(home), SyncPrefectClient(f"{address}/api") as client:
+        for run in client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(going_on)):
             client.set_flow_run_state(run.id, Crashed(message=message), force=True)
 
 

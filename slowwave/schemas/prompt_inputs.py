@@ -33,7 +33,7 @@ class KnownCell:
 
 @dataclass(frozen=True, slots=True)
 class PageCell:
-    """A memory of a reconciliation page; `date` is its `valid_from`, `origin` whose word it is."""
+    """A memory of a reconciliation page; `date` is its `valid_from`, `said_by` a person's name, else its origin."""
 
     number: int
     is_new: bool
@@ -42,7 +42,7 @@ class PageCell:
     attribute: str
     value: str
     date: str
-    origin: str
+    said_by: str
     content: str
 
 

@@ -91,6 +91,42 @@ def assign_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float
     return pl.concat(answers).sort("cell_id")
 
 
+def assign_hinted_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
+    """A topic for every cell, by its hint and its vector.
+
+    `cells`: cell_id, the owner's columns, topic_hint (nullable), vector. `topics`: as for `assign_topics`, with
+    name. A hint that is the name of a known topic decides. Else the cells of one hint stay together: their mean
+    vector joins the nearest topic, or opens a new one, as one cell would. A cell without a hint stands for itself.
+
+    Returns:
+        `ASSIGNMENT`; similarity is 1 where the name decided, else that of the hint's mean.
+    """
+    usable = _with_vectors(cells).with_columns(hint=_normalized("topic_hint"))
+    names = (
+        topics.with_columns(hint=_normalized("name"))
+        .sort("topic_id")
+        .unique([*OWN, "hint"], keep="first", maintain_order=True)
+    )
+    named = usable.filter(pl.col("hint") != "").join(
+        names.select(*OWN, "hint", "topic_id"), on=[*OWN, "hint"], how="inner"
+    )
+    by_name = named.select("cell_id", "topic_id", similarity=pl.lit(1.0), is_new_topic=pl.lit(value=False))
+    rest = usable.join(named, on="cell_id", how="anti")
+    leader = pl.col("cell_id").min().over(*OWN, "hint")
+    grouped = rest.with_columns(
+        leader=pl.when(pl.col("hint").fill_null("") == "").then("cell_id").otherwise(leader)
+    )
+    means = centroids(grouped.select("vector", topic_id="leader")).rename({"topic_id": "cell_id"})
+    leaders = grouped.filter(pl.col("cell_id") == pl.col("leader")).select("cell_id", *OWN)
+    placed = assign_topics(leaders.join(means, on="cell_id", how="inner"), topics, threshold=threshold)
+    by_vector = grouped.select("cell_id", "leader").join(
+        placed.rename({"cell_id": "leader"}), on="leader", how="inner"
+    )
+    return (
+        pl.concat([by_name, by_vector.select(by_name.columns)]).sort("cell_id").cast(dict(ASSIGNMENT.items()))
+    )  # type: ignore[arg-type]
+
+
 def assign_topics_by_text(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
     """A topic for every cell where there are no vectors: by hint, then by words.
 

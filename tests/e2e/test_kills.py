@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,7 @@ class Child:
             text=True,
         )
         self._told: list[str] = []
+        self._is_over = False
         self._threads = [
             threading.Thread(target=target, daemon=True) for target in (self._listen, self._hear)
         ]
@@ -156,7 +158,11 @@ class Child:
 
     def until(self, wanted: str) -> bool:
         """Waits for a line that begins so; false when the process ended without it."""
-        while (line := self._lines.get(timeout=120)) is not None:
+        while not self._is_over:
+            line = self._lines.get(timeout=300)
+            if line is None:
+                self._is_over = True
+                break
             self.said.append(line)
             if line[1].startswith(wanted):
                 return True
@@ -258,9 +264,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         starts = [
             (moment, line.split()[1]) for moment, line in begun[1].said if line.startswith(("stage", "done"))
         ]
-        seconds = {
-            stage: later - moment for (moment, stage), (later, _) in zip(starts, starts[1:], strict=False)
-        }
+        seconds = {stage: later - moment for (moment, stage), (later, _) in pairwise(starts)}
         yield World(folder, server, sources, base, memory(undisturbed), seconds)
 
 
@@ -321,7 +325,7 @@ def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_
     fell = Counter(kill.stage for kill in kills)
     with capsys.disabled():
         told = ", ".join(f"{stage} {fell[stage]}" for stage in fell)
-        print(f"\n{len(kills)} kills fell into: {told}; {time.monotonic() - begun:.0f} s")
+        sys.stdout.write(f"\n{len(kills)} kills fell into: {told}; {time.monotonic() - begun:.0f} s\n")
     for home in homes:
         assert_no_row_twice(home)
         assert_same_memory(memory(home), world.wanted)

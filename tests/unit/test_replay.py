@@ -101,7 +101,8 @@ def test_a_question_that_is_not_recorded_gets_400_and_is_counted_as_a_miss(tmp_p
     with replaying(path) as replay:
         status, told = post(replay.base_url, body("changed", tools=[TOOL]))
     assert (status, told["error"]["code"]) == (400, MISS_CODE)
-    assert "changed" in told["error"]["message"] and "Record anew" in told["error"]["message"]
+    assert "changed" in told["error"]["message"]
+    assert "Record anew" in told["error"]["message"]
     problem = replay.problem()
     assert isinstance(problem, ConfigError)
     assert "1 questions (GateAnswer) are not in the recording" in str(problem)
@@ -152,9 +153,9 @@ def test_a_recording_that_was_cut_off_goes_on_without_asking_twice(tmp_path):
 
 def test_an_error_of_the_upstream_server_is_passed_on_and_not_recorded(tmp_path):
     path = tmp_path / "answers.jsonl"
-    with OpenAIServer(lambda _: refused(429, "rate_limit_exceeded")) as upstream:
-        with recording(upstream.url, path) as recorder:
-            status, told = post(recorder.base_url, body())
+    limited = refused(429, "rate_limit_exceeded")
+    with OpenAIServer(lambda _: limited) as upstream, recording(upstream.url, path) as recorder:
+        status, told = post(recorder.base_url, body())
     assert (status, told["error"]["code"]) == (429, "rate_limit_exceeded")
     assert not path.exists()
 

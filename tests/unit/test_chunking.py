@@ -1,0 +1,142 @@
+"""Windows of turns: where they begin and end, and what they hold."""
+
+import polars as pl
+
+from slowwave.transforms.chunking import chunk_turns, cut_chunks, with_overlap
+from tests.rows import row, rows
+
+
+def turns(*contents: str, session: str = "s", first: int = 0) -> pl.DataFrame:
+    return rows(
+        "turns",
+        *(
+            row("turns", f"{session}{index}", session_id=session, turn_index=index, content=content)
+            for index, content in enumerate(contents, first)
+        ),
+    )
+
+
+def tokens(number: int, letter: str = "x") -> str:
+    return letter * (4 * number)
+
+
+def cut(frame: pl.DataFrame, *, window: int = 100, overlap: int = 20) -> pl.DataFrame:
+    return cut_chunks(frame, window_tokens=window, overlap_tokens=overlap)
+
+
+def parts(chunks: pl.DataFrame, frame: pl.DataFrame) -> list[list[str]]:
+    """The texts of each chunk, in the order of the chunks."""
+    shown = chunk_turns(chunks, frame).group_by("chunk_id", maintain_order=True).agg("text")
+    return chunks.join(shown, on="chunk_id", how="left", maintain_order="left")["text"].to_list()
+
+
+def spans(chunks: pl.DataFrame) -> list[list[str]]:
+    return chunks["turn_ids"].to_list()
+
+
+def test_a_short_conversation_is_one_window():
+    chunks = cut(turns("hello", "good morning"))
+    assert spans(chunks) == [["s0", "s1"]]
+    assert chunks.select("first_turn_index", "last_turn_index", "first_char", "last_char").row(0) == (
+        0,
+        1,
+        0,
+        12,
+    )
+    assert chunks["token_count"].item() == 2 + 3
+
+
+def test_windows_are_cut_at_turn_borders_and_share_the_turns_that_start_in_the_tail():
+    # starts 0 30 60 90 120 150 180 210: strides of 80, the next window's first 20 tokens belong to both
+    chunks = cut(turns(*[tokens(30)] * 8))
+    assert spans(chunks) == [["s0", "s1", "s2", "s3"], ["s3", "s4", "s5"], ["s6", "s7"]]
+    assert chunks["token_count"].to_list() == [120, 90, 60]
+
+
+def test_without_overlap_no_turn_stands_twice():
+    chunks = cut(turns(*[tokens(30)] * 8), overlap=0)
+    assert [turn for span in spans(chunks) for turn in span] == [f"s{index}" for index in range(8)]
+
+
+def test_a_turn_that_starts_at_the_border_of_the_tail_is_not_shared():
+    assert spans(cut(turns(tokens(80), tokens(20), tokens(5)))) == [["s0", "s1"], ["s1", "s2"]]
+    assert spans(cut(turns(tokens(80), tokens(19), tokens(5)))) == [["s0", "s1", "s2"]]
+
+
+def test_a_last_window_that_is_all_overlap_is_left_out():
+    assert spans(cut(turns(tokens(80), tokens(10)))) == [["s0", "s1"]]
+
+
+def test_a_long_turn_is_cut_into_parts_that_together_are_the_whole_text():
+    text = "".join(chr(0x4E00 + number) for number in range(1_000))
+    chunks = cut(turns(text))
+    assert chunks.select("first_char", "last_char").rows() == [(0, 400), (400, 800), (800, 1000)]
+    assert "".join(part for texts in parts(chunks, turns(text)) for part in texts) == text
+
+
+def test_the_text_of_a_chunk_is_the_part_of_its_first_and_last_turn():
+    frame = turns(tokens(150, "a"), tokens(10, "b"), tokens(150, "c"))
+    chunks = cut(frame)
+    assert [[f"{text[:1]}{len(text) // 4}" for text in texts] for texts in parts(chunks, frame)] == [
+        ["a100"],
+        ["a50", "b10", "c100"],
+        ["c50"],
+    ]
+    numbers = chunk_turns(chunks, frame).filter(pl.col("chunk_id") == chunks["chunk_id"][1])
+    assert numbers.select("turn_number", "turn_id").rows() == [(1, "s0"), (2, "s1"), (3, "s2")]
+
+
+def test_an_empty_turn_and_a_one_letter_turn_count_one_token():
+    chunks = cut(turns("", "a"))
+    assert chunks.select("token_count", "first_char", "last_char").row(0) == (2, 0, 1)
+    assert chunk_turns(chunks, turns("", "a"))["text"].to_list() == ["", "a"]
+
+
+def test_no_turns_give_no_chunks():
+    assert cut(turns()).is_empty()
+    assert chunk_turns(cut(turns()), turns()).is_empty()
+
+
+def test_a_chunk_has_the_owner_and_the_source_of_its_turns_and_their_last_time():
+    frame = turns("a", "b")
+    chunk = cut(frame).row(0, named=True)
+    assert {name: chunk[name] for name in ("user_id", "project_id", "scope", "session_id", "source_id")} == {
+        name: frame[name][0] for name in ("user_id", "project_id", "scope", "session_id", "source_id")
+    }
+    assert chunk["event_time"] == frame["event_time"].max()
+
+
+def test_sessions_are_never_mixed():
+    both = pl.concat([turns("a", "b"), turns("c", "d", session="q")])
+    assert spans(cut(both)) == [["q0", "q1"], ["s0", "s1"]]
+
+
+def test_another_text_or_another_session_is_another_chunk_id():
+    ids = [cut(frame)["chunk_id"].item() for frame in (turns("a"), turns("b"), turns("a", session="q"))]
+    assert len(set(ids)) == 3
+
+
+def grown(frame: pl.DataFrame, *new: str, overlap: int = 20) -> list[str]:
+    ids = pl.Series("turn_id", new, dtype=pl.String)
+    return with_overlap(frame, new_turn_ids=ids, overlap_tokens=overlap)["turn_id"].to_list()
+
+
+def test_new_turns_take_along_as_many_old_ones_as_fit_into_the_overlap():
+    frame = turns(tokens(30), tokens(10), tokens(10), "new", "new")
+    assert grown(frame, "s3", "s4") == ["s1", "s2", "s3", "s4"]
+    assert grown(frame, "s3", "s4", overlap=19) == ["s2", "s3", "s4"]
+    assert grown(frame, "s3", "s4", overlap=0) == ["s3", "s4"]
+
+
+def test_an_old_turn_before_one_that_does_not_fit_is_not_taken():
+    assert grown(turns("tiny", tokens(21), "new"), "s2") == ["s2"]
+
+
+def test_a_session_without_new_turns_is_not_cut_again():
+    both = pl.concat([turns("a", "b"), turns("c", "d", session="q")])
+    assert grown(both, "q1") == ["q0", "q1"]
+    assert grown(both) == []
+
+
+def test_a_turn_that_changed_in_the_middle_is_cut_again_with_all_that_follows():
+    assert grown(turns(tokens(30), "changed", "old", "new"), "s1", "s3") == ["s1", "s2", "s3"]

@@ -1,0 +1,447 @@
+"""Candidates, pages, the guard and what follows from judgements."""
+
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from slowwave.schemas.tables import OWN
+from slowwave.transforms.reconciliation import (
+    build_pages,
+    confirmations,
+    contradiction_rows,
+    exact_duplicates,
+    fuse_candidates,
+    guard,
+    near_pairs,
+    supersessions,
+    survivors,
+    timelines,
+)
+from tests.rows import DAY, NOW, row, rows
+
+
+def day(number: int, month: int = 6) -> datetime:
+    return datetime(2026, month, number, tzinfo=UTC)
+
+
+def cells(*whole: dict[str, object]) -> pl.DataFrame:
+    return rows("cells", *whole)
+
+
+def cell(key: str, **given: object) -> dict[str, object]:
+    return row("cells", key, **given)
+
+
+# the guard
+
+OLD: dict[str, object] = {
+    "subject": "kiln of line 2",
+    "attribute": "temperature",
+    "value": "1060 °C",
+    "content": "The kiln of line 2 runs at 1060 °C.",
+}
+NEW: dict[str, object] = {**OLD, "value": "1040 °C", "content": "The kiln of line 2 runs at 1040 °C."}
+
+
+def ruled(
+    verdict: str, new: dict[str, object], old: dict[str, object], **named: str | None
+) -> tuple[str, str | None]:
+    """Effect and note of one judgement."""
+    said = {"cell_id": "new", "target_id": "old", "verdict": verdict, "subject": "kiln of line 2",
+            "attribute": "temperature", "reason": "r", **named}  # fmt: skip
+    judged = guard(
+        pl.DataFrame([said], schema=dict.fromkeys(said, pl.String)),
+        cells(cell("new", **new), cell("old", **old)),
+    )
+    assert judged.columns == [*said, "effect", "guard_note"]
+    effect, note = judged.select("effect", "guard_note").row(0)
+    return effect, note
+
+
+@pytest.mark.parametrize("verdict", ["updates", "corrects"])
+def test_a_new_value_of_the_shared_subject_and_attribute_retires_the_old(verdict: str):
+    assert ruled(verdict, NEW, OLD) == ("superseded", None)
+
+
+UNSHARED = "the two memories do not share the named subject and attribute"
+
+
+@pytest.mark.parametrize("verdict", ["updates", "corrects"])
+@pytest.mark.parametrize(
+    ("new", "old", "named"),
+    [
+        ({"subject": "kiln of line 3"}, {}, {}),
+        ({"attribute": "colour"}, {}, {}),
+        ({}, {"subject": "the dryer"}, {}),
+        ({}, {"attribute": "owner"}, {}),
+        ({"subject": None}, {}, {}),
+        ({}, {"attribute": None}, {}),
+        ({}, {}, {"subject": "kiln of line 3"}),
+        ({}, {}, {"attribute": "colour"}),
+        ({}, {}, {"subject": ""}),
+        ({}, {}, {"attribute": None}),
+        ({"subject": "of the"}, {"subject": "the of"}, {"subject": "a"}),
+    ],
+)
+def test_no_memory_retires_one_of_another_subject_or_attribute(verdict, new, old, named):
+    assert ruled(verdict, {**NEW, **new}, {**OLD, **old}, **named) == ("contradiction", UNSHARED)
+
+
+@pytest.mark.parametrize(
+    "subject", ["The KILN of line 2", "kiln line 2", "kiln-of-line-2", "the kiln of line 2 in Hall B", "kiln"]
+)
+def test_a_subject_may_be_said_in_other_order_case_and_length(subject: str):
+    assert ruled("updates", {**NEW, "subject": subject}, OLD)[0] == "superseded"
+
+
+def test_an_invented_target_has_no_effect():
+    missing = "the target is not among the memories shown"
+    for verdict in ("confirms", "corrects", "updates", "contradicts"):
+        assert ruled(verdict, NEW, OLD, target_id="nobody") == ("none", missing)
+        assert ruled(verdict, NEW, OLD, target_id=None) == ("none", missing)
+
+
+def test_keep_and_unjudged_have_no_effect():
+    assert ruled("keep", NEW, OLD, target_id=None) == ("none", None)
+    assert ruled("unjudged", NEW, OLD) == ("none", None)
+
+
+def test_contradicts_opens_a_contradiction():
+    assert ruled("contradicts", NEW, OLD) == ("contradiction", None)
+
+
+DIFFER = "said again, but numbers, dates, names or negations differ"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("The limit is 250 a minute.", "The limit is 100 a minute."),
+        ("It is due on 2026-09-01.", "It is due on 2026-09-02."),
+        ("The review is on Monday.", "The review is on Tuesday."),
+        ("The deploy is owned by Ana.", "The deploy is owned by Ben."),
+        ("The deploy is owned by Åse.", "The deploy is owned by Øyvind."),
+        ("Settings are in app/main.toml.", "Settings are in app/base.toml."),
+        ("Retries are enabled.", "Retries are not enabled."),
+        ("Never deploy on port 80.", "Deploy on port 80."),
+        ("Don’t retry the call.", "Retry the call."),
+    ],
+)
+def test_what_is_said_again_with_another_number_date_name_or_negation_is_a_contradiction(new, old):
+    plain = {"subject": None, "attribute": None, "value": None}
+    assert ruled("confirms", {**plain, "content": new}, {**plain, "content": old}) == (
+        "contradiction",
+        DIFFER,
+    )
+
+
+def test_a_name_that_begins_the_sentence_is_compared_through_subject_and_value():
+    new, old = {"content": "Ana owns the deploy."}, {"content": "Ben owns the deploy."}
+    assert ruled("confirms", {**new, "subject": "Ana"}, {**old, "subject": "Ben"}) == (
+        "contradiction",
+        DIFFER,
+    )
+    assert ruled("confirms", {**new, "value": "Ana"}, {**old, "value": "Ben"}) == ("contradiction", DIFFER)
+
+
+def test_the_same_said_with_the_same_or_fewer_values_confirms():
+    assert ruled("confirms", OLD, OLD) == ("confirmed", None)
+    again = {**OLD, "content": "At 1060 °C is where the kiln of line 2 runs."}
+    assert ruled("confirms", again, OLD) == ("confirmed", None)
+    fewer = {**OLD, "content": "Line 2 runs hot."}
+    assert ruled("confirms", fewer, OLD) == ("confirmed", None)
+
+
+def test_the_same_said_with_more_values_elaborates_and_both_stay():
+    more = {**OLD, "content": "The kiln of line 2 runs at 1060 °C since 2026-05-04."}
+    assert ruled("confirms", more, OLD) == ("elaborated", None)
+
+
+def test_confirms_needs_no_shared_subject():
+    plain = {"content": "Short answers are preferred."}
+    assert ruled("confirms", plain, plain, subject="", attribute="") == ("confirmed", None)
+
+
+@pytest.mark.parametrize("verdict", ["updates", "corrects"])
+def test_a_memory_with_the_same_value_does_not_retire_the_other(verdict: str):
+    same = {**NEW, "value": "1060 °c"}
+    assert ruled(verdict, same, OLD) == ("elaborated", "both memories carry the same value")
+    assert ruled(verdict, {**NEW, "value": None}, {**OLD, "value": None})[0] == "elaborated"
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "effect"),
+    [
+        ("user", "user", "superseded"),
+        ("user", "agent", "superseded"),
+        ("user", "untrusted", "superseded"),
+        ("agent", "user", "superseded"),
+        ("tool", "user", "contradiction"),
+        ("tool", "tool", "superseded"),
+        ("untrusted", "user", "contradiction"),
+        ("untrusted", "agent", "contradiction"),
+        ("untrusted", "tool", "contradiction"),
+        ("untrusted", "untrusted", "superseded"),
+    ],
+)
+def test_a_less_trusted_source_opens_a_contradiction_where_it_may_not_retire(new, old, effect):
+    found = ruled("updates", {**NEW, "origin": new}, {**OLD, "origin": old})
+    note = None if effect == "superseded" else "a less trusted source may not retire this memory"
+    assert found == (effect, note)
+
+
+# candidates
+
+
+def queries(*ids: str) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"query_index": range(len(ids)), "cell_id": ids}, schema_overrides={"query_index": pl.Int64}
+    )
+
+
+def found(column: str, *hits: tuple[int, str, float]) -> pl.DataFrame:
+    schema = {"query_index": pl.Int64, "cell_id": pl.String, column: pl.Float64}
+    return pl.DataFrame(list(hits), schema=schema, orient="row")
+
+
+def test_candidates_are_scored_by_the_sum_of_their_reciprocal_ranks():
+    near = found("similarity", (0, "a", 0.9), (0, "b", 0.8), (0, "c", 0.7))
+    matching = found("match_score", (0, "c", 12.0), (0, "d", 3.0))
+    fused = fuse_candidates(queries("n"), near, matching, k=8, rank_constant=60)
+    assert fused["cell_id"].to_list() == ["n"] * 4
+    scores = dict(fused.select("target_id", "score").rows())
+    assert scores == pytest.approx({"c": 1 / 63 + 1 / 61, "a": 1 / 61, "b": 1 / 62, "d": 1 / 62})
+    assert fused["target_id"].to_list() == ["c", "a", "b", "d"]
+    assert fused["similarity"].to_list() == [0.7, 0.9, 0.8, None]
+
+
+def test_a_memory_is_not_its_own_candidate_and_takes_no_rank():
+    near = found("similarity", (0, "n", 1.0), (0, "a", 0.9), (1, "n", 0.9), (1, "m", 1.0))
+    fused = fuse_candidates(queries("n", "m"), near, found("match_score"), k=8, rank_constant=0)
+    assert fused.select("cell_id", "target_id", "score").rows() == [("m", "n", 1.0), ("n", "a", 1.0)]
+
+
+def test_the_best_k_of_each_memory_remain():
+    near = found("similarity", *((0, f"t{number}", 1 - number / 10) for number in range(5)), (1, "z", 0.1))
+    fused = fuse_candidates(queries("n", "m"), near, found("match_score"), k=2, rank_constant=60)
+    assert fused.select("cell_id", "target_id").rows() == [("m", "z"), ("n", "t0"), ("n", "t1")]
+
+
+def candidates(*pairs: tuple[str, str, float]) -> pl.DataFrame:
+    schema = {"cell_id": pl.String, "target_id": pl.String, "score": pl.Float64}
+    return pl.DataFrame(list(pairs), schema=schema, orient="row").with_columns(similarity=pl.col("score"))
+
+
+def test_near_pairs_are_noted_once_from_the_threshold_on():
+    pairs = candidates(("b", "a", 0.8), ("a", "b", 0.8), ("a", "c", 0.7), ("a", "d", 0.699))
+    pairs = pl.concat(
+        [pairs, candidates(("a", "e", 0.9)).with_columns(similarity=pl.lit(None, dtype=pl.Float64))]
+    )
+    assert near_pairs(pairs, threshold=0.7).select("cell_id", "target_id").rows() == [("a", "b"), ("a", "c")]
+
+
+# pages
+
+
+def paged(pages: pl.DataFrame) -> list[list[str]]:
+    marked = pages.with_columns(name=pl.when("is_new").then(pl.format("*{}", "cell_id")).otherwise("cell_id"))
+    return marked.group_by("page", maintain_order=True).agg("name")["name"].to_list()
+
+
+def test_new_memories_that_share_a_candidate_or_name_each_other_stand_on_one_page():
+    pairs = candidates(("n1", "a", 0.9), ("n2", "a", 0.8), ("n3", "n2", 0.7), ("n4", "b", 0.6))
+    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3", "n4"]), max_cells=25)
+    assert paged(pages) == [["a", "*n1", "*n2", "*n3"], ["b", "*n4"]]
+
+
+def test_groups_that_do_not_fit_stay_apart_and_the_strongest_pair_goes_first():
+    pairs = candidates(("n1", "a", 0.9), ("n2", "a", 0.5), ("n2", "b", 0.9), ("n3", "b", 0.8))
+    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3"]), max_cells=4)
+    assert paged(pages) == [["a", "*n1"], ["a", "b", "*n2", "*n3"]]
+
+
+def test_a_memory_without_candidates_gets_no_page():
+    assert paged(build_pages(candidates(("n1", "a", 0.9)), pl.Series(["n1", "n2"]), max_cells=25)) == [
+        ["a", "*n1"]
+    ]
+    assert build_pages(candidates(), pl.Series([], dtype=pl.String), max_cells=25).is_empty()
+
+
+def test_a_page_never_holds_more_than_its_bound_even_for_one_memory():
+    pairs = candidates(*(("n", f"t{number:02}", 1 - number / 100) for number in range(30)))
+    assert paged(build_pages(pairs, pl.Series(["n"]), max_cells=4)) == [["*n", "t00", "t01", "t02"]]
+
+
+# who lives on in whom
+
+
+def test_a_chain_of_confirmations_ends_at_its_last_memory():
+    assert survivors({"a": "b", "b": "c"}) == {"a": "c", "b": "c"}
+    assert survivors({}) == {}
+
+
+@pytest.mark.parametrize("circle", [{"b": "c", "c": "b"}, {"b": "c", "c": "d", "d": "b"}])
+def test_a_circle_keeps_its_smallest_id(circle: dict[str, str]):
+    assert survivors(circle) == {cell: "b" for cell in circle if cell != "b"}
+
+
+def test_a_memory_that_leads_into_a_circle_lives_on_in_the_survivor_of_the_circle():
+    assert survivors({"a": "b", "b": "c", "c": "b"}) == {"a": "b", "c": "b"}
+    assert survivors({"z": "c", "b": "c", "c": "b"}) == {"z": "b", "c": "b"}
+
+
+# which value holds
+
+
+def pairs_of(*pairs: tuple[str, str, str]) -> pl.DataFrame:
+    return pl.DataFrame(
+        list(pairs), schema=dict.fromkeys(["cell_id", "target_id", "verdict"], pl.String), orient="row"
+    )
+
+
+def value(key: str, amount: str, valid_from: datetime, said: datetime | None = None) -> dict[str, object]:
+    return cell(
+        key, value=amount, content=f"limit {amount}", valid_from=valid_from, event_time=said or valid_from
+    )
+
+
+ALWAYS = day(1, month=1)
+
+
+def test_every_value_is_superseded_by_the_next_and_the_timeline_tells_them():
+    three = cells(value("a", "100", day(1)), value("b", "250", day(8)), value("c", "180", day(19)))
+    links = supersessions(pairs_of(("c", "b", "updates"), ("b", "a", "updates")), three)
+    assert links.rows() == [("a", "b", day(8), "updates"), ("b", "c", day(19), "updates")]
+    assert timelines(links, three).rows() == [
+        ("c", "b", "now 180; previously 250 (until 2026-06-19), 100 (until 2026-06-08)")
+    ]
+
+
+def test_an_older_value_that_is_learned_later_goes_to_its_place_in_time():
+    three = cells(value("a", "100", day(1), day(25)), value("b", "250", day(8)), value("c", "180", day(19)))
+    links = supersessions(pairs_of(("a", "c", "updates"), ("c", "b", "updates")), three)
+    assert links.select("cell_id", "superseded_by").rows() == [("a", "b"), ("b", "c")]
+
+
+def test_of_values_from_one_day_the_one_said_later_holds():
+    two = cells(value("z", "100", day(1), day(2)), value("a", "250", day(1), day(3)))
+    links = supersessions(pairs_of(("z", "a", "updates")), two)
+    assert links.select("cell_id", "superseded_by").row(0) == ("z", "a")
+
+
+def test_a_corrected_value_never_held_and_is_not_told():
+    two = cells(value("a", "100", day(1)), value("b", "250", day(8)))
+    links = supersessions(pairs_of(("b", "a", "corrects")), two)
+    assert links.rows() == [("a", "b", day(1), "corrects")]
+    assert timelines(links, two).rows() == [("b", "a", None)]
+
+
+def test_a_correction_that_says_always_stands_after_what_it_corrects():
+    two = cells(value("a", "100", day(8)), value("b", "250", ALWAYS, day(19)))
+    assert supersessions(pairs_of(("b", "a", "corrects")), two).rows() == [("a", "b", day(8), "corrects")]
+
+
+def test_a_correction_of_a_correction_that_says_always_stands_last():
+    three = cells(
+        value("a", "100", day(8)), value("b", "250", ALWAYS, day(19)), value("c", "180", ALWAYS, day(20))
+    )
+    links = supersessions(pairs_of(("b", "a", "corrects"), ("c", "b", "corrects")), three)
+    assert links.rows() == [("a", "b", day(8), "corrects"), ("b", "c", ALWAYS, "corrects")]
+    assert timelines(links, three).rows() == [("c", "b", None)]
+
+
+def test_of_two_values_said_at_one_time_the_one_recorded_later_corrects():
+    two = cells(
+        {**value("z", "100", day(8)), "recorded_at": day(9)},
+        {**value("a", "250", ALWAYS, day(8)), "recorded_at": day(10)},
+    )
+    assert supersessions(pairs_of(("a", "z", "corrects")), two).rows() == [("z", "a", day(8), "corrects")]
+
+
+def test_a_timeline_is_told_in_the_order_in_which_values_held():
+    """The correction of March holds from March on, though it says always."""
+    four = cells(
+        value("o", "50", day(1)),
+        value("w", "100", day(8)),
+        value("r", "110", ALWAYS, day(9)),
+        value("u", "180", day(19)),
+    )
+    pairs = pairs_of(("w", "o", "updates"), ("r", "w", "corrects"), ("u", "r", "updates"))
+    links = supersessions(pairs, four)
+    assert links.select("cell_id", "superseded_by").rows() == [("o", "w"), ("w", "r"), ("r", "u")]
+    assert timelines(links, four)["summary"].to_list() == [
+        "now 180; previously 110 (until 2026-06-19), 50 (until 2026-06-08)"
+    ]
+
+
+def test_a_timeline_tells_the_content_where_there_is_no_value():
+    two = cells({**value("a", "", day(1)), "value": None}, value("b", "250", day(8)))
+    links = supersessions(pairs_of(("b", "a", "updates")), two)
+    assert timelines(links, two)["summary"].to_list() == ["now 250; previously limit  (until 2026-06-08)"]
+
+
+def test_groups_that_share_no_memory_are_ordered_apart():
+    four = cells(*(value(key, key, day(number)) for number, key in enumerate("abcd", 1)))
+    links = supersessions(pairs_of(("c", "a", "updates"), ("d", "b", "updates")), four)
+    assert sorted(links.select("cell_id", "superseded_by").rows()) == [("a", "c"), ("b", "d")]
+
+
+def test_without_pairs_nobody_supersedes_anybody():
+    nothing = cells(value("a", "1", day(1)))
+    links = supersessions(pairs_of(), nothing)
+    assert links.columns == ["cell_id", "superseded_by", "valid_until", "verdict"]
+    assert links.is_empty()
+    assert timelines(links, nothing).is_empty()
+
+
+# duplicates, contradictions, confirmations
+
+
+def test_of_exact_repetitions_of_one_owner_the_oldest_lives_on():
+    four = cells(
+        cell("b", content_hash="h", event_time=day(2)),
+        cell("a", content_hash="h", event_time=day(3)),
+        cell("c", content_hash="h", event_time=day(1), user_id="ben"),
+        cell("d", content_hash="other", event_time=day(1)),
+        cell("e", content_hash="h", event_time=day(1), scope="project-shared"),
+    )
+    assert exact_duplicates(four).rows() == [("a", "b")]
+
+
+def judged(*pairs: tuple[str, str, str | None]) -> pl.DataFrame:
+    said = pl.DataFrame(
+        list(pairs), schema=dict.fromkeys(["cell_id", "target_id", "guard_note"], pl.String), orient="row"
+    )
+    text = dict.fromkeys(["subject", "attribute", "prompt_version", "model"], pl.lit("x"))
+    return said.with_columns(effect=pl.lit("contradiction"), reason=pl.lit("the model's words"), **text)
+
+
+def test_a_contradiction_is_opened_once_for_a_pair_whoever_names_whom():
+    two = cells(cell("new", valid_from=day(9)), cell("old", valid_from=day(1)))
+    both = contradiction_rows(judged(("new", "old", None), ("old", "new", "guard")), two)
+    assert both.select("cell_a", "cell_b", "note").rows() == [("old", "new", "the model's words")]
+    assert both.select(OWN).row(0) == two.select(OWN).row(0)
+    other_way = contradiction_rows(judged(("old", "new", "guard")), two)
+    assert other_way["contradiction_id"].to_list() == both["contradiction_id"].to_list()
+    assert other_way["note"].to_list() == ["guard"]
+
+
+def test_other_effects_open_no_contradiction():
+    two = cells(cell("a"), cell("b"))
+    assert contradiction_rows(
+        judged(("a", "b", None)).with_columns(effect=pl.lit("confirmed")), two
+    ).is_empty()
+
+
+def test_confirmations_add_up_and_join_their_evidence():
+    known = cells(cell("a", evidence=["t2", "t1"]), cell("b", evidence=["t9"]))
+    vitals = rows("vitals", row("vitals", "a", confirmations=2, last_accessed=DAY), row("vitals", "b"))
+    schema = {"cell_id": pl.String, "confirmed_by": pl.String, "evidence": pl.List(pl.String)}
+    said = pl.DataFrame([("a", "y", ["t3", "t1"]), ("a", "x", ["t4"])], schema=schema, orient="row")
+    assert confirmations(said, known, vitals, now=NOW).rows() == [
+        ("a", "x y", 4, ["t1", "t2", "t3", "t4"], NOW)
+    ]
+    earlier = confirmations(said, known, vitals, now=day(1, month=1))
+    assert earlier["last_accessed"].to_list() == [DAY]
+    assert confirmations(said.clear(), known, vitals, now=NOW).is_empty()
