@@ -103,7 +103,11 @@ def _reconcile(page: str) -> dict[str, Any]:
         verdict = "keep"
         if target is not None:
             verdict = "confirms" if target.get("value") == new.get("value") else "updates"
-        if target is not None and target["head"].startswith("NEW") and int(target["number"]) > int(new["number"]):
+        if (
+            target is not None
+            and target["head"].startswith("NEW")
+            and int(target["number"]) > int(new["number"])
+        ):
             verdict, target = "keep", None  # of two new ones the higher number is judged
         judgements.append(
             {
@@ -119,7 +123,9 @@ def _reconcile(page: str) -> dict[str, Any]:
 
 
 def _is_about_same(one: Item, other: Item) -> bool:
-    return bool(one.get("attribute")) and all(one.get(name) == other.get(name) for name in ("subject", "attribute"))
+    return bool(one.get("attribute")) and all(
+        one.get(name) == other.get(name) for name in ("subject", "attribute")
+    )
 
 
 def _summarize(page: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from tasks.stage import run_name, stage
 
 
 @flow(name="cluster", flow_run_name=run_name)
-def cluster(home: str | None = None, dry_run: bool = False) -> StageReport:
+def cluster(home: str = "", dry_run: bool = False) -> StageReport:
     """Gives new memories their topics and keeps the topics apart. Topic ids stay stable.
 
     Args:

@@ -8,7 +8,7 @@ from tasks.stage import run_name, stage
 
 
 @flow(name="consolidate", flow_run_name=run_name)
-def consolidate(home: str | None = None, dry_run: bool = False) -> StageReport:
+def consolidate(home: str = "", dry_run: bool = False) -> StageReport:
     """Writes topic summaries from the live memories, never from the summary before.
 
     Args:

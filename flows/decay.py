@@ -8,7 +8,7 @@ from tasks.stage import run_name, stage
 
 
 @flow(name="decay", flow_run_name=run_name)
-def decay(home: str | None = None, dry_run: bool = False) -> StageReport:
+def decay(home: str = "", dry_run: bool = False) -> StageReport:
     """Counts how memories were used since the last run. Skipping a night or running twice changes nothing.
 
     Args:

@@ -8,7 +8,7 @@ from tasks.stage import run_name, stage
 
 
 @flow(name="extract", flow_run_name=run_name)
-def extract(home: str | None = None, dry_run: bool = False) -> StageReport:
+def extract(home: str = "", dry_run: bool = False) -> StageReport:
     """Turns pending chunks into memories. Failed chunks are tried again on later runs and block nothing.
 
     Args:

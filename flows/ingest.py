@@ -1,5 +1,7 @@
 """Ingest: transcripts and files become journal events, turns and chunks."""
 
+from collections.abc import Sequence
+
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
@@ -8,11 +10,12 @@ from tasks.stage import run_name, stage
 
 
 @flow(name="ingest", flow_run_name=run_name)
-def ingest(sources: list[str] | None = None, home: str | None = None, dry_run: bool = False) -> StageReport:
+def ingest(sources: Sequence[str] = (), home: str = "", dry_run: bool = False) -> StageReport:
     """Takes in transcripts and files; what did not change is skipped, what grew adds its new turns.
 
     Args:
-        sources: Files and folders to take in; empty means the `night.sources` of the settings.
+        sources: Files and folders to take in; empty means night.sources of the settings. Write full paths
+            if the worker was not started by slowwave ui.
         home: Home folder; empty means SLOWWAVE_HOME, else data/home.
         dry_run: Only show what would be taken in.
     """

@@ -1,6 +1,7 @@
 """Nightly: the whole night, stage by stage, as slow-wave sleep does it."""
 
 import time
+from collections.abc import Sequence
 
 from prefect import flow
 
@@ -21,12 +22,15 @@ STAGES = (extract, cluster, reconcile, consolidate, decay, forget, promote)
 
 @flow(name="nightly", flow_run_name=run_name)
 def nightly(
-    sources: list[str] | None = None, home: str | None = None, force: bool = False, dry_run: bool = False
+    sources: Sequence[str] = (), home: str = "", force: bool = False, dry_run: bool = False
 ) -> NightReport:
-    """Takes in what is new and consolidates it. One night at a time; a second one says so and leaves.
+    """Takes in what is new and consolidates it, one night at a time.
+
+    A second night started by hand says so and leaves; a second one in the worker waits.
 
     Args:
-        sources: Files and folders to take in first; empty means the `night.sources` of the settings.
+        sources: Files and folders to take in first; empty means night.sources of the settings. Write full paths
+            if the worker was not started by slowwave ui.
         home: Home folder; empty means SLOWWAVE_HOME, else data/home.
         force: Do the model's work even if the last night was a short while ago or little is new.
         dry_run: Only show what each stage would change, given what is stored now.

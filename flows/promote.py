@@ -8,7 +8,7 @@ from tasks.stage import run_name, stage
 
 
 @flow(name="promote", flow_run_name=run_name)
-def promote(home: str | None = None, dry_run: bool = False) -> StageReport:
+def promote(home: str = "", dry_run: bool = False) -> StageReport:
     """Chooses what is always in the prompt. What leaves core memory stays in the store.
 
     Args:

@@ -8,7 +8,7 @@ from tasks.stage import run_name
 
 
 @flow(name="rebuild", flow_run_name=run_name)
-def rebuild(home: str | None = None, dry_run: bool = False) -> StageReport:
+def rebuild(home: str = "", dry_run: bool = False) -> StageReport:
     """Folds the whole journal into a new store beside the living one, and switches at the end.
 
     Args:

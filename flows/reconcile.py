@@ -8,7 +8,7 @@ from tasks.stage import run_name, stage
 
 
 @flow(name="reconcile", flow_run_name=run_name)
-def reconcile(home: str | None = None, dry_run: bool = False) -> StageReport:
+def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
     """Finds repetitions, updates, corrections and contradictions among memories. Nothing is ever dropped.
 
     Args:

@@ -8,7 +8,7 @@ from tasks.stage import run_name
 
 
 @flow(name="reembed", flow_run_name=run_name)
-def reembed(home: str | None = None, dry_run: bool = False) -> StageReport:
+def reembed(home: str = "", dry_run: bool = False) -> StageReport:
     """Computes all vectors with the embedder that the settings name now, beside the living store, and switches.
 
     Args:

@@ -59,13 +59,18 @@ def spent(ledger: Ledger) -> str:
     )
 
 
+def many(number: int, what: str) -> str:
+    """A number with its noun, in the plural where it needs one."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def headline(report: StageReport) -> str:
     """One line that says what a stage did."""
     if report.is_skipped:
         return f"{report.stage}: nothing done"
     verb = "would make" if report.dry_run else "made"
-    work = f"{report.rows_in} rows looked at, {verb} {report.change_count} changes"
-    return f"{report.stage}: {work} in {report.seconds:.1f} s"
+    looked, changed = many(report.rows_in, "row"), many(report.change_count, "change")
+    return f"{report.stage}: {looked} looked at, {verb} {changed} in {report.seconds:.1f} s"
 
 
 def stage_markdown(report: StageReport) -> str:
@@ -91,7 +96,7 @@ def stage_markdown(report: StageReport) -> str:
 def night_headline(report: NightReport) -> str:
     """One line that says what a night did."""
     verb = "would make" if report.dry_run else "made"
-    return f"night {report.night_id}: {verb} {report.change_count} changes in {report.seconds:.1f} s"
+    return f"night {report.night_id}: {verb} {many(report.change_count, 'change')} in {report.seconds:.1f} s"
 
 
 def night_markdown(report: NightReport) -> str:
@@ -104,7 +109,7 @@ def night_markdown(report: NightReport) -> str:
         "|---|---:|---:|---:|---:|---:|",
     ]
     lines += [
-        f"| {stage.stage} | {stage.rows_in} | {'-' if stage.is_skipped else stage.change_count} "
+        f"| {stage.stage} | {stage.rows_in} | {stage.change_count or '-'} "
         f"| {sum(stage.rejected.values())} | {stage.ledger.total.call_count} | {stage.seconds:.1f} |"
         for stage in report.stages
     ]

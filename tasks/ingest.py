@@ -1,6 +1,6 @@
 """Finding sources that changed, reading them, and committing their turns and chunks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +15,7 @@ from slowwave.transforms.ingestion import changed_turns, owned, pending_chunks
 from tasks.stage import Stage
 
 
-def find_new_sources(run: Stage, sources: list[str] | None) -> Iterator[tuple[Path, str]]:
+def find_new_sources(run: Stage, sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
     """Sources whose content is not the one that the store knows, with their hash.
 
     Raises:

@@ -35,7 +35,7 @@ class Night:
 
 
 @contextmanager
-def open_night(home: str | None, *, dry_run: bool) -> Iterator[Night]:
+def open_night(home: str, *, dry_run: bool) -> Iterator[Night]:
     """Holds the writer lock for the whole night; its stages share one budget.
 
     Raises:

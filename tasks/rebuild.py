@@ -23,7 +23,7 @@ from slowwave.store import Store, create_store, open_store
 from tasks.stage import call_task, publish
 
 
-def rebuild_store(home: str | None, *, dry_run: bool) -> StageReport:
+def rebuild_store(home: str, *, dry_run: bool) -> StageReport:
     """A new generation from the journal alone, with the embedder of the living store where it serves."""
     with writing(where := open_home(home)):
         living = _living(where)
@@ -36,7 +36,7 @@ def rebuild_store(home: str | None, *, dry_run: bool) -> StageReport:
         return _make_anew(where, living, embedder, report)
 
 
-def reembed_store(home: str | None, *, dry_run: bool) -> StageReport:
+def reembed_store(home: str, *, dry_run: bool) -> StageReport:
     """A new generation with the vectors of the embedder that the settings name."""
     with writing(where := open_home(home)):
         embedder, note = open_embedder(where.settings.embedding, where.calibration_path)

@@ -119,7 +119,7 @@ class Stage:
 
 
 @contextmanager
-def stage(name: str, *, home: str | None, dry_run: bool = False) -> Iterator[Stage]:
+def stage(name: str, *, home: str, dry_run: bool = False) -> Iterator[Stage]:
     """Opens the workspace for a stage, times it, and leaves its report as an artifact."""
     started = time.monotonic()
     with open_workspace(home) as workspace:
@@ -153,7 +153,7 @@ def publish(report: StageReport | NightReport) -> None:
         key, line, text = report.stage, headline(report), stage_markdown(report)
     run_logger().info(line)
     if is_under_prefect():
-        create_markdown_artifact(text, key=f"{key}-report", description=f"What {key} did")
+        create_markdown_artifact(text, key=f"{key}-report", description=line)
 
 
 def run_logger() -> "logging.Logger | logging.LoggerAdapter[logging.Logger]":
@@ -162,6 +162,8 @@ def run_logger() -> "logging.Logger | logging.LoggerAdapter[logging.Logger]":
 
 
 def run_name() -> str:
-    """`<flow>-<date>`: the name of a run in Prefect's page; a dry run says so."""
+    """`<flow>-<date>-<time>`: the name of a run in Prefect's page; a dry run says so."""
     parameters = flow_run.parameters or {}
-    return f"{flow_run.flow_name}-{datetime.now(UTC):%Y-%m-%d}{'-dry' if parameters.get('dry_run') else ''}"
+    return (
+        f"{flow_run.flow_name}-{datetime.now(UTC):%Y-%m-%d-%H%M}{'-dry' if parameters.get('dry_run') else ''}"
+    )

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -35,7 +35,7 @@ CALIBRATION_SEED = 0
 class Commands(TyperGroup):
     """The group that turns errors into one line and an exit code, for the program and for tests alike."""
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override] # Typer hides the base class
         """Runs a command.
 
         Raises:

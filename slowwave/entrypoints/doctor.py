@@ -69,6 +69,7 @@ def show_checks(checks: list[Check]) -> None:
             word, style = "look", "yellow"
         made.add_row(flat(check.name), Text(word, style=style), flat(check.found))
     console.print(made)
+    console.print()
     console.print("Something that is needed is broken." if is_broken(checks) else "Everything needed works.")
 
 

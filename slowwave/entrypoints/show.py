@@ -109,20 +109,12 @@ def say(message: str) -> None:
     messages().print(Text(flat(message), style="dim"), soft_wrap=True)
 
 
-def table(*columns: str | Column, title: str | None = None) -> Table:
+def table(*columns: str | Column) -> Table:
     """A table whose cells fold instead of being cut, so that an id is never shown in part."""
     made = [column if isinstance(column, Column) else Column(column) for column in columns]
     for column in made:
         column.overflow = "fold"
-    return Table(
-        *made,
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-    )
+    return Table(*made, box=SIMPLE_HEAD, show_edge=False)
 
 
 def number(name: str) -> Column:
@@ -222,7 +214,7 @@ def show_answer(result: "SearchResult", *, now: datetime) -> None:
 
 def _topic(hit: "TopicHit", now: datetime) -> Group:
     label = f'--- Topic summary: "{flat(hit.name)}" (updated {ago(hit.updated_at, now)}) ---'
-    count = f"{hit.cell_count} memor{'y' if hit.cell_count == 1 else 'ies'}"
+    count = "1 memory" if hit.cell_count == 1 else f"{hit.cell_count} memories"
     return Group(Text(label, style="bold"), Text(visible(hit.summary)), Text(count + "\n", style="dim"))
 
 

@@ -141,11 +141,14 @@ def show_status(status: Status, *, now: datetime) -> None:
     waiting = table("waiting", number("how many"))
     for name, count in pending_lines(status.pending).items():
         waiting.add_row(name, str(count))
+    console.print()
     console.print(waiting)
+    console.print()
     held = table("table", number("rows"))
     for name, count in status.rows.items():
         held.add_row(name, str(count))
     console.print(held)
+    console.print()
     parts = {"journal": status.journal_bytes, "store": status.store_bytes, "cache": status.cache_bytes}
     console.print("on disk   " + ", ".join(f"{name} {shown_bytes(size)}" for name, size in parts.items()))
 

@@ -14,7 +14,7 @@ _MONTH_OR_DAY = (
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|"
     r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|yesterday|tomorrow)s?\b"
 )
-_NAME = r"\b\p{Lu}[\w-]*\w|\b[A-Za-z]\w*[_./]\w+"
+_NAME = r"\b\p{Lu}[\w-]*\w|\b[A-Za-z]\w*(?:[_./]\w+)+"
 
 
 def token_count(text: pl.Expr) -> pl.Expr:

@@ -214,8 +214,8 @@ class World:
 def write_conversations(folder: Path, *, first: int, count: int) -> Path:
     """Sessions in which a few services change their values again and again, with repetitions and chatter."""
     chance = random.Random(SEED + first)
-    services = ("booking", "ticket", "harbour", "payment", "timetable", "scanner", "archive", "notify")
-    attributes = {"rate limit": 10, "port": 1000, "timeout": 1, "memory limit": 64, "retention period": 7}
+    services = ("booking", "ticket", "harbour", "payment", "scanner")
+    attributes = {"rate limit": 10, "port": 1000, "retention period": 7}
     for number in range(first, first + count):
         day = f"2026-{1 + number // 2:02}-{1 + 13 * (number % 2):02}"
         turns = [(f"{day}T09:00:00Z", "Mara", "good morning all")]
@@ -249,11 +249,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             embedding={"provider": "wordllama"},
             chunks={"window_tokens": 60, "overlap_tokens": 20},
             night={"extract_batch": 8},
-            reconcile={"neighbours": 6, "component_cells": 10},
+            reconcile={"neighbours": 8, "component_cells": 25},
             summaries={"min_unsummarized": 2},
         )
         early = write_conversations(folder / "early", first=0, count=4)
-        sources = write_conversations(folder / "late", first=4, count=14)
+        sources = write_conversations(folder / "late", first=4, count=8)
         # an old conversation that turns up late
         shutil.move(early / "session-01.jsonl", sources / "session-01.jsonl")
         undisturbed = folder / "undisturbed"

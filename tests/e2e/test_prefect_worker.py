@@ -195,7 +195,7 @@ def test_stopped_in_the_middle_of_a_night_it_leaves_no_process_and_starts_again_
     assert run["state"]["type"] in {"CRASHED", "CANCELLED"}
     assert {one["id"] for one in prefect_server.post("/deployments/filter", {})} == deployments
     night = prefect_server.get("/deployments/name/nightly/nightly")
-    assert [schedule["cron"] for schedule in night["schedules"]] == ["0 3 * * *"]
+    assert [one["schedule"]["cron"] for one in night["schedules"]] == ["0 3 * * *"]
     assert [pool["name"] for pool in prefect_server.post("/work_pools/filter", {})] == ["slowwave"]
     assert rows(prefect_server.home, "nights", "night_id").height <= 2
 

@@ -29,8 +29,12 @@ def values(draw):
     size = draw(st.integers(2, 7))
     days = st.integers(0, 3)
     times = [[START + timedelta(days=draw(days)) for _ in range(3)] for _ in range(size)]
-    cells = rows("cells", *(row("cells", KEYS[number], value=str(number), valid_from=valid, event_time=said, recorded_at=known)
-                            for number, (valid, said, known) in enumerate(times)))  # fmt: skip
+    columns = ("valid_from", "event_time", "recorded_at")
+    whole = [
+        row("cells", KEYS[number], value=str(number), **dict(zip(columns, three, strict=True)))
+        for number, three in enumerate(times)
+    ]
+    cells = rows("cells", *whole)
     key = st.sampled_from(KEYS[:size])
     pairs = draw(st.lists(st.tuples(key, key, VERDICT), min_size=1, max_size=8))
     return cells, [pair for pair in pairs if pair[0] != pair[1]]
@@ -125,8 +129,10 @@ def test_pages_keep_their_bound_and_judge_each_new_memory_once_beside_its_candid
     for cell, page in page_of.items():
         targets = wanted.filter(pl.col("cell_id") == cell)["target_id"].to_list()[: bound - 1]
         assert set(targets) <= set(members[page])
-    again = build_pages(frame.sample(fraction=1, shuffle=True, seed=1).sort("cell_id", "score", "target_id",
-                        descending=[False, True, False]), pl.Series(sorted(new), dtype=pl.String), max_cells=bound)  # fmt: skip
+    new_ids = pl.Series(sorted(new, reverse=True), dtype=pl.String)
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
+    ranked = shuffled.sort("cell_id", "score", "target_id", descending=[False, True, False])
+    again = build_pages(ranked, new_ids, max_cells=bound)
     assert again.equals(pages)
 
 

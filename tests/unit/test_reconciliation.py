@@ -123,6 +123,7 @@ DIFFER = "said again, but numbers, dates, names or negations differ"
         ("The deploy is owned by Ana.", "The deploy is owned by Ben."),
         ("The deploy is owned by Åse.", "The deploy is owned by Øyvind."),
         ("Settings are in app/main.toml.", "Settings are in app/base.toml."),
+        ("Settings are in app/main.toml.", "Settings are in app/main.yaml."),
         ("Retries are enabled.", "Retries are not enabled."),
         ("Never deploy on port 80.", "Deploy on port 80."),
         ("Don’t retry the call.", "Retry the call."),

@@ -1,0 +1,81 @@
+"""The night benchmark runs at tiny sizes and says what it measured; how fast a machine is, no test asks."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.invented import write_sessions
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZES = (80, 160)
+STAGES = {"ingest", "extract", "cluster", "reconcile", "consolidate", "decay", "forget", "promote", "rest"}
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bench")
+    sizes = ",".join(str(size) for size in SIZES)
+    tiny = ["--turns", "30", "--added", "20", "--repeats", "1", "--sizes", sizes, "--folder", str(folder)]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "night.py"), "--json", *tiny],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=folder,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_a_whole_night_is_measured_by_stage(result):
+    whole = result["whole"]
+    assert whole["turns"] == 30
+    assert whole["counts"]["ingest"]["turn.recorded"] == 30
+    assert whole["cells"] == whole["counts"]["extract"]["cell.extracted"] > 0
+    assert whole["turns_a_second"] > 0
+    assert 0 < whole["peak_rss_gib"] < 64
+    assert set(whole["stages"]) >= STAGES
+
+
+@pytest.mark.slow
+def test_calls_and_tokens_are_told_for_each_prompt(result):
+    prompts = result["model"]["per_1000_turns"]
+    assert set(prompts) >= {"GateAnswer", "ExtractAnswer"}
+    assert all(
+        part["calls"] > 0 and part["tokens_in"] > 0 and part["tokens_out"] > 0 for part in prompts.values()
+    )
+
+
+@pytest.mark.slow
+def test_the_same_turns_are_added_to_stores_of_every_size(result):
+    growth = result["growth"]
+    assert [part["cells"] for part in growth] == list(SIZES)
+    for part in growth:
+        assert part["rows"]["cells"] >= part["cells"]
+        assert part["warm"]["counts"]["ingest"] == growth[0]["warm"]["counts"]["ingest"]
+        assert part["cold"]["counts"]["ingest"]["turn.recorded"] == 20
+        assert len(part["warm_seconds"]) == 1
+        assert set(part["warm"]["stages"]) >= STAGES
+    assert result["growth_ratio"] > 0
+    assert result["cpu_growth_ratio"] > 0
+
+
+def test_invented_conversations_are_the_same_on_every_run(tmp_path):
+    texts = []
+    for name in ("first", "second"):
+        write_sessions(tmp_path / name, turns=50, topics=5, label="same")
+        texts.append([file.read_text(encoding="utf-8") for file in sorted((tmp_path / name).iterdir())])
+    assert texts[0] == texts[1]
+    assert sum(text.count("\n") for text in texts[0]) == 50
+
+
+def test_invented_messages_have_5_to_150_words(tmp_path):
+    write_sessions(tmp_path, turns=200, topics=5, label="words")
+    lines = [line for file in tmp_path.iterdir() for line in file.read_text(encoding="utf-8").splitlines()]
+    lengths = [len(json.loads(line)["content"].split()) for line in lines]
+    assert min(lengths) >= 5
+    assert max(lengths) <= 150
+    assert len(set(lengths)) > 20

@@ -1,0 +1,323 @@
+"""The home: one writer, nothing lost after a kill, and never two kinds of vectors in one store."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from slowwave.embeddings import open_embedder
+from slowwave.errors import BusyError, ConfigError
+from slowwave.home import Workspace, apply_pending, open_home, open_workspace, writing
+from slowwave.schemas.events import encode
+from slowwave.store import Store, create_store, open_store
+from tests.rows import NOW, events, one_of_every_kind, row, rows
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    settings(home, "wordllama")
+    return home
+
+
+def settings(home: Path, provider: str, **more: str) -> None:
+    lines = [f'provider = "{provider}"', *(f'{name} = "{value}"' for name, value in more.items())]
+    (home / "slowwave.toml").write_text("\n".join(["[embedding]", *lines, ""]), encoding="utf-8")
+
+
+def cell(key: str, content: str) -> pl.DataFrame:
+    return encode("cell.extracted", rows("cells", row("cells", key, content=content)).with_columns(
+        entities=pl.lit([], dtype=pl.List(pl.String)), artifacts=pl.lit([], dtype=pl.List(pl.String))
+    ))  # fmt: skip
+
+
+# the writer lock
+
+HOLDER = """
+import sys, time
+from slowwave.home import open_home, writing
+with writing(open_home(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(120)
+"""
+
+
+@contextmanager
+def another_writer(home: Path) -> Iterator[subprocess.Popen[str]]:
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(home)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        yield holder
+    finally:
+        holder.kill()
+        holder.wait(30)
+        if holder.stdout is not None:
+            holder.stdout.close()
+
+
+def test_while_one_process_writes_another_is_told_who_does(folder: Path):
+    with another_writer(folder) as holder:
+        with pytest.raises(BusyError, match=f"process {holder.pid} since"), writing(open_home(folder)):
+            pass
+        with pytest.raises(BusyError), open_workspace(folder):
+            pass
+        assert not (folder / "store").exists()
+
+
+def test_a_holder_that_is_killed_lets_go_at_once(folder: Path):
+    with another_writer(folder) as holder:
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.wait(30)
+        with writing(open_home(folder)):
+            assert f'"pid": {os.getpid()}' in (folder / "writer.json").read_text()
+
+
+def test_a_process_may_take_its_own_lock_again_and_holds_it_until_the_last_one_ends(folder: Path):
+    home = open_home(folder)
+    probe = [sys.executable, "-c", HOLDER.replace("time.sleep(120)", ""), str(folder)]
+    with writing(home):
+        with writing(home):
+            pass
+        held = subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60)
+        assert "BusyError" in held.stderr
+    assert subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60).stdout == "held\n"
+
+
+def test_a_lock_is_let_go_when_the_work_fails(folder: Path):
+    with pytest.raises(RuntimeError), writing(open_home(folder)):
+        raise RuntimeError
+    with writing(open_home(folder)):
+        pass
+
+
+def test_a_home_that_cannot_be_a_folder_asks_for_another_configuration(tmp_path: Path):
+    (tmp_path / "home").write_text("a file")
+    with pytest.raises(ConfigError, match="cannot be written"), writing(open_home(tmp_path / "home")):
+        pass
+
+
+def test_a_workspace_opened_again_is_the_same_one_and_ends_with_the_first(folder: Path):
+    with open_workspace(folder) as one:
+        with open_workspace(str(folder)) as two:
+            assert two is one
+        assert one.commit(cell("a", "kiln"), now=NOW) == 1
+    with open_workspace(folder) as three:
+        assert three is not one
+        assert three.store.count("cells") == 1
+
+
+# what is committed is applied
+
+KILLED = """
+import os, signal, sys
+import slowwave.home
+from tests.integration.test_home import cell
+from tests.rows import NOW
+slowwave.home.apply_segments = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+with slowwave.home.open_workspace(sys.argv[1]) as workspace:
+    workspace.commit(cell("a", "acknowledged"), now=NOW)
+"""
+
+
+def test_what_was_committed_before_a_kill_is_applied_by_the_next_writer(folder: Path):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    assert open_store(folder / "store").count("cells") == 0
+    with open_workspace(folder) as workspace:
+        assert workspace.store.rows("cells", ["content"])["content"].to_list() == ["acknowledged"]
+        assert workspace.store.applied_segments() == set(workspace.home.journal.segment_ids())
+
+
+def test_a_segment_that_was_applied_and_not_noted_is_applied_again_without_harm(tmp_path: Path, folder: Path):
+    home = open_home(folder)
+    home.journal.commit(one_of_every_kind(), now=NOW)
+    once = create_store(tmp_path / "once", embedder_id="", dims=1)
+    assert apply_pending(home.journal, once) == []
+    twice = create_store(tmp_path / "twice", embedder_id="", dims=1)
+    apply_pending(home.journal, twice)
+    twice.mark_applied = lambda _: None  # type: ignore[method-assign]
+    twice.applied_segments = set  # type: ignore[method-assign]
+    apply_pending(home.journal, twice)
+    assert tables(twice) == tables(once)
+
+
+def tables(store: Store) -> dict[str, list[dict[str, object]]]:
+    from slowwave.schemas.tables import KEYS, TABLES
+
+    return {table: store.rows(table).sort(KEYS[table]).to_dicts() for table in TABLES}
+
+
+def test_segments_folded_in_any_number_of_steps_reach_the_same_tables(tmp_path: Path, folder: Path):
+    journal = open_home(folder).journal
+    parts = [one_of_every_kind().slice(position, 1) for position in range(one_of_every_kind().height)]
+    steps = create_store(tmp_path / "steps", embedder_id="", dims=1)
+    for number, part in enumerate(parts):
+        journal.commit(part, now=NOW)
+        if number % 7 == 0:
+            apply_pending(journal, steps)
+    apply_pending(journal, steps)
+    at_once = create_store(tmp_path / "at-once", embedder_id="", dims=1)
+    apply_pending(journal, at_once)
+    assert tables(steps) == tables(at_once)
+    assert steps.applied_segments() == at_once.applied_segments() == set(journal.segment_ids())
+
+
+def test_a_torn_segment_is_noted_skipped_and_applied_once_it_is_whole_again(folder: Path):
+    journal = open_home(folder).journal
+    segment = journal.commit(cell("a", "kiln"), now=NOW)
+    assert segment is not None
+    path = journal.path_of(segment.segment_id)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    with open_workspace(folder) as workspace:
+        assert workspace.store.count("cells") == 0
+        assert [note for note in workspace.notes if path.name in note and "torn" in note]
+    path.write_bytes(whole)
+    with open_workspace(folder) as workspace:
+        assert workspace.store.count("cells") == 1
+        assert not [note for note in workspace.notes if path.name in note]
+
+
+def test_an_empty_plan_commits_nothing(folder: Path):
+    with open_workspace(folder) as workspace:
+        assert workspace.commit(events("cell.judged"), now=NOW) == 0
+        assert workspace.home.journal.segment_ids() == []
+
+
+# one store, one kind of vectors
+
+NEW_DIMS = 8
+
+
+class Scripted:
+    """Another embedder, as `open_embedder` would return it."""
+
+    embedder_id = f"openai/scripted/{NEW_DIMS}/none"
+    dims = NEW_DIMS
+
+    def embed_documents(self, texts):
+        raise AssertionError(f"the store of another embedder was given {len(texts)} vectors")
+
+
+def fill(folder: Path) -> None:
+    with open_workspace(folder) as workspace:
+        workspace.commit(pl.concat([cell("a", "The kiln is hot."), cell("b", "Invoices are late.")]), now=NOW)
+        assert workspace.refresh_vectors()["cells"] == 2
+
+
+def spaces(workspace: Workspace) -> set[tuple[str, int]]:
+    """Embedder and width of every vector that stands in the store."""
+    found = workspace.store.rows("cells", ["embedder_id", "vector"])
+    return {(name, len(vector)) for name, vector in found.drop_nulls("vector").rows()}
+
+
+def test_a_store_made_with_an_embedder_keeps_it_when_the_settings_say_none(folder: Path):
+    fill(folder)
+    settings(folder, "none")
+    with open_workspace(folder) as workspace:
+        assert workspace.embedder is not None
+        assert workspace.embedder.embedder_id == workspace.store.meta.embedder_id
+        assert [note for note in workspace.notes if "as the store's vectors" in note and "reembed" in note]
+        workspace.commit(cell("c", "The glaze blisters."), now=NOW)
+        assert workspace.refresh_vectors()["cells"] == 1
+        assert len(spaces(workspace)) == 1
+
+
+def test_another_embedder_never_writes_into_the_store_and_the_notes_say_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    fill(folder)
+    own = open_store(folder / "store").meta.embedder_id
+
+    def opened(configured, path):
+        return (
+            open_embedder(configured, path)
+            if configured.provider == "wordllama"
+            else (Scripted(), "scripted")
+        )
+
+    settings(folder, "openai", model="scripted", api_key="x")
+    monkeypatch.setattr("slowwave.home.open_embedder", opened)
+    with open_workspace(folder) as workspace:
+        assert workspace.embedder is not None
+        assert workspace.embedder.embedder_id == own
+        note = next(note for note in workspace.notes if "reembed" in note)
+        assert own in note
+        assert Scripted.embedder_id in note
+        workspace.commit(cell("c", "The glaze blisters."), now=NOW)
+        workspace.refresh_vectors()
+        assert {name for name, _ in spaces(workspace)} == {own}
+
+
+def test_when_the_stores_own_embedder_does_not_serve_there_are_no_vectors_rather_than_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    fill(folder)
+
+    def opened(configured, path):
+        if configured.provider == "wordllama":
+            raise ConfigError("gone")
+        return Scripted(), "scripted"
+
+    settings(folder, "openai", model="scripted", api_key="x")
+    monkeypatch.setattr("slowwave.home.open_embedder", opened)
+    with open_workspace(folder) as workspace:
+        assert workspace.embedder is None
+        assert [note for note in workspace.notes if "does not serve" in note and "full text only" in note]
+        workspace.commit(cell("c", "The glaze blisters."), now=NOW)
+        assert workspace.refresh_vectors() == {}
+        assert workspace.store.without_vector("cells")["cell_id"].to_list() == ["c"]
+        assert workspace.store.matching("cells", ["glaze"], 3)["cell_id"].to_list() == ["c"]
+
+
+def test_a_store_made_without_vectors_stays_without_until_reembed(folder: Path):
+    settings(folder, "none")
+    with open_workspace(folder) as workspace:
+        assert workspace.store.meta.embedder_id == ""
+        workspace.commit(cell("a", "The kiln is hot."), now=NOW)
+    settings(folder, "wordllama")
+    with open_workspace(folder) as workspace:
+        assert workspace.embedder is None
+        assert [note for note in workspace.notes if "holds no vectors" in note and "reembed" in note]
+        assert workspace.refresh_vectors() == {}
+
+
+def test_vectors_that_are_missing_are_computed_and_a_query_finds_them(folder: Path):
+    fill(folder)
+    with open_workspace(folder) as workspace:
+        assert workspace.refresh_vectors() == {}
+        assert workspace.embedder is not None
+        query = np.atleast_2d(workspace.embedder.embed_query("hot kiln"))
+        assert workspace.store.nearest("cells", query, 1)["cell_id"].to_list() == ["a"]
+
+
+def test_a_topics_centroid_is_the_mean_of_its_members(folder: Path):
+    fill(folder)
+    opened = events("topic.opened", {"topic_id": "T", "name": "kiln", "user_id": "ana", "project_id": "kiln",
+                                     "scope": "user-private"})  # fmt: skip
+    assigned = events("cell.assigned", {"cell_id": "a", "topic_id": "T"}, {"cell_id": "b", "topic_id": "T"})
+    with open_workspace(folder) as workspace:
+        workspace.commit(pl.concat([opened, assigned]), now=NOW)
+        workspace.refresh_vectors()
+        assert workspace.store.without_centroid() == []
+        members = workspace.store.vectors("cells", ["a", "b"])["vector"].to_numpy()
+        centroid = workspace.store.vectors("topics", ["T"], column="centroid")["centroid"].to_numpy()[0]
+    mean = members.mean(axis=0)
+    assert np.allclose(centroid / np.linalg.norm(centroid), mean / np.linalg.norm(mean), atol=1e-5)
+
+
+def test_core_memory_is_replaced_whole(folder: Path):
+    home = open_home(folder)
+    home.write_core("# one\n")
+    home.write_core("# Ü\n")
+    assert home.core_path.read_text(encoding="utf-8") == "# Ü\n"
+    assert [path.name for path in folder.glob("*MEMORY*")] == ["MEMORY.md"]

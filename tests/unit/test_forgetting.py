@@ -1,0 +1,119 @@
+"""Who fades, who may leave the store, and who stays buried."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowwave.settings import DecaySettings, ForgetSettings
+from slowwave.transforms.forgetting import to_archive, to_bury, to_prune
+from tests.rows import NOW, row, rows
+
+FADED: dict[str, object] = {"confidence": 0.5, "decay_rate": 1.0}
+PRUNE = ForgetSettings(prune=True)
+
+
+def faded(days: float, *, cited: int = 0, forget: ForgetSettings | None = None, **cell: object) -> list[str]:
+    cells = rows("cells", row("cells", "c", **{**FADED, **cell}))
+    vitals = rows(
+        "vitals", row("vitals", "c", last_accessed=NOW - timedelta(days=days), citation_count=cited)
+    )
+    found = to_archive(cells, vitals, now=NOW, forget=forget or ForgetSettings(), decay=DecaySettings())
+    return found["cell_id"].to_list()
+
+
+def test_a_memory_that_faded_and_was_never_cited_and_long_unused_is_archived():
+    assert faded(90) == ["c"]
+
+
+@pytest.mark.parametrize("days", [0, 30, 89.999])
+def test_a_memory_used_within_the_last_days_is_kept(days: float):
+    assert faded(days) == []
+
+
+def test_a_memory_that_is_cited_protected_or_not_active_is_kept():
+    assert faded(500, cited=1) == []
+    assert faded(500, protected=True) == []
+    assert faded(500, status="superseded") == []
+    assert faded(500, status="archived") == []
+
+
+def test_confidence_at_the_limit_is_kept_and_below_it_goes():
+    assert faded(100, decay_rate=0.0, confidence=0.05) == []
+    assert faded(100, decay_rate=0.0, confidence=0.0499) == ["c"]
+    assert faded(
+        1, decay_rate=0.0, confidence=0.3, forget=ForgetSettings(min_confidence=0.31, unused_days=1)
+    ) == ["c"]
+
+
+def test_the_reason_says_how_much_was_left_and_for_how_long():
+    cells = rows("cells", row("cells", "c", confidence=0.04, decay_rate=0.0))
+    vitals = rows("vitals", row("vitals", "c", last_accessed=NOW - timedelta(days=91)))
+    found = to_archive(cells, vitals, now=NOW, forget=ForgetSettings(), decay=DecaySettings())
+    assert found.rows() == [("c", 0.04, "confidence 0.04 after 91 days unused")]
+
+
+CELL = st.fixed_dictionaries(
+    {
+        "confidence": st.sampled_from([0.0, 0.04, 0.5]),
+        "decay_rate": st.sampled_from([0.0, 0.1, 1.0]),
+        "protected": st.booleans(),
+        "status": st.sampled_from(["active", "superseded", "archived"]),
+    }
+)
+USE = st.tuples(st.integers(0, 400), st.integers(0, 1))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(CELL, USE), max_size=15))
+def test_nothing_protected_cited_or_recently_used_is_ever_archived(drawn):
+    cells = rows("cells", *(row("cells", f"c{number}", **cell) for number, (cell, _) in enumerate(drawn)))
+    used = [
+        row("vitals", f"c{number}", citation_count=cited, last_accessed=NOW - timedelta(days=days))
+        for number, (_, (days, cited)) in enumerate(drawn)
+    ]
+    vitals = rows("vitals", *used)
+    gone = set(to_archive(cells, vitals, now=NOW, forget=ForgetSettings(), decay=DecaySettings())["cell_id"])
+    for number, (cell, (days, cited)) in enumerate(drawn):
+        if cell["protected"] or cell["status"] != "active" or cited or days < 90:
+            assert f"c{number}" not in gone
+        elif cell["confidence"] == 0.0 or cell["decay_rate"] == 1.0:
+            assert f"c{number}" in gone
+
+
+@pytest.mark.parametrize(("days", "pruned"), [(91, ["c"]), (90, []), (89, [])])
+def test_a_superseded_memory_older_than_the_limit_may_leave_the_store(days: int, pruned: list[str]):
+    old = rows("cells", row("cells", "c", status="superseded", superseded_at=NOW - timedelta(days=days)))
+    assert to_prune(old, now=NOW, forget=PRUNE)["cell_id"].to_list() == pruned
+    assert to_prune(old, now=NOW, forget=ForgetSettings()).is_empty(), "only where the settings allow it"
+
+
+def test_only_superseded_memories_are_pruned_and_protected_ones_never():
+    long_ago = NOW - timedelta(days=400)
+    kept = rows(
+        "cells",
+        row("cells", "a", superseded_at=long_ago),
+        row("cells", "b", status="archived", superseded_at=long_ago),
+        row("cells", "c", status="superseded", superseded_at=long_ago, protected=True),
+        row("cells", "d", status="superseded", superseded_at=None),
+    )
+    assert to_prune(kept, now=NOW, forget=PRUNE).is_empty()
+
+
+def test_what_was_deleted_is_buried_again_by_its_id_or_its_text_of_the_same_owner():
+    cells = rows(
+        "cells",
+        row("cells", "same-id", content_hash="new"),
+        row("cells", "same-text", content_hash="h"),
+        row("cells", "other-user", content_hash="h", user_id="ben"),
+        row("cells", "other-text", content_hash="i"),
+    )
+    dead = rows(
+        "tombstones",
+        row("tombstones", "same-id", content_hash="old"),
+        row("tombstones", "x", content_hash="h"),
+        row("tombstones", "y", content_hash="h"),
+    )
+    assert to_bury(cells, dead)["cell_id"].to_list() == ["same-id", "same-text"]
+    assert to_bury(cells, dead.clear()).is_empty()

@@ -1,0 +1,85 @@
+"""Text as columns."""
+
+import polars as pl
+import pytest
+
+from slowwave.transforms.text import first_words, hard_values, names, normalized, token_count, words
+
+
+def of(expression, text: str | None) -> object:
+    return (
+        pl.DataFrame({"text": [text]}, schema={"text": pl.String}).select(expression(pl.col("text"))).item()
+    )
+
+
+def listed(expression, text: str) -> list[str]:
+    return pl.DataFrame({"text": [text]}).select(expression(pl.col("text")))["text"].to_list()[0]
+
+
+@pytest.mark.parametrize(("length", "tokens"), [(0, 1), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (2000, 500)])
+def test_four_characters_are_about_a_token_and_no_text_has_none(length: int, tokens: int):
+    assert of(token_count, "ä" * length) == tokens
+
+
+def test_words_are_letters_and_digits_of_any_script_in_their_order():
+    assert listed(words, "Die Öfen: 1040°C, snake_case & 日本語!") == [
+        "die",
+        "öfen",
+        "1040",
+        "c",
+        "snake_case",
+        "日本語",
+    ]
+    assert listed(words, " — ") == []
+
+
+def test_the_first_words_are_the_first_different_ones():
+    assert of(lambda text: first_words(text, 3), "a B a b c d") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Limit is 250, then 100.", "First 100 and then 250!"),
+        ("On Monday in May", "in may on MONDAYS".replace("MONDAYS", "MONDAY")),
+        ("Do not retry", "never retry"),
+        ("Don't retry", "Don’t retry"),
+        ("port 80 and 80", "port 80"),
+    ],
+)
+def test_order_case_and_repetition_do_not_change_hard_values(one: str, other: str):
+    assert of(hard_values, one) == of(hard_values, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("limit 250", "limit 25"),
+        ("limit 1.5", "limit 15"),
+        ("at 10:30", "at 10:31"),
+        ("on 2026-09-01", "on 2026-01-09"),
+        ("on Monday", "on Sunday"),
+        ("retry", "do not retry"),
+        ("retry", "don’t retry"),
+        ("retry", "stopped the retry"),
+        ("version 3", "version"),
+    ],
+)
+def test_another_number_date_or_negation_changes_hard_values(one: str, other: str):
+    assert of(hard_values, one) != of(hard_values, other)
+
+
+def test_names_begin_with_a_capital_past_the_first_word_of_a_sentence():
+    assert listed(names, "The team of Ana and Øyvind uses PostgreSQL. Then they rest.") == [
+        "ana",
+        "postgresql",
+        "øyvind",
+    ]
+    assert listed(names, "Set kiln.target_c in plant/line2.yaml") == ["kiln.target_c", "plant/line2.yaml"]
+    assert listed(names, "Everything in lower case") == []
+
+
+def test_normalized_text_is_lower_case_words_with_one_blank():
+    assert of(normalized, "  The Kiln-of (line 2)! ") == "the kiln of line 2"
+    assert of(normalized, "—") == ""
+    assert of(normalized, None) is None
