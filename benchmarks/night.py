@@ -35,7 +35,7 @@ from benchmarks.invented import TOPIC_CELLS, night_of_events, write_sessions  # 
 
 SIZES, TURNS, ADDED, REPEATS = (1_000, 10_000, 100_000), 3_000, 500, 3
 QUICK_SIZES, QUICK_TURNS, QUICK_ADDED, QUICK_REPEATS = (200, 2_000), 300, 60, 1
-NIGHT_CELLS = 500
+NIGHT_CELLS, MODEL_TURNS = 500, 1_000
 DAYS = 80
 """Days that a grown store spans: under `forget.unused_days`, so that no memory fades and every scan is full."""
 
@@ -245,7 +245,8 @@ def table(result: dict[str, Any]) -> str:
     whole, model, growth = result["whole"], result["model"], result["growth"]
     lines = [
         f"whole night without a model: {whole['turns']} turns in {whole['seconds']:.1f} s, "
-        f"{whole['turns_a_second']:.0f} turns/s, peak {whole['peak_rss_gib']:.2f} GiB, import {whole['import_seconds']:.1f} s",
+        f"{whole['turns_a_second']:.0f} turns/s, peak {whole['peak_rss_gib']:.2f} GiB, "
+        f"import {whole['import_seconds']:.1f} s",
         "  " + ", ".join(f"{name} {seconds:.1f}" for name, seconds in whole["stages"].items()),
         f"for 1,000 turns with a model ({model['turns']} measured):",
     ]
@@ -307,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept.mkdir(parents=True, exist_ok=True)
         result: dict[str, Any] = {"cpus": os.cpu_count(), "python": sys.version.split()[0]}
         result["whole"] = in_own_process("whole", scratch / "whole", turns=turns)
-        result["model"] = in_own_process("model", scratch / "model", turns=turns)
+        result["model"] = in_own_process("model", scratch / "model", turns=min(turns, MODEL_TURNS))
         result["growth"] = [
             in_own_process("growth", kept, cells=size, turns=added, repeats=repeats) for size in sizes
         ]

@@ -22,13 +22,9 @@ from slowwave.embeddings import Embedder, load_profile, open_embedder
 from slowwave.errors import SlowwaveError
 from slowwave.settings import EmbeddingSettings
 from slowwave.transforms.calibration import calibrate
-from slowwave.transforms.topics import (
-    assign_topics,
-    assign_topics_by_text,
-    centroids,
-    merge_topics,
-    split_topics,
-)
+from slowwave.transforms.topic_upkeep import centroids, merge_topics, split_topics
+from slowwave.transforms.topics import assign_topics
+from slowwave.transforms.topics_by_text import assign_topics_by_text
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "topics" / "clinc150_val.csv"
 OWNER = {"user_id": "u", "project_id": "p", "scope": "user-private"}

@@ -35,7 +35,7 @@ from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.settings import Settings, load_settings
 from slowwave.store import Store, create_store, open_store
 from slowwave.store import col as column
-from slowwave.transforms.topics import centroids
+from slowwave.transforms.topic_upkeep import centroids
 
 SEGMENTS_A_FOLD = 200
 """Segments folded together: enough to be fast, few enough to bound memory."""

@@ -6,14 +6,10 @@ from slowwave.embeddings import load_profile
 from slowwave.schemas.tables import OWN, RAW_PROMPT
 from slowwave.store import col, lit
 from slowwave.transforms.text import without_speakers
-from slowwave.transforms.topics import (
-    assign_hinted_topics,
-    assign_topics,
-    assign_topics_by_text,
-    merge_topics,
-    name_topics,
-    split_topics,
-)
+from slowwave.transforms.topic_names import name_topics
+from slowwave.transforms.topic_upkeep import merge_topics, split_topics
+from slowwave.transforms.topics import assign_hinted_topics, assign_topics
+from slowwave.transforms.topics_by_text import assign_topics_by_text
 from tasks.stage import Stage
 
 SPLIT_MIN_CELLS = 12

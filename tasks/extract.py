@@ -14,7 +14,13 @@ from slowwave.schemas.prompt_inputs import KnownCell, TurnLine
 from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
 from slowwave.store import col, lit, same_owner
 from slowwave.transforms.chunking import chunk_turns
-from slowwave.transforms.extraction import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
+from slowwave.transforms.extraction import (
+    ANSWER_SCHEMA,
+    extracted_cells,
+    in_turns,
+    raw_cells,
+    split_confirmed,
+)
 from slowwave.transforms.reconciliation import confirmations
 from tasks.models import ask
 from tasks.stage import Plan, Stage
@@ -25,7 +31,8 @@ KNOWN_SCHEMA = {"chunk_id": pl.String, "known": pl.Int64, "target_id": pl.String
 def find_work(run: Stage) -> pl.DataFrame:
     """Chunks that wait: new ones, failed ones whose pause is over and, once there is a model, raw ones.
 
-    Oldest conversation first, so that what is known grows in the order in which it was said.
+    Oldest conversations first, and the parts of one conversation one after the other, so that each part is shown
+    what the parts before gave.
     """
     waiting = run.store.rows("chunks", where=col("status").isin(["pending", "failed"]))
     due = waiting.filter(pl.col("retry_at").is_null() | (pl.col("retry_at") <= run.now))
@@ -35,7 +42,7 @@ def find_work(run: Stage) -> pl.DataFrame:
         due = pl.concat([due, run.store.rows("chunks", where=raw)])
     run.reject("quarantined", run.store.count("chunks", col("status") == lit("quarantined")))
     run.report.rows_in = due.height
-    return due.sort("event_time", "session_id", "first_turn_index", "first_char", "chunk_id")
+    return in_turns(due, sessions=run.settings.night.extract_batch)
 
 
 def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
@@ -153,6 +160,7 @@ def _extract_request(
         KnownCell(
             row["known"],
             row["cell_type"],
+            row["topic_hint"] or "",
             row["subject"] or "",
             row["attribute"] or "",
             row["value"] or "",
@@ -173,6 +181,7 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
     columns = [
         "cell_id",
         "cell_type",
+        "topic_hint",
         "subject",
         "attribute",
         "value",
@@ -184,6 +193,7 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
         schema={
             **KNOWN_SCHEMA,
             "cell_type": pl.String,
+            "topic_hint": pl.String,
             "subject": pl.String,
             "attribute": pl.String,
             "value": pl.String,

@@ -4,9 +4,10 @@ A plain run is the same story in this process: it starts at once and leaves noth
 names of the flows stand here, so this file itself stays quick to import.
 """
 
+import signal
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from slowwave.entrypoints.prefect_env import api_address, prepare_prefect, under_prefect
 
@@ -37,7 +38,7 @@ def run_plain(name: FlowName, home: str | None, parameters: Parameters | None = 
     from slowwave.entrypoints.show import progress_bars
 
     folder = _prepared(home)
-    story = getattr(import_module(f"flows.{name}"), name)
+    story = _story(name)
     with progress_bars():
         return cast("Report", story.fn(home=str(folder), **(parameters or {})))
 
@@ -55,8 +56,19 @@ def run_under_prefect(name: FlowName, home: str | None, parameters: Parameters |
     if address is None:
         say("Starting a temporary Prefect server (about 10 s); set PREFECT_API_URL to use a running one.")
     with under_prefect(), progress_bars():
-        story = getattr(import_module(f"flows.{name}"), name)
+        story = _story(name)
         return cast("Report", story(home=str(folder), **(parameters or {})))
+
+
+def _story(name: FlowName) -> Any:
+    """The flow, imported; Ctrl-C reaches Python again, which LanceDB's import takes away.
+
+    Its runtime installs a handler with SA_RESTART, under which the main thread never wakes from a lock.
+    """
+    story = getattr(import_module(f"flows.{name}"), name)
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
+    return story
 
 
 def _prepared(home: str | None) -> Path:

@@ -20,10 +20,11 @@ class TurnLine:
 
 @dataclass(frozen=True, slots=True)
 class KnownCell:
-    """A memory that the extractor is shown; "" where it has no subject, attribute or value."""
+    """A memory that the extractor is shown; "" where it has no topic, subject, attribute or value."""
 
     number: int
     cell_type: str
+    topic: str
     subject: str
     attribute: str
     value: str

@@ -34,6 +34,26 @@ ANSWER_SCHEMA = pl.Schema(
 """One row a memory of the extractor's answers, with the chunk it belongs to."""
 
 
+def in_turns(chunks: pl.DataFrame, *, sessions: int) -> pl.DataFrame:
+    """Chunks in the order of the work.
+
+    `sessions` conversations at a time, oldest first, and of these all first chunks, then all second ones: chunks that
+    are asked about together are of different conversations, as far as there are several.
+    """
+    position = ["first_turn_index", "first_char", "chunk_id"]
+    began = pl.col("event_time").min().over("session_id")
+    return (
+        chunks.with_columns(began=began)
+        .sort("began", "session_id", *position)
+        .with_columns(
+            group=(pl.col("session_id").rle_id() // sessions),
+            place=pl.int_range(pl.len()).over("session_id"),
+        )
+        .sort("group", "place", "began", "session_id", *position)
+        .select(chunks.columns)
+    )
+
+
 def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, now: object) -> pl.DataFrame:
     """Chunks as cells where there is no model: `fact`, salience 0.5, the turns' text as it is.
 

@@ -16,12 +16,19 @@ from scipy.sparse.csgraph import connected_components
 
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import ORIGINS, OWN
-from slowwave.transforms.text import hard_values, names, normalized
+from slowwave.transforms.text import days_and_months, is_negated, names, normalized, numbers, words
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
-"""Oldest first; the last cell of an ordered group is the one that holds now."""
+"""The order of cells on a page, oldest first."""
+
+HOLDING_ORDER = ["valid_day", "event_time", "recorded_at", "cell_id"]
+"""Oldest first; the last cell of a group is the one that holds now. A date without a time is as good as the time of
+a turn of that day, so days are compared, and within a day the order in which things were said."""
 
 RETIRING = ["updates", "corrects"]
+
+ALIKE = 0.6
+"""Jaccard similarity of words from which two sentences count as alike but for a negation."""
 
 
 def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
@@ -143,59 +150,40 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     `judgements` has `cell_id`, `target_id`, `verdict`, `subject`, `attribute`, `reason`; `cells` has the cells
     named. Adds `effect` and `guard_note`:
 
-    - `confirmed`: said again with the same numbers, dates, names and negations, or fewer of them.
-    - `elaborated`: said again with more of them: both stay.
+    - `confirmed`: said again, and nothing in it differs from what is known.
+    - `elaborated`: said again with more in it, or with the same value in other words: both stay.
     - `superseded`: an update or correction of the subject and attribute that both cells name.
     - `contradiction`: cannot both hold, or a judgement that failed a check.
     - `none`: keep.
     """
-    sides = ["subject", "attribute", "value", "content", "origin", "cell_type", "status", *OWN]
-    facts = cells.select(
-        "cell_id",
-        *sides,
-        hard=hard_values(pl.col("content")),
-        names=pl.concat_list(
-            names(pl.col("content")),
-            *(names("x " + pl.col(name).fill_null("")) for name in ("subject", "value")),
-        )
-        .list.unique()
-        .list.sort(),
-    )
-    both = judgements.join(
-        facts.rename(lambda name: f"{name}_new" if name != "cell_id" else name), on="cell_id", how="left"
-    ).join(
-        facts.rename(lambda name: f"{name}_old" if name != "cell_id" else "target_id"),
-        on="target_id",
-        how="left",
-    )
-    is_same_thing = _names_same("subject") & _names_same("attribute")
-    is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=ORIGINS.index("agent"))
-    values_differ = normalized(pl.col("value_new")).ne_missing(normalized(pl.col("value_old")))
-    is_repeat, is_addition = _value_relation()
+    both = _side_by_side(judgements, cells)
     verdict = pl.col("verdict")
-    retires = verdict.is_in(RETIRING)
+    is_judged = ~verdict.is_in(["keep", "unjudged"])
+    is_there = pl.col("content_old").is_not_null()
+    retires, confirms = verdict.is_in(RETIRING), verdict == "confirms"
+    is_same_thing = (_names_same("subject") & _names_same("attribute")).fill_null(value=False)
+    is_same_value = normalized(pl.col("value_new")).eq_missing(normalized(pl.col("value_old")))
+    is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=ORIGINS.index("agent"))
     note = (
-        pl.when(verdict.is_in(["keep", "unjudged"]))
+        pl.when(~is_judged)
         .then(pl.lit(None, dtype=pl.String))
-        .when(pl.col("content_old").is_null())
+        .when(~is_there)
         .then(pl.lit("the target is not among the memories shown"))
-        .when(retires & ~is_same_thing.fill_null(value=False))
+        .when(retires & ~is_same_thing)
         .then(pl.lit("the two memories do not share the named subject and attribute"))
-        .when(retires & ~values_differ)
+        .when(retires & is_same_value)
         .then(pl.lit("both memories carry the same value"))
         .when(retires & ~is_trusted)
         .then(pl.lit("a less trusted source may not retire this memory"))
-        .when((verdict == "confirms") & ~is_repeat & ~is_addition)
+        .when(confirms & _differs())
         .then(pl.lit("said again, but numbers, dates, names or negations differ"))
     )
     effect = (
-        pl.when(pl.col("content_old").is_null() | verdict.is_in(["keep", "unjudged"]))
+        pl.when(~is_judged | ~is_there)
         .then(pl.lit("none"))
-        .when((verdict == "confirms") & is_repeat)
-        .then(pl.lit("confirmed"))
-        .when((verdict == "confirms") & is_addition)
-        .then(pl.lit("elaborated"))
-        .when(retires & ~values_differ & is_same_thing.fill_null(value=False))
+        .when(confirms & ~_differs())
+        .then(pl.when(_adds()).then(pl.lit("elaborated")).otherwise(pl.lit("confirmed")))
+        .when(retires & is_same_value & is_same_thing)
         .then(pl.lit("elaborated"))
         .when(retires & note.is_null())
         .then(pl.lit("superseded"))
@@ -204,6 +192,27 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(guard_note=note, effect=effect).select(
         *judgements.columns, "effect", "guard_note"
     )
+
+
+def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Judgements with the facts of the new cell (`_new`) and of its target (`_old`)."""
+    content = pl.col("content")
+    facts = cells.select(
+        "cell_id",
+        *["subject", "attribute", "value", "content", "origin"],
+        numbers=numbers(content),
+        days=days_and_months(content),
+        is_negated=is_negated(content),
+        names=pl.concat_list(
+            names(content), *(names("x " + pl.col(name).fill_null("")) for name in ("subject", "value"))
+        )
+        .list.unique()
+        .list.sort(),
+        words=words(content).list.unique(),
+    )
+    new = facts.rename(lambda name: name if name == "cell_id" else f"{name}_new")
+    old = facts.rename(lambda name: "target_id" if name == "cell_id" else f"{name}_old")
+    return judgements.join(new, on="cell_id", how="left").join(old, on="target_id", how="left")
 
 
 def _names_same(column: str) -> pl.Expr:
@@ -228,26 +237,35 @@ def _within(left: pl.Expr, right: pl.Expr) -> pl.Expr:
 
 
 def _trust(origin: str) -> pl.Expr:
-    return pl.col(origin).replace_strict(
-        {name: rank for rank, name in enumerate(ORIGINS)}, return_dtype=pl.Int64, default=len(ORIGINS)
-    )
+    ranks = {name: rank for rank, name in enumerate(ORIGINS)}
+    return pl.col(origin).replace_strict(ranks, return_dtype=pl.Int64, default=len(ORIGINS))
 
 
-def _value_relation() -> tuple[pl.Expr, pl.Expr]:
-    """Whether the new cell repeats the old one's hard values (or fewer), and whether it only adds to them."""
-    parts = [(_part("hard_new", index), _part("hard_old", index)) for index in (0, 1)] + [
-        (pl.col("names_new"), pl.col("names_old"))
+def _differs() -> pl.Expr:
+    """Whether two cells that should say the same differ in a value that counts.
+
+    Numbers, days and names differ when each side has one that the other lacks: one more on one side is detail.
+    A negation on one side alone counts when the sentences are else alike; in a longer sentence, or one of other
+    words, it mostly denies something else ("X" and "X, not Y").
+    """
+    conflicts = [
+        (pl.col(f"{part}_new").list.set_difference(f"{part}_old").list.len() > 0)
+        & (pl.col(f"{part}_old").list.set_difference(f"{part}_new").list.len() > 0)
+        for part in ("numbers", "days", "names")
     ]
-    negation_same = (
-        pl.col("hard_new").str.split(" ; ").list.last() == pl.col("hard_old").str.split(" ; ").list.last()
-    )
-    fewer = pl.all_horizontal(new.list.set_difference(old).list.len() == 0 for new, old in parts)
-    more = pl.all_horizontal(old.list.set_difference(new).list.len() == 0 for new, old in parts)
-    return negation_same & fewer, negation_same & more & ~fewer
+    shared = pl.col("words_new").list.set_intersection("words_old").list.len()
+    alike = shared / (pl.col("words_new").list.len() + pl.col("words_old").list.len() - shared)
+    is_denied = (pl.col("is_negated_new") != pl.col("is_negated_old")) & (alike >= ALIKE)
+    return pl.any_horizontal(*conflicts, is_denied).fill_null(value=True)
 
 
-def _part(column: str, index: int) -> pl.Expr:
-    return pl.col(column).str.split(" ; ").list.get(index).str.split("|").list.set_difference([""])
+def _adds() -> pl.Expr:
+    """Whether the new cell has numbers, days or names that the old one lacks."""
+    more = [
+        pl.col(f"{part}_new").list.set_difference(f"{part}_old").list.len() > 0
+        for part in ("numbers", "days", "names")
+    ]
+    return pl.any_horizontal(*more)
 
 
 def survivors(lives_on: Mapping[str, str]) -> dict[str, str]:
@@ -290,10 +308,11 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         groups.join(said.rename({"valid_from": "said_from"}), on="cell_id", how="inner")
         .join(_holding_from(said, corrections), on="cell_id", how="inner")
         .join(wrong.with_columns(is_wrong=pl.lit(value=True)), on="cell_id", how="left")
-        .sort("group", *AGE_ORDER)
+        .with_columns(valid_day=pl.col("valid_from").dt.truncate("1d"))
+        .sort("group", *HOLDING_ORDER)
         .with_columns(
-            superseded_by=pl.col("cell_id").shift(-1).over("group", order_by=AGE_ORDER),
-            next_from=pl.col("valid_from").shift(-1).over("group", order_by=AGE_ORDER),
+            superseded_by=pl.col("cell_id").shift(-1).over("group", order_by=HOLDING_ORDER),
+            next_from=pl.col("valid_from").shift(-1).over("group", order_by=HOLDING_ORDER),
         )
         .filter(pl.col("superseded_by").is_not_null())
         .select(

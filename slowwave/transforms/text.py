@@ -6,13 +6,17 @@ CHARACTERS_A_TOKEN = 4.0
 """English text averages about four characters a token in the tokenizers of current models; an estimate only."""
 
 NEGATIONS = (
-    r"\b(?:not|no|never|none|neither|nor|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|"
-    r"weren't|shouldn't|mustn't|no longer|instead of|stop|stopped|removed|disabled|off)\b"
+    r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|can't|won't|don't|doesn't|didn't|isn't|"
+    r"aren't|wasn't|weren't|shouldn't|mustn't|no longer|instead of|stop|stopped|removed|disabled|off)\b"
+)
+_NUMBER_TEXT = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
 )
 _NUMBER = r"\d+(?:[.,:/-]\d+)*"
 _MONTH_OR_DAY = (
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|yesterday|tomorrow)s?\b"
+    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|yesterday|tomorrow)"
 )
 _NAME = r"\b\p{Lu}[\w-]*\w|\b[A-Za-z]\w*(?:[_./]\w+)+"
 
@@ -27,22 +31,41 @@ def words(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.extract_all(r"[\p{L}\p{N}_]+")
 
 
-def _set(found: pl.Expr) -> pl.Expr:
-    return found.list.eval(pl.element().str.to_lowercase()).list.unique().list.sort().list.join("|")
+def _words_as_numbers(text: pl.Expr) -> pl.Expr:
+    """Number words as digits: seven is 7. The word one stays, since it mostly counts nothing."""
+    lower = text.str.to_lowercase()
+    for number, word in enumerate(_NUMBER_TEXT.split(" ")):
+        if word != "one":
+            lower = lower.str.replace_all(rf"\b{word}\b", str(number))
+    return lower
+
+
+def numbers(text: pl.Expr) -> pl.Expr:
+    """The numbers of a text, words up to twenty included, as a sorted list without repetition."""
+    return _words_as_numbers(text).str.extract_all(_NUMBER).list.unique().list.sort()
+
+
+def days_and_months(text: pl.Expr) -> pl.Expr:
+    """Named days and months of a text, as a sorted list without repetition."""
+    return text.str.to_lowercase().str.extract_all(_MONTH_OR_DAY).list.unique().list.sort()
+
+
+def is_negated(text: pl.Expr) -> pl.Expr:
+    """Whether a text denies something."""
+    return text.str.to_lowercase().str.replace_all("’", "'").str.contains(NEGATIONS)
 
 
 def hard_values(text: pl.Expr) -> pl.Expr:
-    """The numbers, dates and negations of a text as one comparable string.
+    """The numbers, days and negations of a text as one comparable string.
 
-    Two sentences that say the same have the same hard values; where they differ, one may not stand for the
-    other. Order and repetition do not count.
+    Two sentences that say the same have the same hard values; order and repetition do not count.
     """
-    return pl.concat_str(
-        _set(text.str.extract_all(_NUMBER)),
-        _set(text.str.to_lowercase().str.extract_all(_MONTH_OR_DAY)),
-        (text.str.to_lowercase().str.replace_all("’", "'").str.count_matches(NEGATIONS) > 0).cast(pl.String),
-        separator=" ; ",
-    )
+    parts = [
+        numbers(text).list.join("|"),
+        days_and_months(text).list.join("|"),
+        is_negated(text).cast(pl.String),
+    ]
+    return pl.concat_str(parts, separator=" ; ")
 
 
 def names(text: pl.Expr) -> pl.Expr:
@@ -51,7 +74,12 @@ def names(text: pl.Expr) -> pl.Expr:
     A capital first letter counts only past the first word of the text, since every sentence begins with one.
     """
     rest = text.str.replace(r"^\s*\S+\s*", "").str.replace_all(r"[.!?]\s+\S+", " ")
-    return rest.str.extract_all(_NAME).list.eval(pl.element().str.to_lowercase()).list.unique().list.sort()
+    found = rest.str.extract_all(_NAME).list.eval(pl.element().str.to_lowercase())
+    return (
+        found.list.eval(pl.element().filter(~pl.element().str.contains(_MONTH_OR_DAY)))
+        .list.unique()
+        .list.sort()
+    )
 
 
 def normalized(text: pl.Expr) -> pl.Expr:

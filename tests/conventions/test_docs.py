@@ -53,7 +53,11 @@ def _setting(name: str, field: object) -> str:
     return f"| `{name}` | `{default if default not in (None, '') else 'none'}` | {getattr(field, 'description', '') or ''} |"
 
 
-PAGES = [("events.md", "catalogue", catalogue), ("tables.md", "tables", tables), ("settings.md", "settings", settings)]
+PAGES = [
+    ("events.md", "catalogue", catalogue),
+    ("tables.md", "tables", tables),
+    ("settings.md", "settings", settings),
+]
 
 
 @pytest.mark.parametrize(("page", "part", "written"), PAGES)

@@ -49,13 +49,14 @@ KNOWN = [
     KnownCell(
         1,
         "fact",
+        "kiln temperatures",
         "kiln of line 2",
         "temperature",
         "1060 °C",
         "2026-05-04",
         "The kiln of line 2 runs at 1060 °C.",
     ),
-    KnownCell(2, "preference", "Signe", "", "", "2026-04-01", "Signe wants short answers."),
+    KnownCell(2, "preference", "", "Signe", "", "", "2026-04-01", "Signe wants short answers."),
 ]
 PAGE = [
     PageCell(

@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks.invented import write_sessions
 
+pytestmark = pytest.mark.timeout(900)  # the processes share their cores with whatever else runs
+
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (80, 160)
 STAGES = {"ingest", "extract", "cluster", "reconcile", "consolidate", "decay", "forget", "promote", "rest"}

@@ -215,7 +215,7 @@ def test_run_prints_one_json_document_and_shows_an_error_of_a_flow_as_one_line(h
     assert StageReport.model_validate(json.loads(done.stdout)).counts["source.recorded"] == 1
     only_line(done.stderr)  # that a temporary server starts
     failed = process("run", "decay", "--home", home, SLOWWAVE_LLM__PROVIDER="openai")
-    assert (failed.returncode, failed.stdout) == (78, "")
+    assert (failed.returncode, failed.stdout) == (78, ""), failed.stderr
     started, error = failed.stderr.splitlines()
     assert started.startswith("Starting a temporary Prefect server")
     assert error.startswith("slowwave: no language model is named")
@@ -503,34 +503,57 @@ def test_the_program_works_without_colour_in_any_encoding_and_in_a_narrow_pipe(h
     assert process("status", "--home", home, **plain).returncode == 0
 
 
-def test_ctrl_c_is_one_line_and_exit_code_130(home):
-    with OpenAIServer(lambda _: silence(60)) as server:
-        server.fail("/v1/embeddings", silence(60), silence(60))
-        environment = {
-            **os.environ,
-            "SLOWWAVE_EMBEDDING__PROVIDER": "openai",
-            "SLOWWAVE_EMBEDDING__MODEL": "m",
-            "SLOWWAVE_EMBEDDING__BASE_URL": server.url,
-        }
-        command = [
-            sys.executable,
-            "-m",
-            "slowwave.entrypoints.cli",
-            "ingest",
-            str(SAMPLE),
-            "--home",
-            str(home),
-        ]
-        with subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as running:
-            until = time.monotonic() + 60
-            while not server.requests and time.monotonic() < until:
-                time.sleep(0.05)
-            running.send_signal(signal.SIGINT)
+def interrupted(*words: object, server: OpenAIServer, **environment: str) -> tuple[int, str, str]:
+    """Exit code and output of a command whose process group gets SIGINT while a server makes it wait."""
+    command = [sys.executable, "-m", "slowwave.entrypoints.cli", *map(str, words)]
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        until = time.monotonic() + 150
+        while not server.requests and running.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.killpg(running.pid, signal.SIGINT)
+        try:
             out, err = running.communicate(timeout=30)
-    assert (running.returncode, out) == (130, "")
+        finally:
+            running.kill()
+    return running.returncode, out, err
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(home):
+    with OpenAIServer() as server:
+        server.fail("/v1/embeddings", silence(60), silence(60))
+        code, out, err = interrupted(
+            *("ingest", SAMPLE, "--home", home),
+            server=server,
+            SLOWWAVE_EMBEDDING__PROVIDER="openai",
+            SLOWWAVE_EMBEDDING__MODEL="m",
+            SLOWWAVE_EMBEDDING__BASE_URL=server.url,
+        )
+    assert (code, out) == (130, "")
     assert only_line(err).startswith("slowwave: stopping; what was committed is kept")
+
+
+@pytest.mark.prefect
+@pytest.mark.timeout(300)
+def test_ctrl_c_while_a_model_is_asked_under_a_temporary_server_leaves_at_once(home):
+    with OpenAIServer(lambda _: silence(60)) as server:
+        code, out, err = interrupted(
+            *("run", "nightly", "--source", SAMPLE, "--home", home),
+            server=server,
+            SLOWWAVE_LLM__PROVIDER="openai",
+            SLOWWAVE_LLM__MODEL="m",
+            SLOWWAVE_LLM__BASE_URL=server.url,
+        )
+    assert (code, out) == (130, "")
+    assert err.splitlines()[1:] == ["slowwave: stopped; what was committed is kept"]
 
 
 def test_times_are_told_in_the_largest_whole_unit():

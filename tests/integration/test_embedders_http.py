@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from slowwave import embeddings
-from slowwave.embeddings import check_embedder, open_embedder
+from slowwave.embeddings import check_embedder, choice, open_embedder, servers
 from slowwave.errors import ConfigError, OutputError, TransientError
 from slowwave.settings import EmbeddingSettings
 from tests.servers import (
@@ -26,7 +25,7 @@ EMBED = "/api/embed"
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch):
-    monkeypatch.setattr(embeddings, "BACKOFF_SECONDS", 0.0)
+    monkeypatch.setattr(servers, "BACKOFF_SECONDS", 0.0)
 
 
 def wide(text: str) -> list[float]:
@@ -213,7 +212,7 @@ def test_auto_says_how_to_get_the_model_that_ollama_lacks():
 
 
 def test_auto_does_not_wait_long_for_a_silent_ollama(monkeypatch):
-    monkeypatch.setattr(embeddings, "PROBE_SECONDS", 0.2)
+    monkeypatch.setattr(choice, "PROBE_SECONDS", 0.2)
     with ollama() as server:
         server.fail("/api/tags", silence(1.0))
         embedder, _ = open_embedder(EmbeddingSettings(provider="auto", base_url=server.url))

@@ -272,7 +272,7 @@ def test_retry_after_is_honoured_up_to_the_time_out(
     opened: Callable[..., LLM], ask_for: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("slowwave.llm.sleep_using_event", lambda event: pauses.append)
+    monkeypatch.setattr("slowwave.llm.exchange.sleep_using_event", lambda event: pauses.append)
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
     header = moment if ask_for == "date" else ask_for
     with OpenAIServer(

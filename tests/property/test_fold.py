@@ -1,7 +1,7 @@
 """Many segments at once are one after another."""
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.schemas.tables import TABLES
@@ -66,6 +66,11 @@ def one_by_one(tables: Tables, read: pl.DataFrame) -> Tables:
 
 @settings(max_examples=40)
 @given(STORY, st.integers(0, 12))
+@example([("archived", "a", None, 0), ("cell", "a", "x", 1)], 0)
+@example(
+    [("cell", "a", "x", 1), ("pruned", "a", None, 0), ("archived", "a", None, 0), ("cell", "a", "y", 1)], 1
+)
+@example([("cell", "a", "x", 1), ("archived", "a", None, 0), ("cell", "a", "y", 1)], 1)
 def test_many_events_at_once_are_the_same_events_one_by_one(story, cut):
     read = told(story)
     before = one_by_one({}, read.head(cut))

@@ -38,7 +38,7 @@ def gate(text: str) -> str:
 
 def extract(text: str) -> str:
     turns = [TurnLine(n, text, text, text, text) for n in range(1, COUNT + 1)]
-    known = [KnownCell(n, text, text, text, text, text, text) for n in range(1, COUNT + 1)]
+    known = [KnownCell(n, text, text, text, text, text, text, text) for n in range(1, COUNT + 1)]
     return extract_prompt("2026-06-02", turns, known).user
 
 
@@ -61,7 +61,7 @@ PAGES: list[Render] = [gate, extract, reconcile, summarize, promote]
 def frame(page: str) -> list[str]:
     """What the page itself says: no data lines, of an item its number, of a field its name."""
     own = [line for line in page.splitlines() if not re.match(r">( |$)", line)]
-    shown = [re.match(r"\[\d+\]( NEW)?|(subject|attribute|value|name):", line) for line in own]
+    shown = [re.match(r"\[\d+\]( NEW)?|(topic|subject|attribute|value|name):", line) for line in own]
     return [match[0] if match else line for line, match in zip(own, shown, strict=True)]
 
 

@@ -4,14 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.schemas.tables import OWN
-from slowwave.transforms.topics import (
-    assign_topics,
-    assign_topics_by_text,
-    centroids,
-    merge_topics,
-    name_topics,
-    split_topics,
-)
+from slowwave.transforms.topic_names import name_topics
+from slowwave.transforms.topic_upkeep import centroids, merge_topics, split_topics
+from slowwave.transforms.topics import assign_topics
+from slowwave.transforms.topics_by_text import assign_topics_by_text
 
 DIMS = 4
 VECTOR = pl.Array(pl.Float32, DIMS)

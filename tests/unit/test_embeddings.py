@@ -7,8 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from slowwave import embeddings
-from slowwave.embeddings import check_embedder, load_profile, open_embedder, write_calibration
+from slowwave.embeddings import (
+    batches,
+    check_embedder,
+    load_profile,
+    open_embedder,
+    profiles,
+    write_calibration,
+)
+from slowwave.embeddings import wordllama as wordllama_module
 from slowwave.errors import ConfigError, InputError, TransientError
 from slowwave.settings import EmbeddingSettings
 
@@ -32,7 +39,7 @@ def wordllama():
 
 
 def test_wordllama_embeds_without_touching_the_network(no_network):
-    embeddings._wordllama.cache_clear()
+    wordllama_module._wordllama.cache_clear()
     embedder, note = open_embedder(WORDLLAMA)
     made = embedder.embed_documents(["the invoice was paid", "zebras have stripes"])
     assert made.vectors.shape == (2, 256)
@@ -57,7 +64,7 @@ def test_a_text_that_the_model_knows_nothing_of_is_a_failed_row_and_not_a_place(
 
 
 def test_a_zero_vector_is_a_failure_and_leaves_the_others_alone():
-    made = embeddings._embed(
+    made = batches.embed_in_batches(
         ["known", "unknown"],
         ask=lambda texts: np.array(
             [[3.0, 4.0] if text == "known" else [0.0, 0.0] for text in texts], np.float32
@@ -101,9 +108,9 @@ def test_half_a_character_does_not_stop_the_others(wordllama):
 
 @pytest.mark.parametrize("text", ["word " * 900, "x=1;" * 900, "漢字" * 900, "a" * 9_000, " \n\t" * 3_000])
 def test_a_cut_text_never_holds_more_pieces_than_allowed(text):
-    end = embeddings._cut_at(text, 100)
-    assert len(embeddings._PIECE.findall(text[:end])) <= 100
-    assert end == len(text) or len(embeddings._PIECE.findall(text)) > 100
+    end = batches._cut_at(text, 100)
+    assert len(batches.PIECE.findall(text[:end])) <= 100
+    assert end == len(text) or len(batches.PIECE.findall(text)) > 100
 
 
 def test_the_id_names_provider_model_width_and_prefix_version(wordllama):
@@ -151,7 +158,7 @@ def test_openai_without_a_key_or_an_address_asks_for_one():
 
 
 def test_every_profile_can_be_loaded_and_orders_its_thresholds():
-    for name in embeddings._profiles():
+    for name in profiles._profiles():
         profile = load_profile(name)
         assert profile.topic_threshold <= profile.near_threshold <= profile.merge_threshold
         if profile.dims:

@@ -293,7 +293,7 @@ def test_a_session_without_an_iso_date_is_a_bug_of_ours(date: str) -> None:
 
 
 def test_fields_that_a_memory_does_not_have_are_not_shown() -> None:
-    known = KnownCell(1, "fact", "pump", "", "", "2026-05-01", "The pump is old.")
+    known = KnownCell(1, "fact", "", "pump", "", "", "2026-05-01", "The pump is old.")
     user = extract_prompt("2026-06-02", [TURN], [known]).user
     assert "[1] fact, 2026-05-01\nsubject: pump\n> The pump is old.\n" in user
     assert "attribute:" not in user

@@ -1,6 +1,5 @@
 """Extractive summaries."""
 
-
 import polars as pl
 import pytest
 from hypothesis import given, settings

@@ -3,17 +3,11 @@ import polars as pl
 import pytest
 
 from slowwave.schemas.identity import stable_id
-from slowwave.transforms import topics as module
-from slowwave.transforms.topics import (
-    ASSIGNMENT,
-    MIN_GAIN,
-    assign_topics,
-    assign_topics_by_text,
-    centroids,
-    merge_topics,
-    name_topics,
-    split_topics,
-)
+from slowwave.transforms import topic_clusters
+from slowwave.transforms.topic_names import name_topics
+from slowwave.transforms.topic_upkeep import MIN_GAIN, centroids, merge_topics, split_topics
+from slowwave.transforms.topics import ASSIGNMENT, assign_topics
+from slowwave.transforms.topics_by_text import assign_topics_by_text
 
 ME = {"user_id": "me", "project_id": "p", "scope": "user-private"}
 VECTOR = pl.Array(pl.Float32, 3)
@@ -115,7 +109,7 @@ def test_a_founder_that_founds_again_gets_another_id():
 
 
 def test_later_blocks_join_the_topics_of_earlier_ones(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 2)
+    monkeypatch.setattr(topic_clusters, "BLOCK", 2)
     draw = np.random.default_rng(0)
     rows = {f"c{number}": tuple(np.eye(3)[number % 3] + draw.normal(0, 0.05, 3)) for number in range(9)}
     answer = assign_topics(cells(rows), NONE, threshold=0.8)
@@ -232,7 +226,7 @@ def test_a_topic_is_not_split_into_crumbs(first, second, min_cells):
 
 def test_no_merge_undoes_a_split():
     """The widest cosine that a split leaves lies under every profile's merge threshold."""
-    from slowwave.embeddings import _profiles, load_profile
+    from slowwave.embeddings.profiles import _profiles, load_profile
     from slowwave.transforms.calibration import MERGE_FLOOR
 
     widest = 2 / (1 + MIN_GAIN) ** 2 - 1

@@ -1,0 +1,24 @@
+"""Text to vectors: the one place that imports ollama, openai and wordllama for embeddings.
+
+One small protocol, three ways behind it, and none at all. Vectors are L2-normalised; what could not be
+embedded is a row of NaN with its reason, never a made-up vector. A server that is away or unconfigured is
+an error, not a row: an outage must not be stored as a property of a text. The three libraries are imported
+where they are used, so that a face which only reads the journal does not pay for them. Texts never appear
+in messages.
+"""
+
+from slowwave.embeddings.choice import check_embedder, open_embedder
+from slowwave.embeddings.profiles import THRESHOLDS, Profile, load_profile, write_calibration
+from slowwave.embeddings.protocol import Embedded, Embedder, Vectors
+
+__all__ = [
+    "THRESHOLDS",
+    "Embedded",
+    "Embedder",
+    "Profile",
+    "Vectors",
+    "check_embedder",
+    "load_profile",
+    "open_embedder",
+    "write_calibration",
+]

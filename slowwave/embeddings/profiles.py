@@ -1,0 +1,111 @@
+"""What each embedding model wants and where its similarities lie: known ones, and those measured on a store."""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from slowwave.errors import ConfigError, InputError
+
+THRESHOLDS = (
+    "topic_threshold",
+    "merge_threshold",
+    "split_threshold",
+    "near_threshold",
+    "relevance_threshold",
+)
+"""What a calibration may override."""
+
+
+class Profile(BaseModel):
+    """What one embedding model wants and where its similarities lie (`profiles.toml` explains)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    dims: int = Field(ge=0, description="Width of a vector; 0 means that the first answer tells.")
+    max_tokens: int = Field(ge=0)
+    document_prefix: str
+    query_prefix: str
+    prefix_version: str
+    topic_threshold: float = Field(ge=-1, le=1)
+    mean_topic_threshold: float = Field(ge=-1, le=1)
+    merge_threshold: float = Field(ge=-1, le=1)
+    split_threshold: float = Field(ge=-1, le=1)
+    near_threshold: float = Field(ge=-1, le=1)
+    relevance_threshold: float = Field(ge=-1, le=1)
+    vector_weight: float = Field(ge=0)
+    calibrated: bool
+
+
+def load_profile(model: str, calibration_path: Path | None = None) -> Profile:
+    """The profile of a model: by its name, by its name without the tag, else the one for unknown models.
+
+    Thresholds that `calibration_path` (if that file exists) holds for this model win, and count as
+    calibrated.
+
+    Raises:
+        ConfigError: the calibration file cannot be read or holds what is not a threshold.
+    """
+    name = plain_name(model)
+    table = _profiles()
+    given = dict(table.get(name) or table.get(name.partition(":")[0]) or table["other"])
+    measured = _calibrations(calibration_path).get(name, {})
+    try:
+        return Profile(**(given | {"model": name} | measured | ({"calibrated": True} if measured else {})))
+    except ValidationError as error:
+        raise ConfigError(
+            f"{calibration_path} holds a threshold for {name!r} that is not usable. "
+            "Calibrate again or remove it."
+        ) from error
+
+
+def write_calibration(path: Path, model: str, thresholds: Mapping[str, float]) -> None:
+    """Keep measured thresholds of a model beside those of others; the file is replaced as a whole.
+
+    Raises:
+        ConfigError: the file there cannot be read.
+        InputError: a name is not among `THRESHOLDS`, or a value is not a cosine.
+    """
+    wrong = [name for name, value in thresholds.items() if name not in THRESHOLDS or not -1 <= value <= 1]
+    if wrong or not thresholds:
+        raise InputError(
+            f"not a threshold: {', '.join(wrong) or 'nothing given'}. Known: {', '.join(THRESHOLDS)}."
+        )
+    everything = _calibrations(path) | {plain_name(model): dict(thresholds)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    draft.write_text(json.dumps(everything, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+@cache
+def _profiles() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((files("slowwave.embeddings") / "profiles.toml").read_text(encoding="utf-8"))
+
+
+def plain_name(model: str) -> str:
+    """A model's name without the tag that every model has."""
+    return model.removesuffix(":latest")
+
+
+def _calibrations(path: Path | None) -> dict[str, dict[str, float]]:
+    if path is None or not path.is_file():
+        return {}
+    advice = f"{path} is not a calibration file. Remove it and calibrate again."
+    try:
+        everything = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(advice) from error
+    if not isinstance(everything, dict):
+        raise ConfigError(advice)
+    for thresholds in everything.values():
+        if not isinstance(thresholds, dict) or not set(thresholds) <= set(THRESHOLDS):
+            raise ConfigError(advice)
+    return everything

@@ -1,0 +1,75 @@
+"""What the rest of Slowwave knows of an embedder: the protocol and what it returns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowwave.embeddings.profiles import Profile
+from slowwave.errors import InputError
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Vectors in the order of the texts, float32 (n, dims), L2-normalised; a failed text is a row of NaN.
+
+    `failures` gives the reason by position; `cut_count` is how many texts were too long and cut.
+    """
+
+    vectors: Vectors
+    failures: dict[int, str]
+    cut_count: int
+
+
+class Embedder(Protocol):
+    """What the rest of Slowwave knows of an embedder."""
+
+    @property
+    def embedder_id(self) -> str:
+        """Provider/model/dims/prefix version. Vectors of different ids are never compared."""
+
+    @property
+    def dims(self) -> int:
+        """Width of a vector."""
+
+    @property
+    def profile(self) -> Profile:
+        """Prefixes and thresholds."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Embedded:
+        """Vectors of stored texts.
+
+        Raises:
+            TransientError: the server is away, overloaded or broken; nothing was embedded.
+            ConfigError: the model is not there, may not be used, or has other dimensions.
+            OutputError: the answer cannot be read.
+        """
+
+    def embed_query(self, text: str) -> Vectors:
+        """Vector of a question, (dims,).
+
+        Raises:
+            InputError: this text has no vector (nothing in it that the model knows): search by words alone.
+            TransientError, ConfigError, OutputError: as above.
+        """
+
+
+def embedder_id_of(provider: str, model: str, profile: Profile) -> str:
+    """The id of an embedder: vectors of different ids are never compared."""
+    return f"{provider}/{model}/{profile.dims}/{profile.prefix_version}"
+
+
+def only_vector(embedded: Embedded) -> Vectors:
+    """The vector of the one text that was embedded: a question.
+
+    Raises:
+        InputError: it has none.
+    """
+    if embedded.failures:
+        raise InputError(f"this question has no vector: {embedded.failures[0]}. Search by words.")
+    only: Vectors = embedded.vectors[0]
+    return only

@@ -1,0 +1,283 @@
+"""Embedders behind HTTP: Ollama, and any server that speaks OpenAI's API. Their errors become ours here.
+
+The server's own words stay out of messages: they may repeat a text.
+"""
+
+import os
+import re
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from slowwave.embeddings.batches import (
+    PIECE,
+    PROBE_TEXT,
+    Ask,
+    BrokenError,
+    RefusedError,
+    embed_in_batches,
+    matrix,
+)
+from slowwave.embeddings.profiles import Profile, load_profile, plain_name
+from slowwave.embeddings.protocol import Embedded, Embedder, Vectors, embedder_id_of, only_vector
+from slowwave.errors import ConfigError, OutputError, TransientError
+from slowwave.settings import EmbeddingSettings
+
+BACKOFF_SECONDS = 0.5
+"""First pause before a repeat; doubles each time, up to `MAX_BACKOFF_SECONDS`."""
+
+MAX_BACKOFF_SECONDS = 8.0
+
+_TOO_LONG = re.compile(
+    r"context length|too long|maximum.{0,20}(length|tokens)|physical batch size", re.IGNORECASE
+)
+
+
+def open_ollama(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
+    """The embedder of a model that Ollama has, or may pull.
+
+    Raises:
+        TransientError: Ollama is away or broken.
+        ConfigError: it lacks the model, or the dimensions differ from the profile's.
+    """
+    model = settings.model
+    with ExitStack() as undo:
+        client = undo.enter_context(closing(_ollama_client(settings, settings.timeout_seconds)))
+        if plain_name(model) not in _ollama_names(client):
+            _pull(settings)
+
+        def ask_for(dims: int) -> Ask:
+            def ask(texts: list[str]) -> Vectors:
+                with _ollama_errors(model):
+                    rows = client.embed(model=model, input=texts, truncate=False).embeddings
+                return matrix(rows, len(texts), dims, f"Ollama's {model}")
+
+            return ask
+
+        embedder = _server_embedder("ollama", settings, calibration_path, client, ask_for)
+        undo.pop_all()
+    return embedder
+
+
+def ollama_names(settings: EmbeddingSettings, timeout_seconds: float) -> set[str]:
+    """Names of the models that Ollama has, without the tag `latest`.
+
+    Raises:
+        SlowwaveError: Ollama is away, refuses us, or its answer cannot be read.
+    """
+    with closing(_ollama_client(settings, timeout_seconds)) as client:
+        return _ollama_names(client)
+
+
+def open_openai(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
+    """The embedder of any server that speaks OpenAI's API.
+
+    Raises:
+        TransientError: the server is away or broken.
+        ConfigError: a key or the model is not there, or the dimensions differ from the profile's.
+    """
+    import openai  # noqa: PLC0415
+
+    key = settings.api_key.get_secret_value() if settings.api_key else os.environ.get("OPENAI_API_KEY")
+    if not key and settings.base_url is None:
+        raise ConfigError(
+            "OpenAI needs a key: set embedding.api_key or OPENAI_API_KEY, or embedding.base_url."
+        )
+    model = settings.model
+    with ExitStack() as undo:
+        client = undo.enter_context(
+            closing(
+                openai.OpenAI(
+                    api_key=key or "none",
+                    base_url=settings.base_url,
+                    timeout=settings.timeout_seconds,
+                    max_retries=0,
+                )
+            )
+        )
+
+        def ask_for(dims: int) -> Ask:
+            def ask(texts: list[str]) -> Vectors:
+                with _openai_errors(model):
+                    answer = client.embeddings.create(model=model, input=texts, encoding_format="float")
+                    rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+                return matrix(rows, len(texts), dims, f"the embedding server's {model}")
+
+            return ask
+
+        embedder = _server_embedder("openai", settings, calibration_path, client, ask_for)
+        undo.pop_all()
+    return embedder
+
+
+@dataclass(frozen=True)
+class _ServerEmbedder:
+    """An embedder behind HTTP; `ask` is the one call to the wire, checked and mapped."""
+
+    provider: str
+    settings: EmbeddingSettings
+    profile: Profile
+    ask: Ask = field(repr=False)
+
+    @property
+    def embedder_id(self) -> str:
+        return embedder_id_of(self.provider, self.profile.model, self.profile)
+
+    @property
+    def dims(self) -> int:
+        return self.profile.dims
+
+    def embed_documents(self, texts: Sequence[str]) -> Embedded:
+        return self._embed(texts, self.profile.document_prefix)
+
+    def embed_query(self, text: str) -> Vectors:
+        return only_vector(self._embed([text], self.profile.query_prefix))
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> Embedded:
+        limit = min(self.settings.max_text_tokens, self.profile.max_tokens) - len(PIECE.findall(prefix))
+        return embed_in_batches(
+            texts,
+            ask=lambda batch: _retried(
+                lambda: self.ask([prefix + text for text in batch]), self.settings.transport_retries
+            ),
+            dims=self.dims,
+            batch_size=self.settings.batch_size,
+            max_tokens=max(limit, 1),
+        )
+
+
+def _server_embedder(
+    provider: str,
+    settings: EmbeddingSettings,
+    calibration_path: Path | None,
+    client: Any,
+    ask_for: Callable[[int], Ask],
+) -> Embedder:
+    """The embedder, which closes the client when it goes; `ask_for` takes the dims.
+
+    The width of a model without a profile is asked for once.
+    """
+    profile = load_profile(settings.model, calibration_path)
+    if not profile.dims:
+        try:
+            answer = _retried(lambda: ask_for(0)([PROBE_TEXT]), settings.transport_retries)
+        except (RefusedError, BrokenError) as error:
+            raise TransientError(f"the embedding server is broken ({error}). Try again later.") from None
+        profile = profile.model_copy(update={"dims": answer.shape[1]})
+    embedder = _ServerEmbedder(provider, settings, profile, ask_for(profile.dims))
+    weakref.finalize(embedder, client.close)
+    return embedder
+
+
+def _retried(call: Callable[[], Vectors], retries: int) -> Vectors:
+    import tenacity  # noqa: PLC0415
+
+    again = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(TransientError),
+        stop=tenacity.stop_after_attempt(retries + 1),
+        wait=tenacity.wait_exponential(multiplier=BACKOFF_SECONDS, max=MAX_BACKOFF_SECONDS),
+        reraise=True,
+    )
+    return again(call)
+
+
+def _http_failure(status: int, message: str, *, who: str, missing: str) -> Exception:
+    """What a status means; the server's own words stay out, they may repeat the text."""
+    if status in {401, 403}:
+        return ConfigError(f"{who} refused the key (HTTP {status}). Set embedding.api_key.")
+    if status == 404:  # noqa: PLR2004
+        return ConfigError(missing)
+    if status in {408, 409, 425, 429, 502, 503, 504, 529}:
+        return TransientError(f"{who} cannot answer now (HTTP {status}). Try again later.")
+    if "does not support embed" in message:
+        return ConfigError(f"{who}: this model makes no embeddings. Name an embedding model.")
+    if _TOO_LONG.search(message):
+        return RefusedError("too long for the model", too_long=True)
+    if status >= 500 or status < 0:  # noqa: PLR2004
+        return BrokenError(f"HTTP {status}")
+    return RefusedError(f"the server refused it (HTTP {status})")
+
+
+# Ollama
+
+
+def _ollama_client(settings: EmbeddingSettings, timeout_seconds: float | None) -> Any:
+    import ollama  # noqa: PLC0415
+
+    key = settings.api_key
+    headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else None
+    return ollama.Client(host=settings.base_url, timeout=timeout_seconds, headers=headers)
+
+
+@contextmanager
+def _ollama_errors(model: str) -> Iterator[None]:
+    import httpx  # noqa: PLC0415 - ollama maps a refused connection, and lets httpx's timeouts through
+    import ollama  # noqa: PLC0415
+
+    try:
+        yield
+    except ollama.ResponseError as error:
+        missing = f"Ollama has no model {model!r}: run `ollama pull {model}`, or set embedding.allow_pull."
+        raise _http_failure(error.status_code, error.error, who="Ollama", missing=missing) from None
+    except ConnectionError:
+        raise TransientError("Ollama does not answer. Start it, or set embedding.base_url.") from None
+    except httpx.TimeoutException:
+        raise TransientError("Ollama took longer than embedding.timeout_seconds. Try again later.") from None
+    except httpx.HTTPError as error:
+        raise TransientError(
+            f"the connection to Ollama broke ({type(error).__name__}). Try again later."
+        ) from None
+    except ValueError as error:  # no JSON, or not the shape of an answer
+        raise OutputError(f"Ollama's answer cannot be read ({type(error).__name__})") from None
+
+
+def _ollama_names(client: Any) -> set[str]:
+    try:
+        with _ollama_errors(""):
+            return {plain_name(entry.model) for entry in client.list().models if entry.model}
+    except (RefusedError, BrokenError) as error:
+        raise TransientError(f"Ollama is broken ({error}). Look at its log; try again later.") from None
+
+
+def _pull(settings: EmbeddingSettings) -> None:
+    model = settings.model
+    if not settings.allow_pull:
+        raise ConfigError(
+            f"Ollama has no model {model!r}: run `ollama pull {model}`, or set embedding.allow_pull."
+        )
+    try:
+        # it may take minutes: without the time limit of a request
+        with closing(_ollama_client(settings, None)) as client, _ollama_errors(model):
+            client.pull(model)
+    except (RefusedError, BrokenError) as error:
+        raise ConfigError(
+            f"Ollama could not pull {model!r} ({error}). Check its name and the network."
+        ) from None
+
+
+# Any OpenAI-compatible server
+
+
+@contextmanager
+def _openai_errors(model: str) -> Iterator[None]:
+    import openai  # noqa: PLC0415
+
+    who = "the embedding server"
+    try:
+        yield
+    except openai.APIStatusError as error:
+        if error.code == "insufficient_quota":
+            raise ConfigError(
+                f"{who} says that the account's quota is spent. Top it up or use another key."
+            ) from None
+        missing = f"{who} has no model {model!r}, or embedding.base_url is not its API's root."
+        raise _http_failure(error.status_code, error.message, who=who, missing=missing) from None
+    except openai.APITimeoutError:
+        raise TransientError(f"{who} took longer than embedding.timeout_seconds. Try again later.") from None
+    except openai.APIConnectionError:
+        raise TransientError(f"{who} does not answer. Start it, or set embedding.base_url.") from None
+    except (openai.APIError, ValueError, AttributeError, TypeError) as error:
+        raise OutputError(f"the answer of {who} cannot be read ({type(error).__name__})") from None

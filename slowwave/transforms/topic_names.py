@@ -1,0 +1,73 @@
+"""What a theme is called, and the words that mark it among others: the same words place cells without vectors."""
+
+import polars as pl
+
+NAME_WORDS = 3
+
+_WORD = r"[\p{L}\p{N}][\p{L}\p{N}_'-]*"
+_STOP_TEXT = (
+    "a about after all also am an and any are as at be because been before but by can could did do does "
+    "for from had has have he her here him his how i if in into is it its just like may me more most my "
+    "no not now of off on one only or our out over please she should so some such tell than that the "
+    "their them then there these they this to too up us use used was we were what when where which who "
+    "why will with would you your don't i'm it's can't "
+)
+_STOP_WORDS = frozenset(_STOP_TEXT.split())
+
+
+def name_topics(cells: pl.DataFrame) -> pl.DataFrame:
+    """A name for each topic: topic_id, name, in the order of topic_id.
+
+    `cells`: topic_id, topic_hint (nullable), content. The most frequent hint (as it is most often written);
+    without one, the words that mark this topic among the given ones (term count * inverse topic frequency),
+    best first; without a word, `untitled`. Ties go by the alphabet.
+    """
+    filed = cells.drop_nulls("topic_id")
+    by_hint = (
+        filed.select("topic_id", hint=pl.col("topic_hint").str.strip_chars(), key=normalized("topic_hint"))
+        .filter(pl.col("key") != "")
+        .group_by("topic_id", "key", "hint")
+        .agg(times=pl.len())
+        .with_columns(key_times=pl.col("times").sum().over("topic_id", "key"))
+        .sort("topic_id", "key_times", "key", "times", "hint", descending=[False, True, False, True, False])
+        .unique("topic_id", keep="first", maintain_order=True)
+        .select("topic_id", "hint")
+    )
+    by_words = (
+        words_of(filed.select(document="topic_id", text="content"))
+        .filter(pl.col("word").str.len_chars() > 2)  # noqa: PLR2004 - one or two letters name nothing
+        .with_columns(weight=pl.col("times") * rarity(filed["topic_id"].n_unique()))
+        .sort("document", "weight", "word", descending=[False, True, False])
+        .group_by("document", maintain_order=True)
+        .agg(words=pl.col("word").head(NAME_WORDS).str.join(" "))
+    )
+    return (
+        filed.select("topic_id")
+        .unique()
+        .join(by_hint, on="topic_id", how="left")
+        .join(by_words, left_on="topic_id", right_on="document", how="left")
+        .select("topic_id", name=pl.coalesce("hint", "words", pl.lit("untitled")))
+        .sort("topic_id")
+    )
+
+
+def normalized(column: str) -> pl.Expr:
+    """Text as hints and names are compared; null is the empty text."""
+    return pl.col(column).str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars().fill_null("")
+
+
+def words_of(documents: pl.DataFrame) -> pl.DataFrame:
+    """document, word, times: the words of each text without the stop words."""
+    return (
+        documents.select("document", word=pl.col("text").str.to_lowercase().str.extract_all(_WORD))
+        .explode("word", empty_as_null=False)
+        .drop_nulls("word")
+        .filter(~pl.col("word").is_in(list(_STOP_WORDS)))
+        .group_by("document", "word")
+        .agg(times=pl.len())
+    )
+
+
+def rarity(document_count: int) -> pl.Expr:
+    """Inverse document frequency, smoothed so that a word of every document still counts a little."""
+    return (1 + document_count / pl.len().over("word")).log()

@@ -1,0 +1,401 @@
+"""The night's path through a language model over real HTTP: what fails, what waits, what it costs, what it repeats."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from flows.extract import extract
+from flows.ingest import ingest
+from flows.nightly import nightly
+from slowwave.home import open_workspace
+from slowwave.schemas.events import encode
+from slowwave.schemas.report import NightReport, StageReport
+from tests.scripted_model import (
+    Failing,
+    ScriptedModel,
+    assert_no_row_twice,
+    assert_same_memory,
+    memory,
+    segments,
+    store_of,
+    tables,
+    write_chat,
+    write_settings,
+)
+from tests.servers import (
+    OVERLOADED,
+    AnswerFunction,
+    Body,
+    Fault,
+    OllamaServer,
+    OpenAIServer,
+    ScriptedServer,
+    answer_name,
+    user_text,
+)
+
+CHAT = "/v1/chat/completions"
+SAMPLES = Path(__file__).resolve().parents[2] / "data" / "samples"
+DONE = {"extracted", "gated_out"}
+
+
+def serving(provider: str, answer: AnswerFunction) -> OpenAIServer | OllamaServer:
+    return OpenAIServer(answer) if provider == "openai" else OllamaServer(answer, models={"m": {}})
+
+
+def model_of(server: ScriptedServer, **more: object) -> dict[str, object]:
+    """Settings of the language model that a server plays."""
+    provider = "ollama" if isinstance(server, OllamaServer) else "openai"
+    assert isinstance(server, OllamaServer | OpenAIServer)
+    quick = {"transport_backoff_seconds": 0, "context_tokens": 16384, **more}
+    return {"provider": provider, "base_url": server.url, "api_key": "k", "model": "m", **quick}
+
+
+def make_home(folder: Path, server: ScriptedServer, *, llm: dict[str, object] | None = None, **groups) -> str:
+    """A home without embedder and without pauses between its nights, unless told otherwise."""
+    settings = {
+        "embedding": {"provider": "none"},
+        "night": {"min_hours": 0, "retry_backoff_hours": 0},
+        "chunks": {"window_tokens": 60, "overlap_tokens": 0},
+    }
+    return write_settings(folder, llm=model_of(server, **(llm or {})), **{**settings, **groups})
+
+
+def write_sessions(folder: Path, count: int) -> str:
+    """One chunk a session: a statement, a number, and every fourth time only chatter."""
+    for number in range(count):
+        time = f"2026-{1 + number // 28:02}-{1 + number % 28:02}T09:00:00Z"
+        said = (
+            f"The port of the machine{number} service is {5000 + number}." if number % 4 else "thanks a lot"
+        )
+        write_chat(folder, f"session-{number:03}", [(time, "Mara", said), (time, "assistant", "ok")])
+    return str(folder)
+
+
+def chunks_by_status(home: str) -> dict[str, int]:
+    return dict(store_of(home).rows("chunks").group_by("status").len().iter_rows())
+
+
+def stage_of(report: NightReport, name: str) -> StageReport:
+    return next(stage for stage in report.stages if stage.stage == name)
+
+
+def sleep(home: str, sources: str, *, force: bool = True) -> NightReport:
+    return nightly.fn(home=home, sources=[sources], force=force)
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+def test_a_night_over_the_sample_transcripts_settles_every_chunk_and_counts_every_call(tmp_path, provider):
+    with serving(provider, ScriptedModel()) as server:
+        home = make_home(tmp_path / "home", server, chunks={}, embedding={"provider": "wordllama"})
+        report = sleep(home, str(SAMPLES))
+        chunks = store_of(home).rows("chunks")
+        assert set(chunks["status"]) <= DONE
+        assert chunks.height == stage_of(report, "ingest").counts["chunk.cut"]
+        assert report.ledger.total.call_count == len(server.bodies(CHAT)) > chunks.height
+        assert report.ledger.total.output_tokens == 10 * len(server.bodies(CHAT))
+        cells = store_of(home).rows("cells")
+        assert cells["prompt_version"].unique().to_list() == ["extract_cells.v1"]
+        assert cells["is_judged"].all()
+        assert cells["topic_id"].null_count() == 0
+        night = store_of(home).rows("nights").row(0, named=True)
+        assert (night["call_count"], night["outcome"]) == (len(server.bodies(CHAT)), "completed")
+        assert (Path(home) / "MEMORY.md").read_text(encoding="utf-8").count("\n- ") > 0
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+@pytest.mark.parametrize("retries", [0, 1])
+def test_with_every_fifth_call_failing_every_chunk_ends_in_a_counted_state_with_its_reason(
+    tmp_path, provider, retries
+):
+    failing = Failing(ScriptedModel())
+    with serving(provider, failing) as server:
+        llm = {"timeout_seconds": 2.5, "transport_retries": retries, "validation_retries": retries}
+        home = make_home(tmp_path / "home", server, llm=llm)
+        sources = write_sessions(tmp_path / "chats", 48)
+        report = sleep(home, sources)
+        assert set(failing.spoilt) == set(Failing.WAYS), "the test must meet every way to fail"
+        chunks = store_of(home).rows("chunks")
+        states = chunks_by_status(home)
+        assert sum(states.values()) == chunks.height == stage_of(report, "ingest").counts["chunk.cut"] == 48
+        assert states["extracted"] >= 24
+        assert set(states) <= {"extracted", "gated_out", "failed", "pending"}
+        told = chunks.filter(pl.col("status") == "failed")
+        assert told["error"].null_count() == 0
+        assert told["attempts"].to_list() == [1] * told.height
+        waiting = chunks.filter(pl.col("status") == "pending")
+        assert waiting["attempts"].sum() == 0, "what can pass is no attempt"
+        if retries == 0:
+            assert told.height > 0
+            assert waiting.height > 0
+        rejected = stage_of(report, "extract").rejected
+        refused = sum(n for reason, n in rejected.items() if reason.startswith("unusable answer"))
+        assert refused == told.height
+        assert rejected.get("language model away", 0) == waiting.height
+        assert report.ledger.total.call_count == len(server.bodies(CHAT))
+        assert_no_row_twice(home)
+
+        server.answer = failing.model
+        sleep(home, sources)
+        assert set(chunks_by_status(home)) == DONE
+        clean = make_home(tmp_path / "clean", server)
+        sleep(clean, sources)
+        found, wanted = memory(home), memory(clean)
+        columns = ["cell_id", "status", "content", "value", "evidence", "is_judged"]
+        assert found["cells"].select(columns).equals(wanted["cells"].select(columns))
+        assert found["contradictions"].equals(wanted["contradictions"])
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+def test_an_outage_costs_no_attempt_and_the_next_night_completes_without_force(tmp_path, provider):
+    with serving(provider, lambda body: OVERLOADED) as server:
+        home = make_home(
+            tmp_path / "home", server, llm={"transport_retries": 1}, night={"retry_backoff_hours": 0}
+        )
+        sources = write_sessions(tmp_path / "chats", 24)
+        report = sleep(home, sources, force=False)
+        chunks = store_of(home).rows("chunks")
+        assert chunks["status"].to_list() == ["pending"] * 24
+        assert chunks["attempts"].sum() == 0
+        assert chunks["error"].drop_nulls().is_empty()
+        assert store_of(home).count("cells") == 0
+        assert stage_of(report, "extract").rejected == {"language model away": 24}
+        assert any("503" in note for note in stage_of(report, "extract").notes)
+        assert report.ledger.total.call_count == len(server.bodies(CHAT)) < 24, "an outage is noticed early"
+        server.answer = ScriptedModel()
+        sleep(home, sources, force=False)
+        assert set(chunks_by_status(home)) == DONE
+
+
+def test_an_outage_in_the_middle_of_a_night_keeps_what_was_done_and_the_next_night_ends_like_an_undisturbed_one(
+    tmp_path,
+):
+    model = ScriptedModel()
+    left = {"calls": 40}
+
+    def dying(body: Body) -> str | Fault:
+        left["calls"] -= 1
+        return OVERLOADED if left["calls"] < 0 else model(body)
+
+    with OpenAIServer(dying) as server:
+        sources = write_sessions(tmp_path / "chats", 32)
+        llm = {"transport_retries": 0}
+        home = make_home(tmp_path / "home", server, llm=llm, night={"min_hours": 0, "extract_batch": 8})
+        sleep(home, sources)
+        states = chunks_by_status(home)
+        assert states["pending"] > 0
+        assert states["extracted"] > 0
+        assert set(states) <= {*DONE, "pending"}
+        server.answer = model
+        sleep(home, sources)
+        clean = make_home(tmp_path / "clean", server, llm=llm)
+        sleep(clean, sources)
+        assert_same_memory(memory(home), memory(clean))
+
+
+def test_a_chunk_that_always_fails_is_quarantined_and_blocks_nothing_and_a_release_gives_it_another_try(
+    tmp_path,
+):
+    model = ScriptedModel()
+
+    def stubborn(body: Body) -> str | Fault:
+        is_cursed = answer_name(body) == "ExtractAnswer" and "machine5 " in user_text(body)
+        return '{"cells": "all of them"}' if is_cursed else model(body)
+
+    with OpenAIServer(stubborn) as server:
+        home = make_home(tmp_path / "home", server, llm={"validation_retries": 0})
+        sources = write_sessions(tmp_path / "chats", 8)
+        states = []
+        for _ in range(4):
+            sleep(home, sources, force=False)
+            cursed = store_of(home).rows("chunks").filter(~pl.col("status").is_in(["extracted", "gated_out"]))
+            assert cursed.height == 1, "the others are not blocked"
+            states.append((cursed["status"][0], cursed["attempts"][0]))
+        assert states == [("failed", 1), ("failed", 2), ("quarantined", 3), ("quarantined", 3)]
+        assert "ExtractAnswer" in cursed["error"][0]
+        asked = len(server.bodies(CHAT))
+        report = sleep(home, sources)
+        assert stage_of(report, "extract").rejected == {"quarantined": 1}
+        assert (
+            len([body for body in server.bodies(CHAT)[asked:] if answer_name(body) == "ExtractAnswer"]) == 0
+        )
+
+        server.answer = model
+        with open_workspace(home) as workspace:
+            freed = encode("chunk.released", cursed.select("chunk_id"))
+            workspace.home.journal.commit(freed, now=cursed["recorded_at"][0])
+        sleep(home, sources, force=False)
+        chunk = store_of(home).by_key("chunks", cursed["chunk_id"]).row(0, named=True)
+        assert (chunk["status"], chunk["attempts"], chunk["error"]) == ("extracted", 0, None)
+        assert "5005" in store_of(home).rows("cells")["value"].to_list()
+
+
+def test_a_failed_chunk_waits_for_its_pause(tmp_path):
+    model = ScriptedModel()
+    with OpenAIServer(lambda body: "[]" if answer_name(body) == "ExtractAnswer" else model(body)) as server:
+        night = {"min_hours": 0, "retry_backoff_hours": 20}
+        home = make_home(tmp_path / "home", server, llm={"validation_retries": 0}, night=night)
+        sources = write_sessions(tmp_path / "chats", 2)
+        sleep(home, sources)
+        chunk = store_of(home).rows("chunks").filter(pl.col("status") == "failed").row(0, named=True)
+        report = sleep(home, sources)
+        assert stage_of(report, "extract").rejected == {"waits for its next try": 1}
+        again = store_of(home).by_key("chunks", [chunk["chunk_id"]]).row(0, named=True)
+        assert again == chunk
+
+
+def test_a_prompt_that_does_not_fit_is_quarantined_with_its_reason_and_does_not_wait_for_ever(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = make_home(tmp_path / "home", server)
+        sources = write_sessions(tmp_path / "chats", 4)
+        too_long = Fault("status", status=400, code="context_length_exceeded")
+        model = ScriptedModel()
+        server.answer = lambda body: too_long if "machine2 " in user_text(body) else model(body)
+        for _ in range(3):
+            sleep(home, sources)
+        states = store_of(home).rows("chunks")
+        chunk = states.filter(pl.col("status") == "quarantined").row(0, named=True)
+        assert states.height - states.filter(pl.col("status").is_in(list(DONE))).height == 1
+        assert chunk["attempts"] == 3
+        assert "too long" in chunk["error"]
+
+
+def test_a_spent_budget_stops_politely_and_the_following_nights_go_on(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        llm = {"budget_tokens": 1500, "concurrency": 1}
+        night = {"min_hours": 0, "extract_batch": 4}
+        home = make_home(tmp_path / "home", server, llm=llm, night=night)
+        sources = write_sessions(tmp_path / "chats", 20)
+        report = sleep(home, sources, force=False)
+        assert report.ledger.total.input_tokens + report.ledger.total.output_tokens <= 1500 + 110
+        extracted = stage_of(report, "extract")
+        assert "the budget of this run is spent; what is left stays pending" in extracted.notes
+        assert extracted.rejected["budget spent"] > 0
+        chunks = store_of(home).rows("chunks")
+        assert chunks.height == 20
+        assert set(chunks["status"]) == {"pending", *DONE}
+        assert chunks["attempts"].sum() == 0
+        waiting = [chunks.filter(pl.col("status") == "pending").height]
+        for _ in range(8):
+            report = sleep(home, sources, force=False)
+            assert report.ledger.total.input_tokens + report.ledger.total.output_tokens <= 1500 + 110
+            waiting.append(chunks_by_status(home).get("pending", 0))
+        assert waiting == sorted(waiting, reverse=True)
+        assert waiting[-1] == 0
+        unlimited = make_home(tmp_path / "unlimited", server)
+        sleep(unlimited, sources)
+        assert memory(home)["cells"].equals(memory(unlimited)["cells"])
+
+
+def test_a_second_home_with_the_same_answer_cache_makes_no_call_and_remembers_the_same(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        groups = {"embedding": {"provider": "wordllama"}}
+        first = make_home(tmp_path / "first", server, **groups)
+        sources = write_sessions(tmp_path / "chats", 12)
+        sleep(first, sources)
+        paid = len(server.bodies(CHAT))
+        assert paid > 20
+        second = make_home(tmp_path / "second", server, **groups)
+        shutil.copytree(tmp_path / "first" / "cache", tmp_path / "second" / "cache")
+        report = sleep(second, sources)
+        assert len(server.bodies(CHAT)) == paid
+        assert report.ledger.total.call_count == 0
+        assert report.ledger.total.cached_count == paid
+        assert_same_memory(memory(second), memory(first))
+
+
+def test_raw_memories_retire_when_their_chunks_are_extracted(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = make_home(
+            tmp_path / "home", server, llm={"provider": "none"}, embedding={"provider": "wordllama"}
+        )
+        sources = write_sessions(tmp_path / "chats", 12)
+        sleep(home, sources)
+        raw = store_of(home).rows("cells")
+        assert raw["prompt_version"].unique().to_list() == ["raw"]
+        assert raw["status"].unique().to_list() == ["active"]
+        assert server.requests == []
+        make_home(tmp_path / "home", server, embedding={"provider": "wordllama"})
+        sleep(home, sources, force=False)
+        cells = store_of(home).rows("cells")
+        serving_now = cells.filter(pl.col("status") == "active")
+        assert serving_now["prompt_version"].unique().to_list() == ["extract_cells.v1"]
+        assert sorted(serving_now["value"]) == [str(5000 + number) for number in range(12) if number % 4]
+        assert set(cells.filter(pl.col("prompt_version") == "raw")["status"]) == {"superseded"}
+        fresh = make_home(tmp_path / "fresh", server, embedding={"provider": "wordllama"})
+        sleep(fresh, sources)
+        wanted = memory(fresh)["cells"].select("cell_id", "status", "value")
+        assert serving_now.select("cell_id", "status", "value").sort("cell_id").equals(wanted)
+        asked = len(server.bodies(CHAT))
+        sleep(home, sources, force=False)
+        assert len(server.bodies(CHAT)) == asked, "nothing is asked again about memories that retired"
+
+
+def test_a_second_night_over_the_same_data_makes_no_call_and_no_change(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = make_home(tmp_path / "home", server, embedding={"provider": "wordllama"})
+        sources = write_sessions(tmp_path / "chats", 12)
+        sleep(home, sources)
+        asked, before, rows = len(server.requests), segments(home), tables(home)
+        report = sleep(home, sources, force=False)
+        assert len(server.requests) == asked
+        assert report.change_count == 0
+        assert segments(home) == before
+        assert all(tables(home)[table].equals(rows[table]) for table in rows)
+
+
+def test_a_forced_night_over_the_same_data_only_looks_at_core_memory_again_and_changes_nothing(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = make_home(tmp_path / "home", server, embedding={"provider": "wordllama"})
+        sources = write_sessions(tmp_path / "chats", 12)
+        sleep(home, sources)
+        asked, wanted = len(server.bodies(CHAT)), memory(home)
+        reports = [sleep(home, sources) for _ in range(2)]
+        again = [answer_name(body) for body in server.bodies(CHAT)[asked:]]
+        assert again == ["PromoteAnswer"], "core memory is now marked as such, once"
+        assert [report.change_count for report in reports] == [0, 0]
+        assert_same_memory(memory(home), wanted)
+
+
+def test_the_gate_opens_for_enough_hours_and_enough_new_chunks_or_by_force(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        night = {"min_hours": 20, "min_cells": 3}
+        home = make_home(tmp_path / "home", server, night=night)
+        sources = write_sessions(tmp_path / "chats", 2)
+        report = sleep(home, sources, force=False)
+        assert "2 new chunks and memories, 3 make a night" in report.notes[-1]
+        assert [stage.stage for stage in report.stages] == ["ingest", "decay", "forget"]
+        assert server.requests == []
+        assert store_of(home).rows("nights")["outcome"].to_list() == ["gated"]
+
+        write_sessions(tmp_path / "chats", 4)
+        report = sleep(home, sources, force=False)
+        assert len(report.stages) == 8
+        asked = len(server.requests)
+        assert asked > 0
+
+        write_sessions(tmp_path / "chats", 12)
+        report = sleep(home, sources, force=False)
+        assert "less than 20 hours ago" in report.notes[-1]
+        assert len(server.requests) == asked
+        assert chunks_by_status(home)["pending"] == 8
+
+        sleep(home, sources, force=True)
+        assert set(chunks_by_status(home)) == DONE
+
+
+def test_a_dry_run_asks_and_shows_and_the_real_run_pays_nothing_for_the_same_answers(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = make_home(tmp_path / "home", server)
+        ingest.fn(sources=[write_sessions(tmp_path / "chats", 8)], home=home)
+        before, rows = segments(home), tables(home)
+        would = extract.fn(home=home, dry_run=True)
+        assert would.counts["cell.extracted"] == 6
+        assert segments(home) == before
+        assert all(tables(home)[table].equals(rows[table]) for table in rows)
+        asked = len(server.bodies(CHAT))
+        made = extract.fn(home=home)
+        assert made.counts == would.counts
+        assert len(server.bodies(CHAT)) == asked
