@@ -123,7 +123,8 @@ def write_sessions(folder: Path, *, turns: int, topics: int, label: str) -> None
 def night_of_events(numbers: range, topics: int, now: datetime) -> Iterator[pl.DataFrame]:
     """The segments of one night that made the memories with these numbers: a segment a session, then the stages'."""
     chance = seeded(f"night-{numbers.start}")
-    cells, opened = [], {}
+    cells: list[Row] = []
+    opened: dict[int, str] = {}
     for start in range(numbers.start, numbers.stop, SESSION_TURNS // CHUNK_TURNS * CHUNK_CELLS):
         session = range(start, min(start + SESSION_TURNS // CHUNK_TURNS * CHUNK_CELLS, numbers.stop))
         pair = (session.start // 40 * 2 % topics, (session.start // 40 * 2 + 1) % topics)
@@ -136,7 +137,24 @@ def night_of_events(numbers: range, topics: int, now: datetime) -> Iterator[pl.D
             theme = pair[2 * position // max(len(session), 1)]
             opened[theme] = stable_id("topic", str(theme))
             cells.append(cell_row(chance, number, theme, chunk))
-    ids = [cell["cell_id"] for cell in cells]
+    yield from made_and_filed(cells, opened)
+    yield from judged_and_used(chance, cells, opened, now)
+    ended = {
+        "night_id": stable_id("night", str(numbers.start)),
+        "started_at": now,
+        "finished_at": now,
+        "outcome": "completed",
+        "has_llm": True,
+        "call_count": 9,
+        "token_count": 9_000,
+        "cost": None,
+        "note": "",
+    }
+    yield encode("night.completed", pl.DataFrame([ended]))
+
+
+def made_and_filed(cells: list[Row], opened: dict[int, str]) -> Iterator[pl.DataFrame]:
+    """What extraction and clustering commit."""
     done = [
         {"chunk_id": chunk, "cell_count": 4, "rejected_count": 0, **PROVENANCE}
         for chunk in dict.fromkeys(cell["chunk_id"] for cell in cells)
@@ -155,6 +173,13 @@ def night_of_events(numbers: range, topics: int, now: datetime) -> Iterator[pl.D
             ],
         }
     )
+
+
+def judged_and_used(
+    chance: random.Random, cells: list[Row], opened: dict[int, str], now: datetime
+) -> Iterator[pl.DataFrame]:
+    """What reconciliation, summaries and the counting of usage commit."""
+    ids = [cell["cell_id"] for cell in cells]
     pairs = [
         {
             "judgement_id": stable_id("judgement", new, old),
@@ -194,18 +219,6 @@ def night_of_events(numbers: range, topics: int, now: datetime) -> Iterator[pl.D
         for cell in ids[::2]
     ]
     yield plan_of({"usage.recorded": uses, "usage.folded": [{"usage_id": use["usage_id"]} for use in uses]})
-    ended = {
-        "night_id": stable_id("night", str(numbers.start)),
-        "started_at": now,
-        "finished_at": now,
-        "outcome": "completed",
-        "has_llm": True,
-        "call_count": 9,
-        "token_count": 9_000,
-        "cost": None,
-        "note": "",
-    }
-    yield encode("night.completed", pl.DataFrame([ended]))
 
 
 def plan_of(plan: dict[str, list[Row]]) -> pl.DataFrame:

@@ -42,8 +42,9 @@ DAYS = 80
 
 def grow_store(home: Path, *, cells: int) -> dict[str, Any]:
     """Makes a home of `cells` memories from journal events, with vectors and indices, and lets one night settle it."""
-    from slowwave.home import open_home, open_workspace
+    from slowwave.home import open_home
     from slowwave.schemas.tables import VECTOR_TEXT
+    from slowwave.workspace import open_workspace
 
     started = time.monotonic()
     use_home(home)

@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.cluster import assign, count_topics, find_work, merge, split
+from tasks.cluster import assign, count_topics, find_uncounted, find_work, merge, split
 from tasks.stage import run_name, stage
 
 
@@ -18,10 +18,11 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
     with stage("cluster", home=home, dry_run=dry_run) as run:
         run.refresh_vectors()
         cells = find_work(run)
-        if cells.is_empty():
+        uncounted = find_uncounted(run)
+        if cells.is_empty() and not uncounted:
             run.skip("every memory has its topic")
         else:
-            touched = assign(run, cells)
+            touched = assign(run, cells) | uncounted
             run.refresh_vectors()
             touched |= merge(run, touched)
             touched |= split(run, touched)

@@ -1,4 +1,4 @@
-"""One home folder: where everything lies, who may write, and a workspace with all gateways open.
+"""One home folder: where everything lies, and who may write.
 
     home/
     |-- slowwave.toml        settings (optional)
@@ -9,39 +9,25 @@
     |-- MEMORY.md            core memory, written by `promote`
     `-- writer.lock          held by the one process that writes the store
 
-Any process may commit to the journal. Only the holder of the writer lock changes the store, and it first
-applies what is committed and not yet applied.
+Any process may commit to the journal. Only the holder of the writer lock changes the store
+(`slowwave/workspace.py`). Reading needs nothing more than this file, so it imports no language model.
 """
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypedDict
 
-import polars as pl
 from filelock import FileLock, Timeout
 
 from slowwave.embeddings import Embedder, open_embedder
-from slowwave.errors import BusyError, ConfigError, NotFoundError, TransientError
-from slowwave.fold import collapse, fold
-from slowwave.journal import Journal, Problem
-from slowwave.llm import LLM, open_llm
-from slowwave.progress import progress
-from slowwave.schemas.tables import VECTOR_TEXT
+from slowwave.errors import BusyError, ConfigError, TransientError
+from slowwave.journal import Journal
 from slowwave.settings import Settings, load_settings
-from slowwave.store import Store, create_store, open_store
-from slowwave.store import col as column
-from slowwave.transforms.topic_upkeep import centroids
-
-SEGMENTS_A_FOLD = 200
-"""Segments folded together: enough to be fast, few enough to bound memory."""
-
-EMBED_ROWS = 1_024
-"""Rows embedded and stored together, so that a kill loses little."""
+from slowwave.store import Store
 
 
 @dataclass(frozen=True)
@@ -133,135 +119,6 @@ def _holder(lock_path: Path) -> str:
         return "process unknown"
 
 
-@dataclass
-class Workspace:
-    """A home with its gateways open, held under the writer lock while a stage works.
-
-    `notes` are said in every report: which embedder serves, whether there is a language model.
-    """
-
-    home: Home
-    store: Store
-    embedder: Embedder | None
-    llm: LLM | None
-    notes: list[str] = field(default_factory=list)
-    is_introduced: bool = False
-    """Whether the notes were said in this run's first report already."""
-
-    @property
-    def settings(self) -> Settings:
-        """Settings of the home."""
-        return self.home.settings
-
-    def commit(self, events: pl.DataFrame, *, now: datetime) -> int:
-        """Commits a plan's events as one segment and applies it; returns the number of events.
-
-        After the commit nothing is lost: if applying is cut off, the next writer applies the segment.
-        """
-        segment = self.home.journal.commit(events, now=now)
-        if segment is None:
-            return 0
-        apply_segments(self.home.journal, self.store, [segment.segment_id])
-        return segment.event_count
-
-    def refresh_vectors(self) -> dict[str, int]:
-        """`refresh_vectors` of this workspace."""
-        return refresh_vectors(self.store, self.embedder)
-
-
-def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
-    """Computes vectors that are missing (new rows, or an embedder that was down) and topics' centroids.
-
-    Returns rows embedded, by table, and `failed` for texts that the embedder refused.
-
-    Raises:
-        TransientError: the embedder does not answer; what is stored stays, the rest waits.
-    """
-    done: dict[str, int] = {}
-    if embedder is None:
-        return done
-    for table in VECTOR_TEXT:
-        missing = store.without_vector(table)
-        for start in range(0, missing.height, EMBED_ROWS):
-            part = missing.slice(start, EMBED_ROWS)
-            embedded = embedder.embed_documents(part["text"].to_list())
-            rows = part.select(part.columns[0], vector=pl.Series(embedded.vectors))
-            kept = rows.with_row_index("row").filter(~pl.col("row").is_in([*embedded.failures])).drop("row")
-            store.put_vectors(table, kept)
-            done[table] = done.get(table, 0) + kept.height
-            done["failed"] = done.get("failed", 0) + len(embedded.failures)
-            progress(f"embed {table}", min(start + EMBED_ROWS, missing.height), missing.height)
-    _refresh_centroids(store)
-    return done
-
-
-def _refresh_centroids(store: Store) -> None:
-    stale = store.without_centroid()
-    if stale:
-        members = store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)).drop_nulls(
-            "vector"
-        )
-        means = centroids(members) if members.height else members.clear()
-        store.put_vectors("topics", means.rename({"vector": "centroid"}), column="centroid")
-
-
-_OPEN: dict[Path, Workspace] = {}
-"""Workspaces that this process holds: the stages of a night share one lock, one budget and one embedder."""
-
-
-@contextmanager
-def open_workspace(path: Path | str | None = None) -> Iterator[Workspace]:
-    """A workspace under the writer lock, with everything that is committed applied.
-
-    Opened again within one process, it is the same one.
-
-    Raises:
-        BusyError: another process is writing.
-        ConfigError: settings, embedder or language model cannot be used as configured.
-    """
-    home = open_home(path)
-    key = home.root.resolve()
-    if key in _OPEN:
-        yield _OPEN[key]
-        return
-    with writing(home):
-        store, embedder, notes = _open_store_and_embedder(home)
-        llm = open_llm(home.settings.llm, home.cache_path)
-        if llm is None:
-            notes.append("no language model: stages do what they can without one")
-        workspace = Workspace(home, store, embedder, llm, notes)
-        try:
-            notes.extend(_told(problem) for problem in apply_pending(home.journal, store))
-            _OPEN[key] = workspace
-            yield workspace
-        finally:
-            _OPEN.pop(key, None)
-            if llm is not None:
-                llm.close()
-
-
-def _open_store_and_embedder(home: Home) -> tuple[Store, Embedder | None, list[str]]:
-    try:
-        store = open_store(home.store_root)
-    except NotFoundError:
-        embedder, note = open_embedder(home.settings.embedding, home.calibration_path)
-        return create_store(home.store_root, **store_identity(embedder)), embedder, [note]
-    embedder, note = embedder_of(home, store)
-    return store, embedder, [note]
-
-
-class Identity(TypedDict):
-    """What a generation of the store is made with."""
-
-    embedder_id: str
-    dims: int
-
-
-def store_identity(embedder: Embedder | None) -> Identity:
-    """What a store that this embedder fills is made with."""
-    return {"embedder_id": embedder.embedder_id if embedder else "", "dims": embedder.dims if embedder else 1}
-
-
 def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
     """The embedder that the store's vectors were made with, or None with the reason.
 
@@ -279,6 +136,8 @@ def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
         return None, f"the store holds no vectors; {found} is there: `slowwave run reembed` would use it"
     provider, *model, _, _ = store.meta.embedder_id.split("/")
     own = configured.model_copy(update={"provider": provider, "model": "/".join(model)})
+    if provider != configured.provider:  # address and key belong to the provider that is configured
+        own = own.model_copy(update={"base_url": None, "api_key": None})
     try:
         embedder, _ = open_embedder(own, home.calibration_path)
     except (TransientError, ConfigError) as error:
@@ -293,26 +152,3 @@ def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
         f"embedder {embedder.embedder_id}, as the store's vectors; "
         f"{found or note} is configured or found: `slowwave run reembed` switches"
     )
-
-
-def apply_pending(journal: Journal, store: Store) -> list[Problem]:
-    """Applies every committed segment that the store does not hold yet; returns files that were skipped."""
-    done = store.applied_segments()
-    pending = [segment for segment in journal.segment_ids() if segment not in done]
-    problems = list(journal.foreign_files())
-    for start in range(0, len(pending), SEGMENTS_A_FOLD):
-        problems += apply_segments(journal, store, pending[start : start + SEGMENTS_A_FOLD])
-    return problems
-
-
-def apply_segments(journal: Journal, store: Store, segment_ids: Sequence[str]) -> list[Problem]:
-    """Folds segments into the store as one collapsed change, and notes them as applied."""
-    scan = journal.read(segment_ids)
-    store.apply(collapse(fold(scan.events)))
-    torn = {problem.path.stem for problem in scan.problems}
-    store.mark_applied([segment for segment in segment_ids if segment not in torn])
-    return list(scan.problems)
-
-
-def _told(problem: Problem) -> str:
-    return f"skipped in the journal: {problem.path.name} ({problem.reason})"

@@ -96,6 +96,13 @@ class Journal:
         """Ids of all files that are named and placed like segments, in the order in which they fold."""
         return sorted(path.stem for path in self._files() if self._is_placed(path))
 
+    def segment_ids_after(self, segment_id: str) -> list[str]:
+        """Ids of segments above this one, in their order, without a look at older days."""
+        first = self.path_of(segment_id).parent
+        days = [day for day in self.root.glob("*/*/*") if day >= first]
+        paths = (path for day in days for path in day.glob("*.jsonl") if self._is_placed(path))
+        return sorted(path.stem for path in paths if path.stem > segment_id)
+
     def foreign_files(self) -> list[Problem]:
         """Files in the journal folder that are not named or placed like segments, leftovers of a kill among them."""
         return [

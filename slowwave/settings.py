@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -41,8 +41,17 @@ class ChunkSettings(Group):
 
     window_tokens: int = Field(default=500, ge=50, le=8000, description="Target tokens of a window.")
     overlap_tokens: int = Field(
-        default=100, ge=0, le=4000, description="Tokens repeated from the window before."
+        default=100,
+        ge=0,
+        le=4000,
+        description="Tokens repeated from the window before; less than the window.",
     )
+
+    @model_validator(mode="after")
+    def _overlap_leaves_room(self) -> "ChunkSettings":
+        if self.overlap_tokens >= self.window_tokens:
+            raise ValueError(f"overlap_tokens must be less than window_tokens ({self.window_tokens})")
+        return self
 
 
 class Price(Group):
@@ -237,7 +246,7 @@ class StoreSettings(Group):
 
     vector_index_rows: int = Field(default=20_000, ge=256, description="Rows from which a vector index pays.")
     keep_versions_hours: float = Field(
-        default=24.0, ge=0, description="Hours for which old table versions are kept."
+        default=24.0, ge=1, description="Hours for which old table versions are kept."
     )
 
 

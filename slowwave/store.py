@@ -166,14 +166,17 @@ class Store:
         """
         names = list(columns) if columns is not None else frame_schema(table).names()
         query = self._table(table).search().select(names)
-        condition = self._condition(table, where, missing)
-        if condition is not None:
-            query = query.where(condition)
+        if missing is not None:
+            query = query.where(self._condition(table, where, missing))
+        elif where is not None:
+            query = query.where(where)
         return self._frame(query.limit(None).to_arrow(), names)
 
     def count(self, table: str, where: Expr | None = None, *, missing: str | None = None) -> int:
         """Number of rows."""
-        return int(self._table(table).count_rows(self._condition(table, where, missing)))
+        if where is None and missing is None:
+            return int(self._table(table).count_rows())
+        return self.rows(table, [KEYS[table]], where, missing=missing).height
 
     def by_key(self, table: str, keys: Iterable[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Rows with these keys, in key order; keys that are not there are left out."""
@@ -354,10 +357,12 @@ class Store:
 
     def _apply_table(self, change: TableChange) -> int:
         table, key = change.table, KEYS[change.table]
-        if len(change.removed):
-            for start in range(0, len(change.removed), _KEYS_A_READ):
-                keys = change.removed[start : start + _KEYS_A_READ].to_list()
-                self._table(table).delete(col(key).isin(keys).to_sql())
+        gone = self.by_key(table, change.removed, self._all_columns(table)) if len(change.removed) else None
+        if gone is not None:
+            for start in range(0, gone.height, _KEYS_A_READ):
+                self._table(table).delete(col(key).isin(gone[key][start : start + _KEYS_A_READ].to_list()))
+            if table == "cells":
+                self._forget_centroids(gone["topic_id"])
         if change.rows.is_empty():
             return len(change.removed)
         known = self.by_key(table, change.rows[key], self._all_columns(table))
@@ -367,7 +372,7 @@ class Store:
             rows = self._with_known_vectors(table, rows, known)
         self._upsert(table, rows)
         if table == "cells":
-            self._forget_centroids(known, rows)
+            self._forget_centroids(_left_and_joined(known, rows))
         return rows.height + len(change.removed)
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
@@ -386,13 +391,9 @@ class Store:
         unset = [EMBEDDER_OF[name] for name in EMBEDDER_OF if EMBEDDER_OF[name] in joined.columns]
         return joined.with_columns(pl.col(unset).fill_null("")).select(self._all_columns(table))
 
-    def _forget_centroids(self, known: pl.DataFrame, rows: pl.DataFrame) -> None:
-        moved = rows.select("cell_id", "topic_id").join(
-            known.select("cell_id", before="topic_id"), on="cell_id", how="left"
-        )
-        moved = moved.filter(pl.col("topic_id").ne_missing(pl.col("before")))
-        touched = pl.concat([moved["topic_id"], moved["before"]]).drop_nulls().unique()
-        topics = self.by_key("topics", touched, self._all_columns("topics"))
+    def _forget_centroids(self, topic_ids: pl.Series) -> None:
+        """Marks the centroids of topics whose members changed as to be computed."""
+        topics = self.by_key("topics", topic_ids.drop_nulls().unique(), self._all_columns("topics"))
         if topics.height:
             self._upsert("topics", topics.with_columns(pl.lit("").alias(EMBEDDER_OF["centroid"])))
 
@@ -458,19 +459,30 @@ class Store:
                 fields += [pa.field(EMBEDDER_OF[name], pa.utf8(), nullable=False), pa.field(name, vector)]
         return pa.schema(fields)
 
-    def _condition(self, table: str, where: Expr | None, missing: str | None) -> str | None:
-        """SQL of a condition: values only ever come through `Expr`, names only from the schema."""
-        parts = [f"({where.to_sql()})"] if where is not None else []
-        if missing is not None:
-            if missing not in frame_schema(table):
-                raise ContractError(f"table {table!r} has no column {missing!r}")
-            parts.append(f"{missing} IS NULL")
-        return " AND ".join(parts) or None
+    def _condition(self, table: str, where: Expr | None, missing: str) -> str:
+        """SQL of a condition with a null in it, which `Expr` cannot say. Its values are constants of this program.
+
+        `Expr.to_sql` does not escape a quote behind a backslash, so such a text is refused here.
+        """
+        if missing not in frame_schema(table):
+            raise ContractError(f"table {table!r} has no column {missing!r}")
+        sql = "" if where is None else f"({where.to_sql()}) AND "
+        if "\\" in sql:
+            raise ContractError("a text with a backslash cannot be part of a condition with a null in it")
+        return f"{sql}{missing} IS NULL"
 
     def _frame(self, arrow: pa.Table, names: Sequence[str]) -> pl.DataFrame:
         frame = pl.from_arrow(arrow)
         assert isinstance(frame, pl.DataFrame)
         return frame.select(names)
+
+
+def _left_and_joined(known: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:
+    """Topics that cells left or joined between `known` and `rows`."""
+    before = known.select("cell_id", before="topic_id")
+    moved = rows.select("cell_id", "topic_id").join(before, on="cell_id", how="left")
+    moved = moved.filter(pl.col("topic_id").ne_missing(pl.col("before")))
+    return pl.concat([moved["topic_id"], moved["before"]])
 
 
 def _match(text: str, columns: Sequence[str]) -> MatchQuery | MultiMatchQuery:

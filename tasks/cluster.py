@@ -127,21 +127,14 @@ def split(run: Stage, touched: set[str]) -> set[str]:
 
 def count_topics(run: Stage, touched: set[str]) -> None:
     """Counts the live and the unsummarized cells of topics that changed."""
-    if run.report.dry_run:
-        return
-    columns = ["topic_id", "status", "is_summarized"]
-    cells = run.store.rows("cells", columns, col("topic_id").isin(sorted(touched)))
-    is_live = pl.col("status") == "active"
-    counted = cells.group_by("topic_id").agg(
-        cell_count=is_live.sum().cast(pl.Int64),
-        unsummarized_count=(is_live & ~pl.col("is_summarized")).sum().cast(pl.Int64),
-    )
-    nothing = {"cell_count": pl.lit(0, dtype=pl.Int64), "unsummarized_count": pl.lit(0, dtype=pl.Int64)}
-    emptied = (
-        pl.DataFrame({"topic_id": sorted(touched)})
-        .join(counted, on="topic_id", how="anti")
-        .with_columns(**nothing)
-    )
-    known = run.store.by_key("topics", touched, ["topic_id", "cell_count", "unsummarized_count"])
-    fresh = pl.concat([counted, emptied]).join(known, on=counted.columns, how="anti").sort("topic_id")
-    run.commit({"topic.counted": fresh})
+    if not run.report.dry_run:
+        run.commit({"topic.counted": run.topic_counts(touched, {})})
+
+
+def find_uncounted(run: Stage) -> set[str]:
+    """Topics whose count is not that of their living memories: a run was cut off before it had tended and counted them."""
+    topics = run.store.rows("topics", ["topic_id", "cell_count"], missing="merged_into")
+    active = run.store.rows("cells", ["topic_id"], col("status") == lit("active"))
+    living = active.group_by("topic_id").agg(living=pl.len().cast(pl.Int64))
+    counts = topics.join(living, on="topic_id", how="left").with_columns(pl.col("living").fill_null(0))
+    return set(counts.filter(pl.col("cell_count") != pl.col("living"))["topic_id"])

@@ -5,7 +5,7 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.errors import OutputError
+from slowwave.errors import InputError, OutputError
 from slowwave.llm import Outcome, Request
 from slowwave.prompts import extract_prompt, gate_prompt
 from slowwave.schemas.answers import ExtractAnswer, GateAnswer
@@ -225,14 +225,14 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
 
 
 def _failed(run: Stage, chunks: pl.DataFrame, outcomes: list[Outcome]) -> pl.DataFrame:
-    """Chunks whose answer could not be used: one attempt more, a longer pause, at last quarantine.
+    """Chunks that do not fit, or whose answer could not be used: one attempt more, a longer pause, at last quarantine.
 
     An outage or a spent budget is no attempt: such chunks stay as they are.
     """
     pauses = run.settings.night
     rows = []
     for chunk, outcome in zip(chunks.iter_rows(named=True), outcomes, strict=True):
-        if isinstance(outcome.error, OutputError):
+        if isinstance(outcome.error, OutputError | InputError):
             attempts = chunk["attempts"] + 1
             is_last = attempts >= pauses.max_attempts
             pause = timedelta(hours=pauses.retry_backoff_hours * 2 ** (attempts - 1))

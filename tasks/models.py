@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from slowwave.errors import BudgetError, ConfigError, OutputError
+from slowwave.errors import BudgetError, ConfigError, InputError, OutputError
 from slowwave.llm import LLM, Outcome, Request
 from slowwave.progress import progress
 from tasks.stage import Stage, call_task
@@ -42,6 +42,9 @@ def ask(run: Stage, requests: Sequence[Request], *, work: str) -> list[Outcome]:
             run.reject("budget spent")
         elif isinstance(outcome.error, OutputError):
             run.reject(f"unusable answer ({outcome.prompt_version})")
+        elif isinstance(outcome.error, InputError):
+            run.note(f"the language model cannot take a page: {outcome.error}")
+            run.reject(f"unusable page ({outcome.prompt_version})")
         elif outcome.error is not None:
             run.note(f"the language model does not serve: {outcome.error}")
             run.reject("language model away")

@@ -11,10 +11,10 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from ulid import ULID
 
-from slowwave.home import Workspace, open_workspace
 from slowwave.schemas.events import encode, rows_of
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.store import col, lit
+from slowwave.workspace import Workspace, open_workspace
 from tasks.stage import call_task, commit_segment
 
 LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "promote"})
@@ -53,10 +53,14 @@ def close_gate(night: Night, *, force: bool) -> bool:
     workspace, settings = night.workspace, night.workspace.settings.night
     if workspace.llm is None or force:
         return False
-    nights = workspace.store.rows("nights", ["finished_at", "call_count"], col("call_count") > lit(0))
+    # a night in which no call was answered was none
+    nights = workspace.store.rows("nights", ["finished_at"], col("token_count") > lit(0))
     last = nights["finished_at"].max()
+    is_new = (col("is_judged") == lit(value=False)) & (col("status") == lit("active"))
+    is_due = col("unsummarized_count") >= lit(workspace.settings.summaries.min_unsummarized)
     waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]))
-    waiting += workspace.store.count("cells", col("is_judged") == lit(value=False))
+    waiting += workspace.store.count("cells", is_new)
+    waiting += workspace.store.count("topics", is_due, missing="merged_into")
     if isinstance(last, datetime) and night.started_at - last < timedelta(hours=settings.min_hours):
         night.notes.append(
             f"the model's work waits: the last one ended less than {settings.min_hours:g} hours ago; `force` overrides"

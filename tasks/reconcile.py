@@ -167,17 +167,28 @@ def settle(run: Stage, page: Page) -> None:
     )
     for reason, number in judged.drop_nulls("guard_note").group_by("guard_note").len().iter_rows():
         run.reject(f"guard: {reason}", number)
+    told = judged.with_columns(reason=pl.coalesce("guard_note", "reason")).drop_nulls("target_id")
     run.commit(
         {
-            "pair.judged": _judgement_rows(
-                judged.with_columns(reason=pl.coalesce("guard_note", "reason")).drop_nulls("target_id")
-            ),
+            "pair.judged": pl.concat([_judgement_rows(told), _left_apart(run, page, told)]),
             **_confirmation_plan(run, confirmed, lives_on, cells),
             **_supersession_plan(run, settled, cells),
             "contradiction.opened": contradiction_rows(settled, cells),
             "cell.judged": pl.DataFrame({"cell_id": page.new_ids}),
         }
     )
+
+
+def _left_apart(run: Stage, page: Page, told: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of the page's new cells that waited for a judge and that he did not name: they are kept apart."""
+    mine = col("cell_id").isin(page.new_ids) & (col("verdict") == lit("unjudged"))
+    waited = run.store.rows("judgements", where=mine).drop("judgement_id", "judged_at")
+    left = waited.join(told, on=["cell_id", "target_id"], how="anti").with_columns(
+        verdict=pl.lit("keep"),
+        prompt_version=pl.lit(page.outcome.prompt_version),
+        model=pl.lit(page.outcome.model),
+    )
+    return _judgement_rows(left)
 
 
 def _request(page: pl.DataFrame) -> Request:
@@ -244,7 +255,9 @@ def _confirmation_plan(
     pairs = confirmed.join(cells.select("cell_id", "evidence"), on="cell_id", how="inner").select(
         cell_id=pl.col("cell_id").replace(lives_on), confirmed_by="cell_id", evidence="evidence"
     )
-    merged = pairs.select(cell_id="confirmed_by", superseded_by="cell_id", superseded_at=pl.lit(run.now))
+    merged = pairs.filter(pl.col("confirmed_by") != pl.col("cell_id")).select(
+        cell_id="confirmed_by", superseded_by="cell_id", superseded_at=pl.lit(run.now)
+    )
     run.show(_lines(confirmed, cells, "said again: {}"))
     prompt_version, model = confirmed.select("prompt_version", "model").row(0)
     return {
@@ -296,7 +309,7 @@ def _with_earlier_links(
             [known, before, run.store.by_key("cells", known["superseded_by"].drop_nulls())]
         ).unique("cell_id")
         linked = around.drop_nulls("superseded_by").filter(pl.col("valid_until").is_not_null())
-        corrected = (pl.col("valid_until") == pl.col("valid_from")).fill_null(value=False)
+        corrected = _pair("cell_id", "superseded_by").is_in(_corrected_pairs(run, linked["cell_id"]).implode())
         links = pl.concat(
             [
                 links,
@@ -312,6 +325,19 @@ def _with_earlier_links(
         frontier = ids.filter(~ids.is_in(list(seen)))
         seen |= set(frontier)
     return links, members
+
+
+def _corrected_pairs(run: Stage, cell_ids: pl.Series) -> pl.Series:
+    """Pairs with these cells of which an earlier judgement said that one corrects the other."""
+    ids = cell_ids.to_list()
+    either = col("target_id").isin(ids) | col("cell_id").isin(ids)
+    was = either & (col("verdict") == lit("corrects")) & (col("effect") == lit("superseded"))
+    judged = run.store.rows("judgements", ["cell_id", "target_id"], was)
+    return judged.select(_pair("cell_id", "target_id")).to_series()
+
+
+def _pair(one: str, other: str) -> pl.Expr:
+    return pl.concat_list(one, other).list.sort().list.join(" ")
 
 
 def _confirmed(

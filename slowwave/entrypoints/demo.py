@@ -27,7 +27,7 @@ from slowwave.schemas.report import NightReport
 from slowwave.store import Store, col, lit, open_store
 
 SAMPLES = Path(slowwave.__file__).parents[1] / "data" / "samples"
-RECORDING = Path("recording") / "answers.jsonl"
+RECORDING = Path("..") / "recording" / "answers.jsonl"
 SOURCES = ("claude_code", "chat", "notes")
 QUESTIONS = ("how do we handle login tokens", "what is the rate limit of the booking API")
 CORE_LINES = 12

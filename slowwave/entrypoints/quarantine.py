@@ -9,9 +9,10 @@ from rich.table import Column
 
 from slowwave.entrypoints.show import flat, number, results, table
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home import Home, open_home, open_workspace
+from slowwave.home import Home, open_home
 from slowwave.schemas.events import encode
 from slowwave.store import Store, col, lit, open_store
+from slowwave.workspace import open_workspace
 
 RELEASED = "chunk.released"
 

@@ -29,8 +29,8 @@ SourceType = Literal["conversation", "file"]
 Verdict = Literal["unjudged", "keep", "confirms", "corrects", "updates", "contradicts"]
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 
-ORIGINS = get_args(Origin)
-"""Most trusted first; a cell has the least trusted origin of its evidence."""
+TRUST: tuple[Origin, ...] = ("system", "user", "agent", "tool", "untrusted")
+"""Origins, most trusted first; a cell has the least trusted origin of its evidence."""
 
 Dtype = pl.DataType | type[pl.DataType]
 """A Polars type, with or without its parameters."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.schemas.tables import ORIGINS, OWN, RAW_PROMPT, TIMESTAMP, frame_schema
+from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP, TRUST, frame_schema
 from slowwave.transforms.chunking import SOURCE
 from slowwave.transforms.text import hard_values
 
@@ -189,7 +189,7 @@ def _as_cells(rows: pl.DataFrame, *, now: object, keep: list[str] | None = None)
 
 
 def _least_trusted(origin: pl.Expr) -> pl.Expr:
-    ranks = {name: rank for rank, name in enumerate(ORIGINS)}
+    ranks = {name: rank for rank, name in enumerate(TRUST)}
     return (
         origin.replace_strict(ranks, return_dtype=pl.Int64)
         .max()

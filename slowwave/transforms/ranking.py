@@ -5,7 +5,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.settings import DecaySettings, SearchSettings
-from slowwave.transforms.decay import days_since, effective_confidence
+from slowwave.transforms.decay import days_since, retention
 
 
 def fuse_ranks(
@@ -38,5 +38,6 @@ def prior(*, now: datetime, search: SearchSettings, decay: DecaySettings) -> pl.
     0..1, on rows that join `cells` and `vitals`; age is counted from when the memory was last said.
     """
     age = (-search.age_rate * days_since(pl.col("event_time"), now=now)).exp()
-    kept = effective_confidence(now=now, settings=decay)
+    rate = pl.when(pl.col("protected")).then(0.0).otherwise("decay_rate")
+    kept = retention(rate, days_since(pl.col("last_accessed"), now=now), exponent=decay.exponent)
     return (pl.col("salience") * age * kept).clip(lower_bound=search.prior_floor, upper_bound=1.0)

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import ORIGINS, OWN
+from slowwave.schemas.tables import OWN, TRUST
 from slowwave.transforms.text import days_and_months, is_negated, names, normalized, numbers, words
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
@@ -162,8 +162,8 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     is_there = pl.col("content_old").is_not_null()
     retires, confirms = verdict.is_in(RETIRING), verdict == "confirms"
     is_same_thing = (_names_same("subject") & _names_same("attribute")).fill_null(value=False)
-    is_same_value = normalized(pl.col("value_new")).eq_missing(normalized(pl.col("value_old")))
-    is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=ORIGINS.index("agent"))
+    is_same_value = _plain_value("value_new").eq_missing(_plain_value("value_old"))
+    is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=TRUST.index("agent"))
     note = (
         pl.when(~is_judged)
         .then(pl.lit(None, dtype=pl.String))
@@ -221,6 +221,11 @@ def _names_same(column: str) -> pl.Expr:
     return _within(judged, new) & _within(judged, old) & _within(new, old)
 
 
+def _plain_value(column: str) -> pl.Expr:
+    """A value as it is compared: its signs count (C is not C++), its case and blanks do not."""
+    return pl.col(column).str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
+
+
 def _word_set(text: pl.Expr) -> pl.Expr:
     return (
         normalized(text)
@@ -237,8 +242,8 @@ def _within(left: pl.Expr, right: pl.Expr) -> pl.Expr:
 
 
 def _trust(origin: str) -> pl.Expr:
-    ranks = {name: rank for rank, name in enumerate(ORIGINS)}
-    return pl.col(origin).replace_strict(ranks, return_dtype=pl.Int64, default=len(ORIGINS))
+    ranks = {name: rank for rank, name in enumerate(TRUST)}
+    return pl.col(origin).replace_strict(ranks, return_dtype=pl.Int64, default=len(TRUST))
 
 
 def _differs() -> pl.Expr:

@@ -78,7 +78,7 @@ def assign_hinted_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold
     )
     return (
         pl.concat([by_name, by_vector.select(by_name.columns)]).sort("cell_id").cast(dict(ASSIGNMENT.items()))
-    )  # type: ignore[arg-type]
+    )
 
 
 def empty_assignment() -> pl.DataFrame:

@@ -19,11 +19,12 @@ from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.prefect_env import prepare_prefect, unexpected
 from slowwave.entrypoints.show import ago, flat, visible
 from slowwave.errors import BusyError
-from slowwave.home import open_home, open_workspace
+from slowwave.home import open_home
 from slowwave.schemas.events import encode
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import frame_schema
 from slowwave.store import open_store
+from slowwave.workspace import open_workspace
 from tests.servers import OpenAIServer, silence
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -14,9 +14,10 @@ import pytest
 
 from slowwave.embeddings import open_embedder
 from slowwave.errors import BusyError, ConfigError
-from slowwave.home import Workspace, apply_pending, open_home, open_workspace, writing
+from slowwave.home import open_home, writing
 from slowwave.schemas.events import encode
 from slowwave.store import Store, create_store, open_store
+from slowwave.workspace import Workspace, apply_pending, open_workspace
 from tests.rows import NOW, events, one_of_every_kind, row, rows
 
 

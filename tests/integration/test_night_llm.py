@@ -9,9 +9,9 @@ import pytest
 from flows.extract import extract
 from flows.ingest import ingest
 from flows.nightly import nightly
-from slowwave.home import open_workspace
 from slowwave.schemas.events import encode
 from slowwave.schemas.report import NightReport, StageReport
+from slowwave.workspace import open_workspace
 from tests.scripted_model import (
     Failing,
     ScriptedModel,
