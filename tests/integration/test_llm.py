@@ -700,7 +700,7 @@ def test_a_cache_that_cannot_take_an_answer_does_not_lose_it(
 
 
 def test_a_derived_model_that_proves_its_size_is_not_made_again(opened: Callable[..., LLM]) -> None:
-    models: dict[str, dict[str, object]] = {"llama3.2": {}, "slowwave-llama3.2-8192": {"num_ctx": 8192}}
+    models: dict[str, dict[str, object]] = {"llama3.2": {}, "slowwave-llama3.2-12288": {"num_ctx": 12288}}
     with OllamaServer(lambda body: GOOD, models=models) as server:
         llm = opened(server, concurrency=4)
         outcomes = llm.ask_all([ask(str(number)) for number in range(8)])
@@ -710,7 +710,7 @@ def test_a_derived_model_that_proves_its_size_is_not_made_again(opened: Callable
 
 
 def test_a_derived_model_of_another_size_is_made_anew(opened: Callable[..., LLM]) -> None:
-    models: dict[str, dict[str, object]] = {"llama3.2": {}, "slowwave-llama3.2-8192": {"num_ctx": 2048}}
+    models: dict[str, dict[str, object]] = {"llama3.2": {}, "slowwave-llama3.2-12288": {"num_ctx": 2048}}
     with OllamaServer(lambda body: GOOD, models=models) as server:
         assert opened(server).ask_all([ask()])[0].answer is not None
     assert len(server.bodies("/api/create")) == 1

@@ -6,14 +6,11 @@ import polars as pl
 import pytest
 
 from slowwave.schemas.tables import OWN
+from slowwave.transforms.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
+from slowwave.transforms.guard import guard
 from slowwave.transforms.reconciliation import (
-    build_pages,
     confirmations,
     contradiction_rows,
-    exact_duplicates,
-    fuse_candidates,
-    guard,
-    near_pairs,
     supersessions,
     survivors,
     timelines,

@@ -1,0 +1,121 @@
+"""Candidates for reconciliation: exact repetition, neighbours by rank, and pages for the judge.
+
+Similarity only ever finds candidates here; nothing is decided.
+"""
+
+import polars as pl
+
+from slowwave.schemas.tables import OWN
+
+
+def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
+    """Active cells that say exactly what an older one of the same owner says.
+
+    `cells` has `cell_id`, the owner, `content_hash`, `event_time`, `evidence`. Returns `cell_id`,
+    `superseded_by` (the survivor: the oldest), sorted; exact repetition needs no judge.
+    """
+    ranked = cells.sort("event_time", "cell_id").with_columns(
+        superseded_by=pl.col("cell_id").first().over(*OWN, "content_hash")
+    )
+    return (
+        ranked.filter(pl.col("cell_id") != pl.col("superseded_by"))
+        .select("cell_id", "superseded_by")
+        .sort("cell_id")
+    )
+
+
+def fuse_candidates(
+    queries: pl.DataFrame, near: pl.DataFrame, matching: pl.DataFrame, *, k: int, rank_constant: int
+) -> pl.DataFrame:
+    """The k best candidates of each new cell from a vector list and a full-text list, by reciprocal rank.
+
+    `queries` has `query_index` and `cell_id`; `near` has `query_index`, `cell_id`, `similarity`; `matching` has
+    `query_index`, `cell_id`, `match_score`. Score = sum of 1 / (rank_constant + rank) (Cormack, Clarke and
+    Buettcher, 2009). Returns `cell_id`, `target_id`, `score`, `similarity` (null when only the text matched),
+    best first within a cell.
+    """
+    lists = [
+        near.select("query_index", target_id="cell_id", similarity="similarity", value="similarity"),
+        matching.select(
+            "query_index", target_id="cell_id", similarity=pl.lit(None, dtype=pl.Float64), value="match_score"
+        ),
+    ]
+    named = [
+        frame.join(queries, on="query_index", how="inner").filter(pl.col("cell_id") != pl.col("target_id"))
+        for frame in lists
+    ]
+    ranked = [
+        frame.sort("cell_id", "value", "target_id", descending=[False, True, False]).with_columns(
+            share=1.0 / (rank_constant + pl.int_range(1, pl.len() + 1).over("cell_id"))
+        )
+        for frame in named
+    ]
+    return (
+        pl.concat(ranked)
+        .group_by("cell_id", "target_id")
+        .agg(score=pl.col("share").sum(), similarity=pl.col("similarity").max())
+        .sort("cell_id", "score", "target_id", descending=[False, True, False])
+        .group_by("cell_id", maintain_order=True)
+        .head(k)
+    )
+
+
+def near_pairs(candidates: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
+    """Candidates close enough to be noted as unjudged while there is no judge, each pair once."""
+    pair = pl.concat_list("cell_id", "target_id").list.sort()
+    return (
+        candidates.filter(pl.col("similarity") >= threshold)
+        .with_columns(first=pair.list.first(), second=pair.list.last())
+        .sort("first", "second", "cell_id")
+        .unique(["first", "second"], keep="first", maintain_order=True)
+        .select("cell_id", "target_id", "similarity")
+    )
+
+
+def build_pages(candidates: pl.DataFrame, new_ids: pl.Series, *, max_cells: int) -> pl.DataFrame:
+    """Groups new cells with their candidates into pages of at most `max_cells` cells for one judgement.
+
+    Pairs are taken strongest first; two groups become one when their cells together fit on a page (Kruskal's
+    algorithm with a bound, so connected cells share a page as far as it holds them). A known cell may stand on
+    several pages, a new one is judged on one. A new cell without candidates needs no judge and gets no page.
+
+    Returns `page` (0-based), `cell_id`, `is_new`, sorted.
+    """
+    wanted = candidates.filter(pl.col("cell_id").is_in(new_ids.implode()))
+    targets = wanted.group_by("cell_id", maintain_order=True).agg("target_id")
+    members = {
+        cell: {cell, *known[: max_cells - 1]}
+        for cell, known in zip(targets["cell_id"], targets["target_id"].to_list(), strict=True)
+    }
+    group = {cell: cell for cell in members}
+    new = {cell: {cell} for cell in members}
+    pairs = wanted.sort("score", "cell_id", "target_id", descending=[True, False, False])
+    shared = _linked_pairs(pairs)
+    for one, other in zip(shared["cell_id"].to_list(), shared["other_id"].to_list(), strict=True):
+        left, right = group[one], group[other]
+        if left != right and len(members[left] | members[right]) <= max_cells:
+            members[left] |= members.pop(right)
+            new[left] |= new.pop(right)
+            group.update(dict.fromkeys(new[left], left))
+    rows = [
+        (page, cell, cell in new[root])
+        for page, root in enumerate(sorted(members))
+        for cell in sorted(members[root])
+    ]
+    return pl.DataFrame(
+        rows, schema={"page": pl.Int64, "cell_id": pl.String, "is_new": pl.Boolean}, orient="row"
+    )
+
+
+def _linked_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of new cells that belong together, strongest first: one is the other's candidate, or they share one."""
+    new = pairs.select("cell_id").unique()
+    direct = pairs.join(new, left_on="target_id", right_on="cell_id", how="semi").select(
+        "cell_id", other_id="target_id", score="score"
+    )
+    common = (
+        pairs.join(pairs, on="target_id", suffix="_other")
+        .filter(pl.col("cell_id") < pl.col("cell_id_other"))
+        .select("cell_id", other_id="cell_id_other", score=pl.min_horizontal("score", "score_other"))
+    )
+    return pl.concat([direct, common]).sort("score", "cell_id", "other_id", descending=[True, False, False])

@@ -1,0 +1,144 @@
+"""The structural guard behind the judge: what a judgement may change, checked against both memories.
+
+To retire a memory, a judgement must name the subject and the single-valued attribute that both carry, with
+different values, from a source that may. What fails is recorded as an open contradiction, and both stay.
+"""
+
+import polars as pl
+
+from slowwave.schemas.tables import TRUST
+from slowwave.transforms.text import days_and_months, is_negated, names, normalized, numbers, words
+
+RETIRING = ["updates", "corrects"]
+
+ALIKE = 0.6
+"""Jaccard similarity of words from which two sentences count as alike but for a negation."""
+
+
+def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """The effect that each judgement may have, after checking it against both memories.
+
+    `judgements` has `cell_id`, `target_id`, `verdict`, `subject`, `attribute`, `reason`; `cells` has the cells
+    named. Adds `effect` and `guard_note`:
+
+    - `confirmed`: said again, and nothing in it differs from what is known.
+    - `elaborated`: said again with more in it, or with the same value in other words: both stay.
+    - `superseded`: an update or correction of the subject and attribute that both cells name.
+    - `contradiction`: cannot both hold, or a judgement that failed a check.
+    - `none`: keep.
+    """
+    both = _side_by_side(judgements, cells)
+    verdict = pl.col("verdict")
+    is_judged = ~verdict.is_in(["keep", "unjudged"])
+    is_there = pl.col("content_old").is_not_null()
+    retires, confirms = verdict.is_in(RETIRING), verdict == "confirms"
+    is_same_thing = (_names_same("subject") & _names_same("attribute")).fill_null(value=False)
+    is_same_value = _plain_value("value_new").eq_missing(_plain_value("value_old"))
+    is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=TRUST.index("agent"))
+    note = (
+        pl.when(~is_judged)
+        .then(pl.lit(None, dtype=pl.String))
+        .when(~is_there)
+        .then(pl.lit("the target is not among the memories shown"))
+        .when(retires & ~is_same_thing)
+        .then(pl.lit("the two memories do not share the named subject and attribute"))
+        .when(retires & is_same_value)
+        .then(pl.lit("both memories carry the same value"))
+        .when(retires & ~is_trusted)
+        .then(pl.lit("a less trusted source may not retire this memory"))
+        .when(confirms & _differs())
+        .then(pl.lit("said again, but numbers, dates, names or negations differ"))
+    )
+    effect = (
+        pl.when(~is_judged | ~is_there)
+        .then(pl.lit("none"))
+        .when(confirms & ~_differs())
+        .then(pl.when(_adds()).then(pl.lit("elaborated")).otherwise(pl.lit("confirmed")))
+        .when(retires & is_same_value & is_same_thing)
+        .then(pl.lit("elaborated"))
+        .when(retires & note.is_null())
+        .then(pl.lit("superseded"))
+        .otherwise(pl.lit("contradiction"))
+    )
+    return both.with_columns(guard_note=note, effect=effect).select(
+        *judgements.columns, "effect", "guard_note"
+    )
+
+
+def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Judgements with the facts of the new cell (`_new`) and of its target (`_old`)."""
+    content = pl.col("content")
+    facts = cells.select(
+        "cell_id",
+        *["subject", "attribute", "value", "content", "origin"],
+        numbers=numbers(content),
+        days=days_and_months(content),
+        is_negated=is_negated(content),
+        names=pl.concat_list(
+            names(content), *(names("x " + pl.col(name).fill_null("")) for name in ("subject", "value"))
+        )
+        .list.unique()
+        .list.sort(),
+        words=words(content).list.unique(),
+    )
+    new = facts.rename(lambda name: name if name == "cell_id" else f"{name}_new")
+    old = facts.rename(lambda name: "target_id" if name == "cell_id" else f"{name}_old")
+    return judgements.join(new, on="cell_id", how="left").join(old, on="target_id", how="left")
+
+
+def _names_same(column: str) -> pl.Expr:
+    """Both cells' `column` and the judgement's name the same thing: equal words, or one's words within the other's."""
+    judged, new, old = (_word_set(pl.col(name)) for name in (column, f"{column}_new", f"{column}_old"))
+    return _within(judged, new) & _within(judged, old) & _within(new, old)
+
+
+def _plain_value(column: str) -> pl.Expr:
+    """A value as it is compared: its signs count (C is not C++), its case and blanks do not."""
+    return pl.col(column).str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
+
+
+def _word_set(text: pl.Expr) -> pl.Expr:
+    return (
+        normalized(text)
+        .str.split(" ")
+        .list.set_difference(["", "the", "a", "an", "of", "for", "s"])
+        .list.sort()
+    )
+
+
+def _within(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    common = left.list.set_intersection(right).list.len()
+    smaller = pl.min_horizontal(left.list.len(), right.list.len())
+    return (smaller > 0) & (common == smaller)
+
+
+def _trust(origin: str) -> pl.Expr:
+    ranks = {name: rank for rank, name in enumerate(TRUST)}
+    return pl.col(origin).replace_strict(ranks, return_dtype=pl.Int64, default=len(TRUST))
+
+
+def _differs() -> pl.Expr:
+    """Whether two cells that should say the same differ in a value that counts.
+
+    Numbers, days and names differ when each side has one that the other lacks: one more on one side is detail.
+    A negation on one side alone counts when the sentences are else alike; in a longer sentence, or one of other
+    words, it mostly denies something else ("X" and "X, not Y").
+    """
+    conflicts = [
+        (pl.col(f"{part}_new").list.set_difference(f"{part}_old").list.len() > 0)
+        & (pl.col(f"{part}_old").list.set_difference(f"{part}_new").list.len() > 0)
+        for part in ("numbers", "days", "names")
+    ]
+    shared = pl.col("words_new").list.set_intersection("words_old").list.len()
+    alike = shared / (pl.col("words_new").list.len() + pl.col("words_old").list.len() - shared)
+    is_denied = (pl.col("is_negated_new") != pl.col("is_negated_old")) & (alike >= ALIKE)
+    return pl.any_horizontal(*conflicts, is_denied).fill_null(value=True)
+
+
+def _adds() -> pl.Expr:
+    """Whether the new cell has numbers, days or names that the old one lacks."""
+    more = [
+        pl.col(f"{part}_new").list.set_difference(f"{part}_old").list.len() > 0
+        for part in ("numbers", "days", "names")
+    ]
+    return pl.any_horizontal(*more)
