@@ -11,6 +11,7 @@ from slowwave.schemas.events import CATALOGUE
 from slowwave.schemas.prompt_inputs import TopicCell
 from slowwave.store import col, lit
 from slowwave.transforms.summaries import extractive_summaries
+from slowwave.transforms.text import without_speakers
 from tasks.models import ask
 from tasks.stage import Stage
 
@@ -82,7 +83,10 @@ def summarize(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
 def summarize_by_extraction(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
     """Without a model: each topic's most central, most salient, newest sentences."""
     written = extractive_summaries(
-        cells, max_words=run.settings.summaries.max_words, now=run.now, age_rate=run.settings.search.age_rate
+        cells.with_columns(without_speakers(pl.col("content")).alias("content")),
+        max_words=run.settings.summaries.max_words,
+        now=run.now,
+        age_rate=run.settings.search.age_rate,
     ).with_columns(prompt_version=pl.lit(EXTRACTIVE), model=pl.lit(None, dtype=pl.String))
     named = written.join(topics.select("topic_id", "name"), on="topic_id", how="inner")
     run.show(named.select(pl.format("{}: {}", "name", "summary")).to_series())

@@ -59,7 +59,7 @@ def extractive_summaries(
 
 
 def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
-    """Sentences of 4 to `most` words; a cell that has none of that length counts as one sentence, cut there."""
+    """Statements of 4 to `most` words, no questions; a cell without one counts as one statement, cut there."""
     marked = pl.col("content").str.replace_all(r"([.!?])\s+|\n+", "$1\u241e").str.split("\u241e")
     split = (
         cells.with_columns(sentence=marked)
@@ -69,7 +69,7 @@ def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
             position=pl.int_range(pl.len()).over("cell_id"),
             word_count=pl.col("sentence").str.split(" ").list.len().cast(pl.Int64),
         )
-        .filter(pl.col("word_count").is_between(4, most))
+        .filter(pl.col("word_count").is_between(4, most) & ~pl.col("sentence").str.ends_with("?"))
     )
     rest = (
         cells.join(split, on="cell_id", how="anti")
