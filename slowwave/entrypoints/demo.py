@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 import polars as pl
 from rich.rule import Rule
@@ -23,7 +22,6 @@ from slowwave.entrypoints.show import flat, results, say, show_answer, show_repo
 from slowwave.errors import ConfigError, InputError, NotFoundError
 from slowwave.home import open_home
 from slowwave.query import search
-from slowwave.schemas.report import NightReport
 from slowwave.store import Store, col, lit, open_store
 
 SAMPLES = Path(slowwave.__file__).parents[1] / "data" / "samples"
@@ -73,7 +71,7 @@ def run_demo(keep: Path | None, samples: Path = SAMPLES) -> None:
         if problem is not None:
             raise problem
         _title("The night (with recorded answers)")
-        show_report(_brief(cast(NightReport, report)))
+        show_report(report, is_brief=True)
         _tour(folder)
         if keep is not None:
             (folder / "slowwave.toml").unlink()  # the recording's address does not outlive this process
@@ -107,12 +105,6 @@ def own_environment() -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-def _brief(report: NightReport) -> NightReport:
-    """The report without what the tour shows anyway."""
-    stages = [stage.model_copy(update={"examples": [], "counts": {}, "notes": []}) for stage in report.stages]
-    return report.model_copy(update={"stages": stages})
 
 
 def _title(text: str) -> None:

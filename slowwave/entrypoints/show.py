@@ -142,15 +142,15 @@ def progress_bars() -> Iterator[None]:
 # Reports
 
 
-def show_report(report: StageReport | NightReport) -> None:
-    """What a run did: numbers a stage, what was left out and why, notes, a handful of examples."""
+def show_report(report: StageReport | NightReport, *, is_brief: bool = False) -> None:
+    """What a run did: numbers a stage and, unless `is_brief`, what was left out and why, notes, some examples."""
     console = results()
     stages = report.stages if isinstance(report, NightReport) else [report]
     if isinstance(report, NightReport):
         console.print(Text(flat(night_headline(report)), style="bold"))
         _show_lines(console, report.notes)
     console.print(_stage_table(stages))
-    for stage in stages:
+    for stage in [] if is_brief else stages:
         if not stage.is_skipped or stage.notes:
             _show_stage(console, stage, has_title=len(stages) > 1)
     console.print(Text(f"Spent: {flat(spent(report.ledger))}."))
@@ -166,7 +166,7 @@ def _stage_table(stages: Sequence[StageReport]) -> Table:
         made.add_row(
             flat(stage.stage),
             str(stage.rows_in),
-            "-" if stage.is_skipped else str(stage.change_count),
+            str(stage.change_count or "-"),
             str(sum(stage.rejected.values())),
             str(total.call_count),
             str(total.input_tokens + total.output_tokens),
