@@ -46,12 +46,12 @@ def find_candidates(run: Stage) -> pl.DataFrame:
 
 
 def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
-    """The chosen memories, best first; None when the model gave no usable answer and all stays as it was."""
+    """The chosen memories, best first; None when all stays as it was: nothing is new, or no answer was usable."""
     most = run.settings.promote.max_lines
     if run.workspace.llm is None:
         return choose_by_use(candidates, max_lines=most)
-    if candidates.is_empty():
-        return candidates
+    if not _has_news(run, candidates):
+        return None
     shown = [
         CandidateCell(
             number,
@@ -80,6 +80,16 @@ def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
         .drop("number")
         .with_columns(chosen_by=pl.lit(outcome.prompt_version), chosen_model=pl.lit(outcome.model))
     )
+
+
+def _has_news(run: Stage, candidates: pl.DataFrame) -> bool:
+    """Whether a memory was made, said again or used since the last choice, or one of core memory left."""
+    core = run.store.rows("core", ["cell_id", "promoted_at"])
+    if core.is_empty():
+        return candidates.height > 0
+    last = core["promoted_at"].max()
+    is_newer = candidates.filter(pl.col("last_accessed") > last).height > 0
+    return is_newer or core.join(candidates, on="cell_id", how="anti").height > 0
 
 
 def rewrite(run: Stage, chosen: pl.DataFrame) -> None:

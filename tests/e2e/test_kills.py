@@ -216,21 +216,35 @@ class World:
         return home
 
 
+THINGS = {
+    "the comet rocket": "launch window",
+    "the family mortgage": "interest",
+    "the night ferry": "departure minute",
+    "the bakery oven": "temperature",
+    "the booking service": "rate limit",
+    "the staging database": "port",
+    "the orchid greenhouse": "humidity",
+    "the violin lesson": "price",
+    "the mountain hut": "number of beds",
+    "the print magazine": "circulation",
+    "the chess club": "membership fee",
+    "the library card": "lending period",
+}
+"""Subjects and attributes in words of their own: what is said of one thing is judged on one page, so that a night
+cut off between two pages leaves whole things settled and whole things waiting."""
+
+
 def write_conversations(folder: Path, *, first: int, count: int) -> Path:
-    """Sessions in which a few services change their values again and again, with repetitions and chatter."""
+    """Sessions in which a few things change their values again and again, with repetitions and chatter."""
     chance = random.Random(SEED + first)
-    services = ("booking", "ticket", "harbour", "payment", "scanner")
-    attributes = {"rate limit": 10, "port": 1000, "retention period": 7}
     for number in range(first, first + count):
         day = f"2026-{1 + number // 2:02}-{1 + 13 * (number % 2):02}"
         turns = [(f"{day}T09:00:00Z", "Mara", "good morning all")]
-        for minute in range(1, 6):
-            service, attribute = chance.choice(services), chance.choice(sorted(attributes))
-            value = attributes[attribute] * chance.randint(1, 4)
+        for minute, thing in enumerate(chance.sample(sorted(THINGS), 5), start=1):
             lead = chance.choice(["The", "The", "Correction: the", "Note, the", "According to Priya the"])
-            text = f"{lead} {attribute} of the {service} service is now {value}."
+            text = f"{lead} {THINGS[thing]} of {thing} is now {chance.randint(1, 4)}."
             if chance.random() < 0.4:
-                text += f" We moved crate {100 * number + minute} of the {service} service to hall {minute}."
+                text += f" We moved crate {100 * number + minute} to hall {minute}."
             turns.append((f"{day}T09:{minute:02}:00Z", chance.choice(["Mara", "Jonas"]), text))
         turns += [(f"{day}T09:{minute:02}:00Z", "assistant", "ok") for minute in range(10, 13)]
         write_chat(folder, f"session-{number:02}", turns)
@@ -254,7 +268,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             embedding={"provider": "wordllama"},
             chunks={"window_tokens": 60, "overlap_tokens": 20},
             night={"extract_batch": 8},
-            reconcile={"neighbours": 8, "component_cells": 25},
+            reconcile={"neighbours": 8, "component_cells": 16},
             summaries={"min_unsummarized": 2},
         )
         early = write_conversations(folder / "early", first=0, count=4)

@@ -1,0 +1,185 @@
+"""The whole night over the samples with the recorded answers: what a reader of this memory may rely on."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from flows.nightly import nightly
+from flows.rebuild import rebuild
+from slowwave.entrypoints.replay import Replay, replaying
+from slowwave.home import open_home
+from slowwave.query import search
+from slowwave.report import night_markdown
+from slowwave.schemas.report import NightReport
+from slowwave.store import Store, open_store
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "data" / "samples"
+RECORDING = ROOT / "data" / "recording" / "answers.jsonl"
+EXPECTED = json.loads((SAMPLES / "expected.json").read_text(encoding="utf-8"))
+
+
+@dataclass
+class SampleNight:
+    """The home that a recorded night filled, its report, and the server it asked."""
+
+    home: Path
+    report: NightReport
+    replay: Replay
+
+    @property
+    def store(self) -> Store:
+        return open_store(open_home(self.home).store_root)
+
+    @property
+    def cells(self) -> pl.DataFrame:
+        return self.store.rows("cells")
+
+    def run(self) -> NightReport:
+        return nightly.fn(home=str(self.home), sources=[str(SAMPLES)], force=True)
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleNight]:
+    home = tmp_path_factory.mktemp("sample-night")
+    with replaying(RECORDING) as replay:
+        lines = [
+            "[llm]",
+            'provider = "openai"',
+            f'base_url = "{replay.base_url}"',
+            'model = "recorded"',
+            "transport_retries = 0",
+            "[embedding]",
+            'provider = "wordllama"',
+        ]
+        (home / "slowwave.toml").write_text("\n".join(lines), encoding="utf-8")
+        report = nightly.fn(home=str(home), sources=[str(SAMPLES)], force=True)
+        assert replay.problem() is None
+        yield SampleNight(home, report, replay)
+
+
+def about(cells: pl.DataFrame, *words: str) -> pl.DataFrame:
+    """Cells whose text has all the words."""
+    return cells.filter(pl.all_horizontal(pl.col("content").str.contains(word, literal=True) for word in words))
+
+
+def test_every_chunk_was_extracted(night: SampleNight):
+    statuses = night.store.rows("chunks")["status"].unique().to_list()
+    assert statuses == ["extracted"]
+
+
+def test_the_turns_are_those_that_people_and_the_assistant_said(night: SampleNight):
+    turns = night.store.rows("turns").filter(pl.col("source_type") == "conversation")
+    counted = dict(turns.group_by("source_name").len().iter_rows())
+    assert counted == {Path(name).name: count for name, count in EXPECTED["turns"].items()}
+
+
+def test_the_reversed_decision_is_superseded_and_its_history_kept(night: SampleNight):
+    decision = EXPECTED["reversed_decision"]
+    cells = night.cells.filter(pl.col("source_name") == Path(decision["new_session_file"]).name)
+    new = about(cells, "JWT", "Ed25519").filter(pl.col("supersedes").is_not_null())
+    assert new.height == 1
+    old = night.cells.filter(pl.col("cell_id") == new["supersedes"][0])
+    assert old["status"][0] == "superseded"
+    assert old["source_name"][0] == Path(decision["old_session_file"]).name
+    assert "Redis" in old["content"][0]
+    assert f"{old['valid_until'][0]:%Y-%m-%d}" == decision["new_date"]
+    assert new["summary"][0].startswith("now JWT")
+    assert "previously server-side sessions in Redis" in new["summary"][0]
+
+
+def test_the_value_that_changed_twice_shows_its_latest_and_its_timeline(night: SampleNight):
+    first, second, latest = EXPECTED["changed_value"]["values"]
+    [summary] = [
+        text
+        for text in night.cells.filter(pl.col("status") == "active")["summary"].drop_nulls()
+        if "requests per minute per API key" in text
+    ]
+    assert summary.startswith(f"now {latest['value']} requests per minute")
+    assert f"previously {second['value']} requests per minute per API key (until {latest['date']})" in summary
+    assert f"{first['value']} requests per minute per API key (until {second['date']})" in summary
+
+
+def test_the_correction_leaves_no_stale_value_in_search(night: SampleNight):
+    correction = EXPECTED["correction"]
+    found = search(open_home(night.home), "which port does the staging database listen on")
+    stale = about(night.cells, "staging database", f"port {correction['wrong']}").filter(
+        (pl.col("attribute") == "port") & ~pl.col("content").str.contains(correction["right"], literal=True)
+    )
+    assert stale["status"].to_list() == ["superseded"]
+    assert stale["valid_until"].to_list() == stale["valid_from"].to_list(), "what was wrong never held"
+    assert stale["cell_id"][0] not in {cell.cell_id for cell in found.cells}
+    assert any(f"listens on port {correction['right']}" in cell.content for cell in found.cells[:3])
+
+
+def test_the_pair_that_cannot_both_hold_is_an_open_contradiction(night: SampleNight):
+    contents = dict(night.cells.select("cell_id", "content").iter_rows())
+    open_pairs = [
+        (contents[row["cell_a"]], contents[row["cell_b"]])
+        for row in night.store.rows("contradictions").filter(pl.col("status") == "open").iter_rows(named=True)
+    ]
+    assert any("Tuesday" in a and "Thursday" in b and "settlement" in a for a, b in open_pairs)
+    assert len(open_pairs) <= 4
+    both = night.cells.filter(
+        pl.col("content").str.contains("settlement job") & pl.col("content").str.contains("Tuesday|Thursday")
+    )
+    assert {"active"} == set(both["status"])
+
+
+@pytest.mark.parametrize(
+    "words", [("Paylark retries a webhook", "36 hours"), ("seat hold", "12 minutes"), ("Booking codes", "31")]
+)
+def test_a_fact_said_again_is_one_cell_with_confirmations(night: SampleNight, words: tuple[str, ...]):
+    active = about(night.cells.filter(pl.col("status") == "active"), *words)
+    vitals = night.store.rows("vitals")
+    confirmed = active.join(vitals, on="cell_id").filter(pl.col("confirmations") > 0)
+    assert confirmed.height == 1
+    sources = night.store.by_key("turns", confirmed["evidence"].explode())["source_name"].n_unique()
+    assert sources >= 2
+
+
+def test_two_facts_of_one_topic_are_both_kept(night: SampleNight):
+    both = EXPECTED["both_true"]
+    active = night.cells.filter(pl.col("status") == "active")
+    for side in (both["a"], both["b"]):
+        assert about(active, side["subject"], "visibility timeout", side["value"].split()[0]).height >= 1
+
+
+def test_core_memory_names_people_and_their_wishes(night: SampleNight):
+    core = (night.home / "MEMORY.md").read_text(encoding="utf-8")
+    for person in ("Mara", "Jonas", "Priya", "Tobias"):
+        assert f"[preference] {person}" in core
+
+
+def test_no_secret_is_anywhere_in_the_home(night: SampleNight):
+    files = [path.read_bytes() for path in night.home.rglob("*") if path.is_file()]
+    report = night_markdown(night.report)
+    for secret in EXPECTED["secrets"]:
+        assert not any(secret.encode() in data for data in files)
+        assert secret not in report
+
+
+def test_what_was_injected_or_planted_is_no_memory(night: SampleNight):
+    texts = [*night.cells["content"], *night.store.rows("turns")["content"]]
+    assert not any(EXPECTED["injected_phrase"] in text for text in texts)
+    assert not any(EXPECTED["planted"]["phrase"] in text for text in texts)
+
+
+def test_a_second_night_asks_nothing_and_changes_nothing(night: SampleNight):
+    before = {table: night.store.rows(table).height for table in ("cells", "turns", "topics", "judgements")}
+    asked = night.run()
+    assert asked.ledger.total.call_count == 0
+    assert asked.change_count == 0
+    assert {table: night.store.rows(table).height for table in before} == before
+
+
+def test_a_rebuild_gives_the_same_memory(night: SampleNight):
+    before = {table: night.store.rows(table).sort(pl.first()) for table in ("cells", "topics", "chunks", "vitals")}
+    report = rebuild.fn(home=str(night.home))
+    assert [note for note in report.notes if "differ" in note] == []
+    for table, rows in before.items():
+        assert night.store.rows(table).sort(pl.first()).equals(rows)
