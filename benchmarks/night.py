@@ -118,14 +118,14 @@ def clocked(times: dict[str, float], owner: object, name: str, label: str) -> It
 
 def run_night(home: Path, sources: Path) -> dict[str, Any]:
     """One forced night in plain mode: its time, and the time by stage, with what lies outside of the stages."""
-    import slowwave.home
+    import slowwave.workspace
     from flows.nightly import nightly
     from slowwave.store import Store
 
     stages: dict[str, float] = {}
     started, cpu = time.monotonic(), time.process_time()
     with (
-        clocked(stages, slowwave.home, "apply_pending", "open: journal"),
+        clocked(stages, slowwave.workspace, "apply_pending", "open: journal"),
         clocked(stages, Store, "optimize", "upkeep"),
     ):
         report = nightly.fn(home=str(home), sources=[str(sources)], force=True)

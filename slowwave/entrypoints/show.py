@@ -30,6 +30,9 @@ PIPE_WIDTH = 120
 """Columns when the output is no terminal and COLUMNS does not say."""
 
 EXAMPLES = 8
+
+SCREEN_CHARACTERS = 600
+"""Characters of one memory on the screen; raw memories are whole pieces of conversation."""
 FIRST_STEPS = "(`slowwave ingest PATH` and `slowwave run nightly` make one)"
 _DAY = 86_400.0
 _UNITS = (
@@ -227,4 +230,13 @@ def _cell(hit: "CellHit", now: datetime) -> Group:
     last = Text(" | ".join(where), style="dim")
     if hit.has_open_contradiction:
         last.append(" | ").append("open contradiction", style="not dim bold red")
-    return Group(Text(label, style="bold"), Text(visible(hit.content + timeline)), last.append("\n"))
+    return Group(
+        Text(label, style="bold"), Text(visible(_clipped(hit.content) + timeline)), last.append("\n")
+    )
+
+
+def _clipped(text: str) -> str:
+    """A long text cut for the screen; `--json` gives all of it."""
+    if len(text) <= SCREEN_CHARACTERS:
+        return text
+    return f"{text[:SCREEN_CHARACTERS].rstrip()} ... ({len(text) - SCREEN_CHARACTERS} more characters, --json has all)"
