@@ -140,7 +140,8 @@ class Journal:
         return Scan(scan.events, (*scan.problems, *self.foreign_files()))
 
     def _files(self) -> Iterable[Path]:
-        return (path for path in self.root.rglob("*") if path.is_file()) if self.root.is_dir() else ()
+        """All files below the folder; told from folders by the listing, not by a question for each file."""
+        return (Path(folder, name) for folder, _, names in os.walk(self.root) for name in names)
 
     def _is_placed(self, path: Path) -> bool:
         """Named like a segment and in the folder of its day; a copy elsewhere is no segment."""

@@ -1,8 +1,11 @@
-"""Work of the forget stage. It looks at every memory, in narrow columns, and writes only what leaves."""
+"""Work of the forget stage. The store picks out what may leave; only that is read, in narrow columns."""
+
+from datetime import timedelta
 
 import polars as pl
 
 from slowwave.schemas.tables import OWN
+from slowwave.store import col, lit
 from slowwave.transforms.forgetting import to_archive, to_bury, to_prune
 from tasks.stage import Stage
 
@@ -18,12 +21,37 @@ COLUMNS = [
     "topic_id",
 ]
 
+HASHES_A_READ = 2_000
+
 
 def find_cells(run: Stage) -> pl.DataFrame:
-    """The narrow columns of all memories."""
-    cells = run.store.rows("cells", COLUMNS)
-    run.report.rows_in = cells.height
-    return cells
+    """The memories that may leave, in narrow columns: long unused, deleted by a person, or long superseded."""
+    run.report.rows_in = run.store.count("cells")
+    parts = [_came_back(run), _long_unused(run)]
+    if run.settings.forget.prune:
+        parts.append(run.store.rows("cells", COLUMNS, col("status") == lit("superseded")))
+    return pl.concat(parts).unique("cell_id").sort("cell_id")
+
+
+def _came_back(run: Stage) -> pl.DataFrame:
+    """Memories with the id or the text of a tombstone; `bury` looks at whose they are."""
+    dead = run.store.rows("tombstones", ["cell_id", "content_hash"])
+    by_id = run.store.by_key("cells", dead["cell_id"], COLUMNS)
+    hashes = dead["content_hash"].unique().sort().to_list()
+    texts = [hashes[start : start + HASHES_A_READ] for start in range(0, len(hashes), HASHES_A_READ)]
+    return pl.concat(
+        [by_id, *(run.store.rows("cells", COLUMNS, col("content_hash").isin(part)) for part in texts)]
+    )
+
+
+def _long_unused(run: Stage) -> pl.DataFrame:
+    """Active memories that nobody used for long; the whole rule is `to_archive`."""
+    limit = run.now - timedelta(days=run.settings.forget.unused_days)
+    unused = run.store.rows("vitals", ["cell_id"], col("last_accessed") <= lit(limit))
+    if unused.is_empty():
+        return run.store.by_key("cells", [], COLUMNS)
+    active = run.store.rows("cells", ["cell_id"], col("status") == lit("active"))
+    return run.store.by_key("cells", active.join(unused, on="cell_id", how="semi")["cell_id"], COLUMNS)
 
 
 def bury(run: Stage, cells: pl.DataFrame) -> None:
@@ -40,9 +68,8 @@ def bury(run: Stage, cells: pl.DataFrame) -> None:
 
 def archive(run: Stage, cells: pl.DataFrame) -> None:
     """Archives what faded; its topic is summarized anew."""
-    faded = to_archive(
-        cells, run.store.rows("vitals"), now=run.now, forget=run.settings.forget, decay=run.settings.decay
-    )
+    vitals = run.store.by_key("vitals", cells["cell_id"])
+    faded = to_archive(cells, vitals, now=run.now, forget=run.settings.forget, decay=run.settings.decay)
     topics = (
         cells.join(faded, on="cell_id", how="semi")
         .drop_nulls("topic_id")

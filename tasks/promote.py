@@ -8,28 +8,16 @@ from slowwave.llm import Request
 from slowwave.prompts import promote_prompt
 from slowwave.schemas.answers import PromoteAnswer
 from slowwave.schemas.prompt_inputs import CandidateCell
-from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.schemas.tables import OWN, RAW_PROMPT
 from slowwave.store import col, lit
 from slowwave.transforms.promotion import choose_by_use, core_changes, core_lines, promotion_candidates
 from tasks.models import ask
 from tasks.stage import Stage
 
-COLUMNS = [
-    "cell_id",
-    "user_id",
-    "project_id",
-    "scope",
-    "cell_type",
-    "subject",
-    "attribute",
-    "content",
-    "summary",
-    "salience",
-    "status",
-    "event_time",
-    "valid_from",
-    "prompt_version",
-]
+RANKED_BY = ["cell_id", "status", "salience", "event_time"]
+COUNTS = ["cell_id", "retrieval_count", "citation_count", "confirmations", "last_accessed"]
+TOLD = [*OWN, "cell_type", "subject", "attribute", "content", "summary", "valid_from", "prompt_version"]
+"""Columns that only the memories in question are read with."""
 
 
 def find_candidates(run: Stage) -> pl.DataFrame:
@@ -37,12 +25,17 @@ def find_candidates(run: Stage) -> pl.DataFrame:
     where = col("status") == lit("active")
     if run.workspace.llm is not None:
         where = where & (col("prompt_version") != lit(RAW_PROMPT))
-    cells = run.store.rows("cells", COLUMNS, where)
+    cells = run.store.rows("cells", RANKED_BY, where)
     run.report.rows_in = cells.height
-    vitals = run.store.rows("vitals")
-    core = run.store.rows("core")
-    most = run.settings.promote.candidates if run.workspace.llm is not None else cells.height
-    return promotion_candidates(cells, vitals, core, limit=max(most, 1))
+    vitals = run.store.rows("vitals", COUNTS)
+    core = run.store.rows("core", ["cell_id", "line_rank"])
+    if run.workspace.llm is None:
+        ranked = promotion_candidates(cells, vitals, core, limit=max(cells.height, 1))
+        ranked = choose_by_use(ranked, max_lines=run.settings.promote.max_lines)
+    else:
+        ranked = promotion_candidates(cells, vitals, core, limit=max(run.settings.promote.candidates, 1))
+    texts = run.store.by_key("cells", ranked["cell_id"], ["cell_id", *TOLD])
+    return ranked.join(texts, on="cell_id", how="inner", maintain_order="left")
 
 
 def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:

@@ -120,11 +120,11 @@ def test_a_workspace_opened_again_is_the_same_one_and_ends_with_the_first(folder
 
 KILLED = """
 import os, signal, sys
-import slowwave.home
+import slowwave.workspace
 from tests.integration.test_home import cell
 from tests.rows import NOW
-slowwave.home.apply_segments = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-with slowwave.home.open_workspace(sys.argv[1]) as workspace:
+slowwave.workspace.apply_segments = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+with slowwave.workspace.open_workspace(sys.argv[1]) as workspace:
     workspace.commit(cell("a", "acknowledged"), now=NOW)
 """
 

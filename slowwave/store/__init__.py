@@ -1,0 +1,24 @@
+"""The LanceDB store: derived tables, full-text and vector search. The one place that imports lancedb.
+
+Everything here can be made again from the journal.
+"""
+
+from slowwave.store.generations import create_store, open_store
+from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
+from slowwave.store.scopes import Expr, col, lit, owned_by, same_owner
+from slowwave.store.writing import Store
+
+__all__ = [
+    "EMBEDDER_OF",
+    "SCHEMA_VERSION",
+    "TEXT_INDEX",
+    "Expr",
+    "Store",
+    "StoreMeta",
+    "col",
+    "create_store",
+    "lit",
+    "open_store",
+    "owned_by",
+    "same_owner",
+]

@@ -1,0 +1,55 @@
+"""Generations: a folder each, and a file `CURRENT` that names the one in use.
+
+A rebuild or another embedder fills a new generation beside the living one and switches at the end.
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from ulid import ULID
+
+from slowwave.errors import ConfigError, NotFoundError
+from slowwave.store.layout import SCHEMA_VERSION, StoreMeta
+from slowwave.store.writing import Store
+
+
+def create_store(root: Path, *, embedder_id: str, dims: int, make_current: bool = True) -> Store:
+    """A new, empty generation. With `make_current` it is the one that `open_store` finds."""
+    name = f"g-{ULID()}"
+    folder = root / name
+    folder.mkdir(parents=True)
+    meta = StoreMeta(SCHEMA_VERSION, embedder_id, dims)
+    (folder / "meta.json").write_text(json.dumps(asdict(meta)), encoding="utf-8")
+    store = Store(root, name, meta)
+    store.make_tables()
+    if make_current:
+        store.make_current()
+    return store
+
+
+def open_store(root: Path) -> Store:
+    """The current generation.
+
+    Raises:
+        NotFoundError: there is no store yet.
+        ConfigError: another version of Slowwave made it; `slowwave rebuild` makes it anew.
+    """
+    try:
+        name = (root / "CURRENT").read_text(encoding="utf-8").strip()
+        raw = json.loads((root / name / "meta.json").read_text(encoding="utf-8"))
+        meta = StoreMeta(**raw)
+    except FileNotFoundError as error:
+        raise NotFoundError(
+            "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise ConfigError(
+            f"the store at {root} is damaged ({type(error).__name__}); run `slowwave rebuild`"
+        ) from error
+    if meta.schema_version != SCHEMA_VERSION:
+        raise ConfigError(
+            f"the store at {root} has schema version {meta.schema_version}, this program needs {SCHEMA_VERSION}; "
+            "run `slowwave rebuild`"
+        )
+    return Store(root, name, meta)

@@ -1,0 +1,75 @@
+"""How tables lie in LanceDB: columns, vectors, indices and the shape of a full-text query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+from lancedb.query import MatchQuery, MultiMatchQuery
+
+from slowwave.schemas.tables import KEYS, OWN, VECTOR_TEXT, frame_schema
+
+SCHEMA_VERSION = 1
+
+TEXT_INDEX = {"turns": ("content",), "cells": ("content",), "topics": ("name", "summary")}
+FILTER_INDEX = {
+    table: ("status", *OWN, "embedder_id") if table == "cells" else (*OWN, "embedder_id")
+    for table in VECTOR_TEXT
+}
+"""Columns of few values by which searches filter."""
+EMBEDDER_OF = {"vector": "embedder_id", "centroid": "centroid_embedder_id"}
+"""For each vector column, the column that names its embedder; the empty text says that it must be computed."""
+
+KEYS_A_READ = 2_000
+"""Keys of one read: what a condition holds without slowing down."""
+
+APPLIED = "applied"
+"""The table of segments that are applied."""
+
+
+@dataclass(frozen=True)
+class StoreMeta:
+    """What a generation was made with; `embedder_id` is empty when it holds no vectors."""
+
+    schema_version: int
+    embedder_id: str
+    dims: int
+
+
+def arrow_schema(table: str, dims: int) -> pa.Schema:
+    """Names and types of a stored table, key first, its vectors last."""
+    key = KEYS[table]
+    fields = [
+        pa.field(name, _arrow_type(dtype), nullable=name != key)
+        for name, dtype in frame_schema(table).items()
+    ]
+    if table in VECTOR_TEXT:
+        vector = pa.list_(pa.float32(), dims)
+        for name in ("vector", "centroid") if table == "topics" else ("vector",):
+            fields += [pa.field(EMBEDDER_OF[name], pa.utf8(), nullable=False), pa.field(name, vector)]
+    return pa.schema(fields)
+
+
+def text_query(text: str, columns: Sequence[str]) -> MatchQuery | MultiMatchQuery:
+    """User text as a full-text query: words to match, never query syntax."""
+    if len(columns) == 1:
+        return MatchQuery(text, columns[0])  # type: ignore[call-arg]  # its stubs call optional arguments required
+    return MultiMatchQuery(text, list(columns))  # type: ignore[call-arg]
+
+
+def left_and_joined(known: pl.DataFrame, rows: pl.DataFrame) -> pl.Series:
+    """Topics that cells left or joined between `known` and `rows`."""
+    before = known.select("cell_id", before="topic_id")
+    moved = rows.select("cell_id", "topic_id").join(before, on="cell_id", how="left")
+    moved = moved.filter(pl.col("topic_id").ne_missing(pl.col("before")))
+    return pl.concat([moved["topic_id"], moved["before"]])
+
+
+def _arrow_type(dtype: pl.DataType) -> pa.DataType:
+    if isinstance(dtype, pl.Datetime):
+        return pa.timestamp("us", tz="UTC")
+    if isinstance(dtype, pl.List):
+        return pa.list_(pa.utf8())
+    return {pl.String: pa.utf8(), pl.Int64: pa.int64(), pl.Float64: pa.float64(), pl.Boolean: pa.bool_()}[
+        dtype.base_type()
+    ]

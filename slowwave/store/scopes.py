@@ -1,0 +1,31 @@
+"""Conditions on rows, and the one place where scopes are enforced."""
+
+import polars as pl
+from lancedb.expr import Expr, col, lit
+
+from slowwave.schemas.tables import OWN
+
+__all__ = ["Expr", "col", "lit", "owned_by", "same_owner"]
+
+
+def owned_by(user_id: str, project_id: str) -> Expr:
+    """The one place where scopes are enforced: rows that this user may see in this project.
+
+    Private rows are seen by their user within the project, shared ones by everyone in the project, system
+    rows by all.
+    """
+    private = (col("scope") == lit("user-private")) & (col("user_id") == lit(user_id))
+    in_project = col("project_id") == lit(project_id)
+    return ((private | (col("scope") == lit("project-shared"))) & in_project) | (
+        col("scope") == lit("system")
+    )
+
+
+def same_owner(rows: pl.DataFrame) -> Expr:
+    """Rows of exactly the owner of `rows`, which all have one: work on a memory never crosses owners."""
+    user_id, project_id, scope = rows.select(OWN).row(0)
+    return (
+        (col("user_id") == lit(user_id))
+        & (col("project_id") == lit(project_id))
+        & (col("scope") == lit(scope))
+    )

@@ -1,0 +1,216 @@
+"""Writing one generation of the store: for the holder of the writer lock alone (`slowwave/home.py`)."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+import pandera.errors
+import polars as pl
+import pyarrow as pa
+from lancedb.index import FTS, Bitmap, IvfSq
+
+from slowwave.errors import ContractError, TransientError
+from slowwave.fold import TableChange, overlay
+from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
+from slowwave.store.layout import (
+    APPLIED,
+    EMBEDDER_OF,
+    FILTER_INDEX,
+    KEYS_A_READ,
+    TEXT_INDEX,
+    arrow_schema,
+    left_and_joined,
+)
+from slowwave.store.reading import StoreReader
+from slowwave.store.scopes import col
+
+
+class Store(StoreReader):
+    """A generation that is also written."""
+
+    def make_tables(self) -> None:
+        """Creates every table, empty. A generation without all of them is not made current."""
+        for table in TABLES:
+            self._db.create_table(table, schema=arrow_schema(table, self.meta.dims))
+        self._db.create_table(APPLIED, schema=pa.schema([pa.field("segment_id", pa.utf8(), nullable=False)]))
+
+    def make_current(self) -> None:
+        """Switches readers to this generation and removes generations before the last one."""
+        pointer = self.root / "CURRENT"
+        before = pointer.read_text(encoding="utf-8").strip() if pointer.exists() else None
+        draft = self.root / ".CURRENT.draft"
+        draft.write_text(self.name, encoding="utf-8")
+        draft.replace(pointer)
+        for folder in self.root.glob("g-*"):
+            if folder.name not in {self.name, before}:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def is_current(self) -> bool:
+        """Whether readers find this generation."""
+        pointer = self.root / "CURRENT"
+        return pointer.exists() and pointer.read_text(encoding="utf-8").strip() == self.name
+
+    def discard(self) -> None:
+        """Removes a generation that did not become current."""
+        shutil.rmtree(self.root / self.name, ignore_errors=True)
+
+    def apply(self, changes: dict[str, TableChange]) -> dict[str, int]:
+        """Writes collapsed changes; returns rows written or removed by table. Applying twice changes nothing.
+
+        Raises:
+            ContractError: a row breaks its table's model, or the store did not write what it was given.
+            TransientError: the disk is full or the folder cannot be written.
+        """
+        done: dict[str, int] = {}
+        try:
+            for table, change in changes.items():
+                done[table] = self._apply_table(change)
+            self.ensure_text_indices(changes)
+        except (OSError, RuntimeError) as error:  # lancedb raises both for a full disk
+            raise TransientError(
+                f"the store at {self.root} could not be written ({error}); the journal holds everything, "
+                "the next run applies it"
+            ) from error
+        return done
+
+    def mark_applied(self, segment_ids: Sequence[str]) -> None:
+        """Notes that segments are in the tables; call it after `apply`."""
+        if segment_ids:
+            self._table(APPLIED).add(pa.table({"segment_id": pa.array(list(segment_ids), pa.utf8())}))
+
+    def put_vectors(self, table: str, frame: pl.DataFrame, *, column: str = "vector") -> None:
+        """Stores vectors for known rows: `frame` holds the key and `column` (list or array of float, dims wide)."""
+        if frame.is_empty():
+            return
+        key = KEYS[table]
+        names = self._all_columns(table)
+        known = self.by_key(table, frame[key], names)
+        fresh = frame.select(key, pl.col(column).cast(pl.Array(pl.Float32, self.meta.dims)))
+        full = known.drop(column).join(fresh, on=key, how="inner", maintain_order="left")
+        named = {EMBEDDER_OF[column]: pl.lit(self.meta.embedder_id)}
+        self._upsert(table, full.with_columns(**named).select(names))
+
+    def ensure_text_indices(self, tables: Iterable[str]) -> None:
+        """Makes the full-text indices of tables that have rows and no index yet."""
+        for table in tables:
+            if (
+                table in TEXT_INDEX
+                and not self._has_text_index(table)
+                and self._table(table).count_rows() > 0
+            ):
+                for column in TEXT_INDEX[table]:
+                    self._table(table).create_index(
+                        column,
+                        config=FTS(
+                            stem=True, remove_stop_words=False, ascii_folding=True, with_position=False
+                        ),
+                    )
+
+    def optimize(self, *, vector_index_rows: int, keep_versions: timedelta) -> pl.DataFrame:
+        """Compacts, folds new rows into the indices and drops old versions; makes vector indices where they pay.
+
+        Returns `table` and `rows`.
+        """
+        report = []
+        for table in (*TABLES, APPLIED):
+            handle = self._table(table)
+            rows = handle.count_rows()
+            if table in VECTOR_TEXT and rows >= vector_index_rows and not self._has_vector_index(table):
+                handle.create_index("vector", config=IvfSq(distance_type="cosine"))
+            if table in FILTER_INDEX and rows >= vector_index_rows:
+                self._index_filters(table)
+            handle.optimize(cleanup_older_than=keep_versions)
+            report.append({"table": table, "rows": rows})
+        return pl.DataFrame(report, schema={"table": pl.String, "rows": pl.Int64})
+
+    def index_new_rows(self, table: str) -> None:
+        """Takes new and changed rows into the table's indices; before many searches, since each scans the rest."""
+        self._table(table).optimize()
+
+    # -- inside
+
+    def _apply_table(self, change: TableChange) -> int:
+        table, key = change.table, KEYS[change.table]
+        gone = self.by_key(table, change.removed, self._all_columns(table)) if len(change.removed) else None
+        if gone is not None:
+            for start in range(0, gone.height, KEYS_A_READ):
+                self._table(table).delete(col(key).isin(gone[key][start : start + KEYS_A_READ].to_list()))
+            if table == "cells":
+                self._forget_centroids(gone["topic_id"])
+        if change.rows.is_empty():
+            return len(change.removed)
+        known = self.by_key(table, change.rows[key], self._all_columns(table))
+        rows = overlay(change, known.select(frame_schema(table).names()))
+        self._check(table, rows)
+        if table in VECTOR_TEXT:
+            rows = self._with_known_vectors(table, rows, known)
+        self._upsert(table, rows)
+        if table == "cells":
+            self._forget_centroids(left_and_joined(known, rows))
+        return rows.height + len(change.removed)
+
+    def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+        """Rows whose text did not change keep their vector; the others wait for a new one."""
+        key, texts = KEYS[table], list(VECTOR_TEXT[table])
+        extra = [name for name in self._all_columns(table) if name not in rows.columns]
+        same = rows.select(key, *texts).join(
+            known.select(key, *texts, *extra), on=[key, *texts], how="inner", nulls_equal=True
+        )
+        joined = rows.join(same.select(key, *extra), on=key, how="left", maintain_order="left")
+        if table == "topics":  # a centroid follows the members, not the text
+            names = ["centroid", EMBEDDER_OF["centroid"]]
+            joined = joined.drop(names).join(
+                known.select(key, *names), on=key, how="left", maintain_order="left"
+            )
+        unset = [EMBEDDER_OF[name] for name in EMBEDDER_OF if EMBEDDER_OF[name] in joined.columns]
+        return joined.with_columns(pl.col(unset).fill_null("")).select(self._all_columns(table))
+
+    def _forget_centroids(self, topic_ids: pl.Series) -> None:
+        """Marks the centroids of topics whose members changed as to be computed."""
+        topics = self.by_key("topics", topic_ids.drop_nulls().unique(), self._all_columns("topics"))
+        if topics.height:
+            self._upsert("topics", topics.with_columns(pl.lit("").alias(EMBEDDER_OF["centroid"])))
+
+    def _upsert(self, table: str, rows: pl.DataFrame) -> None:
+        if rows.is_empty():
+            return
+        data = (
+            rows.to_arrow()
+            .select(arrow_schema(table, self.meta.dims).names)
+            .cast(arrow_schema(table, self.meta.dims))
+        )
+        merge = (
+            self._table(table)
+            .merge_insert(KEYS[table])
+            .when_matched_update_all()
+            .when_not_matched_insert_all()
+        )
+        result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
+        written = result.num_inserted_rows + result.num_updated_rows
+        if written != rows.height:
+            raise ContractError(
+                f"the store wrote {written} of {rows.height} rows of {table}; run `slowwave rebuild`"
+            )
+
+    def _check(self, table: str, rows: pl.DataFrame) -> None:
+        try:
+            TABLES[table].validate(rows, lazy=True)
+        except pandera.errors.SchemaErrors as error:
+            cases = (
+                error.failure_cases.select("column", "check")
+                .unique()
+                .sort("column", "check")
+                .head(3)
+                .to_dicts()
+            )
+            raise ContractError(f"rows for table {table!r} break its schema: {cases}") from error
+
+    def _has_vector_index(self, table: str) -> bool:
+        return any("vector" in index.columns for index in self._table(table).list_indices())
+
+    def _index_filters(self, table: str) -> None:
+        """Indices of the columns that searches filter by; without them every query reads these columns whole."""
+        indexed = {name for index in self._table(table).list_indices() for name in index.columns}
+        for column in FILTER_INDEX[table]:
+            if column not in indexed:
+                self._table(table).create_index(column, config=Bitmap())
