@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.promote import choose, find_candidates, rewrite
+from tasks.promote import choose, find_candidates, rewrite, write_file
 from tasks.stage import run_name, stage
 
 
@@ -20,6 +20,7 @@ def promote(home: str = "", dry_run: bool = False) -> StageReport:
         chosen = choose(run, candidates)
         if chosen is not None:
             rewrite(run, chosen)
+        write_file(run)
         if not run.report.counts:
             run.skip("core memory stays as it is")
     return run.report

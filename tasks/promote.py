@@ -105,8 +105,13 @@ def rewrite(run: Stage, chosen: pl.DataFrame) -> None:
             "core.demoted": demoted.with_columns(reason=pl.lit("not chosen this time")),
         }
     )
-    if not run.report.dry_run:
-        text = "\n".join(
-            ["# Core memory", "", *(f"- {line}" for line in lines.sort("line_rank")["line"]), ""]
-        )
-        run.workspace.home.write_core(text)
+
+
+def write_file(run: Stage) -> None:
+    """Writes `MEMORY.md` anew where it is not what the store holds: lines changed, or a run was cut off before this."""
+    home = run.workspace.home
+    lines = run.store.rows("core", ["line_rank", "line"]).sort("line_rank")["line"]
+    text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines), ""])
+    before = home.core_path.read_text(encoding="utf-8") if home.core_path.exists() else ""
+    if not run.report.dry_run and text != before and (before or len(lines)):
+        home.write_core(text)

@@ -28,6 +28,9 @@ from slowwave.store.scopes import Expr, col, lit
 
 SEARCHES_AT_ONCE = 4
 
+TIE_MARGIN = 32
+"""Rows fetched beyond those wanted: which of equal ones LanceDB cuts off changes from run to run."""
+
 
 class StoreReader:
     """Tables, vectors and full text of one generation."""
@@ -102,13 +105,14 @@ class StoreReader:
         query = query.bypass_vector_index() if exact else query.refine_factor(5)
         present = col("embedder_id") == lit(self.meta.embedder_id)
         query = query.where(present & where if where is not None else present, prefilter=True)
-        found = pl.from_arrow(query.limit(k).select([key, "_distance"]).to_arrow())
+        found = pl.from_arrow(query.limit(k + TIE_MARGIN).select([key, "_distance"]).to_arrow())
         assert isinstance(found, pl.DataFrame)
         if "query_index" not in found.columns:
             found = found.with_columns(query_index=pl.lit(0))
-        return found.select(
+        scored = found.select(
             pl.col("query_index").cast(pl.Int64), key, similarity=1.0 - pl.col("_distance").cast(pl.Float64)
-        ).sort("query_index", "similarity", key, descending=[False, True, False])
+        )
+        return _best(scored, "similarity", key, k)
 
     def matching(
         self, table: str, texts: Sequence[str], k: int, *, where: Expr | None = None
@@ -125,7 +129,9 @@ class StoreReader:
         handle = self._table(table)
 
         def search(index: int) -> pl.DataFrame:
-            query = handle.search(text_query(texts[index], columns)).limit(k).select([key, "_score"])
+            query = (
+                handle.search(text_query(texts[index], columns)).limit(k + TIE_MARGIN).select([key, "_score"])
+            )
             if where is not None:
                 query = query.where(where, prefilter=True)
             found = pl.from_arrow(query.to_arrow())
@@ -139,7 +145,7 @@ class StoreReader:
         asked = [index for index, text in enumerate(texts) if text.strip()]
         with ThreadPoolExecutor(SEARCHES_AT_ONCE) as pool:
             frames.extend(pool.map(search, asked))
-        return pl.concat(frames).sort("query_index", "match_score", key, descending=[False, True, False])
+        return _best(pl.concat(frames), "match_score", key, k)
 
     def vectors(self, table: str, keys: Iterable[str], *, column: str = "vector") -> pl.DataFrame:
         """The key and the vector (`Array(Float32, dims)`) of the rows that have one."""
@@ -207,3 +213,9 @@ class StoreReader:
         frame = pl.from_arrow(arrow)
         assert isinstance(frame, pl.DataFrame)
         return frame.select(names)
+
+
+def _best(found: pl.DataFrame, score: str, key: str, k: int) -> pl.DataFrame:
+    """The k best rows of each query, ties by key."""
+    ordered = found.sort("query_index", score, key, descending=[False, True, False])
+    return ordered.group_by("query_index", maintain_order=True).head(k)

@@ -39,30 +39,9 @@ SEED = 20261120
 LEAST_KILLS = 30
 
 PLANS = (
-    ("ingest", "extract", "extract", "cluster", "reconcile", "reconcile", "consolidate", "promote"),
-    (
-        "ingest",
-        "extract",
-        "extract",
-        "cluster",
-        "cluster",
-        "reconcile",
-        "reconcile",
-        "consolidate",
-        "promote",
-    ),
-    ("ingest", "ingest", "extract", "cluster", "reconcile", "consolidate", "promote", "promote"),
-    (
-        "extract",
-        "extract",
-        "extract",
-        "cluster",
-        "reconcile",
-        "reconcile",
-        "consolidate",
-        "consolidate",
-        "promote",
-    ),
+    "ingest ingest extract extract cluster reconcile reconcile reconcile consolidate promote promote",
+    "ingest extract extract extract cluster cluster reconcile reconcile consolidate consolidate promote",
+    "extract extract cluster cluster reconcile reconcile reconcile consolidate consolidate promote promote",
 )
 """For each home the stages in which its nights are killed, one after the other."""
 
@@ -268,11 +247,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             embedding={"provider": "wordllama"},
             chunks={"window_tokens": 60, "overlap_tokens": 20},
             night={"extract_batch": 8},
-            reconcile={"neighbours": 8, "component_cells": 16},
             summaries={"min_unsummarized": 2},
         )
         early = write_conversations(folder / "early", first=0, count=4)
-        sources = write_conversations(folder / "late", first=4, count=8)
+        sources = write_conversations(folder / "late", first=4, count=6)
         # an old conversation that turns up late
         shutil.move(early / "session-01.jsonl", sources / "session-01.jsonl")
         undisturbed = folder / "undisturbed"
@@ -327,7 +305,7 @@ def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_
     chance = random.Random(SEED)
     begun = time.monotonic()
     homes = [world.home(f"killed-{number}") for number in range(len(PLANS))]
-    todo = [(home, stage) for home, plan in zip(homes, PLANS, strict=True) for stage in (*plan, None)]
+    todo = [(home, stage) for home, plan in zip(homes, PLANS, strict=True) for stage in (*plan.split(), None)]
     children = [Child(todo[0][0], world.sources)]
     kills: list[Kill] = []
     seen: dict[Path, dict[str, str]] = {home: {} for home in homes}
@@ -338,7 +316,7 @@ def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_
         if stage is None:
             assert child.go().end() == 0, child.errors()
         else:
-            kill = kill_in(child, stage, chance.uniform(0, 0.95) * world.seconds[stage])
+            kill = kill_in(child, stage, chance.uniform(0, 0.8) * world.seconds[stage])
             kills += [kill] if kill else []
         now = segments(home)
         assert set(child.words("acknowledged")) <= set(now), "an acknowledged segment is not there"
@@ -358,7 +336,6 @@ def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_
 CRASHES = (
     ("ingest", 'before(Path, "rename", die_in("ingest"))'),
     ("ingest", 'before(Store, "apply", die_in("ingest"))'),
-    ("extract", 'before(Store, "apply", die_in("extract"))'),
     ("extract", 'before(Store, "_upsert", die_in("extract"))'),
     ("cluster", 'after(Store, "_apply_table", die_in("cluster"))'),
     ("reconcile", 'before(Store, "mark_applied", die_in("reconcile"))'),

@@ -1,5 +1,6 @@
 """The night's path through a language model over real HTTP: what fails, what waits, what it costs, what it repeats."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -21,7 +22,6 @@ from tests.scripted_model import (
     segments,
     store_of,
     tables,
-    write_chat,
     write_settings,
 )
 from tests.servers import (
@@ -64,14 +64,20 @@ def make_home(folder: Path, server: ScriptedServer, *, llm: dict[str, object] | 
 
 
 def write_sessions(folder: Path, count: int) -> str:
-    """One chunk a session: a statement, a number, and every fourth time only chatter."""
+    """One file of short sessions, one chunk each: a statement, and every fourth time only chatter."""
+    records = []
     for number in range(count):
         time = f"2026-{1 + number // 28:02}-{1 + number % 28:02}T09:00:00Z"
         said = (
             f"The port of the machine{number} service is {5000 + number}." if number % 4 else "thanks a lot"
         )
-        write_chat(folder, f"session-{number:03}", [(time, "Mara", said), (time, "assistant", "ok")])
-    return str(folder)
+        mine = {"session_id": f"session-{number:03}", "timestamp": time}
+        records.append({**mine, "id": "1", "role": "user", "speaker": "Mara", "content": said})
+        records.append({**mine, "id": "2", "role": "assistant", "speaker": "assistant", "content": "ok"})
+    folder.mkdir(exist_ok=True)
+    path = folder / "sessions.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return str(path)
 
 
 def chunks_by_status(home: str) -> dict[str, int]:
