@@ -68,7 +68,7 @@ ui: $(STAMP) ## Prefect's pages and the memory dashboard
 	$(BIN)/slowwave ui
 
 test: $(STAMP) ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(STAMP) ## format, rules, types, import contracts and spelling; changes nothing
 	@status=0; \

@@ -131,7 +131,7 @@ def test_the_pair_that_cannot_both_hold_is_an_open_contradiction(night: SampleNi
 
 
 @pytest.mark.parametrize(
-    "words", [("The access token", "10 minutes"), ("seat hold", "12 minutes"), ("Booking codes", "31")]
+    "words", [("production deploy", "Fridays after 12:00"), ("seat hold", "12 minutes"), ("Booking codes", "31")]
 )
 def test_a_fact_said_again_is_one_cell_with_confirmations(night: SampleNight, words: tuple[str, ...]):
     active = about(night.cells.filter(pl.col("status") == "active"), *words)
