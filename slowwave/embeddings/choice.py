@@ -43,10 +43,12 @@ def open_embedder(
     return _told(open_ollama(settings, calibration_path), "Ollama answers and has the model")
 
 
-def check_embedder(settings: EmbeddingSettings) -> list[tuple[str, bool, str]]:
+def check_embedder(
+    settings: EmbeddingSettings, calibration_path: Path | None = None
+) -> list[tuple[str, bool, str]]:
     """What `doctor` shows: name of the check, whether it passed, what was found or what to do."""
     try:
-        embedder, note = open_embedder(settings)
+        embedder, note = open_embedder(settings, calibration_path)
     except SlowwaveError as error:
         return [("embedder", False, str(error))]
     checks = [("embedder", True, note)]

@@ -50,7 +50,7 @@ def examine(path: str | None) -> list[Check]:
     checks.append(Check(name="settings", is_well=True, found=f"home is {home.root.resolve()}"))
     checks += [*_disk(home), *_journal(home), *_store(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
-    checks += [_row(*found) for found in check_embedder(home.settings.embedding)]
+    checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
     return [*checks, *_prefect()]
 
 

@@ -64,7 +64,9 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleNight]:
 
 def about(cells: pl.DataFrame, *words: str) -> pl.DataFrame:
     """Cells whose text has all the words."""
-    return cells.filter(pl.all_horizontal(pl.col("content").str.contains(word, literal=True) for word in words))
+    return cells.filter(
+        pl.all_horizontal(pl.col("content").str.contains(word, literal=True) for word in words)
+    )
 
 
 def test_every_chunk_was_extracted(night: SampleNight):
@@ -131,7 +133,8 @@ def test_the_pair_that_cannot_both_hold_is_an_open_contradiction(night: SampleNi
 
 
 @pytest.mark.parametrize(
-    "words", [("production deploy", "Fridays after 12:00"), ("seat hold", "12 minutes"), ("Booking codes", "31")]
+    "words",
+    [("production deploy", "Fridays after 12:00"), ("seat hold", "12 minutes"), ("Booking codes", "31")],
 )
 def test_a_fact_said_again_is_one_cell_with_confirmations(night: SampleNight, words: tuple[str, ...]):
     active = about(night.cells.filter(pl.col("status") == "active"), *words)
@@ -178,7 +181,9 @@ def test_a_second_night_asks_nothing_and_changes_nothing(night: SampleNight):
 
 
 def test_a_rebuild_gives_the_same_memory(night: SampleNight):
-    before = {table: night.store.rows(table).sort(pl.first()) for table in ("cells", "topics", "chunks", "vitals")}
+    before = {
+        table: night.store.rows(table).sort(pl.first()) for table in ("cells", "topics", "chunks", "vitals")
+    }
     report = rebuild.fn(home=str(night.home))
     assert [note for note in report.notes if "differ" in note] == []
     for table, rows in before.items():
