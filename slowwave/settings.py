@@ -284,6 +284,16 @@ class Settings(BaseSettings):
         return env_settings, init_settings
 
 
+def _refuse_unknown_names() -> None:
+    """A name in the environment whose group does not exist: a slip that would pass unseen."""
+    groups = {f"SLOWWAVE_{name.upper()}" for name in Settings.model_fields}
+    for name in os.environ:
+        if name.upper().startswith("SLOWWAVE_") and name.upper().split("__")[0] not in groups:
+            raise ConfigError(
+                f"the environment names {name}, and there is no such setting: see docs/settings.md"
+            )
+
+
 def load_settings(home: Path | str | None = None) -> Settings:
     """Settings of one home folder.
 
@@ -294,6 +304,9 @@ def load_settings(home: Path | str | None = None) -> Settings:
         ConfigError: the file is not TOML, or a name or value is not allowed.
     """
     folder = Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"the home {folder} is not a folder: name another with --home or SLOWWAVE_HOME")
+    _refuse_unknown_names()
     path = folder / "slowwave.toml"
     given: dict[str, Any] = {}
     if path.is_file():

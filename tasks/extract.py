@@ -90,9 +90,14 @@ def _through_gate(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> tupl
         if (answer := cast("GateAnswer | None", outcome.answer)) is not None
     ]
     gated = rows_of("chunk.gated", said)
-    run.reject("gate: nothing worth remembering", gated.filter(~pl.col("is_worth")).height)
+    refused = gated.filter(~pl.col("is_worth"))["chunk_id"].to_list()
+    run.reject("gate: nothing worth remembering", len(refused))
     worth = chunks.join(gated.filter("is_worth"), on="chunk_id", how="semi", maintain_order="left")
-    return worth, {"chunk.gated": gated, "chunk.failed": _failed(run, chunks, outcomes)}
+    return worth, {
+        "chunk.gated": gated,
+        "cell.retired": _raw_cells_of(run, refused),
+        "chunk.failed": _failed(run, chunks, outcomes),
+    }
 
 
 def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> Plan:

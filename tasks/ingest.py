@@ -9,6 +9,7 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.progress import progress
 from slowwave.readers.detect import find_sources, read_path, source_hash
 from slowwave.readers.reading import Reading, source_id_of
+from slowwave.schemas.report import UNREADABLE
 from slowwave.schemas.tables import OWN
 from slowwave.transforms.chunking import cut_chunks, with_overlap
 from slowwave.transforms.ingestion import changed_turns, owned, pending_chunks
@@ -80,5 +81,5 @@ def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
 
 
 def _refuse(run: Stage, error: Exception) -> None:
-    run.reject("file that cannot be read")
+    run.reject(UNREADABLE)
     run.note(str(error))

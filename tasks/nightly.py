@@ -13,6 +13,7 @@ from ulid import ULID
 
 from slowwave.schemas.events import encode, rows_of
 from slowwave.schemas.report import NightReport, StageReport
+from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import col, lit
 from slowwave.workspace import Workspace, open_workspace
 from tasks.stage import call_task, commit_segment
@@ -58,7 +59,8 @@ def close_gate(night: Night, *, force: bool) -> bool:
     last = nights["finished_at"].max()
     is_new = (col("is_judged") == lit(value=False)) & (col("status") == lit("active"))
     is_due = col("unsummarized_count") >= lit(workspace.settings.summaries.min_unsummarized)
-    waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]))
+    is_raw = (col("status") == lit("extracted")) & (col("prompt_version") == lit(RAW_PROMPT))
+    waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]) | is_raw)
     waiting += workspace.store.count("cells", is_new)
     waiting += workspace.store.count("topics", is_due, missing="merged_into")
     if isinstance(last, datetime) and night.started_at - last < timedelta(hours=settings.min_hours):

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 
 from slowwave.entrypoints.prefect_env import stop_temporary_server
 from slowwave.entrypoints.runs import FLOWS, WITH_SOURCES, FlowName, Parameters, run_plain, run_under_prefect
-from slowwave.errors import NotFoundError, SlowwaveError
+from slowwave.errors import InputError, NotFoundError, SlowwaveError
 
 if TYPE_CHECKING:
     from slowwave.entrypoints.prefect_env import stop_temporary_server
@@ -96,9 +96,22 @@ def ingest(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in transcripts and documents. What did not change is skipped; no model is asked."""
+    """Take in transcripts and documents. What did not change is skipped; no model is asked.
+
+    A named file that cannot be read ends with exit code 65; in a folder it is reported and stops no other.
+    """
+    from slowwave.schemas.report import UNREADABLE, StageReport
+
     sources = _existing(paths)
-    _show(run_plain("ingest", home, {"sources": sources, "dry_run": dry_run}), as_json=as_json)
+    report = run_plain("ingest", home, {"sources": sources, "dry_run": dry_run})
+    _show(report, as_json=as_json)
+    if not isinstance(report, StageReport):
+        return
+    refused = report.rejected.get(UNREADABLE, 0)
+    if refused and (refused == report.rows_in or all(path.is_file() for path in paths)):
+        raise InputError(
+            f"{refused} of {report.rows_in} files could not be read; the report says which and why"
+        )
 
 
 @app.command()

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from slowwave.entrypoints.show import FIRST_STEPS, ago, flat, number, results, table
 from slowwave.errors import NotFoundError
 from slowwave.home import Home
+from slowwave.journal import Journal
 from slowwave.schemas.tables import TABLES, VECTOR_TEXT
 from slowwave.store import EMBEDDER_OF, Store, col, lit, open_store
 
@@ -82,7 +83,7 @@ def read_status(home: Home) -> Status:
         home=home.root,
         has_memory=True,
         embedder_id=store.meta.embedder_id,
-        pending=_pending(store, segments),
+        pending=_pending(store, segments, _unreadable(journal, segments - store.applied_segments())),
         last_night=_last_night(store),
         rows={name: store.count(name) for name in TABLES},
         **sizes,
@@ -101,14 +102,19 @@ def size_of(path: Path) -> int:
     return total
 
 
-def _pending(store: Store, segments: set[str]) -> Pending:
+def _unreadable(journal: Journal, segment_ids: set[str]) -> set[str]:
+    """Segments that are torn: no run will ever apply them, `doctor` names them."""
+    return {problem.path.stem for problem in journal.read(sorted(segment_ids)).problems}
+
+
+def _pending(store: Store, segments: set[str], unreadable: set[str]) -> Pending:
     chunks = store.rows("chunks", ["status"]).group_by("status").len().sort("status")
     active = col("status") == lit("active")
     unembedded = col(EMBEDDER_OF["vector"]) == lit("")
     has_embedder = bool(store.meta.embedder_id)
     return Pending(
         chunks=dict(zip(chunks["status"], chunks["len"], strict=True)),
-        segments=len(segments - store.applied_segments()),
+        segments=len(segments - store.applied_segments() - unreadable),
         unjudged_cells=store.count("cells", active & (col("is_judged") == lit(False))),
         unjudged_pairs=store.count("judgements", col("verdict") == lit("unjudged")),
         cells_without_topic=store.count("cells", active, missing="topic_id"),

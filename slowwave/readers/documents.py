@@ -64,7 +64,11 @@ def read_document(path: Path) -> Reading:
     source = source_of(path, "file")
     sections = _markdown_sections(text) if is_markdown else _gather("", _paragraphs(text.split("\n")))
     return to_reading(
-        _messages(sections, session_id=stable_id("file", source.source_id), event_time=event_time),
+        _messages(
+            sections,
+            session_id=stable_id("file", path.resolve().parent.name, path.name),
+            event_time=event_time,
+        ),
         source=source,
         kind="document",
         skipped=skipped,

@@ -115,9 +115,7 @@ def to_reading(
         message_count[message.session_id] += 1
         content = _clean_parts(message.parts, skipped=skipped, redacted=redacted)
         digest = content_hash(content)
-        turn_id, by_position = _turn_ids(
-            message, source_id=source.source_id, digest=digest, position=position
-        )
+        turn_id, by_position = _turn_ids(message, digest=digest, position=position)
         if not content:
             skipped["empty message"] += 1
         elif digests.get(turn_id) == digest:
@@ -147,11 +145,11 @@ def to_reading(
     return Reading(pl.DataFrame(rows, schema=READ_SCHEMA), dict(skipped), dict(redacted), kind)
 
 
-def _turn_ids(message: RawMessage, *, source_id: str, digest: str, position: int) -> tuple[str, str]:
+def _turn_ids(message: RawMessage, *, digest: str, position: int) -> tuple[str, str]:
     """The id of the message, and the one by its position among the session's messages in this file."""
     by_position = stable_id("turn", message.session_id, message.role, str(position))
     if message.role == "document":
-        return stable_id("turn", source_id, digest), by_position
+        return stable_id("turn", message.session_id, digest), by_position
     if message.identity is None:
         return by_position, by_position
     return stable_id("turn", *message.identity), by_position

@@ -4,6 +4,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.schemas.ledger import Ledger
 
+UNREADABLE = "file that cannot be read"
+"""The reason under which ingest counts files that no reader could read."""
+
 
 class StageReport(BaseModel):
     """One stage's run in numbers and a few examples that a person can read."""

@@ -1,6 +1,7 @@
 """The whole night over the samples with the recorded answers: what a reader of this memory may rely on."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ class SampleNight:
     """The home that a recorded night filled, its report, and the server it asked."""
 
     home: Path
+    samples: Path
     report: NightReport
     replay: Replay
 
@@ -40,12 +42,14 @@ class SampleNight:
         return self.store.rows("cells")
 
     def run(self) -> NightReport:
-        return nightly.fn(home=str(self.home), sources=[str(SAMPLES)], force=True)
+        return nightly.fn(home=str(self.home), sources=[str(self.samples)], force=True)
 
 
 @pytest.fixture(scope="module")
 def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleNight]:
     home = tmp_path_factory.mktemp("sample-night")
+    samples = tmp_path_factory.mktemp("checkout") / "samples"
+    shutil.copytree(SAMPLES, samples)  # no id may depend on where a checkout lies
     with replaying(RECORDING) as replay:
         lines = [
             "[llm]",
@@ -57,9 +61,9 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleNight]:
             'provider = "wordllama"',
         ]
         (home / "slowwave.toml").write_text("\n".join(lines), encoding="utf-8")
-        report = nightly.fn(home=str(home), sources=[str(SAMPLES)], force=True)
+        report = nightly.fn(home=str(home), sources=[str(samples)], force=True)
         assert replay.problem() is None
-        yield SampleNight(home, report, replay)
+        yield SampleNight(home, samples, report, replay)
 
 
 def about(cells: pl.DataFrame, *words: str) -> pl.DataFrame:

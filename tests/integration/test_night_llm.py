@@ -321,7 +321,9 @@ def test_raw_memories_retire_when_their_chunks_are_extracted(tmp_path):
         sleep(home, sources)
         raw = store_of(home).rows("cells")
         assert raw["prompt_version"].unique().to_list() == ["raw"]
-        assert raw["status"].unique().to_list() == ["active"]
+        assert raw.filter(pl.col("content").str.contains("machine"))["status"].unique().to_list() == [
+            "active"
+        ]
         assert server.requests == []
         make_home(tmp_path / "home", server, embedding={"provider": "wordllama"})
         sleep(home, sources, force=False)
@@ -352,17 +354,17 @@ def test_a_second_night_over_the_same_data_makes_no_call_and_no_change(tmp_path)
         assert all(tables(home)[table].equals(rows[table]) for table in rows)
 
 
-def test_a_forced_night_over_the_same_data_only_looks_at_core_memory_again_and_changes_nothing(tmp_path):
+def test_a_forced_night_over_the_same_data_makes_no_call_and_no_change_either(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         home = make_home(tmp_path / "home", server, embedding={"provider": "wordllama"})
         sources = write_sessions(tmp_path / "chats", 12)
         sleep(home, sources)
-        asked, wanted = len(server.bodies(CHAT)), memory(home)
-        reports = [sleep(home, sources) for _ in range(2)]
-        again = [answer_name(body) for body in server.bodies(CHAT)[asked:]]
-        assert again == ["PromoteAnswer"], "core memory is now marked as such, once"
-        assert [report.change_count for report in reports] == [0, 0]
-        assert_same_memory(memory(home), wanted)
+        asked, before = len(server.requests), segments(home)
+        report = sleep(home, sources)
+        assert len(report.stages) == 8
+        assert report.change_count == 0
+        assert len(server.requests) == asked
+        assert segments(home) == before
 
 
 def test_the_gate_opens_for_enough_hours_and_enough_new_chunks_or_by_force(tmp_path):
@@ -372,13 +374,15 @@ def test_the_gate_opens_for_enough_hours_and_enough_new_chunks_or_by_force(tmp_p
         sources = write_sessions(tmp_path / "chats", 2)
         report = sleep(home, sources, force=False)
         assert "2 new chunks and memories, 3 make a night" in report.notes[-1]
-        assert [stage.stage for stage in report.stages] == ["ingest", "decay", "forget"]
+        assert [stage.stage for stage in report.stages] == ["ingest", "decay", "forget", "upkeep"]
         assert server.requests == []
         assert store_of(home).rows("nights")["outcome"].to_list() == ["gated"]
 
         write_sessions(tmp_path / "chats", 4)
         report = sleep(home, sources, force=False)
-        assert len(report.stages) == 8
+        assert {"extract", "cluster", "reconcile", "consolidate", "promote"} <= {
+            s.stage for s in report.stages
+        }
         asked = len(server.requests)
         assert asked > 0
 
@@ -390,6 +394,27 @@ def test_the_gate_opens_for_enough_hours_and_enough_new_chunks_or_by_force(tmp_p
 
         sleep(home, sources, force=True)
         assert set(chunks_by_status(home)) == DONE
+
+
+def test_summaries_that_an_outage_left_unwritten_open_the_gate_of_the_next_night(tmp_path):
+    model = ScriptedModel()
+    with OpenAIServer(
+        lambda body: OVERLOADED if answer_name(body) == "SummaryAnswer" else model(body)
+    ) as server:
+        night = {"min_hours": 0, "min_cells": 1}
+        summaries = {"min_unsummarized": 1}
+        home = make_home(
+            tmp_path / "home", server, llm={"transport_retries": 0}, night=night, summaries=summaries
+        )
+        sources = write_sessions(tmp_path / "chats", 4)
+        sleep(home, sources, force=False)
+        assert tables(home)["topics"]["summary"].drop_nulls().is_empty()
+        server.answer = model
+        sleep(home, sources, force=False)
+        assert tables(home)["topics"]["summary"].null_count() == 0
+        asked = len(server.requests)
+        sleep(home, sources, force=False)
+        assert len(server.requests) == asked
 
 
 def test_a_dry_run_asks_and_shows_and_the_real_run_pays_nothing_for_the_same_answers(tmp_path):

@@ -7,7 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from flows.cluster import cluster
+from flows.extract import extract
+from flows.ingest import ingest
 from flows.nightly import nightly
+from flows.reconcile import reconcile
 from slowwave.schemas.report import NightReport
 from slowwave.store import col, lit
 from tests.scripted_model import (
@@ -341,3 +345,42 @@ def test_the_same_conversation_in_two_homes_gives_the_same_memories_and_neither_
         assert homes[0].cells("active")["value"].to_list() == ["250 requests per minute"]
         assert homes[1].cells("active")["value"].to_list() == ["100 requests per minute"]
         assert homes[1].cells()["cell_id"][0] in homes[0].cells()["cell_id"]
+
+
+def test_pairs_noted_while_there_was_no_judge_are_judged_once_and_not_every_night(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        night = Night(tmp_path, server)
+        night.say("june", ("2026-06-16T09:00:00Z", "Priya", QUEUES[0]))
+        night.say("july", ("2026-07-16T09:00:00Z", "Priya", QUEUES[1]))
+        ingest.fn(sources=[str(night.folder)], home=night.home)
+        extract.fn(home=night.home)
+        Night(tmp_path, server, llm={"provider": "none"})
+        reconcile.fn(home=night.home)
+        noted = tables(night.home)["judgements"]
+        assert noted["verdict"].to_list() == ["unjudged"]
+
+        Night(tmp_path, server)
+        asked = len(server.requests)
+        assert reconcile.fn(home=night.home).ledger.total.call_count == 1
+        judged = tables(night.home)["judgements"]
+        assert judged["verdict"].to_list() == ["keep"]
+        assert judged["judgement_id"].to_list() == noted["judgement_id"].to_list()
+        assert reconcile.fn(home=night.home).is_skipped
+        assert len(server.requests) == asked + 1
+
+
+def test_a_topic_that_a_run_left_uncounted_is_tended_by_the_next_one_though_no_memory_is_new(
+    night, monkeypatch
+):
+    say_three_rates(night)
+    ingest.fn(sources=[str(night.folder)], home=night.home)
+    extract.fn(home=night.home)
+    with monkeypatch.context() as patched:
+        patched.setattr("flows.cluster.count_topics", lambda run, touched: None)
+        cluster.fn(home=night.home)
+    assert tables(night.home)["topics"]["cell_count"].to_list() == [0]
+    cluster.fn(home=night.home)
+    assert tables(night.home)["topics"]["cell_count"].to_list() == [3]
+    reconcile.fn(home=night.home)
+    assert tables(night.home)["topics"]["cell_count"].to_list() == [1], "counted when the old values retired"
+    assert cluster.fn(home=night.home).is_skipped
