@@ -150,7 +150,7 @@ def test_an_empty_or_nonsense_file_is_reported_and_does_not_stop_the_others(home
     bad = tmp_path / "bad.jsonl"
     bad.write_bytes(content)
     done = call("ingest", bad, SAMPLE, "--home", home, "--json")
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == (65 if content else 0), done.output
     report = json.loads(done.stdout)
     assert report["rows_in"] == 2
     assert report["counts"]["turn.recorded"] > 0
@@ -462,27 +462,29 @@ def test_demo_without_sample_data_says_where_it_comes_from(tmp_path):
     from slowwave.entrypoints.demo import run_demo
     from slowwave.errors import InputError, NotFoundError
 
+    samples = tmp_path / "samples"
     with pytest.raises(NotFoundError, match="checkout"):
-        run_demo(None, samples=tmp_path)
+        run_demo(None, samples=samples)
     (tmp_path / "recording").mkdir()
     (tmp_path / "recording" / "answers.jsonl").touch()
     for name in ("claude_code", "chat", "notes"):
-        (tmp_path / name).mkdir()
+        (samples / name).mkdir(parents=True)
     with pytest.raises(InputError, match="not an empty folder"):
-        run_demo(tmp_path, samples=tmp_path)
+        run_demo(tmp_path, samples=samples)
 
 
 def test_a_demo_whose_recording_no_longer_fits_says_how_to_record_anew(tmp_path):
     from slowwave.entrypoints.demo import run_demo
     from slowwave.errors import ConfigError
 
-    for name in ("claude_code", "notes", "recording"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "chat").symlink_to(SAMPLE.parent, target_is_directory=True)
+    samples = tmp_path / "samples"
+    for folder in (samples / "claude_code", samples / "notes", tmp_path / "recording"):
+        folder.mkdir(parents=True)
+    (samples / "chat").symlink_to(SAMPLE.parent, target_is_directory=True)
     (tmp_path / "recording" / "answers.jsonl").write_text("")
     kept = {name: os.environ[name] for name in os.environ if name.startswith("SLOWWAVE_")}
     with pytest.raises(ConfigError, match="Record anew"):
-        run_demo(None, samples=tmp_path)
+        run_demo(None, samples=samples)
     assert {name: os.environ[name] for name in os.environ if name.startswith("SLOWWAVE_")} == kept
 
 
