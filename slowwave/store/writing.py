@@ -133,10 +133,10 @@ class Store(StoreReader):
         table, key = change.table, KEYS[change.table]
         gone = self.by_key(table, change.removed, self._all_columns(table)) if len(change.removed) else None
         if gone is not None:
+            if table == "cells":  # first: cut off in between, nothing would tell that members had left
+                self._forget_centroids(gone["topic_id"])
             for start in range(0, gone.height, KEYS_A_READ):
                 self._table(table).delete(col(key).isin(gone[key][start : start + KEYS_A_READ].to_list()))
-            if table == "cells":
-                self._forget_centroids(gone["topic_id"])
         if change.rows.is_empty():
             return len(change.removed)
         known = self.by_key(table, change.rows[key], self._all_columns(table))
@@ -144,9 +144,9 @@ class Store(StoreReader):
         self._check(table, rows)
         if table in VECTOR_TEXT:
             rows = self._with_known_vectors(table, rows, known)
-        self._upsert(table, rows)
         if table == "cells":
             self._forget_centroids(left_and_joined(known, rows))
+        self._upsert(table, rows)
         return rows.height + len(change.removed)
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
@@ -166,10 +166,12 @@ class Store(StoreReader):
         return joined.with_columns(pl.col(unset).fill_null("")).select(self._all_columns(table))
 
     def _forget_centroids(self, topic_ids: pl.Series) -> None:
-        """Marks the centroids of topics whose members changed as to be computed."""
+        """Takes the centroids of topics whose members change away, to be computed anew; an emptied topic has none."""
         topics = self.by_key("topics", topic_ids.drop_nulls().unique(), self._all_columns("topics"))
         if topics.height:
-            self._upsert("topics", topics.with_columns(pl.lit("").alias(EMBEDDER_OF["centroid"])))
+            nothing = pl.lit(None, dtype=topics.schema["centroid"])
+            gone = topics.with_columns(nothing.alias("centroid"), pl.lit("").alias(EMBEDDER_OF["centroid"]))
+            self._upsert("topics", gone)
 
     def _upsert(self, table: str, rows: pl.DataFrame) -> None:
         if rows.is_empty():
