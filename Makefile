@@ -64,7 +64,7 @@ run: $(STAMP) ## the main job on the sample transcripts: one night, then one que
 demo: $(STAMP) ## a short tour on the sample transcripts
 	$(BIN)/slowwave demo
 
-ui: $(STAMP) ## Prefect's pages and the memory dashboard
+ui: $(STAMP) ## Prefect's pages with a worker and all deployments
 	$(BIN)/slowwave ui
 
 test: $(STAMP) ## all tests

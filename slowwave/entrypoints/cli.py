@@ -281,11 +281,17 @@ def demo(
 
 
 @app.command()
-def ui(*, home: HomeOption = None) -> None:
-    """Serve Prefect's pages and the memory dashboard. On this machine only, until Ctrl-C."""
+def ui(
+    *,
+    home: HomeOption = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=1, max=65535, help="Port of the pages; else 4200.")
+    ] = None,
+) -> None:
+    """Serve Prefect's pages with a worker and all deployments. On this machine only, until Ctrl-C."""
     from slowwave.entrypoints.ui import serve_ui
 
-    serve_ui(home)
+    serve_ui(home, port=port)
 
 
 def main() -> None:

@@ -102,7 +102,7 @@ def test_a_lock_is_let_go_when_the_work_fails(folder: Path):
 
 def test_a_home_that_cannot_be_a_folder_asks_for_another_configuration(tmp_path: Path):
     (tmp_path / "home").write_text("a file")
-    with pytest.raises(ConfigError, match="cannot be written"), writing(open_home(tmp_path / "home")):
+    with pytest.raises(ConfigError, match="is not a folder"), writing(open_home(tmp_path / "home")):
         pass
 
 

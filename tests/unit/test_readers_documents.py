@@ -49,8 +49,8 @@ def test_markdown_is_cut_at_headings_and_each_section_keeps_its_path(tmp_path):
     ]
     turn = reading.turns.row(0, named=True)
     assert (turn["role"], turn["origin"], turn["source_type"]) == ("document", "untrusted", "file")
-    assert turn["session_id"] == stable_id("file", path.as_posix())
-    assert turn["turn_id"] == stable_id("turn", path.as_posix(), turn["content_hash"])
+    assert turn["session_id"] == stable_id("file", path.parent.name, path.name)
+    assert turn["turn_id"] == stable_id("turn", turn["session_id"], turn["content_hash"])
     assert reading.turns["turn_index"].to_list() == [0, 1, 2, 3]
 
 
