@@ -12,18 +12,22 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer.core import TyperGroup
 
 from slowwave.entrypoints.prefect_env import stop_temporary_server
-from slowwave.entrypoints.runs import FLOWS, WITH_SOURCES, FlowName, Parameters, run_plain, run_under_prefect
+from slowwave.entrypoints.runs import (
+    FLOWS,
+    WITH_SOURCES,
+    FlowName,
+    Parameters,
+    Report,
+    run_plain,
+    run_under_prefect,
+)
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
-
-if TYPE_CHECKING:
-    from slowwave.entrypoints.prefect_env import stop_temporary_server
-from slowwave.entrypoints.runs import Report
 
 DetailLevel = Literal["summary", "full"]
 

@@ -4,6 +4,10 @@ import polars as pl
 
 LINE_CHARACTERS = 200
 
+USE_ORDER = ["citation_count", "retrieval_count", "confirmations", "salience", "event_time", "cell_id"]
+USE_DESCENDING = [True, True, True, True, True, False]
+"""The usage record as an order: most used first, ties by id."""
+
 AVERAGE_SALIENCE = 0.5
 """The salience of a memory that nobody judged."""
 
@@ -20,16 +24,7 @@ def promotion_candidates(
         .join(vitals, on="cell_id", how="inner")
         .join(core.select("cell_id", "line_rank"), on="cell_id", how="left")
         .with_columns(is_core=pl.col("line_rank").is_not_null())
-        .sort(
-            "is_core",
-            "citation_count",
-            "retrieval_count",
-            "confirmations",
-            "salience",
-            "event_time",
-            "cell_id",
-            descending=[True, True, True, True, True, True, False],
-        )
+        .sort("is_core", *USE_ORDER, descending=[True, *USE_DESCENDING])
         .head(limit)
     )
 
@@ -38,13 +33,7 @@ def choose_by_use(candidates: pl.DataFrame, *, max_lines: int) -> pl.DataFrame:
     """The choice without a model: cells that were cited, retrieved, confirmed, or are salient above average (0.5)."""
     used = pl.col("citation_count") + pl.col("retrieval_count") + pl.col("confirmations") > 0
     ordered = candidates.filter(used | (pl.col("salience") > AVERAGE_SALIENCE)).sort(
-        "citation_count",
-        "retrieval_count",
-        "confirmations",
-        "salience",
-        "event_time",
-        "cell_id",
-        descending=[True, True, True, True, True, False],
+        *USE_ORDER, descending=USE_DESCENDING
     )
     return ordered.head(max_lines)
 
