@@ -38,7 +38,8 @@ help: ## this list
 setup: $(STAMP) ## the virtual environment with every locked dependency (the other targets call it)
 
 # A working .venv is kept, whoever made it; one that does not run, or has another Python, is made again.
-# uv installs when it is there and works, for speed; pip does the same from the same hashes.
+# uv installs when it is there and works, for speed; pip does the same from the same hashes. The lock is whole, so
+# nothing is resolved again (`--no-deps`): older pips take a newer release for "name[extra]" and then miss its hash.
 $(STAMP): requirements.lock pyproject.toml
 	@set -e; \
 	if ! $(BIN)/python -c "$(SUITS)" >/dev/null 2>&1; then \
@@ -53,8 +54,9 @@ $(STAMP): requirements.lock pyproject.toml
 		install="$(BIN)/python -m pip install --quiet --disable-pip-version-check"; \
 	fi; \
 	echo "installing requirements.lock (the first time takes a minute or two)"; \
-	$$install --require-hashes -r requirements.lock; \
-	$$install --no-deps --no-build-isolation -e .
+	$$install --require-hashes --no-deps -r requirements.lock; \
+	$$install --no-deps --no-build-isolation -e .; \
+	if $(BIN)/python -m pip --version >/dev/null 2>&1; then $(BIN)/python -m pip check; fi
 	@touch $@
 
 run: $(STAMP) ## the main job on the sample transcripts: one night, then one question
