@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.ingest import find_new_sources, read_source, take_in
+from tasks.ingest import find_new_sources, index_new_turns, read_source, take_in
 from tasks.stage import run_name, stage
 
 
@@ -25,4 +25,5 @@ def ingest(sources: Sequence[str] = (), home: str = "", dry_run: bool = False) -
             if reading is not None:
                 take_in(run, reading, path, file_hash)
         run.refresh_vectors()
+        index_new_turns(run)
     return run.report

@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -94,7 +94,7 @@ class Journal:
 
     def segment_ids(self) -> list[str]:
         """Ids of all files that are named and placed like segments, in the order in which they fold."""
-        return sorted(path.stem for path in self._files() if self._is_placed(path))
+        return sorted(path.stem for path, is_placed in self._files() if is_placed)
 
     def segment_ids_after(self, segment_id: str) -> list[str]:
         """Ids of segments above this one, in their order, without a look at older days."""
@@ -107,8 +107,7 @@ class Journal:
         """Files in the journal folder that are not named or placed like segments, leftovers of a kill among them."""
         return [
             Problem(path, _foreign_reason(path))
-            for path in sorted(self._files())
-            if not self._is_placed(path)
+            for path in sorted(path for path, is_placed in self._files() if not is_placed)
         ]
 
     def read(self, segment_ids: Iterable[str]) -> Scan:
@@ -139,9 +138,16 @@ class Journal:
         scan = self.read(self.segment_ids())
         return Scan(scan.events, (*scan.problems, *self.foreign_files()))
 
-    def _files(self) -> Iterable[Path]:
-        """All files below the folder; told from folders by the listing, not by a question for each file."""
-        return (Path(folder, name) for folder, _, names in os.walk(self.root) for name in names)
+    def _files(self) -> Iterator[tuple[Path, bool]]:
+        """All files below the folder, with whether each is named and placed like a segment.
+
+        Told from folders by the listing, not by a question for each file; a folder's day is read once.
+        """
+        for name_of_folder, _, names in os.walk(self.root):
+            folder = Path(name_of_folder)
+            first, past = _ids_of_day(folder.relative_to(self.root))
+            for name in names:
+                yield folder / name, bool(_SEGMENT_NAME.match(name)) and first <= name < past
 
     def _is_placed(self, path: Path) -> bool:
         """Named like a segment and in the folder of its day; a copy elsewhere is no segment."""
@@ -173,6 +179,18 @@ def _newest_first(folder: Path, *, depth: int) -> Iterator[Path]:
         below = [entry for entry in folder.iterdir() if entry.name.isdecimal() and entry.is_dir()]
         for entry in sorted(below, reverse=True):
             yield from _newest_first(entry, depth=depth - 1)
+
+
+def _ids_of_day(folder: Path) -> tuple[str, str]:
+    """How ids begin on the day that `YYYY/MM/DD` names, and on the next; two empty texts for any other folder."""
+    try:
+        day = datetime.strptime(folder.as_posix(), "%Y/%m/%d").replace(tzinfo=UTC)
+        if f"{day:%Y/%m/%d}" != folder.as_posix():
+            return "", ""
+        first, past = (ULID.from_datetime(time) for time in (day, day + timedelta(days=1)))
+    except (ValueError, OverflowError):
+        return "", ""
+    return str(first)[:10], str(past)[:10]
 
 
 def _foreign_reason(path: Path) -> str:

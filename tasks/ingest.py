@@ -80,6 +80,12 @@ def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
     run.commit({"turn.recorded": new, "chunk.cut": pending_chunks(cut), "source.recorded": source})
 
 
+def index_new_turns(run: Stage) -> None:
+    """Takes what came in into the full-text index, so that the day's searches do not scan it each time."""
+    if run.report.change_count and not run.report.dry_run:
+        run.store.index_if_stale("passages")
+
+
 def _refuse(run: Stage, error: Exception) -> None:
     run.reject(UNREADABLE)
     run.note(str(error))

@@ -24,12 +24,14 @@ from slowwave.transforms.reconciliation import (
     survivors,
     timelines,
 )
-from slowwave.transforms.text import first_words
+from slowwave.transforms.text import query_words
 from tasks.models import ask
 from tasks.stage import Plan, Stage
 
-QUERY_WORDS = 48
-"""Words of a memory that full-text search looks for: enough to tell memories apart, few enough to be quick."""
+WHOLE_WORDS, TELLING_WORDS = 64, 24
+"""Full-text search looks for every word of a memory with at most so many different ones, and for so many telling ones
+of a longer one. From windows of a conversation the telling ones found more of the statements that others update
+than the first 48 words did, at half the cost in a large store."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +91,15 @@ def find_candidates(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
         vectors = run.store.vectors("cells", own["cell_id"])
         if vectors.height:
             placed = queries.join(vectors, on="cell_id", how="inner", maintain_order="left")
-            near = run.store.nearest(
-                "cells", placed["vector"].to_numpy().astype(np.float32), 2 * k, where=where
-            )
+            sought = placed["vector"].to_numpy().astype(np.float32)
+            # one pass for all queries costs less than the index does for each, and no state of an index changes pages
+            near = run.store.nearest("cells", sought, 2 * k, where=where, exact=True)
             near = near.with_columns(
                 query_index=pl.col("query_index").replace_strict(
                     dict(enumerate(placed["query_index"])), return_dtype=pl.Int64
                 )
             )
-        texts = own.select(first_words(pl.col("content"), QUERY_WORDS)).to_series().to_list()
+        texts = query_words(own["content"], whole=WHOLE_WORDS, most=TELLING_WORDS)
         matching = run.store.matching("cells", texts, 2 * k, where=where)
         found.append(
             fuse_candidates(queries, near, matching, k=k, rank_constant=run.settings.search.rank_constant)

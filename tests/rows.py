@@ -16,6 +16,7 @@ PLAIN: dict[str, object] = {
     "project_id": "kiln",
     "scope": "user-private",
     "role": "user",
+    "scale": "near",
     "origin": "user",
     "source_type": "conversation",
     "cell_type": "fact",

@@ -256,12 +256,19 @@ def invented_ids(said: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class Failing:
-    """A model of whose calls every `every`-th goes wrong, in turn in each of the ways that a model can."""
+    """A model of whose calls every `every`-th goes wrong, in turn in each of the ways that a model can.
+
+    It falls silent for longer than any client of a test waits, so that a client may be patient enough for a
+    machine under load; and only `silence_count` times, since each silence costs the test the client's patience.
+    """
 
     model: ScriptedModel
     every: int = 5
-    silent_seconds: float = 4.0
+    silent_seconds: float = 120.0
+    silence_count: int = 1
     spoilt: list[str] = field(default_factory=list)
+    spoilt_of: dict[str, int] = field(default_factory=dict)
+    """Calls that went wrong, by answer model."""
     _count: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -272,8 +279,12 @@ class Failing:
             self._count += 1
             way = None
             if self._count % self.every == 0:
-                way = self.WAYS[len(self.spoilt) % len(self.WAYS)]
+                is_spent = self.spoilt.count("time-out") >= self.silence_count
+                ways = [way for way in self.WAYS if not (is_spent and way == "time-out")]
+                way = ways[len(self.spoilt) % len(ways)]
                 self.spoilt.append(way)
+                name = answer_name(body)
+                self.spoilt_of[name] = self.spoilt_of.get(name, 0) + 1
         said = self.model.answer(body)
         return {
             None: json.dumps(said),

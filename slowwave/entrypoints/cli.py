@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
 
+from slowwave.entrypoints import recall
+from slowwave.entrypoints.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.prefect_env import stop_temporary_server
 from slowwave.entrypoints.runs import (
     FLOWS,
@@ -28,8 +30,6 @@ from slowwave.entrypoints.runs import (
     run_under_prefect,
 )
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
-
-DetailLevel = Literal["summary", "full"]
 
 INTERRUPTED = 130
 CALIBRATION_SAMPLE = 2_000
@@ -68,15 +68,6 @@ quarantine_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Chunks whose answers could not be used."
 )
 app.add_typer(quarantine_app, name="quarantine")
-
-HomeOption = Annotated[
-    str | None,
-    typer.Option("--home", metavar="FOLDER", help="Home folder; else SLOWWAVE_HOME, else data/home."),
-]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")
-]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -153,29 +144,7 @@ def run(
     _show(run_under_prefect(flow, home, parameters), as_json=as_json)
 
 
-@app.command()
-def search(
-    words: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or words.")],
-    *,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, max=25, help="Most results.")] = None,
-    detail: Annotated[
-        DetailLevel, typer.Option("--detail", help="`summary`: topics alone; `full`: memories too.")
-    ] = "full",
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Ask the memory. No model is asked, and nothing is changed."""
-    from slowwave.entrypoints.show import show_answer, show_json
-    from slowwave.home import open_home
-    from slowwave.query import search as ask
-
-    query = " ".join(words)
-    now = datetime.now(UTC)
-    found = ask(open_home(home), query, limit=limit, detail_level=detail, now=now)
-    if as_json:
-        show_json(found)
-    else:
-        show_answer(found, now=now)
+app.command()(recall.search)
 
 
 @app.command()

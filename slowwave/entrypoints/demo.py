@@ -18,7 +18,8 @@ from rich.text import Text
 import slowwave
 from slowwave.entrypoints.replay import LOOPBACK, MODEL, replaying
 from slowwave.entrypoints.runs import Parameters, run_plain
-from slowwave.entrypoints.show import flat, results, say, show_answer, show_report, visible
+from slowwave.entrypoints.show import flat, results, say, show_report, visible
+from slowwave.entrypoints.show_answer import show_answer
 from slowwave.errors import ConfigError, InputError, NotFoundError
 from slowwave.home import open_home
 from slowwave.query import search

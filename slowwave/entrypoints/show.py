@@ -10,11 +10,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 from rich.text import Text
@@ -23,17 +22,11 @@ from slowwave.progress import listening
 from slowwave.report import MEANING, headline, night_headline, spent
 from slowwave.schemas.report import NightReport, StageReport
 
-if TYPE_CHECKING:
-    from slowwave.schemas.search import CellHit, SearchResult, TopicHit
-
 PIPE_WIDTH = 120
 """Columns when the output is no terminal and COLUMNS does not say."""
 
 EXAMPLES = 8
 
-SCREEN_CHARACTERS = 600
-"""Characters of one memory on the screen; raw memories are whole pieces of conversation."""
-FIRST_STEPS = "(`slowwave ingest PATH` and `slowwave run nightly` make one)"
 _DAY = 86_400.0
 _UNITS = (
     (_DAY * 365.25, "year"),
@@ -197,46 +190,3 @@ def _show_counts(console: Console, counts: dict[str, int]) -> None:
 def _show_lines(console: Console, notes: Sequence[str]) -> None:
     for note in notes:
         console.print(Text(f"  {flat(note)}"))
-
-
-# Answers
-
-
-def show_answer(result: "SearchResult", *, now: datetime) -> None:
-    """Topic summaries and cells under their labels, each with its date and source; notes go to stderr."""
-    console = results()
-    for note in result.notes if result.topics or result.cells else ():
-        say(note)
-    if not result.topics and not result.cells:
-        notes = [flat(note) for note in result.notes] or ["Nothing in memory answers that."]
-        hint = f" {FIRST_STEPS}" if any(note.startswith("No memory yet") for note in notes) else ""
-        console.print(" ".join(notes) + hint, soft_wrap=True)
-    for block in [*(_topic(hit, now) for hit in result.topics), *(_cell(hit, now) for hit in result.cells)]:
-        console.print(block, soft_wrap=not console.is_terminal)
-
-
-def _topic(hit: "TopicHit", now: datetime) -> Group:
-    label = f'--- Topic summary: "{flat(hit.name)}" (updated {ago(hit.updated_at, now)}) ---'
-    count = "1 memory" if hit.cell_count == 1 else f"{hit.cell_count} memories"
-    return Group(Text(label, style="bold"), Text(visible(hit.summary)), Text(count + "\n", style="dim"))
-
-
-def _cell(hit: "CellHit", now: datetime) -> Group:
-    label = f"--- Cell [{flat(hit.cell_type)}] ({ago(hit.event_time, now)}, salience {hit.salience:.1f}) ---"
-    timeline = f"\n{hit.summary}" if hit.summary and hit.summary != hit.content else ""
-    where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), flat(hit.topic_name or "no topic")]
-    if hit.confirmations:
-        where.append(f"{hit.confirmations} confirmation{'s' if hit.confirmations > 1 else ''}")
-    last = Text(" | ".join(where), style="dim")
-    if hit.has_open_contradiction:
-        last.append(" | ").append("open contradiction", style="not dim bold red")
-    return Group(
-        Text(label, style="bold"), Text(visible(_clipped(hit.content) + timeline)), last.append("\n")
-    )
-
-
-def _clipped(text: str) -> str:
-    """A long text cut for the screen; `--json` gives all of it."""
-    if len(text) <= SCREEN_CHARACTERS:
-        return text
-    return f"{text[:SCREEN_CHARACTERS].rstrip()} ... ({len(text) - SCREEN_CHARACTERS} more characters, --json has all)"

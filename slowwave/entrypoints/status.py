@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from slowwave.entrypoints.show import FIRST_STEPS, ago, flat, number, results, table
+from slowwave.entrypoints.show import ago, flat, number, results, table
+from slowwave.entrypoints.show_answer import FIRST_STEPS
 from slowwave.errors import NotFoundError
 from slowwave.home import Home
 from slowwave.journal import Journal

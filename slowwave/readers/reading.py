@@ -16,8 +16,9 @@ import polars as pl
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import clean_text
 from slowwave.readers.redaction import redact
+from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
-from slowwave.schemas.tables import Origin, SourceType, frame_schema
+from slowwave.schemas.tables import frame_schema
 
 Role = Literal["user", "assistant", "document"]
 

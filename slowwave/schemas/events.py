@@ -105,7 +105,7 @@ CATALOGUE: dict[str, EventKind] = {
         ),
         _kind(
             "cell.extracted",
-            _row_of("cells", entities=STRINGS, artifacts=STRINGS),
+            _row_of("cells"),
             "A memory was made from a chunk.",
         ),
         _kind(

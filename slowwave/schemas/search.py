@@ -1,24 +1,90 @@
-"""What a search answers."""
+"""What a search is asked, and what it answers."""
 
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from slowwave.schemas.choices import CellStatus, CellType, Origin, SourceType
+
+DetailLevel = Literal["summary", "full", "evidence"]
+Intent = Literal["why", "when", "who", "what", "general"]
+Scope = Literal["user-private", "project-shared", "system"]
+MAX_LIMIT = 25
 
 
-class Hit(BaseModel):
-    """What every hit has: a score that only orders hits of one answer, and the lists that found it."""
+def _in_utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
+
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
+"""A moment in UTC; one without a zone is taken as UTC."""
+
+
+class _Frozen(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+
+class Filters(_Frozen):
+    """What a memory must be to be found. Nothing here can widen what the asking owner may see."""
+
+    cell_types: tuple[CellType, ...] = Field(default=(), description="Only these types; empty means all.")
+    source_type: SourceType | None = Field(
+        default=None, description="Only from conversations, or from files."
+    )
+    entity: str | None = Field(
+        default=None, description="Only memories that name this person or thing, in any case."
+    )
+    after: Moment | None = Field(default=None, description="Only what happened at this moment or later.")
+    before: Moment | None = Field(default=None, description="Only what happened before this moment.")
+    scope: Scope | None = Field(
+        default=None, description="Only this scope, of those that the asking owner may see."
+    )
+    as_of: Moment | None = Field(
+        default=None,
+        description="What held at this moment: nothing said later, and values as they stood then.",
+    )
+    known_at: Moment | None = Field(
+        default=None,
+        description="What Slowwave had learned by this moment: nothing recorded or revised later.",
+    )
+
+    @property
+    def is_historical(self) -> bool:
+        """Whether a past state is asked for."""
+        return self.as_of is not None or self.known_at is not None
+
+
+class Share(_Frozen):
+    """What one list gave to a hit: its place there, the value that placed it, and the part of the score."""
+
+    list_name: str
+    rank: int = Field(ge=1, description="1 is the best.")
+    value: float = Field(description="BM25 score or cosine, comparable within the list only.")
+    share: float = Field(ge=0, description="Part of the fused score.")
+
+
+class Hit(_Frozen):
+    """What every hit has: a score that only orders hits of one tier, and the lists that found it."""
+
     score: float = Field(
-        ge=0, description="Fused rank score times the prior; comparable within one answer only."
+        ge=0, description="Fused score times the prior; comparable within one tier of one answer only."
     )
-    text_rank: int | None = Field(
-        default=None, ge=1, description="Place in the full-text list; null if not there."
-    )
-    vector_rank: int | None = Field(
-        default=None, ge=1, description="Place in the vector list; null if not there."
-    )
+    found_by: list[Share] = Field(default_factory=list, description="Why it was found, by list.")
+
+
+class TurnHit(Hit):
+    """A raw turn: what was said, word by word."""
+
+    turn_id: str
+    session_id: str
+    turn_index: int
+    role: str
+    speaker: str | None
+    content: str
+    origin: Origin
+    event_time: datetime
+    source_name: str
 
 
 class TopicHit(Hit):
@@ -31,29 +97,60 @@ class TopicHit(Hit):
     cell_count: int
 
 
+class FormerValue(_Frozen):
+    """A value that held once, and until when."""
+
+    cell_id: str
+    value: str
+    content: str
+    valid_from: datetime
+    valid_until: datetime | None = Field(description="Null for one that another memory still claims.")
+
+
 class CellHit(Hit):
     """A memory that answers."""
 
     cell_id: str
-    cell_type: str
+    cell_type: CellType
     content: str
     summary: str | None = Field(
         description='The timeline, where there is one: "now X; previously Y (until ...)".'
     )
+    subject: str | None
+    attribute: str | None
+    value: str | None
+    status: CellStatus = Field(description="Not `active` only in answers about the past.")
     salience: float
+    confidence: float
+    origin: Origin
     event_time: datetime
+    valid_from: datetime
+    valid_until: datetime | None
     source_name: str
+    session_id: str
     topic_name: str | None
     confirmations: int
     has_open_contradiction: bool
+    history: list[FormerValue] = Field(
+        default_factory=list, description="Other values of its subject and attribute, newest first."
+    )
+    turn_ids: list[str] = Field(description="The turns that it rests on.")
+    evidence: list[TurnHit] = Field(
+        default_factory=list, description="Those turns, word by word, at detail level `evidence`."
+    )
+    prior: float = Field(ge=0, le=1, description="Salience x age x retention, bounded below.")
 
 
-class SearchResult(BaseModel):
+class SearchResult(_Frozen):
     """Both tiers, best first. `notes` say what the reader should know: no memory yet, full text only."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     query: str
+    intent: Intent = "general"
+    after: datetime | None = Field(default=None, description="Begin of the time that was asked for.")
+    before: datetime | None = Field(default=None, description="End of the time that was asked for.")
     notes: list[str]
     topics: list[TopicHit]
     cells: list[CellHit]
+    turns: list[TurnHit] = Field(
+        default_factory=list, description="Raw turns that answer, at detail level `evidence`."
+    )

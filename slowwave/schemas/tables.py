@@ -5,32 +5,21 @@ a test holds it against this file. Vectors are not in these models: their width 
 the store adds `vector` and `embedder_id` to the tables in `VECTOR_TEXT` and checks them itself.
 """
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 import pandera.polars as pa
 import polars as pl
 
-CellType = Literal[
-    "fact",
-    "decision",
-    "preference",
-    "task",
-    "risk",
-    "code_ref",
-    "insight",
-    "episode",
-    "pattern",
-    "workflow",
-]
-CellStatus = Literal["active", "superseded", "archived"]
-Origin = Literal["user", "agent", "tool", "untrusted", "system"]
-ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]
-SourceType = Literal["conversation", "file"]
-Verdict = Literal["unjudged", "keep", "confirms", "corrects", "updates", "contradicts"]
-Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
-
-TRUST: tuple[Origin, ...] = ("system", "user", "agent", "tool", "untrusted")
-"""Origins, most trusted first; a cell has the least trusted origin of its evidence."""
+from slowwave.schemas.choices import (
+    CellStatus,
+    CellType,
+    ChunkStatus,
+    Origin,
+    Resolution,
+    Scale,
+    SourceType,
+    Verdict,
+)
 
 Dtype = pl.DataType | type[pl.DataType]
 """A Polars type, with or without its parameters."""
@@ -123,6 +112,18 @@ class Chunks(Owned):
     model: str = _nullable()
 
 
+class Passages(Owned):
+    """The raw turns at three scales, for full text: derived from `turns` and `chunks`, never from an event."""
+
+    passage_id: str = pa.Field(unique=True)
+    session_id: str
+    scale: str = _one_of(Scale)
+    turn_ids: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    content: str
+    event_time: Timestamp
+    source_type: str = _one_of(SourceType)
+
+
 class Cells(Owned):
     """Atomic typed memories with their provenance."""
 
@@ -159,6 +160,8 @@ class Cells(Owned):
     source_id: str
     source_name: str
     evidence: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    entities: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    artifacts: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
     prompt_version: str
     model: str = _nullable()
     content_hash: str
@@ -284,6 +287,7 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "turns": Turns,
     "sources": Sources,
     "chunks": Chunks,
+    "passages": Passages,
     "cells": Cells,
     "vitals": Vitals,
     "topics": Topics,
@@ -299,6 +303,7 @@ KEYS: dict[str, str] = {
     "turns": "turn_id",
     "sources": "source_id",
     "chunks": "chunk_id",
+    "passages": "passage_id",
     "cells": "cell_id",
     "vitals": "cell_id",
     "topics": "topic_id",
@@ -311,7 +316,7 @@ KEYS: dict[str, str] = {
 }
 
 VECTOR_TEXT: dict[str, tuple[str, ...]] = {
-    "turns": ("content",),
+    "turns": ("speaker", "content"),
     "cells": ("content",),
     "topics": ("name", "summary"),
 }

@@ -5,6 +5,7 @@ Everything here can be made again from the journal.
 
 from slowwave.store.generations import create_store, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
+from slowwave.store.legs import RowsLeg, TextLeg, VectorLeg
 from slowwave.store.scopes import Expr, col, lit, owned_by, same_owner
 from slowwave.store.writing import Store
 
@@ -13,8 +14,11 @@ __all__ = [
     "SCHEMA_VERSION",
     "TEXT_INDEX",
     "Expr",
+    "RowsLeg",
     "Store",
     "StoreMeta",
+    "TextLeg",
+    "VectorLeg",
     "col",
     "create_store",
     "lit",

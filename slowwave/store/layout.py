@@ -9,12 +9,17 @@ from lancedb.query import MatchQuery, MultiMatchQuery
 
 from slowwave.schemas.tables import KEYS, OWN, VECTOR_TEXT, frame_schema
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
-TEXT_INDEX = {"turns": ("content",), "cells": ("content",), "topics": ("name", "summary")}
+MATCHED = {"passages": ("content",), "cells": ("content",), "topics": ("name", "summary")}
+"""Columns that full text looks in, together."""
+TEXT_INDEX = {**MATCHED, "cells": ("content", "entities")}
+"""Columns with a full-text index."""
 FILTER_INDEX = {
-    table: ("status", *OWN, "embedder_id") if table == "cells" else (*OWN, "embedder_id")
-    for table in VECTOR_TEXT
+    "turns": (*OWN, "embedder_id"),
+    "passages": ("scale", *OWN),
+    "cells": ("status", *OWN, "embedder_id"),
+    "topics": (*OWN, "embedder_id"),
 }
 """Columns of few values by which searches filter."""
 EMBEDDER_OF = {"vector": "embedder_id", "centroid": "centroid_embedder_id"}

@@ -19,11 +19,13 @@ from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
     KEYS_A_READ,
+    MATCHED,
     TEXT_INDEX,
     StoreMeta,
     arrow_schema,
     text_query,
 )
+from slowwave.store.legs import Leg, Legs, TextLeg, nothing_found
 from slowwave.store.scopes import Expr, col, lit
 
 SEARCHES_AT_ONCE = 4
@@ -41,6 +43,8 @@ class StoreReader:
         self.meta = meta
         self._db = lancedb.connect(root / name, read_consistency_interval=timedelta(0))
         self._tables: dict[str, Table] = {}
+        self._legs = Legs(root / name)
+        self._indexed: set[str] = set()
 
     def rows(
         self,
@@ -70,15 +74,18 @@ class StoreReader:
 
     def by_key(self, table: str, keys: Iterable[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Rows with these keys, in key order; keys that are not there are left out."""
-        key = KEYS[table]
-        wanted = sorted(set(keys))
+        return self.having(table, KEYS[table], keys, columns).sort(KEYS[table])
+
+    def having(
+        self, table: str, column: str, values: Iterable[str], columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """Rows whose `column` has one of these values, in no particular order."""
+        wanted = sorted(set(values))
         parts = [
-            self.rows(table, columns, col(key).isin(wanted[start : start + KEYS_A_READ]))
+            self.rows(table, columns, col(column).isin(wanted[start : start + KEYS_A_READ]))
             for start in range(0, len(wanted), KEYS_A_READ)
         ]
-        if not parts:
-            return self.rows(table, columns, col(key) == lit(""))
-        return pl.concat(parts).sort(key)
+        return pl.concat(parts) if parts else self.rows(table, columns, col(column) == lit(""))
 
     def nearest(
         self,
@@ -122,7 +129,7 @@ class StoreReader:
         Returns `query_index`, the table's key, `match_score` (>= 0, unbounded), best first within a query.
         """
         key = KEYS[table]
-        columns = TEXT_INDEX[table]
+        columns = MATCHED[table]
         frames = [pl.DataFrame(schema={"query_index": pl.Int64, key: pl.String, "match_score": pl.Float64})]
         if not self._has_text_index(table):
             return frames[0]
@@ -146,6 +153,22 @@ class StoreReader:
         with ThreadPoolExecutor(SEARCHES_AT_ONCE) as pool:
             frames.extend(pool.map(search, asked))
         return _best(pl.concat(frames), "match_score", key, k)
+
+    def at_once(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
+        """What each leg of a search finds, all read at once; a table without full text matches nothing."""
+        silent = {
+            place: nothing_found(leg)
+            for place, leg in enumerate(legs)
+            if isinstance(leg, TextLeg) and not self._can_match(leg)
+        }
+        found = iter(self._legs.run([leg for place, leg in enumerate(legs) if place not in silent]))
+        return [silent[place] if place in silent else next(found) for place in range(len(legs))]
+
+    def _can_match(self, leg: TextLeg) -> bool:
+        """Whether there are words to look for and an index to find them with; once there, an index stays."""
+        if leg.table not in self._indexed and self._has_text_index(leg.table):
+            self._indexed.add(leg.table)
+        return leg.table in self._indexed and bool(leg.text.strip())
 
     def vectors(self, table: str, keys: Iterable[str], *, column: str = "vector") -> pl.DataFrame:
         """The key and the vector (`Array(Float32, dims)`) of the rows that have one."""

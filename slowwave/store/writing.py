@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import cast
 
 import pandera.errors
 import polars as pl
@@ -23,6 +24,15 @@ from slowwave.store.layout import (
 )
 from slowwave.store.reading import StoreReader
 from slowwave.store.scopes import col
+from slowwave.transforms.passages import near_passages, turn_passages, wide_passages
+
+LARGE_ROWS = 20_000
+"""Below it taking rows into the indices is cheap, and done at once."""
+
+STALE_SHARE = 0.02
+"""Rows outside the indices of a large table: 4,000 of 200,000 cost a search 2 ms."""
+
+MOST_FRAGMENTS = 200
 
 
 class Store(StoreReader):
@@ -65,7 +75,8 @@ class Store(StoreReader):
         try:
             for table, change in changes.items():
                 done[table] = self._apply_table(change)
-            self.ensure_text_indices(changes)
+            self._write_passages(changes)
+            self.ensure_text_indices([*changes, "passages"])
         except (OSError, RuntimeError) as error:  # lancedb raises both for a full disk
             raise TransientError(
                 f"the store at {self.root} could not be written ({error}); the journal holds everything, "
@@ -119,9 +130,32 @@ class Store(StoreReader):
                 handle.create_index("vector", config=IvfSq(distance_type="cosine"))
             if table in FILTER_INDEX and rows >= vector_index_rows:
                 self._index_filters(table)
-            handle.optimize(cleanup_older_than=keep_versions)
+            if self._is_stale(table):
+                handle.optimize(cleanup_older_than=keep_versions)
             report.append({"table": table, "rows": rows})
         return pl.DataFrame(report, schema={"table": pl.String, "rows": pl.Int64})
+
+    def index_if_stale(self, table: str) -> bool:
+        """Takes new rows into the indices once there are enough of them; returns whether it did.
+
+        LanceDB writes a full-text index anew each time, and a search scans what is not in it: in a large table a
+        night's few rows wait until they are `STALE_SHARE` of it, so that the work follows what is new.
+        """
+        if self._is_stale(table):
+            self._table(table).optimize()
+            return True
+        return False
+
+    def _is_stale(self, table: str) -> bool:
+        handle = self._table(table)
+        rows = handle.count_rows()
+        if rows < LARGE_ROWS:
+            return True
+        sizes = cast("dict[str, dict[str, int]]", handle.stats())  # a dict, whatever its annotation says
+        if sizes["fragment_stats"]["num_fragments"] > MOST_FRAGMENTS:
+            return True
+        outside = [index.num_unindexed_rows or 0 for index in handle.list_indices()]
+        return max(outside, default=0) > STALE_SHARE * rows
 
     def index_new_rows(self, table: str) -> None:
         """Takes new and changed rows into the table's indices; before many searches, since each scans the rest."""
@@ -148,6 +182,18 @@ class Store(StoreReader):
             self._forget_centroids(left_and_joined(known, rows))
         self._upsert(table, rows)
         return rows.height + len(change.removed)
+
+    def _write_passages(self, changes: dict[str, TableChange]) -> None:
+        """Full text of the turns and chunks that came: work in proportion to the sessions that grew."""
+        if "turns" in changes:
+            changed = self.by_key("turns", changes["turns"].births["turn_id"])
+            sessions = self.having("turns", "session_id", changed["session_id"])
+            self._upsert("passages", turn_passages(changed))
+            self._upsert("passages", near_passages(sessions, changed=changed["turn_id"]))
+        if "chunks" in changes:
+            cut = self.by_key("chunks", changes["chunks"].births["chunk_id"])
+            spoken = self.by_key("turns", cut["turn_ids"].explode().drop_nulls())
+            self._upsert("passages", wide_passages(cut, spoken))
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         """Rows whose text did not change keep their vector; the others wait for a new one."""

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from slowwave.schemas.choices import TRUST
 from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP, TRUST, frame_schema
+from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP, frame_schema
 from slowwave.transforms.chunking import SOURCE
 from slowwave.transforms.text import hard_values
 
@@ -57,7 +58,7 @@ def in_turns(chunks: pl.DataFrame, *, sessions: int) -> pl.DataFrame:
 def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, now: object) -> pl.DataFrame:
     """Chunks as cells where there is no model: `fact`, salience 0.5, the turns' text as it is.
 
-    `turns` is what `chunk_turns` returned. Rows have the columns of `cells` and empty entities and artifacts.
+    `turns` is what `chunk_turns` returned. Rows have the columns of `cells`.
     """
     speaker = pl.coalesce("speaker", "role")
     line = pl.when(pl.col("role") == "document").then("text").otherwise(pl.format("{}: {}", speaker, "text"))
@@ -91,7 +92,7 @@ def extracted_cells(
 
     Evidence numbers become turn ids; a cell happened when its last evidence turn was said and has the least
     trusted origin of its evidence; it holds from the date given, else from when it was said. Returns the columns
-    of `cells` plus `entities`, `artifacts`, `relation` and `known`, one row a cell id.
+    of `cells` plus `relation` and `known`, one row a cell id.
     """
     numbered = answers.with_row_index("position").with_columns(
         (pl.when(pl.col(name) != "").then(name).alias(name))
@@ -159,7 +160,7 @@ def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFr
         & (hard_values(pl.col("content")) == hard_values(pl.col("known_content")))
     ).fill_null(value=False)
     confirmed = paired.filter(same).select(cell_id="target_id", confirmed_by="chunk_id", evidence="evidence")
-    return paired.filter(~same).select(*frame_schema("cells").names(), "entities", "artifacts"), confirmed
+    return paired.filter(~same).select(frame_schema("cells").names()), confirmed
 
 
 def _as_cells(rows: pl.DataFrame, *, now: object, keep: list[str] | None = None) -> pl.DataFrame:
@@ -182,7 +183,7 @@ def _as_cells(rows: pl.DataFrame, *, now: object, keep: list[str] | None = None)
     }
     return (
         hashed.with_columns(stable_ids("cell", identity), **start, **missing)
-        .select(*schema.names(), "entities", "artifacts", *(keep or []))
+        .select(*schema.names(), *(keep or []))
         .cast(dict(schema.items()))
         .unique("cell_id", keep="first", maintain_order=True)
     )

@@ -6,7 +6,7 @@ different values, from a source that may. What fails is recorded as an open cont
 
 import polars as pl
 
-from slowwave.schemas.tables import TRUST
+from slowwave.schemas.choices import TRUST
 from slowwave.transforms.text import days_and_months, is_negated, names, normalized, numbers, words
 
 RETIRING = ["updates", "corrects"]

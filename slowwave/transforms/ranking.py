@@ -1,5 +1,7 @@
 """Ranking of search results: reciprocal rank fusion and bounded priors."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
@@ -8,28 +10,57 @@ from slowwave.settings import DecaySettings, SearchSettings
 from slowwave.transforms.decay import days_since, retention
 
 
-def fuse_ranks(
-    lists: list[tuple[pl.DataFrame, str, str, float]], *, key: str, rank_constant: int
-) -> pl.DataFrame:
-    """Reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009) of ranked lists.
+@dataclass(frozen=True)
+class RankedList:
+    """One list of a search: a frame with the key and `value` (higher is better), and what the list weighs."""
 
-    Each entry is a frame with `key` and a value column (higher is better), the value column's name, the name of
-    the list and its weight. Returns `key`, `fused_score` (sum of weight / (rank_constant + rank)) and one
-    `<list>_rank` (1-based, null where the list did not find it) for each list, best first.
+    name: str
+    frame: pl.DataFrame
+    value: str
+    weight: float
+
+
+def fuse_ranks(lists: Sequence[RankedList], *, key: str, rank_constant: int) -> pl.DataFrame:
+    """Reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009): sum of weight / (rank_constant + rank).
+
+    Returns `key`, `fused_score` and for each list `<name>_rank` (1-based), `<name>_value` and `<name>_share`
+    (null where the list did not find it), best first, ties by key.
     """
-    fused: pl.DataFrame | None = None
-    shares = []
-    for frame, value, name, weight in lists:
-        ranked = frame.sort(value, key, descending=[True, False]).select(
-            key, pl.int_range(1, pl.len() + 1).alias(f"{name}_rank")
+    return _fused(lists, key, lambda entry: entry.weight / (rank_constant + pl.col(f"{entry.name}_rank")))
+
+
+def fuse_scores(lists: Sequence[RankedList], *, key: str) -> pl.DataFrame:
+    """Sum of weight * (value - worst) / (best - worst) over the lists: min-max or relative score fusion.
+
+    It keeps what ranks lose: by how much the first one leads. A list with one row, or with equal values, gives
+    its weight to all. Returns what `fuse_ranks` returns.
+    """
+
+    def share(entry: RankedList) -> pl.Expr:
+        value = pl.col(f"{entry.name}_value")
+        spread = value.max() - value.min()
+        return entry.weight * pl.when(spread > 0).then((value - value.min()) / spread).otherwise(1.0)
+
+    return _fused(lists, key, share)
+
+
+def _fused(lists: Sequence[RankedList], key: str, share: Callable[[RankedList], pl.Expr]) -> pl.DataFrame:
+    fused = pl.DataFrame(schema={key: pl.String})
+    for entry in lists:
+        name = entry.name
+        ranked = (
+            entry.frame.sort(entry.value, key, descending=[True, False])
+            .select(
+                key,
+                pl.int_range(1, pl.len() + 1).alias(f"{name}_rank"),
+                pl.col(entry.value).cast(pl.Float64).alias(f"{name}_value"),
+            )
+            .with_columns(share(entry).cast(pl.Float64).alias(f"{name}_share"))
         )
-        shares.append((weight / (rank_constant + pl.col(f"{name}_rank"))).fill_null(0.0))
-        fused = ranked if fused is None else fused.join(ranked, on=key, how="full", coalesce=True)
-    if fused is None:
-        return pl.DataFrame(schema={key: pl.String, "fused_score": pl.Float64})
-    return fused.with_columns(fused_score=pl.sum_horizontal(shares)).sort(
-        "fused_score", key, descending=[True, False]
-    )
+        fused = fused.join(ranked, on=key, how="full", coalesce=True)
+    shares = [pl.col(f"{entry.name}_share").fill_null(0.0) for entry in lists]
+    score = pl.sum_horizontal(shares) if shares else pl.lit(0.0)
+    return fused.with_columns(fused_score=score).sort("fused_score", key, descending=[True, False])
 
 
 def prior(*, now: datetime, search: SearchSettings, decay: DecaySettings) -> pl.Expr:

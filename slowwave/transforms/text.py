@@ -92,6 +92,28 @@ def first_words(text: pl.Expr, most: int) -> pl.Expr:
     return words(text).list.unique(maintain_order=True).list.head(most).list.join(" ")
 
 
+def query_words(texts: pl.Series, *, whole: int, most: int) -> list[str]:
+    """Each text as a full-text query, in order: all its different words up to `whole`, else its `most` telling ones.
+
+    Telling are the words that the fewest of the texts hold, of equal ones the longest. A common word costs a search
+    most and tells least, and what sets a long text apart may stand anywhere in it.
+    """
+    different = words(pl.col("text")).list.unique(maintain_order=True)
+    asked = texts.to_frame("text").with_row_index("row").select("row", word=different)
+    is_long = asked["word"].list.len() > whole
+    telling = (
+        asked.explode("word")
+        .with_columns(times=pl.len().over("word"), length=pl.col("word").str.len_chars())
+        .sort("row", "times", "length", "word", descending=[False, False, True, False])
+        .group_by("row", maintain_order=True)
+        .agg(telling=pl.col("word").head(most))
+    )
+    chosen = pl.when(is_long).then("telling").otherwise("word").list.join(" ")
+    return (
+        asked.join(telling, on="row", how="left", maintain_order="left").select(chosen).to_series().to_list()
+    )
+
+
 def without_speakers(text: pl.Expr) -> pl.Expr:
     """A conversation's text without the "name: " before each turn: who spoke says nothing about the theme."""
     return text.str.replace_all(r"(?m)^[\p{L}][\p{L}\p{N} ._-]{0,30}: ", "")

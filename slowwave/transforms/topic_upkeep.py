@@ -18,6 +18,10 @@ from slowwave.transforms.topic_clusters import BLOCK, in_order, unit_means, with
 MIN_PART = 3
 """Cells that each part of a split topic keeps."""
 
+SPLIT_SAMPLE = 1_000
+"""Members by which a topic is parted: enough to find two themes. A large topic is looked at again each night that
+adds to it, and Ward linkage grows with the square."""
+
 MIN_GAIN = 0.10
 """How much a split must raise the mean member-centroid similarity, relative to what it was. With this gain
 the centroids of two equal parts have a cosine of at most 0.65 (2 / 1.1 ** 2 - 1), and of unequal parts less,
@@ -166,7 +170,7 @@ def _leaving(vectors: NDArray[np.float64], split_threshold: float) -> NDArray[np
     whole = float(np.linalg.norm(vectors.mean(axis=0)))  # = mean cosine of the members to their centroid
     if whole >= split_threshold:
         return stay
-    looked_at = np.linspace(0, len(vectors) - 1, min(len(vectors), BLOCK)).astype(np.intp)
+    looked_at = np.linspace(0, len(vectors) - 1, min(len(vectors), SPLIT_SAMPLE)).astype(np.intp)
     half = fcluster(linkage(vectors[looked_at], "ward"), 2, "maxclust") - 1
     if half.max() == 0:
         return stay

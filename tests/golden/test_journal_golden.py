@@ -80,7 +80,7 @@ def test_the_segments_of_version_1_fold_to_the_same_tables_for_ever(journal: Jou
 
 def test_the_tables_of_the_segments_are_valid_rows(journal: Journal) -> None:
     tables = tables_of(journal)
-    assert set(tables) == set(TABLES)
+    assert set(tables) == set(TABLES) - {"passages"}  # derived from turns and chunks by the store
     for table, frame in tables.items():
         TABLES[table].validate(frame, lazy=True)
         assert frame.height > 0, table

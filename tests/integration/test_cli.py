@@ -285,7 +285,7 @@ def test_search_shows_label_text_date_source_topic_and_doubt(home):
     lines = call("search", "rate limit", "--home", home).stdout.splitlines()
     assert re.fullmatch(r"--- Cell \[decision\] \(.+, salience 0\.9\) ---", lines[0])
     assert lines[1] == "The rate limit is 250."
-    assert lines[2] == "2026-11-20 | talk.jsonl | no topic | open contradiction"
+    assert lines[2] == "2026-11-20 | talk.jsonl | no topic | a | open contradiction"
 
 
 def test_stored_text_cannot_steer_the_terminal(home):

@@ -12,7 +12,7 @@ import pytest
 from slowwave.errors import ConfigError, ContractError, NotFoundError
 from slowwave.fold import Change, collapse
 from slowwave.schemas.tables import KEYS, TABLES
-from slowwave.store import Store, col, create_store, lit, open_store, owned_by, same_owner
+from slowwave.store import SCHEMA_VERSION, Store, col, create_store, lit, open_store, owned_by, same_owner
 from tests.rows import row, rows, table_of
 
 DIMS = 4
@@ -453,7 +453,7 @@ def test_a_store_of_another_schema_asks_for_a_rebuild(store: Store):
     path = store.root / store.name / "meta.json"
     meta = json.loads(path.read_text())
     path.write_text(json.dumps({**meta, "schema_version": meta["schema_version"] + 1}))
-    with pytest.raises(ConfigError, match="schema version 2.*rebuild"):
+    with pytest.raises(ConfigError, match=f"schema version {SCHEMA_VERSION + 1}.*rebuild"):
         open_store(store.root)
 
 

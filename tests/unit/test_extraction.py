@@ -36,7 +36,7 @@ SHOWN = chunk_turns(CHUNKS, TURNS)
 
 def test_without_a_model_a_chunk_becomes_one_cell_of_what_was_said():
     cells = raw_cells(CHUNKS, SHOWN, decay_rate=0.1, now=NOW)
-    TABLES["cells"].validate(cells.drop("entities", "artifacts"), lazy=True)
+    TABLES["cells"].validate(cells, lazy=True)
     assert cells["content"].to_list() == ["Ana: Kiln 2 runs at 1040.\nassistant: Noted.", "# Kilns"]
     assert cells["origin"].to_list() == ["agent", "untrusted"]
     assert cells["evidence"].to_list() == [["t1", "t2"], ["t3"]]
@@ -138,4 +138,4 @@ def test_a_known_memory_counts_as_confirmed_only_with_the_same_numbers_and_negat
     assert said.select("cell_id", "confirmed_by", "evidence").rows() == (
         [("old", "k1", ["t1"])] if confirmed else []
     )
-    assert cells.columns == [*frame_schema("cells").names(), "entities", "artifacts"]
+    assert cells.columns == frame_schema("cells").names()

@@ -1,0 +1,144 @@
+"""One question, two tiers: topic summaries and cells, and at `evidence` the raw turns.
+
+No language model, no Prefect, no lock. Lists of full text and of vectors are fused and weighted by bounded
+priors. Only what the asking owner may see appears, and of that only what holds, unless the past is asked for.
+"""
+
+from datetime import UTC, datetime
+
+import polars as pl
+
+from slowwave.embeddings import Vectors
+from slowwave.errors import InputError
+from slowwave.home import Home
+from slowwave.query.cells import CellQuestion, cell_hits, cell_legs, rank_cells
+from slowwave.query.reader import Reader, open_reader
+from slowwave.query.topics import topic_hits, topic_legs
+from slowwave.query.turns import TurnQuestion, rank_turns, turn_hits, turn_legs
+from slowwave.query.understanding import understand
+from slowwave.schemas.search import MAX_LIMIT, CellHit, DetailLevel, Filters, SearchResult
+from slowwave.settings import Settings
+from slowwave.store import Store
+
+MAX_QUERY_CHARACTERS = 100_000
+"""Longest question: beyond it something else was passed by mistake."""
+
+NOTHING = "No memory yet"
+
+
+def search(
+    home: Home,
+    query: str,
+    *,
+    limit: int | None = None,
+    detail_level: DetailLevel = "full",
+    filters: Filters | None = None,
+    now: datetime | None = None,
+) -> SearchResult:
+    """`ask` of a reader that is opened for this one question."""
+    return ask(open_reader(home), query, limit=limit, detail_level=detail_level, filters=filters, now=now)
+
+
+def ask(
+    reader: Reader,
+    query: str,
+    *,
+    limit: int | None = None,
+    detail_level: DetailLevel = "full",
+    filters: Filters | None = None,
+    now: datetime | None = None,
+    vector: Vectors | None = None,
+) -> SearchResult:
+    """Answers a question from topic summaries and, unless only summaries are wanted, from cells.
+
+    `limit` bounds both tiers together; summaries take up to three tenths of it. `evidence` adds as many raw turns,
+    and under each cell the turns that it came from. `vector` is the question's own, where the caller has it.
+
+    Raises:
+        InputError: the question is empty or beyond 100,000 characters, or the limit is not within 1..25.
+    """
+    settings, filters = reader.settings, filters or Filters()
+    most = settings.search.limit if limit is None else limit
+    if not query.strip():
+        raise InputError("the question is empty: say what to look for")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise InputError(
+            f"the question has {len(query)} characters, at most {MAX_QUERY_CHARACTERS} are possible: ask in a sentence"
+        )
+    if not 1 <= most <= MAX_LIMIT:
+        raise InputError(f"limit {most} is not possible: choose 1 to {MAX_LIMIT}")
+    store = reader.current()
+    if store is None or (store.count("cells") == 0 and store.count("turns") == 0):
+        return SearchResult(query=query, notes=[NOTHING], topics=[], cells=[])
+    notes: list[str] = []
+    if vector is None:
+        vector, note = reader.vector_of(query)
+        notes += [note] if note else []
+    question = understand(reader, store, query, vector, filters, now=now or datetime.now(UTC))
+    topic_count, cell_count = _shares(settings, most, detail_level)
+    found = _first_round(
+        store, question, settings, topic_count, cell_count, has_turns=detail_level == "evidence"
+    )
+    topics = topic_hits(store, found["topics"], question, settings, count=topic_count)
+    ranked = rank_cells(store, found["cells"], question, settings, count=cell_count)
+    cells = cell_hits(store, ranked, settings, filters)
+    turns = []
+    if detail_level == "evidence":
+        turns = turn_hits(store, rank_turns(found["turns"]).head(most))
+        cells = _with_evidence(store, cells)
+    period = question.period
+    return SearchResult(
+        query=query,
+        intent=question.intent,
+        after=period.start if period else None,
+        before=period.end if period else None,
+        notes=notes,
+        topics=topics,
+        cells=cells,
+        turns=turns,
+    )
+
+
+def _first_round(
+    store: Store,
+    question: CellQuestion,
+    settings: Settings,
+    topic_count: int,
+    cell_count: int,
+    *,
+    has_turns: bool,
+) -> dict[str, dict[str, pl.DataFrame]]:
+    """What every list of every tier finds, all read at once."""
+    legs = {
+        "topics": topic_legs(question, settings, count=topic_count),
+        "cells": cell_legs(store, question, settings, count=cell_count) if cell_count else {},
+        "turns": {},
+    }
+    if has_turns:
+        legs["turns"] = turn_legs(TurnQuestion(question.words, question.vector, question.filters), settings)
+    found = iter(store.at_once([leg for tier in legs.values() for leg in tier.values()]))
+    return {tier: {name: next(found) for name in named} for tier, named in legs.items()}
+
+
+def _with_evidence(store: Store, cells: list[CellHit]) -> list[CellHit]:
+    """Each cell with the turns that it came from, in the order in which they were said."""
+    wanted = sorted({turn_id for cell in cells for turn_id in cell.turn_ids})
+    turns = {
+        turn.turn_id: turn for turn in turn_hits(store, pl.DataFrame({"turn_id": wanted, "fused_score": 0.0}))
+    }
+    said = {
+        cell.cell_id: sorted(
+            (turns[turn_id] for turn_id in cell.turn_ids if turn_id in turns),
+            key=lambda turn: (turn.event_time, turn.session_id, turn.turn_index),
+        )
+        for cell in cells
+    }
+    return [cell.model_copy(update={"evidence": said[cell.cell_id]}) for cell in cells]
+
+
+def _shares(settings: Settings, limit: int, detail_level: DetailLevel) -> tuple[int, int]:
+    if detail_level == "summary":
+        return limit, 0
+    share = settings.search.topics / max(settings.search.topics + settings.search.cells, 1)
+    topics = min(round(limit * share), limit)
+    return topics, limit - topics

@@ -1,0 +1,26 @@
+"""The words that a column of few values may hold. Apart from the tables, so that a face can name them at no cost."""
+
+from typing import Literal
+
+CellType = Literal[
+    "fact",
+    "decision",
+    "preference",
+    "task",
+    "risk",
+    "code_ref",
+    "insight",
+    "episode",
+    "pattern",
+    "workflow",
+]
+CellStatus = Literal["active", "superseded", "archived"]
+Origin = Literal["user", "agent", "tool", "untrusted", "system"]
+ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]
+SourceType = Literal["conversation", "file"]
+Scale = Literal["turn", "near", "wide"]
+Verdict = Literal["unjudged", "keep", "confirms", "corrects", "updates", "contradicts"]
+Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
+
+TRUST: tuple[Origin, ...] = ("system", "user", "agent", "tool", "untrusted")
+"""Origins, most trusted first; a cell has the least trusted origin of its evidence."""

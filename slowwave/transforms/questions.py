@@ -1,0 +1,26 @@
+"""What full text looks for in a question."""
+
+import re
+
+_STOP_TEXT = (
+    "a about after again all am an and any are as at be because been before being but by can could did do "
+    "does doing don for from had has have having he her here hers him his how i if in into is it its just "
+    "me more most my no nor not now of off on once only or other our ours out over own same she should so "
+    "some such than that the their theirs them then there these they this those through to too under "
+    "until up very was we were what when where which while who whom why will with would you your yours s "
+    "t re ve ll d m"
+)
+STOP_WORDS = frozenset(_STOP_TEXT.split(" "))
+"""Words that stand in nearly every text: their lists are the longest to read and tell the least."""
+
+_WORD = re.compile(r"\w+")
+
+
+def telling_words(text: str, *, most: int) -> str:
+    """The first `most` different words of a question that are no stop words, in order, lower case.
+
+    A question of nothing but stop words ("who am I?") keeps them all; "" has no words at all.
+    """
+    words = list(dict.fromkeys(_WORD.findall(text.lower())))
+    telling = [word for word in words if word not in STOP_WORDS]
+    return " ".join((telling or words)[:most])

@@ -1,0 +1,184 @@
+"""What a question wants: intent by words and by vectors, depth, and the names in it."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from slowwave.errors import ContractError
+from slowwave.transforms.intents import (
+    EXEMPLARS,
+    Intent,
+    intent_by_vectors,
+    intent_by_words,
+    is_complex,
+    named_in,
+)
+
+INTENTS = get_args(Intent)
+ASKED: dict[str, tuple[str, ...]] = {
+    "why": (
+        "Why?",
+        "WHY did we drop Kafka",
+        "hey, do you remember why we dropped Kafka?",
+        "I know who did it, but why?",
+        "We moved when traffic grew. Why did we do it?",
+        "How come the build is red?",
+        "what made her leave",
+        "What's the main reason for the retry?",
+        "For what reason did he go?",
+        "What motivates the team?",
+        "Did it fail because of the cache?",
+    ),
+    "when": (
+        "when",
+        "When's the demo?",
+        "What date was that?",
+        "On which day does it end?",
+        "In which month's release was it?",
+        "What year did they move",
+        "How long ago was that?",
+        "Since when do we do this?",
+        "how long has she had the dog?",
+        "do you remember when we moved",
+        "What I want to know is when it ends.",
+    ),
+    "who": (
+        "who wrote this?",
+        "So... who's on call?",
+        "Guess what, who called?",
+        "To whom did we sell it?",
+        "Whose idea was it?",
+        "Which reviewer approved the change?",
+        "What person did he meet?",
+    ),
+    "what": (
+        "what?",
+        "what's the port",
+        "Which database do we use?",
+        "how many replicas",
+        "Where is the backup?",
+        "What time zone do we use?",
+        "Which time management technique does he use?",
+        "What causes does she support?",
+        "When we moved to Postgres, what broke?",
+        "List all open tasks",
+        "What did she feel when he left?",
+    ),
+    "general": (
+        "",
+        "?!",
+        "Tell me about the launch",
+        "How did she feel when he left?",
+        "Is it done?",
+        "What if we drop it?",
+        "pourquoi",
+        "\x00\ud800",
+    ),
+}
+
+
+@pytest.mark.parametrize("intent", ASKED)
+def test_the_first_question_word_decides(intent):
+    assert {question: intent_by_words(question) for question in ASKED[intent]} == dict.fromkeys(
+        ASKED[intent], intent
+    )
+
+
+def test_the_exemplars_of_an_intent_are_many_different_and_mean_it():
+    assert set(EXEMPLARS) == set(INTENTS)
+    everything = [question for questions in EXEMPLARS.values() for question in questions]
+    assert len(everything) == len(set(everything))
+    for intent, questions in EXEMPLARS.items():
+        assert 8 <= len(questions) <= 15
+        assert {question: intent_by_words(question) for question in questions} == dict.fromkeys(
+            questions, intent
+        )
+
+
+VECTORS = np.array(
+    [[1, 0, 0], [2, 0.2, 0], [0, 1, 0], [0, 3, 0.3], [0, 0, 0], [np.nan, 1, 1]], dtype=np.float32
+)
+LABELS: list[Intent] = ["why", "why", "who", "who", "what", "what"]
+
+
+def near(vector: list[float], margin: float = 0.1) -> Intent | None:
+    return intent_by_vectors(np.array(vector, dtype=np.float32), VECTORS, LABELS, margin=margin)
+
+
+def test_the_nearest_exemplars_decide_whatever_their_lengths():
+    assert near([5, 0, 0]) == "why"
+    assert near([0, 0.01, 0]) == "who"
+
+
+def test_a_lead_below_the_margin_is_not_sure():
+    assert near([1, 1, 0]) is None
+    assert near([1, 0.9, 0], margin=0.2) is None
+    assert near([1, 0.9, 0], margin=0.01) == "why"
+
+
+def test_what_has_no_vector_is_not_sure():
+    assert near([0, 0, 0]) is None
+    assert near([np.nan, 0, 0]) is None
+    nothing = np.zeros((0, 3), dtype=np.float32)
+    assert intent_by_vectors(np.ones(3, dtype=np.float32), nothing, [], margin=0.1) is None
+
+
+def test_only_the_three_nearest_exemplars_of_an_intent_count():
+    vectors = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [1, 0.7]], dtype=np.float32)
+    labels: list[Intent] = ["why", "why", "why", "why", "why", "who"]
+    assert intent_by_vectors(np.array([1, 0], dtype=np.float32), vectors, labels, margin=0.1) == "why"
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (6, 2), (6,)])
+def test_shapes_that_do_not_belong_together_are_a_bug(shape):
+    with pytest.raises(ContractError, match=r"do not belong together"):
+        intent_by_vectors(np.ones(3, dtype=np.float32), np.ones(shape, dtype=np.float32), LABELS, margin=0.1)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["", "Who wrote the parser?", "What port does the proxy use?", "When did we move to Postgres?",
+     "Why did she leave the choir?", "What is the name of his dog?", "What did this class do?"],
+)  # fmt: skip
+def test_a_simple_question_is_simple(question):
+    assert not is_complex(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How did the login flow change over time?", "Which cities have Ana and Ben both visited?",
+     "How does the cache differ from the queue?", "Is Postgres faster than MySQL here?",
+     "What books has he read?", "Which tools do we use?", "How many times has she been to the sea?",
+     "List the open tasks", "Who was on call? What broke?", "Would she like the mountains?",
+     "What has changed since the rewrite?", "Give me an overview of the garden project", "word " * 19],
+)  # fmt: skip
+def test_what_joins_compares_counts_lists_supposes_or_goes_through_time_is_complex(question):
+    assert is_complex(question)
+
+
+NAMED = {
+    "": [],
+    "How did we do it on Monday in May?": [],
+    "What did Zoë and Łukasz say to Ana's boss?": ["Zoë", "Łukasz", "Ana"],
+    "Melanie's kids like what?": ["Melanie"],
+    "Postgres is slow, right?": ["Postgres"],
+    "Tim Berners-Lee said what about HTTP?": ["Tim Berners-Lee", "HTTP"],
+    "Does Slowwave use LanceDB 0.40.1?": ["Slowwave", "LanceDB", "0.40.1"],
+    "Who reads Lord of the Rings in New York City?": ["Lord of the Rings", "New York City"],
+    "Which books by C. S. Lewis did he like": ["C. S. Lewis"],
+    "What is `retry_limit` in settings.toml with --no-cache?": ["retry_limit", "settings.toml", "--no-cache"],
+    "What does 'The Alchemist' or “Big Bang” mean to John? And to John?": ["The Alchemist", "Big Bang", "John"],
+    "why does getUserById in src/app/users.py call std::sort and foo()": [
+        "getUserById", "src/app/users.py", "std::sort", "foo()",
+    ],
+    "is S3 cheaper than R2 for #123, Ana's ask?": ["S3", "R2", "#123", "Ana"],
+    "Did I ask Anna? Bob was there, yes and/or no, e.g. the 5th at 10am": ["Anna", "Bob"],
+    "Open tasks": [],
+    "What's the plan? Tell Ben.": ["Ben"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", NAMED)
+def test_names_are_found_as_they_are_written_and_ordinary_words_are_not(question):
+    assert named_in(question) == NAMED[question]
