@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.decay import find_usage, fold_in
+from tasks.decay import find_usage, fold_in, take_in_spool
 from tasks.stage import run_name, stage
 
 
@@ -16,6 +16,7 @@ def decay(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Only show what would change.
     """
     with stage("decay", home=home, dry_run=dry_run) as run:
+        take_in_spool(run)
         usage = find_usage(run)
         if usage.is_empty():
             run.skip("no use of a memory to count")

@@ -33,6 +33,7 @@ MEANING = {
     "topic.flagged": "topics marked for review",
     "pair.judged": "pairs judged or noted",
     "contradiction.opened": "contradictions opened",
+    "usage.recorded": "usage records taken in",
     "vitals.folded": "usage counts updated",
     "usage.folded": "usage records folded in",
     "core.promoted": "lines of core memory written",

@@ -251,6 +251,12 @@ class SearchSettings(Group):
     reason_weight: float = Field(
         default=0.5, ge=0, description="Weight of decisions, insights and risks where a question asks why."
     )
+    resident_minutes: float = Field(
+        default=10.0,
+        ge=0,
+        description="After a question of the command line a reader stays this long, so that the next one is "
+        "answered at once; 0 leaves none.",
+    )
     age_rate: float = Field(default=0.01, ge=0, description="Per day, in exp(-age_rate * age_days).")
     prior_floor: float = Field(
         default=0.5, ge=0, le=1, description="The product of the priors never falls below this."
@@ -278,7 +284,8 @@ class ContextSettings(Group):
         default=(0.25, 0.375, 0.25, 0.125), description="The same while a feature is started."
     )
     debugging_shares: Shares = Field(
-        default=(0.375, 0.375, 0.125, 0.125), description="The same while debugging: errors and their fixes first."
+        default=(0.375, 0.375, 0.125, 0.125),
+        description="The same while debugging: errors and their fixes first.",
     )
     reviewing_shares: Shares = Field(
         default=(0.25, 0.25, 0.375, 0.125),
@@ -288,7 +295,9 @@ class ContextSettings(Group):
         default=2_000, ge=1, le=100_000, description="Memories remembered as shown, for each conversation."
     )
     shown_days: float = Field(
-        default=7.0, gt=0, description="Days after which a memory may be shown to the same conversation again."
+        default=7.0,
+        gt=0,
+        description="Days after which a memory may be shown to the same conversation again.",
     )
 
     @model_validator(mode="after")
@@ -303,7 +312,7 @@ class ContextSettings(Group):
 class StoreSettings(Group):
     """Upkeep of the store."""
 
-    vector_index_rows: int = Field(default=20_000, ge=256, description="Rows from which a vector index pays.")
+    vector_index_rows: int = Field(default=2_000, ge=256, description="Rows from which a vector index pays.")
     keep_versions_hours: float = Field(
         default=24.0, ge=1, description="Hours for which old table versions are kept."
     )

@@ -3,7 +3,20 @@
 import polars as pl
 
 from slowwave.transforms.decay import fold_usage
+from slowwave.usage import collect_spools
 from tasks.stage import Stage
+
+
+def take_in_spool(run: Stage) -> None:
+    """Commits what readers left in the usage spool, then removes it.
+
+    Killed in between, the next run takes the same records again, and they count once.
+    """
+    spooled = collect_spools(run.workspace.home)
+    run.commit({"usage.recorded": spooled.usage})
+    run.reject("unreadable line in the usage spool", spooled.unreadable_count)
+    if not run.report.dry_run:
+        spooled.discard()
 
 
 def find_usage(run: Stage) -> pl.DataFrame:

@@ -29,6 +29,7 @@ TEST_ENVIRONMENT = {
     "NO_COLOR": "1",
     "COLUMNS": "120",
     "TZ": "UTC",
+    "SLOWWAVE_SEARCH__RESIDENT_MINUTES": "0",  # no test leaves a process behind
 }
 
 for name in [name for name in os.environ if name.startswith(FOREIGN) or name in ("FORCE_COLOR", "PY_COLORS")]:

@@ -26,6 +26,7 @@ from slowwave.entrypoints.runs import (
     FlowName,
     Parameters,
     Report,
+    run_evaluation,
     run_plain,
     run_under_prefect,
 )
@@ -145,6 +146,8 @@ def run(
 
 
 app.command()(recall.search)
+app.command()(recall.context)
+app.command()(recall.cite)
 
 
 @app.command()
@@ -237,6 +240,26 @@ def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json
         show_json(found)
     else:
         show_calibration(found)
+
+
+@app.command()
+def evaluate(
+    questions: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A question set: see benchmarks/README.md.")
+    ],
+    *,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how well turns that answer questions are found. Nothing of the memory changes."""
+    from slowwave.entrypoints.show import results, show_json, visible
+
+    _existing([questions])
+    found, page = run_evaluation(home, questions)
+    if as_json:
+        show_json(found)
+    else:
+        results().print(visible(page), soft_wrap=True)
 
 
 @app.command()

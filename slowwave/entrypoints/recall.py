@@ -1,4 +1,4 @@
-"""The commands that read: `search`, `context` and `cite`."""
+"""The commands that read, `search` and `context`, and `cite`, which says what of it was used."""
 
 from datetime import UTC, datetime
 from typing import Annotated, get_args
@@ -6,9 +6,11 @@ from typing import Annotated, get_args
 import typer
 
 from slowwave.entrypoints.options import HomeOption, JsonOption
+from slowwave.entrypoints.resident import ask_resident, leave_resident
 from slowwave.errors import InputError
 from slowwave.schemas.choices import CellType, SourceType
-from slowwave.schemas.search import DetailLevel, Filters, Scope
+from slowwave.schemas.context import Activity, ContextRequest
+from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult
 from slowwave.transforms.times import Use, time_of_filter
 
 
@@ -49,11 +51,9 @@ def search(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask the memory. No model is asked, and nothing is changed."""
+    """Ask the memory. No model is asked; that something was found is noted, and nothing else changes."""
     from slowwave.entrypoints.show import show_json
     from slowwave.entrypoints.show_answer import show_answer
-    from slowwave.home import open_home
-    from slowwave.query import search as ask
 
     now = datetime.now(UTC)
     filters = Filters(
@@ -66,11 +66,109 @@ def search(
         known_at=_moment(known_at, "as_of", now),
         scope=scope,
     )
-    found = ask(open_home(home), " ".join(words), limit=limit, detail_level=detail, filters=filters, now=now)
+    found = _answer(home, " ".join(words), limit, detail, filters)
     if as_json:
         show_json(found)
     else:
         show_answer(found, now=now, explain=explain)
+
+
+def context(
+    question: Annotated[
+        list[str] | None, typer.Argument(metavar="[QUESTION...]", help="What is asked, or the task at hand.")
+    ] = None,
+    *,
+    activity: Annotated[
+        Activity, typer.Option("--activity", help="What is being done; it decides the tiers' shares.")
+    ] = "general",
+    current_file: Annotated[
+        str | None, typer.Option("--file", metavar="PATH", help="The file being worked in.")
+    ] = None,
+    error: Annotated[
+        list[str] | None, typer.Option("--error", metavar="TEXT", help="A recent error; may be repeated.")
+    ] = None,
+    branch: Annotated[
+        str | None, typer.Option("--branch", metavar="NAME", help="The branch worked on.")
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", min=1, metavar="TOKENS", help="Most tokens; else the setting.")
+    ] = None,
+    conversation: Annotated[
+        str | None,
+        typer.Option("--conversation", metavar="ID", help="Who reads it; --small never repeats itself."),
+    ] = None,
+    small: Annotated[bool, typer.Option("--small", help="The short form for every message.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Memory for a prompt, within a budget of tokens. Stdout is the text and nothing else."""
+    from slowwave.context import assemble
+    from slowwave.entrypoints.show import show_json
+    from slowwave.entrypoints.show_context import show_context
+    from slowwave.home import open_home
+    from slowwave.query import open_reader
+
+    request = ContextRequest(
+        question=" ".join(question or []),
+        activity=activity,
+        current_file=current_file,
+        recent_errors=tuple(error or ()),
+        branch=branch,
+        budget_tokens=budget,
+        conversation_id=conversation,
+        small=small,
+    )
+    found = assemble(open_reader(open_home(home)), request, now=datetime.now(UTC))
+    if as_json:
+        show_json(found)
+    else:
+        show_context(found)
+
+
+def cite(
+    cell_ids: Annotated[
+        list[str],
+        typer.Argument(metavar="CELL_ID...", help="Memories, by id or by its first 6 or more digits."),
+    ],
+    *,
+    where: Annotated[
+        str, typer.Option("--context", metavar="TEXT", help="Where it was used: a conversation, a file.")
+    ] = "",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say that memories were used. What is cited is kept longest."""
+    from slowwave.entrypoints.show import results, show_json
+    from slowwave.home import open_home
+    from slowwave.usage import cite as note_cited
+
+    cited = note_cited(open_home(home), cell_ids, context=where, now=datetime.now(UTC))
+    if as_json:
+        show_json({"cited": cited})
+    else:
+        results().print(f"Noted: {len(cited)} cited.")
+
+
+def _answer(
+    home: str | None, query: str, limit: int | None, detail: DetailLevel, filters: Filters
+) -> SearchResult:
+    """The answer of the reader that stays; without one this process reads, and leaves one for the next question."""
+    arguments = {"query": query, "limit": limit, "detail_level": detail}
+    found = ask_resident(home, "search", {**arguments, "filters": filters.model_dump(mode="json")})
+    if found is not None:
+        return SearchResult.model_validate(found)
+    from slowwave.home import open_home
+    from slowwave.query import search as ask
+    from slowwave.usage import Usage
+
+    own = open_home(home)
+    answer = ask(own, query, limit=limit, detail_level=detail, filters=filters)
+    usage = Usage(own)
+    usage.note([hit.cell_id for hit in answer.cells], "retrieved", at=datetime.now(UTC))
+    usage.flush()
+    if own.settings.search.resident_minutes > 0:
+        leave_resident(home)
+    return answer
 
 
 def _types(names: list[str]) -> tuple[CellType, ...]:

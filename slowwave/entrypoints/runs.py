@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 from slowwave.entrypoints.prefect_env import api_address, prepare_prefect, under_prefect
 
 if TYPE_CHECKING:
+    from slowwave.schemas.questions import Evaluation
     from slowwave.schemas.report import NightReport, StageReport
 
 FlowName = Literal[
@@ -41,6 +42,19 @@ def run_plain(name: FlowName, home: str | None, parameters: Parameters | None = 
     story = _story(name)
     with progress_bars():
         return cast("Report", story.fn(home=str(folder), **(parameters or {})))
+
+
+def run_evaluation(home: str | None, questions: Path) -> "tuple[Evaluation, str]":
+    """What a question set measured, and the same as a page; as a plain function."""
+    from slowwave.entrypoints.show import progress_bars
+
+    folder = _prepared(home)
+    from flows.evaluate import evaluate
+    from tasks.evaluate import markdown
+
+    with progress_bars():
+        found = evaluate.fn(questions=str(questions), home=str(folder))
+    return found, markdown(found)
 
 
 def run_under_prefect(name: FlowName, home: str | None, parameters: Parameters | None = None) -> "Report":

@@ -11,6 +11,7 @@ from slowwave.embeddings import Vectors
 from slowwave.query.conditions import as_they_stood, cell_condition, held, scope_condition
 from slowwave.query.shares import list_names, shares_of
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
+from slowwave.schemas.tables import frame_schema
 from slowwave.settings import Settings
 from slowwave.store import Expr, RowsLeg, Store, TextLeg, VectorLeg, col, lit
 from slowwave.transforms.current_values import ATTRIBUTE, holders, timelines
@@ -42,10 +43,12 @@ REASONS = ("decision", "insight", "risk")
 class CellQuestion:
     """A question as the tiers take it.
 
-    `period` is a time that it names: it draws cells near, and excludes none. `vector_weight` is 0 without a vector.
+    `names` are the people and things that it names, "" for none. `period` is a time that it names: it draws cells
+    near, and excludes none. `vector_weight` is 0 without a vector.
     """
 
     words: str
+    names: str
     vector: Vectors | None
     vector_weight: float
     filters: Filters
@@ -57,7 +60,7 @@ class CellQuestion:
 def cell_legs(
     store: Store, question: CellQuestion, settings: Settings, *, count: int
 ) -> dict[str, TextLeg | VectorLeg]:
-    """The lists of this tier by name.
+    """The lists of this tier by name, each with what a hit shows.
 
     Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
     superseded cells would have answered.
@@ -65,19 +68,24 @@ def cell_legs(
     filters, own = question.filters, settings.own
     where = _with_entity(store, cell_condition(own, filters), filters)
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
-    legs: dict[str, TextLeg | VectorLeg] = {
-        "text": TextLeg("cells", question.words, most, where),
-        "entity": TextLeg("cells", question.words, most, where, fields=("entities",)),
-    }
+
+    def matching(
+        condition: Expr, k: int, words: str = question.words, fields: tuple[str, ...] = ()
+    ) -> TextLeg:
+        return TextLeg("cells", words, k, condition, fields=fields, columns=_SHOWN[1:])
+
+    legs: dict[str, TextLeg | VectorLeg] = {"text": matching(where, most)}
+    if question.names:
+        legs["entity"] = matching(where, most, question.names, ("entities",))
     if question.vector is not None:
-        legs["vector"] = VectorLeg("cells", question.vector, most, where)
+        legs["vector"] = VectorLeg("cells", question.vector, most, where, columns=_SHOWN[1:])
     if question.period is not None:
-        legs["time"] = TextLeg("cells", question.words, most, where & _within(question.period))
+        legs["time"] = matching(where & _within(question.period), most)
     if not filters.is_historical:
         former = scope_condition(own, filters) & (col("status") == lit("superseded"))
         legs["former"] = TextLeg("cells", question.words, count, former, columns=("superseded_by",))
     if question.intent == "why":
-        legs["reason"] = TextLeg("cells", question.words, count, where & col("cell_type").isin(list(REASONS)))
+        legs["reason"] = matching(where & col("cell_type").isin(list(REASONS)), count)
     return legs
 
 
@@ -98,25 +106,32 @@ def rank_cells(
         "former": settings.search.former_weight,
         "reason": settings.search.reason_weight,
     }
+    rows = [frame.select(_SHOWN) for name, frame in found.items() if name != "former"]
     if "former" in found:
-        found = {**found, "former": _successors(store, found["former"], question, settings)}
+        ends, scores = _successors(store, found["former"], question, settings)
+        found, rows = {**found, "former": scores}, [*rows, ends]
     lists = [
         RankedList(name, frame, "similarity" if name == "vector" else "match_score", weights[name])
         for name, frame in found.items()
+        if frame.height
     ]
     fused = fuse_ranks(lists, key="cell_id", rank_constant=settings.search.rank_constant)
-    return _with_rows(store, fused.filter(pl.col("fused_score") > 0), question, settings).head(count)
+    shown = pl.concat(rows).unique("cell_id") if rows else None
+    if shown is None or fused.is_empty():
+        return fused.clear()
+    return _with_rows(store, fused.filter(pl.col("fused_score") > 0), shown, question, settings).head(count)
 
 
-def _with_rows(store: Store, fused: pl.DataFrame, question: CellQuestion, settings: Settings) -> pl.DataFrame:
-    wanted = col("cell_id").isin(fused["cell_id"].to_list() or [""])
-    rows, vitals = store.at_once([RowsLeg("cells", _SHOWN, wanted), RowsLeg("vitals", _VITALS, wanted)])
+def _with_rows(
+    store: Store, fused: pl.DataFrame, rows: pl.DataFrame, question: CellQuestion, settings: Settings
+) -> pl.DataFrame:
+    legs = [RowsLeg("vitals", _VITALS, col("cell_id").isin(fused["cell_id"].to_list() or [""]))]
     if question.filters.is_historical:
         named = rows["superseded_by"].drop_nulls().to_list() or [""]
-        (survivors,) = store.at_once(
-            [RowsLeg("cells", ("cell_id", "event_time"), col("cell_id").isin(named))]
-        )
-        rows = as_they_stood(held(rows, survivors, question.filters), question.filters)
+        legs.append(RowsLeg("cells", ("cell_id", "event_time"), col("cell_id").isin(named)))
+    vitals, *survivors = store.at_once(legs)
+    if survivors:
+        rows = as_they_stood(held(rows, survivors[0], question.filters), question.filters)
     weight = prior(now=question.filters.as_of or question.now, search=settings.search, decay=settings.decay)
     return (
         fused.join(rows, on="cell_id", how="inner")
@@ -133,30 +148,28 @@ def cell_hits(store: Store, ranked: pl.DataFrame, settings: Settings, filters: F
         return []
     around, contradictions, topics = store.at_once(
         [
-            RowsLeg("cells", _SHOWN, _same_attribute(ranked, cell_condition(settings.own, filters))),
+            RowsLeg("cells", _SHOWN, _related(ranked, cell_condition(settings.own, filters))),
             RowsLeg("contradictions", ("cell_a", "cell_b"), _open_between(ranked)),
             RowsLeg("topics", ("topic_id", "name"), col("topic_id").isin(_named(ranked, "topic_id"))),
         ]
     )
     doubted = pl.concat([contradictions["cell_a"], contradictions["cell_b"]]).unique()
-    known = _with_chain(
-        store, pl.concat([ranked.select(_SHOWN), around.select(_SHOWN)]).unique("cell_id"), filters
-    )
+    known = _with_chain(store, ranked.select(_SHOWN), around, filters)
     outdated = holders(known, doubted=doubted)
     former = timelines(known, outdated)
     present = _in_place_of(ranked, outdated, known)
     names = dict(zip(topics["topic_id"], topics["name"], strict=True))
-    history = {
-        str(holder[0]): [FormerValue(**row) for row in _as_former(part).iter_rows(named=True)]
-        for holder, part in former.group_by("holder_id", maintain_order=True)
-    }
-    lists = list_names(ranked)
+    history: dict[str, list[FormerValue]] = {}
+    for row in former.select("holder_id", *FormerValue.model_fields).iter_rows(named=True):
+        value = {**row, "value": row["value"] or row["content"]}
+        history.setdefault(value.pop("holder_id"), []).append(FormerValue(**value))
+    lists, in_doubt = list_names(ranked), set(doubted)
     return [
         CellHit(
             **{name: row[name] for name in CellHit.model_fields if name in row and name != "evidence"},
             turn_ids=row["evidence"],
             topic_name=names.get(row["topic_id"]),
-            has_open_contradiction=row["cell_id"] in set(doubted),
+            has_open_contradiction=row["cell_id"] in in_doubt,
             history=history.get(row["cell_id"], []),
             found_by=shares_of(row, lists),
         )
@@ -178,42 +191,52 @@ def _in_place_of(ranked: pl.DataFrame, outdated: pl.DataFrame, known: pl.DataFra
     )
 
 
-def _with_chain(store: Store, cells: pl.DataFrame, filters: Filters) -> pl.DataFrame:
-    """The cells and all that they superseded, step by step, as far back as the journal tells."""
-    known, newest = cells, cells.filter(pl.col("status") != "archived")
+def _with_chain(store: Store, cells: pl.DataFrame, around: pl.DataFrame, filters: Filters) -> pl.DataFrame:
+    """The cells and all that they superseded, step by step, as far back as the journal tells.
+
+    `around` holds what they superseded directly and the cells of the same attribute: the steps go on from there.
+    """
+    newest = around.join(cells, on="cell_id", how="anti")
+    known = pl.concat([cells, newest])
     for _ in range(CHAIN_STEPS):
         if newest.is_empty():
             break
-        before = col("superseded_by").isin(newest["cell_id"].to_list())
-        (rows,) = store.at_once([RowsLeg("cells", _SHOWN, before)])
+        (rows,) = store.at_once([RowsLeg("cells", _SHOWN, _superseded_by(newest))])
         newest = rows.join(known, on="cell_id", how="anti")
-        known = pl.concat([known, newest.select(_SHOWN)])
+        known = pl.concat([known, newest])
     if filters.as_of is not None:
         known = known.filter(pl.col("event_time") <= filters.as_of)
     return as_they_stood(known, filters)
 
 
+def _superseded_by(cells: pl.DataFrame) -> Expr:
+    return col("superseded_by").isin(cells["cell_id"].to_list() or [""])
+
+
 def _successors(
     store: Store, former: pl.DataFrame, question: CellQuestion, settings: Settings
-) -> pl.DataFrame:
-    """The cells, of those that may be found, that stand at the end of superseded ones' chains, with their score."""
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The cells, of those that may be found, at the end of superseded ones' chains: their rows, and their score."""
     reached = former.select("match_score", cell_id=pl.col("superseded_by")).drop_nulls()
+    ends = pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _SHOWN})
+    if reached.is_empty():
+        return ends, reached
+    where = _with_entity(store, cell_condition(settings.own, question.filters), question.filters)
     for _ in range(CHAIN_STEPS):
-        if reached.is_empty():
-            return reached
         named = col("cell_id").isin(reached["cell_id"].to_list())
-        (later,) = store.at_once(
-            [RowsLeg("cells", ("cell_id", "superseded_by"), named & (col("status") == lit("superseded")))]
+        later, ends = store.at_once(
+            [
+                RowsLeg("cells", ("cell_id", "superseded_by"), named & (col("status") == lit("superseded"))),
+                RowsLeg("cells", _SHOWN, where & named),
+            ]
         )
         if later.is_empty():
             break
         reached = reached.join(later, on="cell_id", how="left").select(
             "match_score", cell_id=pl.coalesce("superseded_by", "cell_id")
         )
-    named = col("cell_id").isin(reached["cell_id"].to_list())
-    where = _with_entity(store, cell_condition(settings.own, question.filters), question.filters)
-    (ends,) = store.at_once([RowsLeg("cells", ("cell_id",), where & named)])
-    return reached.join(ends, on="cell_id", how="inner").group_by("cell_id").agg(pl.col("match_score").max())
+    scores = reached.join(ends, on="cell_id", how="semi").group_by("cell_id").agg(pl.col("match_score").max())
+    return ends, scores
 
 
 def _with_entity(store: Store, where: Expr, filters: Filters) -> Expr:
@@ -227,9 +250,15 @@ def _with_entity(store: Store, where: Expr, filters: Filters) -> Expr:
     return where & col("cell_id").isin(named or [""])
 
 
-def _same_attribute(ranked: pl.DataFrame, where: Expr) -> Expr:
-    subjects, attributes = (_named(ranked.drop_nulls(ATTRIBUTE), name) for name in ATTRIBUTE)
-    return where & col("subject").isin(subjects) & col("attribute").isin(attributes)
+def _related(ranked: pl.DataFrame, where: Expr) -> Expr:
+    """What ranked cells superseded, and what else may be found of the same subject and attribute."""
+    named = ranked.drop_nulls(ATTRIBUTE)
+    if named.is_empty():
+        return _superseded_by(ranked)
+    subjects, attributes = (_named(named, name) for name in ATTRIBUTE)
+    return _superseded_by(ranked) | (
+        where & col("subject").isin(subjects) & col("attribute").isin(attributes)
+    )
 
 
 def _open_between(ranked: pl.DataFrame) -> Expr:
@@ -239,12 +268,6 @@ def _open_between(ranked: pl.DataFrame) -> Expr:
 
 def _named(frame: pl.DataFrame, column: str) -> list[str]:
     return frame[column].drop_nulls().unique().sort().to_list() or [""]
-
-
-def _as_former(cells: pl.DataFrame) -> pl.DataFrame:
-    return cells.select(
-        "cell_id", pl.coalesce("value", "content").alias("value"), "content", "valid_from", "valid_until"
-    )
 
 
 def _within(period: TimeRange) -> Expr:

@@ -29,6 +29,12 @@ def turn_condition(own: ScopeSettings, filters: Filters) -> Expr:
     return where
 
 
+def recorded_condition(own: ScopeSettings, filters: Filters) -> Expr:
+    """Turns that may be found, and were recorded by `known_at`; passages do not say when."""
+    where = turn_condition(own, filters)
+    return where if filters.known_at is None else where & (col("recorded_at") <= lit(filters.known_at))
+
+
 def held(cells: pl.DataFrame, survivors: pl.DataFrame, filters: Filters) -> pl.DataFrame:
     """Of cells that were said by then, those that held at that moment and were not known to be outdated.
 

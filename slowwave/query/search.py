@@ -12,16 +12,20 @@ from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
 from slowwave.home import Home
 from slowwave.query.cells import CellQuestion, cell_hits, cell_legs, rank_cells
+from slowwave.query.conditions import recorded_condition
 from slowwave.query.reader import Reader, open_reader
 from slowwave.query.topics import topic_hits, topic_legs
 from slowwave.query.turns import TurnQuestion, rank_turns, turn_hits, turn_legs
 from slowwave.query.understanding import understand
-from slowwave.schemas.search import MAX_LIMIT, CellHit, DetailLevel, Filters, SearchResult
+from slowwave.readers.files import clean_text
+from slowwave.schemas.search import MAX_LIMIT, CellHit, DetailLevel, Filters, SearchResult, in_utc
 from slowwave.settings import Settings
 from slowwave.store import Store
 
 MAX_QUERY_CHARACTERS = 100_000
 """Longest question: beyond it something else was passed by mistake."""
+
+EVIDENCE_OVERFETCH = 3
 
 NOTHING = "No memory yet"
 
@@ -57,7 +61,7 @@ def ask(
     Raises:
         InputError: the question is empty or beyond 100,000 characters, or the limit is not within 1..25.
     """
-    settings, filters = reader.settings, filters or Filters()
+    settings, filters, query = reader.settings, filters or Filters(), clean_text(query)
     most = settings.search.limit if limit is None else limit
     if not query.strip():
         raise InputError("the question is empty: say what to look for")
@@ -74,18 +78,21 @@ def ask(
     if vector is None:
         vector, note = reader.vector_of(query)
         notes += [note] if note else []
-    question = understand(reader, store, query, vector, filters, now=now or datetime.now(UTC))
+    moment = in_utc(now) if now is not None else datetime.now(UTC)
+    question = understand(reader, store, query, vector, filters, now=moment)
     topic_count, cell_count = _shares(settings, most, detail_level)
     found = _first_round(
         store, question, settings, topic_count, cell_count, has_turns=detail_level == "evidence"
     )
-    topics = topic_hits(store, found["topics"], question, settings, count=topic_count)
+    topics = topic_hits(found["topics"], question, settings, count=topic_count)
     ranked = rank_cells(store, found["cells"], question, settings, count=cell_count)
     cells = cell_hits(store, ranked, settings, filters)
     turns = []
     if detail_level == "evidence":
-        turns = turn_hits(store, rank_turns(found["turns"]).head(most))
-        cells = _with_evidence(store, cells)
+        # a memory that may be found rests on turns too that may not
+        likely = rank_turns(found["turns"]).head(most * EVIDENCE_OVERFETCH)
+        turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
+        cells = _with_evidence(store, cells, settings, filters)
     period = question.period
     return SearchResult(
         query=query,
@@ -120,12 +127,12 @@ def _first_round(
     return {tier: {name: next(found) for name in named} for tier, named in legs.items()}
 
 
-def _with_evidence(store: Store, cells: list[CellHit]) -> list[CellHit]:
-    """Each cell with the turns that it came from, in the order in which they were said."""
+def _with_evidence(store: Store, cells: list[CellHit], settings: Settings, filters: Filters) -> list[CellHit]:
+    """Each cell with the turns that it came from, as far as they had been said, in the order in which they were."""
     wanted = sorted({turn_id for cell in cells for turn_id in cell.turn_ids})
-    turns = {
-        turn.turn_id: turn for turn in turn_hits(store, pl.DataFrame({"turn_id": wanted, "fused_score": 0.0}))
-    }
+    named = pl.DataFrame({"turn_id": wanted}, schema={"turn_id": pl.String}).with_columns(fused_score=0.0)
+    said_by_then = recorded_condition(settings.own, Filters(as_of=filters.as_of, known_at=filters.known_at))
+    turns = {turn.turn_id: turn for turn in turn_hits(store, named, said_by_then)}
     said = {
         cell.cell_id: sorted(
             (turns[turn_id] for turn_id in cell.turn_ids if turn_id in turns),

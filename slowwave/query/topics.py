@@ -7,12 +7,13 @@ from slowwave.query.conditions import scope_condition
 from slowwave.query.shares import list_names, shares_of
 from slowwave.schemas.search import TopicHit
 from slowwave.settings import Settings
-from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col
+from slowwave.store import TextLeg, VectorLeg
 from slowwave.transforms.ranking import RankedList, fuse_ranks
 
 OVERFETCH = 4
 
-_SHOWN = ("topic_id", "name", "summary", "updated_at", "cell_count", "merged_into")
+_TOLD = ("name", "summary", "updated_at", "cell_count", "merged_into")
+_SHOWN = ("topic_id", *_TOLD)
 
 
 def topic_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, TextLeg | VectorLeg]:
@@ -21,15 +22,15 @@ def topic_legs(question: CellQuestion, settings: Settings, *, count: int) -> dic
         return {}
     where = scope_condition(settings.own, question.filters)
     legs: dict[str, TextLeg | VectorLeg] = {
-        "text": TextLeg("topics", question.words, count * OVERFETCH, where)
+        "text": TextLeg("topics", question.words, count * OVERFETCH, where, columns=_TOLD)
     }
     if question.vector is not None:
-        legs["vector"] = VectorLeg("topics", question.vector, count * OVERFETCH, where)
+        legs["vector"] = VectorLeg("topics", question.vector, count * OVERFETCH, where, columns=_TOLD)
     return legs
 
 
 def topic_hits(
-    store: Store, found: dict[str, pl.DataFrame], question: CellQuestion, settings: Settings, *, count: int
+    found: dict[str, pl.DataFrame], question: CellQuestion, settings: Settings, *, count: int
 ) -> list[TopicHit]:
     """Topics with a summary and live cells that the lists found, best first."""
     weights = {"text": settings.search.text_weight, "vector": question.vector_weight}
@@ -40,7 +41,7 @@ def topic_hits(
     fused = fuse_ranks(lists, key="topic_id", rank_constant=settings.search.rank_constant)
     if fused.is_empty():
         return []
-    (rows,) = store.at_once([RowsLeg("topics", _SHOWN, col("topic_id").isin(fused["topic_id"].to_list()))])
+    rows = pl.concat([frame.select(_SHOWN) for frame in found.values() if frame.height]).unique("topic_id")
     usable = rows.filter(
         pl.col("summary").is_not_null() & pl.col("merged_into").is_null() & (pl.col("cell_count") > 0)
     )

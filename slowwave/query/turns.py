@@ -9,7 +9,7 @@ from slowwave.query.conditions import cell_condition, turn_condition
 from slowwave.query.shares import list_names, shares_of
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.settings import Settings
-from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.store import Expr, RowsLeg, Store, TextLeg, VectorLeg, col, lit
 from slowwave.transforms.ranking import RankedList, fuse_scores
 
 LIST_ROWS = 100
@@ -67,10 +67,12 @@ def find_turns(store: Store, question: TurnQuestion, settings: Settings) -> pl.D
     return rank_turns(dict(zip(legs, store.at_once(list(legs.values())), strict=True)))
 
 
-def turn_hits(store: Store, ranked: pl.DataFrame) -> list[TurnHit]:
-    """Hits of ranked turns, in their order."""
-    wanted = col("turn_id").isin(ranked["turn_id"].to_list() or [""])
-    (rows,) = store.at_once([RowsLeg("turns", _COLUMNS, wanted)])
+def turn_hits(store: Store, ranked: pl.DataFrame, where: Expr) -> list[TurnHit]:
+    """Hits of ranked turns, in their order; those that `where` keeps out are left out."""
+    if ranked.is_empty():
+        return []
+    wanted = col("turn_id").isin(ranked["turn_id"].to_list())
+    (rows,) = store.at_once([RowsLeg("turns", _COLUMNS, wanted & where)])
     lists = list_names(ranked)
     return [
         TurnHit(

@@ -1,6 +1,6 @@
 """What a question asks for: its words, its vector, its intent, and the time that it names."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from slowwave.embeddings import Vectors
 from slowwave.query.cells import CellQuestion
@@ -8,12 +8,18 @@ from slowwave.query.conditions import cell_condition
 from slowwave.query.reader import Reader
 from slowwave.schemas.search import Filters, Intent
 from slowwave.store import Store, TextLeg
-from slowwave.transforms.intents import EXEMPLARS, intent_by_vectors, intent_by_words
+from slowwave.transforms.intents import EXEMPLARS, intent_by_vectors, intent_by_words, named_in
 from slowwave.transforms.questions import telling_words
 from slowwave.transforms.times import TimeRange, anchored_time, resolve_anchor, time_of_question
 
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""From here on calendars can be counted back."""
+
 QUERY_WORDS = 64
 """Different words of a question that full text looks for."""
+
+QUERY_CHARACTERS = 1_000
+"""Characters of the names in a question that full text looks for."""
 
 INTENT_MARGIN = 0.15
 """Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
@@ -28,10 +34,11 @@ def understand(
         weight *= reader.embedder.profile.vector_weight
     return CellQuestion(
         words=telling_words(query, most=QUERY_WORDS),
+        names=" ".join(named_in(query))[:QUERY_CHARACTERS],
         vector=vector,
         vector_weight=weight if vector is not None else 0.0,
         filters=filters,
-        period=_period(reader, store, query, filters, now=filters.as_of or now),
+        period=_period(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST)),
         intent=_intent(reader, query, vector),
         now=now,
     )

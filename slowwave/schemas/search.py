@@ -13,11 +13,12 @@ Scope = Literal["user-private", "project-shared", "system"]
 MAX_LIMIT = 25
 
 
-def _in_utc(moment: datetime) -> datetime:
+def in_utc(moment: datetime) -> datetime:
+    """The moment in UTC; one without a zone is taken as UTC."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-Moment = Annotated[datetime, AfterValidator(_in_utc)]
+Moment = Annotated[datetime, AfterValidator(in_utc)]
 """A moment in UTC; one without a zone is taken as UTC."""
 
 

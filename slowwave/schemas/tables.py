@@ -5,6 +5,7 @@ a test holds it against this file. Vectors are not in these models: their width 
 the store adds `vector` and `embedder_id` to the tables in `VECTOR_TEXT` and checks them itself.
 """
 
+from functools import cache
 from typing import Annotated, Any, get_args
 
 import pandera.polars as pa
@@ -323,6 +324,7 @@ VECTOR_TEXT: dict[str, tuple[str, ...]] = {
 """Tables with a vector, and the columns whose text it is made from, joined by a line break."""
 
 
+@cache
 def frame_schema(table: str) -> pl.Schema:
     """Names and Polars types of a table without its vector, key first, in the model's order."""
     columns = TABLES[table].to_schema().columns

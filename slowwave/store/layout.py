@@ -22,6 +22,12 @@ FILTER_INDEX = {
     "topics": (*OWN, "embedder_id"),
 }
 """Columns of few values by which searches filter."""
+LOOKUP_INDEX = {
+    "turns": ("turn_id",),
+    "cells": ("cell_id", "superseded_by", "subject"),
+    "vitals": ("cell_id",),
+}
+"""Columns of many values by which searches look rows up."""
 EMBEDDER_OF = {"vector": "embedder_id", "centroid": "centroid_embedder_id"}
 """For each vector column, the column that names its embedder; the empty text says that it must be computed."""
 

@@ -20,9 +20,12 @@ from lancedb.db import AsyncConnection
 from lancedb.table import AsyncTable
 from numpy.typing import NDArray
 
-from slowwave.schemas.tables import KEYS
+from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.layout import MATCHED, text_query
 from slowwave.store.scopes import Expr
+
+PROBES = 40
+"""Partitions of the vector index that are looked at, nearest first; their number is the square root of the rows."""
 
 REFINE_FACTOR = 5
 """The vector index ranks this many times what is wanted by its coarse vectors, and the exact ones decide."""
@@ -67,8 +70,10 @@ Leg = TextLeg | VectorLeg | RowsLeg
 
 
 def nothing_found(leg: TextLeg) -> pl.DataFrame:
-    """The answer of a list that found nothing: its key and score alone."""
-    return pl.DataFrame(schema={KEYS[leg.table]: pl.String, "match_score": pl.Float64})
+    """The answer of a list that found nothing, in the shape of one that did."""
+    types = frame_schema(leg.table)
+    names = [KEYS[leg.table], *leg.columns]
+    return pl.DataFrame(schema={**{name: types[name] for name in names}, "match_score": pl.Float64})
 
 
 class Legs:
@@ -105,7 +110,8 @@ class Legs:
             return _ranked(frame, "_score", "match_score", key)
         near = query.nearest_to(leg.vector).column("vector").distance_type("cosine").where(leg.where)
         arrow = (
-            await near.refine_factor(REFINE_FACTOR)
+            await near.nprobes(PROBES)
+            .refine_factor(REFINE_FACTOR)
             .limit(leg.k)
             .select([key, *leg.columns, "_distance"])
             .to_arrow()

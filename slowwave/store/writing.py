@@ -3,12 +3,13 @@
 import shutil
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from math import isqrt
 from typing import cast
 
 import pandera.errors
 import polars as pl
 import pyarrow as pa
-from lancedb.index import FTS, Bitmap, IvfSq
+from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from slowwave.errors import ContractError, TransientError
 from slowwave.fold import TableChange, overlay
@@ -18,6 +19,7 @@ from slowwave.store.layout import (
     EMBEDDER_OF,
     FILTER_INDEX,
     KEYS_A_READ,
+    LOOKUP_INDEX,
     TEXT_INDEX,
     arrow_schema,
     left_and_joined,
@@ -127,9 +129,11 @@ class Store(StoreReader):
             handle = self._table(table)
             rows = handle.count_rows()
             if table in VECTOR_TEXT and rows >= vector_index_rows and not self._has_vector_index(table):
-                handle.create_index("vector", config=IvfSq(distance_type="cosine"))
-            if table in FILTER_INDEX and rows >= vector_index_rows:
-                self._index_filters(table)
+                handle.create_index(
+                    "vector", config=IvfSq(distance_type="cosine", num_partitions=isqrt(rows))
+                )
+            if rows >= vector_index_rows:
+                self._index_columns(table)
             if self._is_stale(table):
                 handle.optimize(cleanup_older_than=keep_versions)
             report.append({"table": table, "rows": rows})
@@ -256,9 +260,10 @@ class Store(StoreReader):
     def _has_vector_index(self, table: str) -> bool:
         return any("vector" in index.columns for index in self._table(table).list_indices())
 
-    def _index_filters(self, table: str) -> None:
-        """Indices of the columns that searches filter by; without them every query reads these columns whole."""
+    def _index_columns(self, table: str) -> None:
+        """Indices of the columns that searches filter and look up by; without them every query reads these whole."""
         indexed = {name for index in self._table(table).list_indices() for name in index.columns}
-        for column in FILTER_INDEX[table]:
-            if column not in indexed:
-                self._table(table).create_index(column, config=Bitmap())
+        for column in set(FILTER_INDEX.get(table, ())) - indexed:
+            self._table(table).create_index(column, config=Bitmap())
+        for column in set(LOOKUP_INDEX.get(table, ())) - indexed:
+            self._table(table).create_index(column, config=BTree())

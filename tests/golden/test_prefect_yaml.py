@@ -131,4 +131,5 @@ def test_one_night_runs_at_a_time_and_a_second_one_waits():
 
 def test_no_placeholder_is_left_for_the_environment_to_fill():
     assert "{{" not in (ROOT / "prefect.yaml").read_text(encoding="utf-8")
-    assert not [name for name in os.environ if name.startswith("SLOWWAVE_")]
+    given = {name for name in os.environ if name.startswith("SLOWWAVE_")}
+    assert given <= {"SLOWWAVE_SEARCH__RESIDENT_MINUTES"}  # set by the tests themselves

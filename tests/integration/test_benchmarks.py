@@ -1,4 +1,4 @@
-"""The night benchmark runs at tiny sizes and says what it measured; how fast a machine is, no test asks."""
+"""The benchmarks run at tiny sizes and say what they measured; how fast a machine is, no test asks."""
 
 import json
 import subprocess
@@ -81,3 +81,78 @@ def test_invented_messages_have_5_to_150_words(tmp_path):
     assert min(lengths) >= 5
     assert max(lengths) <= 150
     assert len(set(lengths)) > 20
+
+
+def run_benchmark(folder: Path, name: str, *arguments: str) -> dict:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / name), "--json", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=folder,
+    )
+    return json.loads(done.stdout)
+
+
+def test_latency_is_told_for_both_kinds_of_questions_beside_the_exact_pass(tmp_path):
+    sizes = ["--cells", "300", "--turns", "400", "--dims", "32", "--queries", "10"]
+    found = run_benchmark(tmp_path, "latency.py", *sizes)
+    assert (found["cells"], found["turns"], found["topics"]) == (300, 400, 15)
+    assert found["passages"] > found["turns"]
+    assert 0 < found["p50_ms"] <= found["p95_ms"]
+    assert 0 < found["with_turns"]["p50_ms"] <= found["with_turns"]["p95_ms"]
+    assert found["exact_recall"] == 1.0  # without a vector index every search is exact
+    assert found["limit_ms"] > 0
+    assert found["cores"] >= 1
+
+
+def test_retrieval_quality_tells_recall_and_what_each_list_adds(tmp_path):
+    said = {
+        "D1:1": "I finally mended the old accordion.",
+        "D1:2": "The heron came back to the pond.",
+        "D1:3": "We ran out of saffron at the inn.",
+    }
+    conversation = {
+        "sample_id": "invented",
+        "conversation": {
+            "speaker_a": "Mara",
+            "session_1_date_time": "1:56 pm on 8 May, 2026",
+            "session_1": [{"dia_id": key, "speaker": "Mara", "text": text} for key, text in said.items()],
+        },
+        "observation": {"session_1_observation": {"Mara": [["Mara repaired an accordion.", "D1:1"]]}},
+        "qa": [
+            {"question": "What did Mara mend?", "evidence": ["D1:1"], "category": 4},
+            {"question": "Which bird came to the pond?", "evidence": ["D1:2", "D7:1"], "category": 1},
+        ],
+    }
+    (tmp_path / "set.json").write_text(json.dumps([conversation]), encoding="utf-8")
+    found = run_benchmark(tmp_path, "retrieval_quality.py", "set.json", "--cells", "observations")
+    assert found["recall@5"] == found["recall@50"] == 1.0
+    assert found["questions"] == 2
+    assert found["left_out"] == {"evidence that is not there": 1}
+    assert set(found["by_category"]) == {"single-hop", "multi-hop"}
+    assert set(found["baselines"]) == {"full text only", "vectors only", "plain hybrid"}
+    assert set(found["granularities"]["without"]) == {
+        "turn",
+        "near",
+        "wide",
+        "vector",
+        "cell",
+        "cell_vector",
+    }
+    assert all(part["meaning"] for part in found["parameters"].values())
+    assert found["embedder"].startswith("wordllama/")
+
+
+def test_retrieval_quality_says_what_is_wrong_with_a_file(tmp_path):
+    (tmp_path / "set.json").write_text("[{}]", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "retrieval_quality.py"), "set.json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 65
+    assert "is no question set" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,35 @@
+"""Evaluate: how well the memory finds the turns that answer the questions of a set."""
+
+import time
+from pathlib import Path
+
+from prefect import flow
+
+from slowwave.errors import InputError
+from slowwave.readers.question_sets import read_question_set
+from slowwave.schemas.questions import Evaluation
+from tasks.evaluate import add_up, ask_conversation, measured_home, publish_figures
+from tasks.stage import call_task, run_name, stage
+
+
+@flow(name="evaluate", flow_run_name=run_name)
+def evaluate(questions: str = "", home: str = "") -> Evaluation:
+    """Measures retrieval on a question set: recall by category, beside plain search, and what each list adds.
+
+    A set without sessions is asked of this home; one that brings sessions is asked in temporary homes with this
+    home's settings. No language model is asked, and nothing of the memory changes.
+
+    Args:
+        questions: File of the question set: LoCoMo's form, or the one in benchmarks/README.md. Write the full path
+            if the worker was not started by slowwave ui.
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+    """
+    if not questions:
+        raise InputError("there is nothing to ask: name the file of a question set in `questions`")
+    asked = read_question_set(Path(questions))
+    started = time.monotonic()
+    with measured_home(asked, home) as folder, stage("evaluate", home=folder) as run:
+        parts = [call_task(ask_conversation, run, conversation) for conversation in asked.conversations]
+        found = add_up(parts, seconds=time.monotonic() - started)
+        publish_figures(run, found)
+    return found

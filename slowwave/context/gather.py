@@ -1,0 +1,163 @@
+"""What the four tiers want: candidate lines from searches and from what is open, newest or always known."""
+
+import math
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from slowwave.context.fixes import Failure
+from slowwave.context.memories import Memory, cell_line, quote_line, read_memories, topic_line, untold_turns
+from slowwave.context.near import Findings, Near, age_factor, look_near
+from slowwave.query import Reader, ask
+from slowwave.query.conditions import scope_condition, turn_condition
+from slowwave.query.search import MAX_QUERY_CHARACTERS
+from slowwave.schemas.choices import CellType
+from slowwave.schemas.context import ContextRequest
+from slowwave.schemas.search import MAX_LIMIT, Filters, Hit
+from slowwave.store import RowsLeg, Store, TextLeg, col, lit
+from slowwave.transforms.context_signals import branch_words, file_words, holds_words, names_file
+from slowwave.transforms.context_tiers import Candidate
+from slowwave.transforms.questions import telling_words
+
+NAMES_FILE = "names the current file"
+CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task")
+
+TEXT_SHARE = 0.5
+"""A hit is near also when it has this share of the best full-text score of its answer."""
+
+FILE_ROWS = 50
+"""Cells that full text brings for the name of the current file."""
+
+BRANCH_ROWS = 40
+RECENT_DAYS = 30.0
+"""Without any signal, decisions, risks and tasks of this time are told."""
+
+RECENT_ROWS = 25
+TOPICS = 3
+
+
+SomeHit = TypeVar("SomeHit", bound=Hit)
+
+
+def signals_find(
+    reader: Reader, store: Store, request: ContextRequest, failures: list[Failure], *, now: datetime
+) -> Findings:
+    """What question, file, branch and errors bring, without the errors' own fixes."""
+    found = Findings()
+    around = " ".join(
+        dict.fromkeys(
+            [*file_words(request.current_file or "").split(), *branch_words(request.branch or "").split()]
+        )
+    )
+    errors = " ".join(failure.message for failure in failures[:2])
+    if request.question:
+        _answer(reader, store, request.question, found, now)
+    elif around or errors:
+        _topics(reader, f"{around} {errors}", found, now)
+    hints = [Near(around, 0.5, "near the file or branch"), Near(errors, 0.5, "near the error")]
+    for part in look_near(reader, store, hints, now=now):
+        found.join(part)
+    if request.current_file:
+        for memory in _of_file(reader, store, request.current_file):
+            found.add(memory.cell_id, 0.9 + 0.1 * memory.salience, NAMES_FILE)
+    if branch_words(request.branch or ""):
+        for memory in _of_branch(reader, store, request.branch or ""):
+            found.add(memory.cell_id, 0.5 + 0.2 * memory.salience, "said on this branch")
+    if not (request.question or around or failures):
+        since = (col("event_time") >= lit(now - timedelta(days=RECENT_DAYS))) & col("cell_type").isin(
+            list(CRITICAL_TYPES)
+        )
+        for memory in list(read_memories(store, reader.settings, since).values())[:RECENT_ROWS]:
+            found.add(memory.cell_id, 0.5 + 0.5 * memory.salience, "recent")
+    found.keep_turns(untold_turns(reader, store, [turn for turn, _ in found.turns.values()]))
+    return found
+
+
+def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozenset[str]) -> list[Candidate]:
+    """Lines of the first two tiers for what the signals found; what is raw is quoted by its turns."""
+    lines = list[Candidate]()
+    for memory, score, why in found.memories(reader, store):
+        wanted = (*CRITICAL_TYPES, "insight") if why == NAMES_FILE else CRITICAL_TYPES
+        if memory.cell_type in wanted and not memory.is_closed_task:
+            lines.append(cell_line("critical", memory, score, why))
+        lines.append(cell_line("relevant", memory, score * (0.5 if memory.is_closed_task else 1.0), why))
+    compressed = _compressed(store, found)
+    best_topics = sorted(found.topics.values(), key=lambda entry: -entry[1])[:TOPICS]
+    for topic, score in best_topics:
+        lines.append(topic_line("relevant", topic, compressed.get(topic.topic_id), 0.2 + score, "topic"))
+    for turn, score in found.turns.values():
+        quote = quote_line(
+            "relevant", turn, 0.9 * score, "said in a turn that is not yet worked through", words=words
+        )
+        lines += [quote] if quote else []
+    return lines
+
+
+# Inside
+
+
+def _answer(reader: Reader, store: Store, text: str, found: Findings, now: datetime) -> None:
+    """Adds what the question finds and what is near enough; scores are shares of the best."""
+    answer = ask(reader, text, limit=MAX_LIMIT, detail_level="evidence", now=now)
+    found.notes += answer.notes
+    for cell, score in _near(reader, answer.cells):
+        found.add(cell.cell_id, score, "answers the question")
+    for topic, score in _near(reader, answer.topics):
+        found.topics[topic.topic_id] = (topic, score)
+    for turn, score in _near(reader, answer.turns):
+        found.add_turn(turn, score * age_factor(reader, turn, now=now))
+
+
+def _topics(reader: Reader, text: str, found: Findings, now: datetime) -> None:
+    """Adds topics that are near to a text that is no question."""
+    answer = ask(reader, text[:MAX_QUERY_CHARACTERS], limit=TOPICS, detail_level="summary", now=now)
+    words = telling_words(text, most=64).split()
+    found.notes += answer.notes
+    for topic, score in _near(reader, answer.topics):
+        if holds_words(f"{topic.name} {topic.summary}", words) > 0:
+            found.topics[topic.topic_id] = (topic, 0.5 * score)
+
+
+def _near(reader: Reader, hits: list[SomeHit]) -> list[tuple[SomeHit, float]]:
+    """Hits that are similar enough, or have half of the best full-text score, with their share of the best score."""
+    threshold = reader.embedder.profile.relevance_threshold if reader.embedder else math.inf
+    best_text = max((_value(hit, "text", "turn") for hit in hits), default=0.0)
+    kept = [
+        hit
+        for hit in hits
+        if _value(hit, "vector", "cell_vector") >= threshold
+        or 0 < TEXT_SHARE * best_text <= _value(hit, "text", "turn")
+    ]
+    best = max((hit.score for hit in kept), default=1.0) or 1.0
+    return [(hit, hit.score / best) for hit in kept]
+
+
+def _value(hit: Hit, *lists: str) -> float:
+    """The best value that one of the lists gave it: BM25 score or cosine; 0 where none found it."""
+    return max((share.value for share in hit.found_by if share.list_name in lists), default=0.0)
+
+
+def _of_file(reader: Reader, store: Store, path: str) -> list[Memory]:
+    """Living cells that name the file in their text or artifacts."""
+    words = telling_words(f"{file_words(path)} {path}", most=12)
+    where = scope_condition(reader.settings.own, Filters()) & (col("status") == lit("active"))
+    (rows,) = store.at_once([TextLeg("cells", words, FILE_ROWS, where)])
+    known = read_memories(store, reader.settings, col("cell_id").isin(rows["cell_id"].to_list() or [""]))
+    return [
+        memory for memory in known.values() if names_file(" ".join((memory.content, *memory.artifacts)), path)
+    ]
+
+
+def _of_branch(reader: Reader, store: Store, branch: str) -> list[Memory]:
+    """Newest living cells of conversations that were held on the branch."""
+    where = turn_condition(reader.settings.own, Filters()) & (col("git_branch") == lit(branch))
+    (rows,) = store.at_once([RowsLeg("turns", ("session_id",), where)])
+    sessions = rows["session_id"].unique().sort().to_list() or [""]
+    return list(read_memories(store, reader.settings, col("session_id").isin(sessions)).values())[
+        :BRANCH_ROWS
+    ]
+
+
+def _compressed(store: Store, found: Findings) -> dict[str, str | None]:
+    wanted = col("topic_id").isin(list(found.topics) or [""])
+    (rows,) = store.at_once([RowsLeg("topics", ("topic_id", "compressed"), wanted)])
+    return dict(rows.iter_rows())

@@ -1,0 +1,65 @@
+"""What a conversation was already shown: one small file each under `cache/shown`, replaced as a whole.
+
+Losing such a file costs a repetition and nothing else, so a damaged one counts as empty. It holds ids and
+times, never text.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from slowwave.home import Home
+
+FOLDER = Path("cache") / "shown"
+
+TIDY_FILES = 200
+"""Files of other conversations that are looked at for having expired, each time."""
+
+
+def shown_to(home: Home, conversation_id: str, *, now: datetime) -> dict[str, str]:
+    """Ids that were shown within `context.shown_days`, with the time as ISO text."""
+    oldest = (now - timedelta(days=home.settings.context.shown_days)).isoformat()
+    try:
+        kept = json.loads(_path(home, conversation_id).read_text(encoding="utf-8"))["shown"]
+        return {str(name): str(at) for name, at in kept.items() if str(at) >= oldest}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def keep_shown(home: Home, conversation_id: str, ids: Iterable[str], *, now: datetime) -> str:
+    """Adds ids to what the conversation was shown; the oldest beyond `context.shown_entries` are let go.
+
+    Returns a note where the file cannot be written, else "".
+    """
+    known = shown_to(home, conversation_id, now=now)
+    fresh = dict.fromkeys(sorted(ids), now.isoformat())
+    if not fresh:
+        return ""
+    whole = {**{name: at for name, at in known.items() if name not in fresh}, **fresh}
+    newest = dict(sorted(whole.items(), key=lambda entry: entry[1])[-home.settings.context.shown_entries :])
+    path = _path(home, conversation_id)
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps({"shown": newest}), encoding="utf-8")
+        draft.replace(path)
+        _tidy(home, now)
+    except OSError as error:
+        return f"what was shown could not be kept ({error.strerror}): it may be shown again"
+    return ""
+
+
+def _tidy(home: Home, now: datetime) -> None:
+    oldest = (now - timedelta(days=home.settings.context.shown_days)).timestamp()
+    with os.scandir(home.root / FOLDER) as entries:
+        for _, entry in zip(range(TIDY_FILES), entries, strict=False):
+            if entry.stat().st_mtime < oldest:
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def _path(home: Home, conversation_id: str) -> Path:
+    name = hashlib.sha256(conversation_id.encode("utf-8", "replace")).hexdigest()[:32]
+    return home.root / FOLDER / f"{name}.json"

@@ -1,0 +1,82 @@
+"""The small form: the few memories that a message itself calls for, or nothing.
+
+With an embedder a memory is told when its similarity to the message reaches the embedder's `relevance_threshold`,
+and four fifths of the best similarity of the answer (what was shown counts there too, so that a conversation that
+has seen the best is not told the second best instead).
+Without one it must hold half of the message's telling words, and two of them at least (one, where the message
+has no more).
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from slowwave.context.fixes import failures_of, fix_lines
+from slowwave.context.memories import cell_line, quote_line, read_memories, untold_turns
+from slowwave.context.near import age_factor
+from slowwave.query import Reader, ask
+from slowwave.schemas.context import ContextRequest
+from slowwave.schemas.search import MAX_LIMIT, Hit
+from slowwave.store import Store, col
+from slowwave.transforms.context_signals import holds_words
+from slowwave.transforms.context_tiers import Candidate
+from slowwave.transforms.questions import telling_words
+
+MIN_WORD_SHARE = 0.5
+MIN_WORDS = 2
+NEAR_BEST = 0.8
+
+SomeHit = TypeVar("SomeHit", bound=Hit)
+
+
+def small_lines(
+    reader: Reader, store: Store, request: ContextRequest, *, now: datetime
+) -> tuple[list[Candidate], list[str]]:
+    """Lines for one message, all in one tier, with notes. Memories of the asking conversation itself are left out."""
+    failures = failures_of(request.recent_errors)
+    fixes = fix_lines(reader, store, failures, conversation_id=request.conversation_id)
+    lines = [replace(line, tier="relevant") for line in fixes]
+    text = request.question
+    if not text:
+        return lines, []
+    answer = ask(reader, text, limit=MAX_LIMIT, detail_level="evidence", now=now)
+    words = frozenset(telling_words(text, most=64).split())
+    hits = [hit for hit in answer.cells if hit.session_id != request.conversation_id]
+    told = _relevant(reader, hits, [hit.content for hit in hits], words)
+    known = read_memories(
+        store, reader.settings, col("cell_id").isin([hit.cell_id for hit, _ in told] or [""])
+    )
+    lines += [
+        cell_line("relevant", known[hit.cell_id], relevance, "answers the message")
+        for hit, relevance in told
+        if hit.cell_id in known and not known[hit.cell_id].is_raw
+    ]
+    turns = [turn for turn in answer.turns if turn.session_id != request.conversation_id]
+    turns = untold_turns(reader, store, turns)
+    for turn, relevance in _relevant(reader, turns, [turn.content for turn in turns], words):
+        score = relevance * age_factor(reader, turn, now=now)
+        quote = quote_line("relevant", turn, score, "answers the message", words=words)
+        lines += [quote] if quote else []
+    return lines, answer.notes
+
+
+def _relevant(
+    reader: Reader, hits: list[SomeHit], contents: list[str], words: frozenset[str]
+) -> list[tuple[SomeHit, float]]:
+    """The hits that are worth telling unasked, by the rule in this module's docstring, with their relevance (0..1)."""
+    if reader.embedder is not None:
+        values = [_similarity(hit) for hit in hits]
+        least = max(reader.embedder.profile.relevance_threshold, NEAR_BEST * max(values, default=0.0))
+        return [(hit, value) for hit, value in zip(hits, values, strict=True) if value >= least]
+    shares = [holds_words(content, words) for content in contents]
+    needed = min(MIN_WORDS, len(words))
+    return [
+        (hit, share)
+        for hit, share in zip(hits, shares, strict=True)
+        if share >= MIN_WORD_SHARE and round(share * len(words)) >= needed
+    ]
+
+
+def _similarity(hit: Hit) -> float:
+    """Its own cosine to the message; 0 where it is not among the nearest."""
+    return max((share.value for share in hit.found_by if share.list_name == "vector"), default=0.0)

@@ -1,0 +1,169 @@
+"""What stands whatever the signals say: open contradictions, ways of working, core memory, and what more there is."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import polars as pl
+
+from slowwave.context.memories import Memory, cell_line, quote_line, read_memories, untold_turns
+from slowwave.context.near import Findings, Near, look_near
+from slowwave.context.page import line_of
+from slowwave.query import Reader
+from slowwave.query.conditions import cell_condition, scope_condition
+from slowwave.schemas.choices import CellType
+from slowwave.schemas.search import Filters
+from slowwave.store import RowsLeg, Store, col, lit
+from slowwave.transforms.context_tiers import Candidate
+
+LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
+CONTRADICTIONS = 8
+UNRELATED_CONTRADICTIONS = 3
+CORE_ROWS = 12
+"""Lines of core memory beside signals of the moment; five times as many without any."""
+LASTING_ROWS = 12
+POINTERS = 16
+POINTER_LABELS = 6
+
+
+def contradiction_lines(
+    reader: Reader, store: Store, found: Findings, *, has_signals: bool
+) -> list[Candidate]:
+    """Open contradictions, both sides in one line: those that touch what was found first of all lines."""
+    where = scope_condition(reader.settings.own, Filters()) & (col("status") == lit("open"))
+    (rows,) = store.at_once([RowsLeg("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where)])
+    rows = rows.sort("detected_at", "cell_a", descending=[True, False])
+    ids = [*rows["cell_a"], *rows["cell_b"]]
+    cells = read_memories(store, reader.settings, col("cell_id").isin(ids or [""]))
+    lines, unrelated = list[Candidate](), 0
+    for cell_a, cell_b, _, note in rows.iter_rows():
+        if cell_a not in cells or cell_b not in cells:
+            continue
+        one, other = cells[cell_a], cells[cell_b]
+        is_near = not has_signals or cell_a in found.cells or cell_b in found.cells
+        unrelated += not is_near
+        if is_near or unrelated <= UNRELATED_CONTRADICTIONS:
+            lines.append(_both_sides(one, other, note if is_near else None, 3.0 if is_near else -1.0))
+    return lines[: CONTRADICTIONS + UNRELATED_CONTRADICTIONS]
+
+
+def background_lines(
+    reader: Reader, store: Store, text: str, *, words: frozenset[str], now: datetime
+) -> list[Candidate]:
+    """Preferences, patterns, workflows and sections of files near the text, then core memory, then the rest of them."""
+    near = Findings()
+    hints = [
+        Near(
+            text, 1.0, "a way of working", Filters(cell_types=LASTING_TYPES), is_strict=False, has_turns=False
+        ),
+        Near(text, 0.8, "from the project's files", Filters(source_type="file"), is_strict=False),
+    ]
+    for part in look_near(reader, store, hints, now=now):
+        near.join(part)
+    near.keep_turns(untold_turns(reader, store, [turn for turn, _ in near.turns.values()]))
+    lines = [
+        cell_line("background", memory, 1.0 + score, why)
+        for memory, score, why in near.memories(reader, store)
+    ]
+    for turn, score in near.turns.values():
+        if turn.role == "document":
+            quote = quote_line("background", turn, 1.0 + score, "from the project's files", words=words)
+            lines += [quote] if quote else []
+    mine = scope_condition(reader.settings.own, Filters())
+    (core,) = store.at_once([RowsLeg("core", ("cell_id", "line_rank"), mine)])
+    promoted = core.sort("line_rank").head(CORE_ROWS if text else 5 * CORE_ROWS)
+    ranks: dict[str, int] = dict(promoted.iter_rows())
+    known = read_memories(store, reader.settings, col("cell_id").isin(list(ranks) or [""]))
+    lines += [
+        cell_line("background", memory, 1.0 - ranks[memory.cell_id] / 1_000, "core memory")
+        for memory in known.values()
+        if not memory.is_raw and not memory.is_closed_task
+    ]
+    kinds = read_memories(store, reader.settings, col("cell_type").isin(list(LASTING_TYPES)))
+    lasting_first = sorted(kinds.values(), key=lambda memory: (-memory.salience, memory.cell_id))[
+        :LASTING_ROWS
+    ]
+    lines += [
+        cell_line("background", memory, 0.5 * memory.salience, "a way of working") for memory in lasting_first
+    ]
+    return lines
+
+
+def index_lines(reader: Reader, store: Store, lines: Iterable[Candidate], found: Findings) -> list[Candidate]:
+    """Pointers to topics with what else is there, the largest first, topics that were found before all others."""
+    own = scope_condition(reader.settings.own, Filters()) & (col("cell_count") > lit(0))
+    columns = ("topic_id", "name", "cell_count", "updated_at", "merged_into")
+    (topics,) = store.at_once([RowsLeg("topics", columns, own)])
+    topics = topics.filter(pl.col("merged_into").is_null()).sort(
+        "cell_count", "topic_id", descending=[True, False]
+    )
+    topics = topics.head(POINTERS)
+    told = {cell_id for line in lines for cell_id in line.cell_ids}
+    living = cell_condition(reader.settings.own, Filters())
+    named = col("topic_id").isin(topics["topic_id"].to_list() or [""])
+    (cells,) = store.at_once(
+        [RowsLeg("cells", ("cell_id", "topic_id", "index_label", "salience"), living & named)]
+    )
+    fresh = (
+        cells.filter(~pl.col("cell_id").is_in(sorted(told)))
+        .sort("salience", "cell_id", descending=[True, False])
+        .group_by("topic_id", maintain_order=True)
+        .agg(
+            pl.len(),
+            labels=pl.col("index_label").drop_nulls().unique(maintain_order=True).head(POINTER_LABELS),
+        )
+    )
+    further = topics.join(fresh, on="topic_id", how="inner", maintain_order="left")
+    return [
+        _pointer(topic_id, name, updated_at, labels, count, count / 1_000 + (topic_id in found.topics))
+        for topic_id, name, updated_at, count, labels in further.select(
+            "topic_id", "name", "updated_at", "len", "labels"
+        ).iter_rows()
+    ]
+
+
+# Inside
+
+
+def _both_sides(one: Memory, other: Memory, note: str | None, score: float) -> Candidate:
+    older, newer = sorted((one, other), key=lambda memory: (memory.event_time, memory.cell_id))
+
+    def text(first: str, second: str, *, has_note: bool) -> str:
+        reason = f" ({note})" if note and has_note else ""
+        said = f"{first} [{older.event_time:%Y-%m-%d}, {older.source_name.removesuffix('.jsonl')}]"
+        return f"Either: {said} Or: {second}{reason} Undecided, ask before relying on either."
+
+    texts = [
+        text(older.content, newer.content, has_note=True),
+        text(older.content, newer.content, has_note=False),
+        text(older.compressed or older.content, newer.compressed or newer.content, has_note=False),
+    ]
+    if score < 0:
+        texts = texts[-1:]
+    forms = [line_of("open contradiction", form, newer.event_time, newer.source_name) for form in texts]
+    return Candidate(
+        tier="critical",
+        score=score,
+        kind="contradiction",
+        forms=tuple(dict.fromkeys(forms)),
+        event_time=newer.event_time,
+        source_name=newer.source_name,
+        why="open contradiction",
+        cell_ids=(older.cell_id, newer.cell_id),
+    )
+
+
+def _pointer(
+    topic_id: str, name: str, updated_at: datetime, labels: list[str], cell_count: int, score: float
+) -> Candidate:
+    count = "1 memory" if cell_count == 1 else f"{cell_count} memories"
+    texts = [f"{name}: {', '.join(labels)}"] * bool(labels) + [name]
+    return Candidate(
+        tier="index",
+        score=score,
+        kind="pointer",
+        forms=tuple(line_of("topic", text, updated_at, count) for text in texts),
+        event_time=updated_at,
+        source_name=count,
+        why="further memories",
+        topic_ids=(topic_id,),
+    )

@@ -1,0 +1,91 @@
+"""What a context assembly is asked, and what it answers."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Activity = Literal["feature", "debugging", "reviewing", "general"]
+TierName = Literal["critical", "relevant", "background", "index"]
+TIERS: tuple[TierName, ...] = ("critical", "relevant", "background", "index")
+"""Highest first: what two tiers want stands in the first of them, and unused budget flows to the next."""
+
+MAX_ERRORS = 5
+"""Recent errors that are looked up; of more, the last ones."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ContextRequest(_Frozen):
+    """The signals of the moment. All are optional; without any, what is open and newest is told."""
+
+    question: str = Field(
+        default="", description="What the user asks, or the task at hand.", max_length=100_000
+    )
+    activity: Activity = Field(
+        default="general", description="What is being done; it decides the tiers' shares."
+    )
+    current_file: str | None = Field(
+        default=None, description="Path of the file being worked in, relative or absolute.", max_length=4_096
+    )
+    recent_errors: tuple[str, ...] = Field(
+        default=(), description=f"Texts of recent errors, oldest first; the last {MAX_ERRORS} are looked up."
+    )
+    branch: str | None = Field(default=None, description="Branch of version control.", max_length=1_000)
+    budget_tokens: int | None = Field(
+        default=None, ge=1, description="Tokens that the whole text may have; null means the setting."
+    )
+    conversation_id: str | None = Field(
+        default=None,
+        description="The conversation that reads it: what it is shown is kept, and the small form never repeats it.",
+        min_length=1,
+        max_length=1_000,
+    )
+    small: bool = Field(
+        default=False,
+        description="The small form for every message: only what is relevant and not yet shown.",
+    )
+
+
+class ContextLine(_Frozen):
+    """One line: a memory, the two sides of a contradiction, a quote, or a pointer to more."""
+
+    kind: str = Field(
+        description="A cell type, or `contradiction`, `fix`, `error`, `summary`, `quote`, `pointer`."
+    )
+    text: str = Field(description="The line as it stands in the text, with its date and source.")
+    tokens: int = Field(ge=0)
+    event_time: datetime
+    source_name: str
+    why: str = Field(description="What brought it here.")
+    cell_ids: tuple[str, ...] = ()
+    topic_ids: tuple[str, ...] = ()
+    turn_ids: tuple[str, ...] = ()
+
+
+class ContextTier(_Frozen):
+    """A tier with its lines, best first. `budget_tokens` is its share, before anything flowed down to it."""
+
+    name: TierName
+    budget_tokens: int = Field(ge=0)
+    tokens: int = Field(ge=0)
+    lines: list[ContextLine]
+
+
+class Context(_Frozen):
+    """What an agent gets. `text` is fenced as recalled memory; it is empty where there is nothing to say."""
+
+    activity: Activity
+    small: bool
+    budget_tokens: int
+    tokens: int = Field(ge=0, description="Tokens of `text`, fence and headings included.")
+    tiers: list[ContextTier]
+    notes: list[str]
+    text: str
+
+    @property
+    def lines(self) -> list[ContextLine]:
+        """All lines, in the order of the text."""
+        return [line for tier in self.tiers for line in tier.lines]

@@ -1,0 +1,56 @@
+"""Counting tokens with a real tokenizer that is here without a network: the one inside WordLlama's wheel.
+
+It is Llama 2's (byte-pair encoding, 32,000 entries). Newer models have larger vocabularies and need fewer tokens
+for the same text, so that a budget kept by this count is kept there too.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slowwave.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+FILE = Path("tokenizers") / "l2_supercat_tokenizer_config.json"
+
+
+def count_tokens(texts: Sequence[str]) -> list[int]:
+    """Tokens of each text, without markers of begin and end; 0 for the empty text.
+
+    Raises:
+        ConfigError: the tokenizer is not installed.
+    """
+    if not texts:
+        return []
+    whole = [
+        text.encode("utf-8", "replace").decode("utf-8") for text in texts
+    ]  # half characters have no tokens
+    return [len(entry.ids) for entry in _tokenizer().encode_batch(whole, add_special_tokens=False)]
+
+
+@cache
+def _tokenizer() -> "Tokenizer":
+    """The tokenizer of the wheel, read once a process (about 0.1 s).
+
+    Raises:
+        ConfigError: the package or its file is not there, or cannot be read.
+    """
+    found = find_spec("wordllama")  # finds the folder without importing the package, which takes longer
+    folders = list(found.submodule_search_locations or ()) if found else []
+    path = next((Path(folder) / FILE for folder in folders if (Path(folder) / FILE).is_file()), None)
+    if path is None:
+        raise ConfigError("the tokenizer inside `wordllama` is not there: reinstall `wordllama`.")
+    try:
+        from tokenizers import Tokenizer  # noqa: PLC0415
+    except ImportError as error:
+        raise ConfigError("the package `tokenizers` is not there: reinstall `wordllama`.") from error
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises plain Exception for a damaged file
+        raise ConfigError(
+            "the tokenizer inside `wordllama` cannot be read: reinstall `wordllama`."
+        ) from error

@@ -1,0 +1,98 @@
+"""Packing a context: which lines, in which form, within a budget of tokens. Pure; nothing here reads or counts."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from slowwave.schemas.context import TIERS, TierName
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A line that a tier wants. `forms` are whole lines, longest first; `tokens` are theirs, line break included.
+
+    `score` orders within a tier only. The ids are all that the line speaks of.
+    """
+
+    tier: TierName
+    score: float
+    kind: str
+    forms: tuple[str, ...]
+    event_time: datetime
+    source_name: str
+    why: str
+    cell_ids: tuple[str, ...] = ()
+    topic_ids: tuple[str, ...] = ()
+    turn_ids: tuple[str, ...] = ()
+    tokens: tuple[int, ...] = ()
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Everything that the line speaks of."""
+        return frozenset((*self.cell_ids, *self.topic_ids, *self.turn_ids))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A candidate that has its place, and the form that it has there."""
+
+    candidate: Candidate
+    form: int
+
+    @property
+    def text(self) -> str:
+        """The line."""
+        return self.candidate.forms[self.form]
+
+    @property
+    def tokens(self) -> int:
+        """Its tokens."""
+        return self.candidate.tokens[self.form]
+
+
+def allot(budget_tokens: int, shares: Sequence[float]) -> dict[TierName, int]:
+    """Tokens of each tier, rounded down; `shares` (0..1 each, in the order of `TIERS`) sum to 1 at most."""
+    return {tier: int(budget_tokens * share) for tier, share in zip(TIERS, shares, strict=True)}
+
+
+def pack(
+    candidates: Sequence[Candidate],
+    *,
+    budget_tokens: int,
+    shares: Sequence[float],
+    heading_tokens: Mapping[TierName, int],
+    shown: Collection[str] = (),
+) -> list[Chosen]:
+    """Lines that fit, tier by tier, best first; equal scores keep the order of `candidates`.
+
+    What a tier leaves flows to the next one. An id stands in one line only, in the highest tier that wants it; one
+    that is in `shown` stands in none. A line takes its longest form while that is at most half of what its tier has
+    left, then its shortest; one that does not fit whole is left out. The tokens of all lines and of the headings
+    of tiers that have lines sum to `budget_tokens` at most.
+    """
+    allotted = allot(max(budget_tokens, 0), shares)
+    taken, chosen, room = set(shown), list[Chosen](), 0
+    for tier in TIERS:
+        room += allotted[tier]
+        heading = heading_tokens[tier]
+        wanted = (candidate for candidate in candidates if candidate.tier == tier)
+        for candidate in sorted(wanted, key=lambda candidate: -candidate.score):
+            if taken & candidate.ids:
+                continue
+            form = _fitting(candidate.tokens, room - heading)
+            if form is None:
+                continue
+            chosen.append(Chosen(candidate, form))
+            taken |= candidate.ids
+            room -= heading + candidate.tokens[form]
+            heading = 0
+    return chosen
+
+
+def _fitting(tokens: Sequence[int], room: int) -> int | None:
+    """The place of the form to take, or None where none fits."""
+    for place, count in enumerate(tokens):
+        if 2 * count <= room:
+            return place
+    fitting = [place for place, count in enumerate(tokens) if count <= room]
+    return min(fitting, key=lambda place: tokens[place], default=None)

@@ -1,0 +1,498 @@
+"""`Memory`: what a person says is there at once, what was cited stays, and reading goes on while a night writes."""
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from flows.decay import decay
+from flows.nightly import nightly
+from flows.rebuild import rebuild
+from slowwave import Memory
+from slowwave.errors import InputError, NotFoundError, TransientError
+from slowwave.home import open_home, writing
+from slowwave.schemas.events import decode, encode
+from slowwave.schemas.search import Filters
+from slowwave.store import open_store
+from slowwave.usage import collect_spools
+from slowwave.workspace import open_workspace
+from tests.integration.test_home import another_writer
+from tests.rows import NOW, row, rows
+from tests.scripted_model import segments, store_of, tables, write_chat, write_settings
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    write_settings(home, embedding={"provider": "wordllama"}, own={"user_id": "ana", "project_id": "kiln"})
+    return home
+
+
+@pytest.fixture
+def memory(folder: Path) -> Memory:
+    return Memory(folder)
+
+
+def cells(folder: Path, *whole: dict[str, object]) -> None:
+    """Commits and applies cells that are spelled out."""
+    frame = rows("cells", *({"entities": [], "artifacts": [], **one} for one in whole))
+    with open_workspace(folder) as workspace:
+        workspace.commit(encode("cell.extracted", frame), now=NOW)
+        workspace.refresh_vectors()
+
+
+def journaled(folder: Path, kind: str) -> pl.DataFrame:
+    events = open_home(folder).journal.scan().events.with_row_index("order")
+    return decode(kind, events.filter(pl.col("kind") == kind))
+
+
+# remember
+
+
+def test_what_is_remembered_is_found_at_once_by_words_and_by_vector(memory, folder):
+    said = memory.remember(
+        "The glaze kiln runs at 1040 °C.",
+        cell_type="decision",
+        subject="glaze kiln",
+        attribute="temperature",
+        value="1040 °C",
+        entities=["glaze kiln"],
+        now=NOW,
+    )
+    assert said.is_searchable
+    assert said.notes == ()
+    found = memory.search("how hot is the glaze kiln?", detail_level="evidence", now=NOW)
+    (cell,) = found.cells
+    assert (cell.cell_id, cell.cell_type, cell.value, cell.origin) == (
+        said.cell_id,
+        "decision",
+        "1040 °C",
+        "user",
+    )
+    assert {share.list_name for share in cell.found_by} >= {"text", "vector", "entity"}
+    assert [turn.content for turn in cell.evidence] == ["The glaze kiln runs at 1040 °C."]
+    assert [turn.turn_id for turn in found.turns] == [cell.evidence[0].turn_id]
+    assert (
+        memory.search("kiln", entity="GLAZE KILN", after="2026-09-01", now=NOW).cells[0].cell_id
+        == said.cell_id
+    )
+    assert len(segments(str(folder))) == 1
+    assert store_of(str(folder)).rows("cells", ["is_judged"])["is_judged"].to_list() == [False]
+
+
+def test_the_same_text_on_the_same_day_is_the_same_memory(memory, folder):
+    first = memory.remember("Invoices are due on Friday.", now=NOW)
+    again = memory.remember("Invoices are  due on friday.", now=NOW + timedelta(hours=2))
+    assert again.cell_id == first.cell_id
+    assert again.is_searchable
+    assert "already" in again.notes[0]
+    assert len(segments(str(folder))) == 1
+
+
+def test_the_same_text_on_another_day_becomes_a_confirmation(memory, folder):
+    first = memory.remember("Invoices are due on Friday.", now=NOW)
+    again = memory.remember("Invoices are due on Friday.", now=NOW + DAY)
+    assert again.cell_id != first.cell_id
+    nightly.fn(home=str(folder), force=True)
+    (cell,) = memory.search("invoices", now=NOW + 2 * DAY).cells
+    assert (cell.cell_id, cell.confirmations) == (first.cell_id, 1)
+    assert len(cell.turn_ids) == 2
+
+
+def test_what_was_retired_can_be_said_again_on_the_same_day(memory, folder):
+    first = memory.remember("Invoices are due on Friday.", now=NOW)
+    with open_workspace(folder) as workspace:
+        retired = pl.DataFrame({"cell_id": [first.cell_id], "superseded_at": [NOW]})
+        workspace.commit(encode("cell.retired", retired), now=NOW)
+    again = memory.remember("Invoices are due on Friday.", now=NOW + timedelta(hours=1))
+    assert again.cell_id != first.cell_id
+    assert [cell.cell_id for cell in memory.search("invoices", now=NOW).cells] == [again.cell_id]
+
+
+def test_while_another_process_writes_it_is_recorded_and_the_next_writer_takes_it_in(memory, folder):
+    known = memory.remember("The kiln is blue.", now=NOW)
+    with another_writer(folder):
+        waits = memory.remember("Invoices are due on Friday.", now=NOW)
+        assert not waits.is_searchable
+        assert "another process" in waits.notes[0]
+        assert memory.remember("Invoices are due on Friday.", now=NOW + DAY / 9).cell_id == waits.cell_id
+        assert [cell.cell_id for cell in memory.search("kiln invoices", now=NOW).cells] == [known.cell_id]
+    third = memory.remember("Mara prefers named exports.", now=NOW)
+    assert third.is_searchable
+    ids = {cell.cell_id for cell in memory.search("kiln invoices Mara", now=NOW).cells}
+    assert ids == {known.cell_id, waits.cell_id, third.cell_id}
+
+
+def test_the_first_memory_of_a_home_may_be_said_while_another_process_writes(memory, folder):
+    with another_writer(folder):
+        assert not memory.remember("Invoices are due on Friday.", now=NOW).is_searchable
+        assert memory.search("invoices", now=NOW).cells == []
+    with open_workspace(folder):
+        pass
+    assert len(memory.search("invoices", now=NOW).cells) == 1
+
+
+def test_while_a_run_of_this_program_writes_the_store_is_left_alone(memory, folder):
+    memory.remember("The kiln is blue.", now=NOW)
+    with writing(open_home(folder)):
+        waits = memory.remember("Invoices are due on Friday.", now=NOW)
+        assert not waits.is_searchable
+        assert store_of(str(folder)).count("cells") == 1
+    assert memory.remember("Mara prefers named exports.", now=NOW).is_searchable
+    assert store_of(str(folder)).count("cells") == 3
+
+
+def test_while_the_embedder_is_away_it_is_found_by_its_words(memory, folder, monkeypatch):
+    memory.remember("The kiln is blue.", now=NOW)
+
+    def away(*_: object) -> None:
+        raise TransientError("the embedder does not answer")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("slowwave.workspace.refresh_vectors", away)
+        said = memory.remember("Invoices are due on Friday.", now=NOW)
+    assert said.is_searchable
+    assert "does not answer" in said.notes[0]
+    assert memory.search("invoices", now=NOW).cells[0].cell_id == said.cell_id
+    memory.remember("Mara prefers named exports.", now=NOW)
+    assert store_of(str(folder)).without_vector("cells").is_empty()
+
+
+def test_what_is_remembered_is_the_same_after_a_rebuild(memory, folder):
+    for number in range(4):
+        memory.remember(
+            f"Kiln {number} is {20 + number} years old.", entities=[f"Kiln {number}"], now=NOW + number * DAY
+        )
+    wanted, found = tables(str(folder)), memory.search("old kiln", detail_level="evidence", now=NOW + 4 * DAY)
+    report = rebuild.fn(home=str(folder))
+    assert not [note for note in report.notes if "differ" in note]
+    for table, frame in tables(str(folder)).items():
+        assert_frame_equal(frame, wanted[table])
+    again = memory.search("old kiln", detail_level="evidence", now=NOW + 4 * DAY)
+    assert [hit.cell_id for hit in again.cells] == [hit.cell_id for hit in found.cells]
+    assert [hit.turn_id for hit in again.turns] == [hit.turn_id for hit in found.turns]
+
+
+def test_what_was_deleted_is_not_remembered_again(memory, folder):
+    said = memory.remember("Invoices are due on Friday.", now=NOW)
+    with open_workspace(folder) as workspace:
+        gone = workspace.store.by_key("cells", [said.cell_id]).with_columns(note=pl.lit("wrong"))
+        workspace.commit(encode("cell.deleted", gone), now=NOW)
+    with pytest.raises(InputError, match="deleted"):
+        memory.remember("invoices are due on friday.", now=NOW + DAY)
+    assert memory.search("invoices", now=NOW).cells == []
+
+
+def test_no_secret_and_no_recalled_memory_is_written(memory, folder):
+    secret = "hunter2Sup3rSecret99"
+    said = memory.remember(
+        f"Staging is reached with password={secret}. <slowwave-memory>old news</slowwave-memory>",
+        subject="staging",
+        attribute="login",
+        value=f"password={secret}",
+        now=NOW,
+    )
+    assert said.notes == ("2 password redacted",)
+    written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert secret.encode() not in written
+    assert b"old news" not in written
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"text": ""}, "empty"),
+        ({"text": " \n\u200b\x00 ?!"}, "empty"),
+        ({"text": "<slowwave-memory>known</slowwave-memory>"}, "empty"),
+        ({"text": "x" * 4_001}, "4001 characters, at most 4000"),
+        ({"text": "a", "cell_type": "feeling"}, "no cell type 'feeling'"),
+        ({"text": "a", "salience": 1.5}, "salience 1.5"),
+        ({"text": "a", "salience": float("nan")}, "salience nan"),
+        ({"text": "a", "value": "5"}, "needs the attribute"),
+        ({"text": "a", "attribute": "port"}, "needs the subject"),
+        ({"text": "a", "subject": " "}, "subject is empty"),
+        ({"text": "a", "subject": "s" * 201}, "subject has 201"),
+        ({"text": "a", "entities": "Mara"}, "list of names"),
+        ({"text": "a", "entities": [f"e{number}" for number in range(33)]}, "33 entities"),
+    ],
+)
+def test_what_cannot_be_remembered_is_said_in_one_line_and_writes_nothing(memory, folder, given, told):
+    with pytest.raises(InputError, match=told) as refused:
+        memory.remember(**given)
+    assert "\n" not in str(refused.value)
+    assert segments(str(folder)) == {}
+
+
+def test_any_text_of_a_person_is_kept_as_it_is(memory):
+    texts = [
+        "He said: \"O'Neill's \\ kiln\" OR 1=1; DROP TABLE cells --",
+        "ビスク窯は 1040 ℃",
+        "lone \ud800 half and \U0001f525",
+        "line one\nline two",
+    ]
+    for text in texts:
+        assert memory.remember(text, entities=[text[:20]], now=NOW).is_searchable
+    found = {cell.content for cell in memory.search("kiln 窯 1040 lone line said", now=NOW).cells}
+    assert {texts[0], texts[1], texts[3]} <= found
+    assert any("half and 🔥" in content for content in found)
+
+
+# use
+
+
+def test_what_a_search_returns_is_noted_as_retrieved_in_its_conversation(memory, folder):
+    said = memory.remember("Invoices are due on Friday.", now=NOW)
+    memory.search("invoices", conversation_id="c7", now=NOW)
+    assert not (folder / "spool").exists()
+    memory.flush()
+    assert collect_spools(open_home(folder)).usage.select(
+        "cell_id", "usage_type", "used_at", "context"
+    ).rows() == [(said.cell_id, "retrieved", NOW, "c7")]
+    with Memory(folder, records_usage=False) as quiet:
+        quiet.search("invoices", conversation_id="c8", now=NOW)
+    assert collect_spools(open_home(folder)).usage.height == 1
+
+
+def test_what_a_conversation_was_shown_and_did_not_cite_is_ignored_at_its_end(memory, folder):
+    texts = [
+        "The port of staging is 6432.",
+        "Mara decided to keep the port of staging.",
+        "The port of tests is 5433.",
+    ]
+    said = [memory.remember(text, cell_type="decision", now=NOW).cell_id for text in texts]
+    context = memory.context("which port has staging?", conversation_id="c1", now=NOW)
+    assert context.tokens <= context.budget_tokens
+    assert set(said) == {cell_id for line in context.lines for cell_id in line.cell_ids}
+    memory.cite([said[0]], "c1", now=NOW)
+    for hour in range(2):
+        assert memory.settle("c1", cited=[said[1]], now=NOW + timedelta(hours=hour)) == [said[2]]
+    memory.flush()
+    noted = collect_spools(open_home(folder)).usage.select("cell_id", "usage_type", "context").rows()
+    assert set(noted) == {*((cell_id, "retrieved", "c1") for cell_id in said), (said[2], "ignored", "c1")}
+
+
+def test_a_signal_that_is_not_possible_is_told_in_one_line(memory):
+    with pytest.raises(InputError, match="budget_tokens is not possible"):
+        memory.context("kiln", budget_tokens=-1)
+
+
+def test_use_reaches_the_vitals(memory, folder):
+    said = memory.remember("Invoices are due on Friday.", now=NOW)
+    memory.search("invoices", now=NOW)
+    memory.search("invoices", now=NOW + DAY)
+    memory.cite([said.cell_id[:8]], "c1", now=NOW)
+    memory.ignore([said.cell_id], "c2", now=NOW)
+    memory.close()
+    home = open_home(folder)
+    for _ in range(2):  # a night that was killed between the commit and the removal takes the spool again
+        spooled = collect_spools(home)
+        home.journal.commit(encode("usage.recorded", spooled.usage), now=NOW)
+        decay.fn(home=str(folder))
+    spooled.discard()
+    vitals = store_of(str(folder)).by_key("vitals", [said.cell_id])
+    counts = vitals.select("retrieval_count", "citation_count", "ignore_count").row(0)
+    assert counts == (2, 1, 1)
+
+
+def test_an_id_may_be_cut_as_long_as_it_stands_for_one_memory(memory, folder):
+    names = ["aaaaaa1", "aaaaaa2", "aaaaab", "ffffffff"]
+    cells(folder, *(row("cells", name, content=f"Kiln {name}") for name in names))
+    assert memory.cite(["aaaaab", "ffffff", " ffffffff "]) == ["aaaaab", "ffffffff"]
+    assert memory.cite(["aaaaaa1"]) == ["aaaaaa1"]
+    with pytest.raises(InputError, match="aaaaaa stands for 2 memories .aaaaaa1, aaaaaa2."):
+        memory.cite(["aaaaaa"])
+    assert journaled(folder, "usage.recorded")["cell_id"].to_list() == ["aaaaab", "ffffffff", "aaaaaa1"]
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ([], "no memory is named"),
+        (["ffffffff", "0123456789abcdef"], "no memory 0123456789abcdef"),
+        (["fffff"], "no memory fffff; an id is cut to 6 characters at least"),
+        ([""], "no memory's id"),
+        (["' OR 1=1 --"], "no memory's id"),
+        (["%"], "no memory's id"),
+        (["\\'"], "no memory's id"),
+        (["f" * 49], "no memory's id"),
+        (["bobsbobs"], "no memory bobsbobs"),
+        (["bobsbo"], "no memory bobsbo"),
+        ([f"{number}" for number in range(1001)], "1001 memories"),
+    ],
+)
+def test_an_unknown_id_is_refused_in_one_line_and_nothing_is_recorded(memory, folder, named, told):
+    cells(folder, row("cells", "ffffffff"), row("cells", "bobsbobs", user_id="bob"))
+    before = segments(str(folder))
+    with pytest.raises(InputError, match=told) as refused:
+        memory.cite(named)
+    assert "\n" not in str(refused.value)
+    assert segments(str(folder)) == before
+
+
+def test_citing_without_a_store_says_that_there_is_no_memory(memory):
+    with pytest.raises(NotFoundError, match="no memory yet"):
+        memory.cite(["aaaaaa"])
+
+
+CITES = """
+import os, signal, sys
+from slowwave import Memory
+memory = Memory(sys.argv[1])
+memory.search("invoices")
+memory.cite([sys.argv[2]], "c1")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_citation_survives_a_kill_at_any_moment_after_it(memory, folder):
+    said = memory.remember("Invoices are due on Friday.", now=NOW)
+    done = subprocess.run([sys.executable, "-c", CITES, str(folder), said.cell_id], check=False, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    found = journaled(folder, "usage.recorded")
+    assert found.select("cell_id", "usage_type", "context").rows() == [(said.cell_id, "cited", "c1")]
+
+
+# search
+
+
+def test_an_empty_home_says_so_and_is_not_made(tmp_path):
+    with Memory(tmp_path / "none") as memory:
+        assert memory.search("kiln").notes == ["No memory yet"]
+    assert not (tmp_path / "none").exists()
+
+
+def test_filters_may_be_given_whole_or_as_keywords_and_times_as_words(memory):
+    old = memory.remember("Kiln 2 is blue.", now=NOW - 40 * DAY)
+    new = memory.remember("Kiln 3 is green.", cell_type="preference", now=NOW)
+
+    def ids(**words: object) -> set[str]:
+        return {cell.cell_id for cell in memory.search("kiln", now=NOW, **words).cells}
+
+    assert ids() == {old.cell_id, new.cell_id}
+    assert ids(after="last_week") == ids(after=NOW - DAY) == {new.cell_id}
+    assert ids(before=(NOW - DAY).replace(tzinfo=None)) == {old.cell_id}
+    assert ids(cell_types=["preference"]) == ids(filters=Filters(cell_types=("preference",))) == {new.cell_id}
+    assert ids(as_of="2026-08-31") == ids(known_at="2026-08-31") == {old.cell_id}
+    assert ids(scope="system") == set()
+    assert ids(filters=Filters(after=(NOW - DAY).replace(tzinfo=None))) == {new.cell_id}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"colour": "blue"}, "filter: colour"),
+        ({"scope": "everything"}, "filter: scope"),
+        ({"cell_types": ["feeling"]}, "filter: cell_types"),
+        ({"after": "soonish"}, "'soonish' is no time"),
+        ({"after": 5.5j}, "filter: after"),
+        ({"filters": Filters(), "entity": "Mara"}, "not both"),
+    ],
+)
+def test_a_filter_that_is_not_possible_is_told_in_one_line(memory, words, told):
+    with pytest.raises(InputError, match=told) as refused:
+        memory.search("kiln", **words)
+    assert "\n" not in str(refused.value)
+
+
+def test_half_a_character_in_a_question_is_no_reason_to_fail(memory):
+    memory.remember("Kiln 2 is blue.", now=NOW)
+    assert memory.search("kiln \ud800", now=NOW).model_dump_json()
+
+
+# the page
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "memory.md"
+
+
+def test_the_examples_of_the_page_run(folder, monkeypatch, capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    monkeypatch.setenv("SLOWWAVE_HOME", str(folder))
+    names: dict[str, object] = {}
+    for number, block in enumerate(blocks, start=1):
+        exec(compile(block, f"docs/memory.md, example {number}", "exec"), names)
+    assert len(blocks) >= 5
+    printed = capsys.readouterr().out
+    assert "remembered: The staging database listens on port 6432." in printed
+    (cited,) = journaled(folder, "usage.recorded")["cell_id"].unique()
+    assert cited == names["said"].cell_id
+
+
+def test_the_page_names_every_call_and_every_filter():
+    page = PAGE.read_text(encoding="utf-8")
+    calls = [name for name, value in vars(Memory).items() if callable(value) and not name.startswith("_")]
+    assert [name for name in calls if f"memory.{name}(" not in page and f"`{name}`" not in page] == []
+
+
+# light to import
+
+
+def test_importing_the_package_loads_nothing_heavy_until_memory_is_asked_for():
+    code = (
+        "import sys, slowwave; heavy = {'prefect', 'polars', 'lancedb', 'pydantic', 'numpy'};"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules);"
+        "from slowwave import Memory; import slowwave as s; assert s.Memory is Memory and 'Memory' in dir(s);"
+        "assert not {'prefect', 'instructor', 'openai'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_name_that_the_package_lacks_is_an_attribute_error():
+    import slowwave
+
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = slowwave.nothing_like_it
+
+
+# while a night writes
+
+
+def test_eight_readers_get_whole_answers_while_a_night_and_a_rebuild_write(folder, tmp_path):
+    chats = tmp_path / "chats"
+    facts = [f"The port of service {number} is {5000 + number} since move {number}." for number in range(24)]
+    said = [(f"2026-06-05T09:{number:02}:00Z", "Mara", fact) for number, fact in enumerate(facts)]
+    write_chat(chats, "june", said[:12])
+    nightly.fn(home=str(folder), sources=[str(chats)], force=True)
+    write_chat(chats, "july", said[12:])
+    memory, stop, errors, answers = Memory(folder), threading.Event(), [], []
+
+    def read(number: int) -> None:
+        question, level = f"port of service {number}", ("full", "evidence")[number % 2]
+        try:
+            while not stop.is_set():
+                found = memory.search(question, detail_level=level, conversation_id=f"c{number}")
+                answers.append((level, found))
+                stop.wait(0.05)  # the night gets its share of the cores too
+        except Exception as error:
+            errors.append(error)
+
+    readers = [threading.Thread(target=read, args=(number,)) for number in range(8)]
+    for reader in readers:
+        reader.start()
+    try:
+        nightly.fn(home=str(folder), sources=[str(chats)], force=True)
+        rebuild.fn(home=str(folder))
+    finally:
+        stop.set()
+        for reader in readers:
+            reader.join(120)
+    assert errors == []
+    assert len(answers) > len(readers)
+    store = open_store(open_home(folder).store_root)
+    whole = dict(store.rows("cells", ["cell_id", "content"]).iter_rows())
+    assert len({hit.cell_id for _, found in answers for hit in found.cells}) > 0
+    for level, found in answers:
+        assert found.cells, "a search while a night writes finds what was there before"
+        assert all(hit.content == whole[hit.cell_id] for hit in found.cells)
+        assert level == "full" or all(
+            [turn.turn_id for turn in hit.evidence] == hit.turn_ids for hit in found.cells
+        )

@@ -1,0 +1,257 @@
+"""Questions to a store that was made from events: tiers, filters, the past, and why something was found."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from slowwave.errors import InputError
+from slowwave.home import open_home
+from slowwave.query import Reader, ask, open_reader
+from slowwave.schemas.events import encode
+from slowwave.schemas.search import CellHit, Filters, SearchResult
+from slowwave.workspace import open_workspace
+from tests.rows import row, rows
+
+JUNE, JULY, AUGUST, NIGHT = (datetime(2026, month, 10, tzinfo=UTC) for month in (6, 7, 8, 9))
+OWN = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+
+
+def cell(key: str, content: str, at: datetime, **given: object) -> dict[str, object]:
+    plain = {
+        "content_hash": key,
+        "event_time": at,
+        "valid_from": at,
+        "recorded_at": NIGHT,
+        "evidence": [],
+        **OWN,
+    }
+    return row("cells", key, content=content, **{**plain, "entities": [], "artifacts": [], **given})
+
+
+def rate(key: str, value: str, at: datetime, **given: object) -> dict[str, object]:
+    named = {"subject": "departures endpoint", "attribute": "rate limit", "value": value}
+    return cell(
+        key, f"The rate limit of the departures endpoint is {value} requests.", at, **{**named, **given}
+    )
+
+
+CELLS = [
+    rate("r1", "100", JUNE),
+    rate("r2", "250", JULY, entities=["Skerry Travel (organization)"]),
+    rate("r3", "180", AUGUST, cell_type="decision"),
+    cell("red", "Server-side sessions live in Redis with the cookie kw_sid.", JUNE),
+    cell("jwt", "The login signs tokens with Ed25519.", JULY, cell_type="decision", evidence=["t0", "t1"]),
+    cell("tue", "The settlement job runs on Tuesdays.", JUNE),
+    cell("thu", "The settlement job runs on Thursdays.", JULY),
+    cell(
+        "mara", "She wants short commit messages.", JULY, cell_type="preference", entities=["Mara (person)"]
+    ),
+    cell("ben", "The rate limit of a stranger is 7.", JULY, user_id="ben"),
+    cell("open", "The rate limit of the shared gateway is 900.", JULY, user_id="ben", scope="project-shared"),
+]
+RETIRED = [("r1", "r2", JULY), ("r2", "r3", AUGUST), ("red", "jwt", JULY)]
+TURNS = rows(
+    "turns",
+    *(
+        row("turns", f"t{i}", session_id="s", turn_index=i, content=text, event_time=JULY, **OWN)
+        for i, text in enumerate(
+            ["Shall we sign the tokens?", "Yes, with the curve.", "Then the ferry sails."]
+        )
+    ),
+)
+
+
+def events() -> Iterator[pl.DataFrame]:
+    yield encode("turn.recorded", TURNS)
+    yield encode("cell.extracted", rows("cells", *CELLS))
+    yield encode(
+        "cell.superseded",
+        pl.DataFrame(
+            [
+                {
+                    "cell_id": old,
+                    "superseded_by": new,
+                    "superseded_at": NIGHT + timedelta(days=1),
+                    "valid_until": until,
+                    "verdict": "updates",
+                    "prompt_version": "p",
+                    "model": "m",
+                }
+                for old, new, until in RETIRED
+            ]
+        ),
+    )
+    doubt = row("contradictions", "d", cell_a="tue", cell_b="thu", status="open", **OWN)
+    yield encode(
+        "contradiction.opened",
+        rows("contradictions", doubt).with_columns(prompt_version=pl.lit("p"), model=pl.lit("m")),
+    )
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    home = tmp_path_factory.mktemp("query")
+    (home / "slowwave.toml").write_text('[embedding]\nprovider = "wordllama"\n', encoding="utf-8")
+    with open_workspace(home) as workspace:
+        for part in events():
+            workspace.commit(part, now=NIGHT)
+        workspace.refresh_vectors()
+    return open_reader(open_home(home))
+
+
+def found(reader: Reader, question: str, **filters: object) -> list[str]:
+    return [hit.cell_id for hit in answer(reader, question, **filters).cells]
+
+
+def answer(reader: Reader, question: str, **filters: object) -> SearchResult:
+    return ask(reader, question, limit=25, filters=Filters.model_validate(filters), now=NIGHT)
+
+
+def hit_of(result: SearchResult, cell_id: str) -> CellHit:
+    return next(hit for hit in result.cells if hit.cell_id == cell_id)
+
+
+def test_the_value_that_holds_is_shown_with_its_history_and_no_former_one_beside_it(reader: Reader):
+    result = answer(reader, "What is the rate limit of the departures endpoint?")
+    assert {"r1", "r2"}.isdisjoint(hit.cell_id for hit in result.cells)
+    history = hit_of(result, "r3").history
+    assert [(value.value, value.valid_from, value.valid_until) for value in history] == [
+        ("250", JULY, AUGUST),
+        ("100", JUNE, JULY),
+    ]
+
+
+def test_a_question_in_the_words_of_a_former_value_finds_what_took_its_place(reader: Reader):
+    result = answer(reader, "server-side sessions in Redis, cookie kw_sid")
+    assert "red" not in [hit.cell_id for hit in result.cells]
+    assert "former" in {share.list_name for share in hit_of(result, "jwt").found_by}
+    assert result.cells[0].cell_id == "jwt"
+
+
+@pytest.mark.parametrize(
+    ("moment", "value"),
+    [(JUNE, "r1"), (JULY - timedelta(days=1), "r1"), (JULY, "r2"), (AUGUST, "r3"), (NIGHT, "r3")],
+)
+def test_the_past_is_answered_with_what_held_then(reader: Reader, moment: datetime, value: str):
+    hits = [
+        key for key in found(reader, "rate limit of the departures endpoint", as_of=moment) if key[0] == "r"
+    ]
+    assert hits[:1] == [value]
+    assert {"r1", "r2", "r3"} & set(hits) == {value}
+
+
+def test_the_past_shows_only_the_history_that_there_was(reader: Reader):
+    result = answer(reader, "rate limit of the departures endpoint", as_of=JULY)
+    hit = hit_of(result, "r2")
+    assert (hit.status, hit.valid_until, [value.value for value in hit.history]) == ("active", None, ["100"])
+
+
+def test_before_anything_was_said_nothing_is_known(reader: Reader):
+    assert found(reader, "rate limit", as_of=JUNE - timedelta(days=1)) == []
+
+
+def test_the_second_clock_tells_what_had_been_learned(reader: Reader):
+    assert found(reader, "rate limit of the departures endpoint", known_at=NIGHT - timedelta(hours=1)) == []
+    before_the_judgement = found(reader, "rate limit of the departures endpoint", known_at=NIGHT)
+    assert (
+        "r3" in before_the_judgement
+    )  # three live values then: the latest stands, the others are its history
+    both = answer(reader, "rate limit of the departures endpoint", known_at=NIGHT)
+    assert {value.cell_id for value in hit_of(both, "r3").history} == {"r1", "r2"}
+
+
+def test_filters_narrow_and_never_widen(reader: Reader):
+    everything = set(found(reader, "rate limit settlement job login commit messages"))
+    assert "ben" not in everything
+    assert set(found(reader, "rate limit", scope="project-shared")) == {"open"}
+    assert found(reader, "rate limit", scope="system") == []
+    assert set(found(reader, "rate limit login", cell_types=["decision"])) <= {"r3", "jwt"}
+    assert set(found(reader, "rate limit settlement", after=AUGUST)) == {"r3"}
+    assert "r3" not in found(reader, "rate limit settlement", before=AUGUST)
+    assert found(reader, "rate limit", source_type="file") == []
+
+
+def test_an_entity_is_found_by_its_name_in_any_case(reader: Reader):
+    assert found(reader, "what does anyone want", entity="mara") == ["mara"]
+    assert found(reader, "what does anyone want", entity="Mar") == []
+
+
+def test_a_person_named_in_the_question_reaches_memories_that_do_not_say_the_name(reader: Reader):
+    result = answer(reader, "How would Mara word it?")
+    assert "entity" in {share.list_name for share in hit_of(result, "mara").found_by}
+    assert result.cells[0].cell_id == "mara"
+
+
+def test_both_sides_of_an_open_contradiction_are_shown_as_such(reader: Reader):
+    result = answer(reader, "which weekday does the settlement job run")
+    assert {hit.cell_id for hit in result.cells if hit.has_open_contradiction} == {"tue", "thu"}
+
+
+def test_a_time_in_the_question_draws_what_happened_then_and_excludes_nothing(reader: Reader):
+    result = answer(reader, "what about the settlement job in July?")
+    assert (result.after, result.before) == (
+        datetime(2026, 7, 1, tzinfo=UTC),
+        datetime(2026, 8, 1, tzinfo=UTC),
+    )
+    hits = [hit.cell_id for hit in result.cells]
+    assert hits.index("thu") < hits.index("tue")
+
+
+def test_evidence_is_the_turns_in_their_order_and_the_turns_that_answer_themselves(reader: Reader):
+    result = ask(reader, "sign tokens with the curve", detail_level="evidence", now=NIGHT)
+    assert [turn.turn_id for turn in hit_of(result, "jwt").evidence] == ["t0", "t1"]
+    assert {turn.turn_id for turn in result.turns[:2]} == {"t0", "t1"}
+    assert result.turns[0].found_by
+
+
+def test_shares_add_up_to_the_score(reader: Reader):
+    for hit in answer(reader, "rate limit").cells:
+        assert sum(share.share for share in hit.found_by) * hit.prior == pytest.approx(hit.score)
+
+
+def test_without_an_embedder_words_alone_answer_and_the_answer_says_so(tmp_path: Path):
+    (tmp_path / "slowwave.toml").write_text('[embedding]\nprovider = "none"\n', encoding="utf-8")
+    with open_workspace(tmp_path) as workspace:
+        for part in events():
+            workspace.commit(part, now=NIGHT)
+    result = ask(open_reader(open_home(tmp_path)), "rate limit", now=NIGHT)
+    assert result.cells
+    assert all(share.list_name != "vector" for hit in result.cells for share in hit.found_by)
+    assert result.notes
+
+
+def test_a_reader_sees_the_first_store_and_later_writes(tmp_path: Path):
+    (tmp_path / "slowwave.toml").write_text('[embedding]\nprovider = "wordllama"\n', encoding="utf-8")
+    reader = open_reader(open_home(tmp_path))
+    assert ask(reader, "kiln").notes == ["No memory yet"]
+    with open_workspace(tmp_path) as workspace:
+        workspace.commit(
+            encode("cell.extracted", rows("cells", cell("a", "The kiln is hot.", JUNE))), now=NIGHT
+        )
+        assert found(reader, "kiln") == ["a"]
+        workspace.commit(
+            encode("cell.extracted", rows("cells", cell("b", "The kiln is cold.", JUNE))), now=NIGHT
+        )
+        assert set(found(reader, "kiln")) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["'", '"', "' OR 1=1 --", "AND OR NOT", "a:b^2~", "(((", "a\x00b", "\ud800", "😀", "the of and", "\\",
+     "x" * 100_000, "w " * 50_000],
+)  # fmt: skip
+def test_any_text_is_a_question_and_none_is_a_command(reader: Reader, question: str):
+    hits = found(reader, question)
+    assert "ben" not in hits
+
+
+@pytest.mark.parametrize(
+    ("question", "limit"), [(" ", 5), ("\x00", 5), ("x" * 100_001, 5), ("kiln", 0), ("kiln", 26)]
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(reader: Reader, question: str, limit: int):
+    with pytest.raises(InputError) as refused:
+        ask(reader, question, limit=limit)
+    assert len(str(refused.value)) < 200

@@ -1,0 +1,128 @@
+"""The reader that stays between the command line's questions."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slowwave.entrypoints.resident import ask_resident, socket_path
+from slowwave.errors import ConfigError, InputError
+
+SERVER = [sys.executable, "-m", "slowwave.entrypoints.resident_server"]
+QUESTION = {"query": "kiln", "limit": 3, "detail_level": "full", "filters": {}}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="sw-") as runtime:  # a socket's path is short
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        monkeypatch.setenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES", "0.5")
+        monkeypatch.setenv("SLOWWAVE_EMBEDDING__PROVIDER", "wordllama")
+        yield tmp_path / "home"
+
+
+@contextlib.contextmanager
+def resident(home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([*SERVER, str(home)]) as process:
+        try:
+            until(lambda: ask_resident(str(home), "search", QUESTION) is not None)
+            yield process
+        finally:
+            process.kill()
+
+
+def until(condition) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.1)
+
+
+def command(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    call = [sys.executable, "-m", "slowwave.entrypoints.cli", "search", *words, "--home", str(home), "--json"]
+    return subprocess.run(call, capture_output=True, text=True, check=False)
+
+
+def test_it_answers_what_a_process_of_its_own_answers(home: Path):
+    alone = command(home, "kiln")
+    with resident(home):
+        assert json.loads(command(home, "kiln").stdout) == json.loads(alone.stdout)
+        code = (
+            "import sys; from slowwave.entrypoints.cli import app; app(sys.argv[1:], standalone_mode=False); "
+        )
+        code += "print('lancedb' in sys.modules, 'polars' in sys.modules, 'prefect' in sys.modules)"
+        call = [sys.executable, "-c", code, "search", "kiln", "--home", str(home)]
+        shown = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+        assert shown.splitlines()[-1] == "False False False"
+
+
+def test_the_first_question_leaves_one_behind(home: Path):
+    assert command(home, "kiln").returncode == 0
+    try:
+        until(lambda: ask_resident(str(home), "search", QUESTION) is not None)
+    finally:
+        for process in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if str(home).encode() in process.read_bytes():
+                    os.kill(int(process.parent.name), signal.SIGKILL)
+
+
+def test_its_errors_are_the_errors_of_a_search(home: Path):
+    with resident(home), pytest.raises(InputError, match="limit 99"):
+        ask_resident(str(home), "search", {**QUESTION, "limit": 99})
+
+
+def test_other_settings_end_it(home: Path):
+    with resident(home) as process:
+        home.mkdir(exist_ok=True)
+        (home / "slowwave.toml").write_text("[search]\nlimit = 4\n", encoding="utf-8")
+        assert ask_resident(str(home), "search", QUESTION) is None
+        assert process.wait(30) == 0
+        assert not socket_path(home.resolve()).exists()
+
+
+def test_nonsense_on_its_socket_does_not_end_it(home: Path):
+    with resident(home):
+        for line in (b"\n", b"{}\n", b"[1]\n", b"not json\n", b"half"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.connect(str(socket_path(home.resolve())))
+                connection.sendall(line)
+        # `{}` names another program than its own, which ends a reader by design
+        until(lambda: not socket_path(home.resolve()).exists())
+
+
+def test_there_is_one_a_home(home: Path):
+    with resident(home):
+        second = subprocess.run([*SERVER, str(home)], timeout=60, check=False)
+        assert second.returncode == 0
+        assert ask_resident(str(home), "search", QUESTION) is not None
+
+
+def test_a_dead_one_is_passed_over(home: Path):
+    with resident(home) as process:
+        process.kill()
+        process.wait(30)
+        assert socket_path(home.resolve()).exists()
+        assert ask_resident(str(home), "search", QUESTION) is None
+        assert command(home, "kiln").returncode == 0
+
+
+def test_a_folder_that_others_can_open_is_refused(home: Path):
+    socket_path(home.resolve()).parent.chmod(0o755)
+    with pytest.raises(ConfigError, match="not a folder of this user alone"):
+        ask_resident(str(home), "search", QUESTION)
+
+
+def test_nobody_asking_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES", "0.02")
+    process = subprocess.run([*SERVER, str(home)], timeout=60, check=False)
+    assert process.returncode == 0

@@ -1,0 +1,216 @@
+"""Whatever is asked, with whatever filters and by whomever: an answer or a clear error, never another owner's row."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import product
+from typing import get_args
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from slowwave.errors import InputError
+from slowwave.home import Home, open_home
+from slowwave.query import Reader, ask, open_reader
+from slowwave.schemas.choices import CellType
+from slowwave.schemas.events import encode
+from slowwave.schemas.search import Filters, Scope, SearchResult
+from slowwave.settings import ScopeSettings
+from slowwave.workspace import open_workspace
+from tests.rows import NOW, events, row, rows
+from tests.scripted_model import write_settings
+
+HOSTILE = "ana' OR '1'='1"
+USERS = ("ana", "bob", HOSTILE, "Ana", "an_", "%")
+PROJECTS = ("kiln", "ferry", 'kiln" --')
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+OWNERS = tuple(product(USERS, PROJECTS, SCOPES))
+WORDS = ("port", "staging", "kiln", "who", "why", "since", "the", "Mara")
+DAY = timedelta(days=1)
+
+
+def visible(owner: tuple[str, str, str], user: str, project: str) -> bool:
+    """Whether this user, in this project, may see a row of that owner: the rule, written a second time."""
+    theirs, their_project, scope = owner
+    if scope == "system":
+        return True
+    return their_project == project and (scope == "project-shared" or theirs == user)
+
+
+def written(number: int, owner: tuple[str, str, str]) -> dict[str, list[dict[str, object]]]:
+    """What one owner has: turns, live cells, one that was superseded by another, a topic. Ids begin with its number."""
+    own = dict(zip(("user_id", "project_id", "scope"), owner, strict=True))
+    said = {"session_id": f"{number}-s", "event_time": NOW - 3 * DAY, **own}
+    text = "Mara set the port of the staging kiln to"
+    same = {"subject": "staging kiln", "attribute": "port", "entities": ["Mara"], "artifacts": [], **said}
+    turns = [
+        row("turns", f"{number}-t{place}", content=f"{text} {place}{number}.", turn_index=place, **said)
+        for place in (1, 2)
+    ]
+    new = {"evidence": [f"{number}-t2"], "valid_from": NOW - 2 * DAY, "topic_id": f"{number}-T"}
+    old = {"evidence": [f"{number}-t1"], "valid_from": NOW - 9 * DAY, "valid_until": NOW - 2 * DAY}
+    cells = [
+        row("cells", f"{number}-new", content=f"{text} 2{number}.", value=f"2{number}", **same, **new),
+        row("cells", f"{number}-old", content=f"{text} 1{number}.", value=f"1{number}", **same, **old,
+            status="superseded", superseded_by=f"{number}-new", superseded_at=NOW),
+        row("cells", f"{number}-pref", content="Mara prefers port wine.", cell_type="preference", **said,
+            entities=["Mara"], artifacts=[], evidence=[f"{number}-t2"]),
+    ]  # fmt: skip
+    return {
+        "turns": turns,
+        "cells": cells,
+        "topics": [{"topic_id": f"{number}-T", "name": f"port {number}", **own}],
+    }
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """One store with what every owner says in the same words, open for all examples."""
+    home = tmp_path_factory.mktemp("scopes") / "home"
+    write_settings(home, embedding={"provider": "wordllama"})
+    parts = [written(number, owner) for number, owner in enumerate(OWNERS)]
+    topics = [topic for part in parts for topic in part["topics"]]
+    summaries = [
+        {"topic_id": topic["topic_id"], "summary": f"The port of staging, {topic['name']}.", "cell_ids": []}
+        for topic in topics
+    ]
+    counts = [{"topic_id": topic["topic_id"], "cell_count": 1, "unsummarized_count": 0} for topic in topics]
+    with open_workspace(home) as workspace:
+        workspace.commit(
+            pl.concat(
+                [
+                    encode(
+                        "turn.recorded", rows("turns", *(turn for part in parts for turn in part["turns"]))
+                    ),
+                    encode(
+                        "cell.extracted", rows("cells", *(cell for part in parts for cell in part["cells"]))
+                    ),
+                    events("topic.opened", *topics),
+                    events("topic.counted", *counts),
+                    events("topic.summarized", *summaries),
+                ]
+            ),
+            now=NOW,
+        )
+        workspace.refresh_vectors()
+    return open_reader(open_home(home))
+
+
+def asked(
+    shared: Reader, query: str, user: str, project: str, filters: Filters, **more: object
+) -> SearchResult:
+    own = ScopeSettings(user_id=user, project_id=project)
+    home = Home(shared.settings.model_copy(update={"own": own}))
+    return ask(replace(shared, home=home), query, filters=filters, now=NOW, **more)  # type: ignore[arg-type]
+
+
+def ids(found: SearchResult) -> Iterator[str]:
+    """Ids of all that an answer shows."""
+    for cell in found.cells:
+        yield from (cell.cell_id, *cell.turn_ids, *(turn.turn_id for turn in cell.evidence))
+        yield from (former.cell_id for former in cell.history)
+        yield from ([f"{cell.topic_name.split()[1]}-T"] if cell.topic_name else [])
+    yield from (topic.topic_id for topic in found.topics)
+    yield from (turn.turn_id for turn in found.turns)
+
+
+def owners(found: Iterable[str]) -> set[tuple[str, str, str]]:
+    return {OWNERS[int(one.split("-")[0])] for one in found}
+
+
+times = st.one_of(st.none(), st.integers(-12, 2).map(lambda days: NOW + days * DAY))
+filters_ = st.builds(
+    Filters,
+    cell_types=st.lists(st.sampled_from(get_args(CellType)), max_size=3).map(tuple),
+    source_type=st.sampled_from([None, None, "conversation", "file"]),
+    entity=st.one_of(
+        st.none(), st.sampled_from(["Mara", "mara", "' OR '1'='1", "\\'", "%", ""]), st.text(max_size=9)
+    ),
+    after=times,
+    before=times,
+    scope=st.sampled_from([None, *SCOPES]),
+    as_of=times,
+    known_at=times,
+)
+OPERATORS = (
+    "'", '"', "\\", "*", "(", ")", " OR 1=1 --", " AND ", "NOT", "~2", "^3", "content:", "[a TO z]", "\x00",
+    "\ud800", "%", ";", "🔥", "e\u0301", "\u202e", "```", "{{", "last week", "in June", "before the launch",
+)  # fmt: skip
+queries = st.one_of(
+    st.lists(st.sampled_from([*WORDS, *OPERATORS]), max_size=12).map(" ".join),
+    st.text(max_size=60),
+    st.text(st.characters(), max_size=20).map(lambda text: f"port {text}"),
+)
+
+
+@given(
+    query=queries,
+    user=st.sampled_from(USERS),
+    project=st.sampled_from(PROJECTS),
+    filters=filters_,
+    level=st.sampled_from(["summary", "full", "evidence"]),
+)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@example(
+    query="port of staging", user=HOSTILE, project="kiln", filters=Filters(entity=HOSTILE), level="evidence"
+)
+@example(query="???", user="ana", project="kiln", filters=Filters(), level="full")
+@example(query="\\", user="ana", project="kiln", filters=Filters(), level="evidence")
+def test_an_answer_or_a_clear_error_and_never_another_owners_row(
+    reader, query, user, project, filters, level
+):
+    try:
+        found = asked(reader, query, user, project, filters, limit=25, detail_level=level)
+    except InputError as error:
+        told = str(error)
+        assert "\n" not in told
+        return
+    shown = owners(ids(found))
+    assert {owner for owner in shown if not visible(owner, user, project)} == set()
+    if filters.scope is not None:
+        assert {scope for *_, scope in shown} <= {filters.scope}
+    if filters.cell_types:
+        assert {cell.cell_type for cell in found.cells} <= set(filters.cell_types)
+    if not filters.is_historical:
+        assert {cell.status for cell in found.cells} <= {"active"}
+
+
+@pytest.mark.parametrize(("user", "project"), [*product(USERS, PROJECTS)])
+def test_every_owner_finds_what_is_theirs_to_see(reader, user, project):
+    """The property above cannot hold by finding nothing."""
+    found = asked(
+        reader, "port of the staging kiln", user, project, Filters(), limit=25, detail_level="evidence"
+    )
+    shown = owners(ids(found))
+    assert (user, project, "user-private") in shown
+    assert {owner for owner in shown if not visible(owner, user, project)} == set()
+    assert any(cell.history for cell in found.cells)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "port " * 20_000,
+        "x" * 100_000,
+        "".join(chr(0x4E00 + number % 20_000) for number in range(100_000)),
+        "' OR 1=1 -- " * 8_000,
+        "the of and to a in is it",
+        "who what when why how",
+        "???",
+        "\\" * 1_000,
+        "(" * 10_000 + '"',
+        "before " * 10_000,
+    ],
+    ids=lambda query: repr(query[:12]),
+)
+def test_a_long_or_empty_question_gets_an_answer(reader, query):
+    found = asked(reader, query, "ana", "kiln", Filters(), limit=25, detail_level="evidence")
+    assert {owner for owner in owners(ids(found)) if not visible(owner, "ana", "kiln")} == set()
+
+
+@pytest.mark.parametrize("query", ["", " \n\t", "\u2003", "x" * 100_001])
+def test_no_question_and_a_book_are_refused(reader, query):
+    with pytest.raises(InputError, match="empty|100000|100,000"):
+        asked(reader, query, "ana", "kiln", Filters())

@@ -1,0 +1,205 @@
+"""Packing tiers, and what files, branches and errors say."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from slowwave.schemas.context import TIERS, TierName
+from slowwave.tokens import count_tokens
+from slowwave.transforms.context_signals import (
+    SAME_ERROR,
+    branch_words,
+    error_message,
+    error_sameness,
+    error_signature,
+    error_words,
+    file_words,
+    fix_cue,
+    holds_words,
+    names_file,
+    quoted,
+)
+from slowwave.transforms.context_tiers import Candidate, allot, pack
+
+DAY = datetime(2026, 9, 1, tzinfo=UTC)
+EVEN = (0.25, 0.375, 0.25, 0.125)
+FREE = dict.fromkeys(TIERS, 0)
+
+
+def candidate(tier: TierName, name: str, *tokens: int, score: float = 1.0, ids: str = "") -> Candidate:
+    forms = tuple(f"{name}{place}" for place in range(len(tokens)))
+    cells = tuple((ids or name).split())
+    return Candidate(tier, score, "fact", forms, DAY, "talk", "why", cell_ids=cells, tokens=tokens)
+
+
+def packed(*candidates: Candidate, budget: int, headings: dict[TierName, int] = FREE) -> list[str]:
+    return [
+        entry.text for entry in pack(candidates, budget_tokens=budget, shares=EVEN, heading_tokens=headings)
+    ]
+
+
+# tiers
+
+
+def test_shares_are_rounded_down():
+    assert allot(1001, EVEN) == {"critical": 250, "relevant": 375, "background": 250, "index": 125}
+
+
+def test_what_a_tier_leaves_flows_down_and_never_up():
+    assert packed(candidate("index", "i", 800), budget=800) == ["i0"]
+    assert packed(candidate("critical", "c", 300), budget=800) == []
+    assert packed(candidate("critical", "c", 100), candidate("relevant", "r", 400), budget=800) == [
+        "c0",
+        "r0",
+    ]
+
+
+def test_an_id_stands_once_in_the_highest_tier_that_wants_it():
+    both = [candidate("relevant", "low", 10, ids="a"), candidate("critical", "high", 10, ids="a b")]
+    assert packed(*both, candidate("index", "last", 10, ids="b"), budget=800) == ["high0"]
+
+
+def test_what_its_highest_tier_has_no_room_for_may_stand_in_the_next():
+    both = [candidate("critical", "high", 250, ids="a"), candidate("relevant", "low", 250, ids="a")]
+    assert packed(*both, budget=800) == ["low0"]
+
+
+def test_the_best_come_first_and_equal_ones_keep_their_order():
+    lines = [candidate("critical", name, 10, score=score) for name, score in (("a", 1), ("b", 2), ("c", 1))]
+    assert packed(*lines, budget=800) == ["b0", "a0", "c0"]
+
+
+def test_a_line_is_shortened_to_a_whole_form_or_left_out():
+    assert packed(candidate("critical", "c", 90, 40), budget=400) == ["c1"]
+    assert packed(candidate("critical", "c", 120, 100), budget=400) == ["c1"]
+    assert packed(candidate("critical", "c", 120, 101), budget=400) == []
+
+
+def test_a_smaller_line_still_fits_behind_one_that_does_not():
+    assert packed(candidate("critical", "big", 500, score=2), candidate("critical", "c", 20), budget=400) == [
+        "c0"
+    ]
+
+
+def test_a_heading_costs_once_and_only_where_there_are_lines():
+    headings = {**FREE, "critical": 60}
+    lines = [candidate("critical", "a", 20), candidate("critical", "b", 20)]
+    assert packed(*lines, budget=400, headings=headings) == ["a0", "b0"]
+    assert packed(*lines, budget=336, headings=headings) == ["a0"]
+    assert packed(candidate("relevant", "r", 250), budget=400, headings=headings) == ["r0"]
+
+
+def test_what_was_shown_is_left_out():
+    lines = [candidate("critical", "a", 10), candidate("critical", "b", 10)]
+    chosen = pack(lines, budget_tokens=400, shares=EVEN, heading_tokens=FREE, shown={"a"})
+    assert [entry.text for entry in chosen] == ["b0"]
+
+
+# signals
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/home/mara/src/kittiwake/jobs/manifest_export.py", "jobs manifest export"),
+        ("web/src/components/HoldTimer.vue", "components hold timer"),
+        ("src/index.ts", ""),
+        ("", ""),
+        ("C:\\code\\api\\client.ts", "api client"),
+    ],
+)
+def test_a_path_gives_the_words_of_its_name_and_folder(path: str, words: str):
+    assert file_words(path) == words
+
+
+@pytest.mark.parametrize(
+    ("branch", "words"),
+    [("feat/departure-index", "departure index"), ("main", ""), ("fix_seatHold", "seat hold"), ("HEAD", "")],
+)
+def test_a_branch_gives_its_words_and_a_trunk_none(branch: str, words: str):
+    assert branch_words(branch) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("`jobs/occupancy.py` writes", True),
+        ("occupancy.py writes", True),
+        ("see /srv/kittiwake/jobs/occupancy.py:77", True),
+        ("Jobs/Occupancy.py", True),
+        ("api/occupancy.py writes", False),
+        ("occupancy.py of the shop file:shop/occupancy.py", False),
+        ("jobs/occupancy.pyc", False),
+        ("my_occupancy.py", False),
+        ("the occupancy job", False),
+    ],
+)
+def test_a_text_names_a_file_by_as_much_of_its_path_as_it_gives(text: str, is_named: bool):
+    assert names_file(text, "/srv/kittiwake/jobs/occupancy.py") is is_named
+
+
+def test_a_text_of_nothing_but_slashes_is_no_trap():
+    assert not names_file("/" * 200_000 + "x.py", "a.py")
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/srv/jobs/occupancy.py", line 41, in run
+    await con.execute(query)
+asyncpg.exceptions.LockNotAvailableError: canceling statement due to lock timeout
+SQLSTATE 55P03"""
+
+
+def test_an_error_is_told_by_its_last_lines_its_class_and_its_code():
+    assert error_message(TRACEBACK).endswith("lock timeout\nSQLSTATE 55P03")
+    assert error_signature(TRACEBACK) == {"locknotavailableerror", "55p03"}
+    assert {"canceling", "statement", "lock"} <= error_words(TRACEBACK)
+    assert error_signature("ValueError: 12 at 0x7f3a") == frozenset()
+
+
+def sameness(error: str, text: str) -> float:
+    return error_sameness(text, signature=error_signature(error), words=error_words(error))
+
+
+def test_the_same_error_is_known_by_its_code_or_by_its_words():
+    assert sameness(TRACEBACK, "migration fails with SQLSTATE 55P03") >= SAME_ERROR
+    assert (
+        sameness("canceling statement due to lock timeout", "... canceling statement due to lock timeout")
+        == 1
+    )
+    assert sameness(TRACEBACK, "the lock of the door") < SAME_ERROR
+    assert sameness("KeyError: 'a'", "a KeyError") == 0, "an everyday class alone tells nothing"
+
+
+def test_a_fix_sounds_like_one():
+    assert fix_cue("Cause: a lock. Fix: move the call out of the transaction.") > fix_cue("It hangs again.")
+    assert fix_cue("It hangs again.") == 0
+
+
+# quotes
+
+
+def test_a_short_text_is_quoted_whole_in_one_line():
+    assert quoted("one\n  two", words=(), most=20) == "one two"
+
+
+def test_a_long_text_is_quoted_by_whole_sentences_with_the_words():
+    text = "First of all, good morning. The port is 6432. It rains. Ask Mara about the port, she knows."
+    assert (
+        quoted(text, words={"port"}, most=70)
+        == "... The port is 6432. ... Ask Mara about the port, she knows."
+    )
+    assert quoted("x" * 100, words=(), most=50) == ""
+
+
+def test_endings_of_longer_words_do_not_count():
+    assert holds_words("refresh tokens live two weeks", {"token", "lives", "port"}) == pytest.approx(2 / 3)
+    assert holds_words("anything", ()) == 0
+
+
+# tokens
+
+
+def test_tokens_are_those_of_a_real_tokenizer():
+    assert count_tokens([]) == []
+    assert count_tokens(["", "hello world", "\ud800"])[:2] == [0, 2]
+    assert count_tokens(["hello " * 1000]) == [1001] or count_tokens(["hello " * 1000])[0] > 900

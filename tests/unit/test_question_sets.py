@@ -1,0 +1,135 @@
+"""Question sets are read in two forms, and what is wrong with a file is said in one line."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.readers.question_sets import read_question_set
+
+TURN = {"id": "a1", "content": "Kiln 2 runs at 1040 degrees.", "timestamp": "2026-06-05T09:00:00Z"}
+LOCOMO = {
+    "sample_id": "pottery",
+    "conversation": {
+        "speaker_a": "Mara",
+        "speaker_b": "Ilya",
+        "session_1_date_time": "1:56 pm on 8 May, 2026",
+        "session_1": [
+            {"dia_id": "D1:1", "speaker": "Mara", "text": "Look at this.", "blip_caption": "a red bowl"},
+            {"dia_id": "D1:2", "speaker": "Ilya", "text": "The glaze is new."},
+        ],
+        "session_2_date_time": "9:05 am on 1 June, 2026",
+    },
+    "observation": {"session_1_observation": {"Mara": [["Mara made a red bowl.", "D1:1"]]}},
+    "qa": [
+        {"question": "What did Mara show?", "answer": "a bowl", "evidence": ["D1:1; D1:2"], "category": 4},
+        {"question": "What is new?", "answer": "glaze", "evidence": ["D1:2 D1:9", "D1:2"], "category": 2},
+    ],
+}
+
+
+def written(folder: Path, content: object) -> Path:
+    path = folder / "set.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_our_form_is_read_whole(tmp_path):
+    given = {
+        "conversations": [
+            {
+                "name": "kiln",
+                "sessions": [{"session_id": "june", "turns": [{**TURN, "speaker": "Mara"}]}],
+                "memories": [{"content": "Kiln 2 is hot.", "evidence": ["a1"]}],
+                "questions": [
+                    {
+                        "question": "How hot is it?",
+                        "evidence": "a1, a2",
+                        "category": "number",
+                        "asked_at": "2026-07-01T02:00:00+02:00",
+                    }
+                ],
+            }
+        ]
+    }
+    (found,) = read_question_set(written(tmp_path, given)).conversations
+    assert found.sessions[0].turns[0].speaker == "Mara"
+    assert found.memories[0].evidence == ("a1",)
+    assert found.questions[0].evidence == ("a1", "a2")
+    assert found.questions[0].asked_at == datetime(2026, 7, 1, tzinfo=UTC)
+
+
+def test_questions_alone_ask_about_a_home_that_is_there(tmp_path):
+    found = read_question_set(
+        written(tmp_path, {"questions": [{"question": "How hot?", "evidence": ["t1"]}]})
+    )
+    assert not found.brings_sessions
+    assert found.conversations[0].questions[0].category == "all"
+
+
+def test_locomo_is_read_into_the_same_form(tmp_path):
+    (found,) = read_question_set(written(tmp_path, [LOCOMO])).conversations
+    assert found.name == "pottery"
+    (session,) = found.sessions
+    assert [turn.content for turn in session.turns] == [
+        "Look at this. [shares a picture: a red bowl]",
+        "The glaze is new.",
+    ]
+    assert [turn.role for turn in session.turns] == ["user", "assistant"]
+    assert session.turns[0].timestamp == datetime(2026, 5, 8, 13, 56, tzinfo=UTC)
+    assert [(memory.content, memory.evidence) for memory in found.memories] == [
+        ("Mara made a red bowl.", ("D1:1",))
+    ]
+    assert [(question.category, question.evidence) for question in found.questions] == [
+        ("single-hop", ("D1:1", "D1:2")),
+        ("temporal", ("D1:2", "D1:9")),
+    ]
+
+
+@pytest.mark.parametrize("text", ["D1:1;D1:2", "D1:1, D1:2", " D1:1  D1:2 ", "D1:1;,D1:2;"])
+def test_ids_may_be_split_by_semicolons_commas_or_blanks(tmp_path, text):
+    asked = {"questions": [{"question": "What?", "evidence": [text]}]}
+    found = read_question_set(written(tmp_path, asked))
+    assert found.conversations[0].questions[0].evidence == ("D1:1", "D1:2")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("no json", "is not JSON"),
+        ({"conversations": []}, "conversations: "),
+        ([{"sessions": []}], "entry 0 of the list has no `conversation` and `qa`"),
+        ({"questions": [{"question": ""}]}, "conversations.0.questions.0.question"),
+        ({"questions": [{"question": "What?", "evidence": [7]}]}, "questions.0.evidence"),
+        ({"questions": [{"question": "What?", "when": "now"}]}, "questions.0.when"),
+        ({"questions": [{"question": "What?", "asked_at": "soon"}]}, "questions.0.asked_at"),
+        (
+            {"questions": [], "sessions": [{"session_id": "s", "turns": [TURN, TURN]}]},
+            "the turn id 'a1' stands twice",
+        ),
+        (
+            [{**LOCOMO, "conversation": {**LOCOMO["conversation"], "session_1_date_time": "May"}}],
+            "`session_1_date_time` is 'May'",
+        ),
+    ],
+)
+def test_a_file_that_is_no_question_set_is_refused_in_one_line(tmp_path, content, says):
+    with pytest.raises(InputError) as caught:
+        read_question_set(written(tmp_path, content))
+    message = str(caught.value)
+    assert says in message
+    assert "set.json" in message
+    assert "\n" not in message
+
+
+def test_a_missing_file_is_not_found(tmp_path):
+    with pytest.raises(NotFoundError):
+        read_question_set(tmp_path / "nothing.json")
+
+
+def test_locomo_itself_can_be_read(shared_data):
+    found = read_question_set(shared_data / "locomo" / "locomo_dev.json")
+    assert len(found.conversations) == 5
+    assert sum(len(conversation.questions) for conversation in found.conversations) == 999
