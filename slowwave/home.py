@@ -7,6 +7,8 @@
     |-- cache/answers.sqlite answers of the language model
     |-- calibration.json     thresholds measured on this store
     |-- MEMORY.md            core memory, written by `promote`
+    |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
+    |-- cache/shown/         what each conversation was shown, so that it is not told twice
     `-- writer.lock          held by the one process that writes the store
 
 Any process may commit to the journal. Only the holder of the writer lock changes the store

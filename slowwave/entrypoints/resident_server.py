@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from slowwave.home import open_home
 from slowwave.query import Reader, ask, open_reader
 from slowwave.schemas.search import Filters
 from slowwave.usage import Usage
+
+REQUEST_SECONDS = 10
+"""How long a request may take to arrive, and its answer to be taken."""
 
 
 def serve(folder: Path) -> None:
@@ -50,17 +54,17 @@ def serve(folder: Path) -> None:
 def _answer_one(listener: socket.socket, reader: Reader, usage: Usage, own_print: str) -> bool:
     """Whether to go on: a question from another program, other settings or for a home that is gone ends it."""
     connection, _ = listener.accept()
-    with connection:
-        connection.settimeout(10)
-        try:
-            request = receive(connection)
-            if request is None:
-                return True
-            is_stale = request.get("print") != own_print
-            send(connection, {"stale": True} if is_stale else _answered(reader, usage, request))
-        except OSError:  # who asked left
+    with connection, suppress(OSError):  # who asked may have left
+        connection.settimeout(REQUEST_SECONDS)
+        request = receive(connection)
+        if request is None:
             return True
-        return not is_stale
+        if request.get("print") != own_print:
+            with suppress(OSError):
+                send(connection, {"stale": True})
+            return False
+        send(connection, _answered(reader, usage, request))
+    return True
 
 
 def _answered(reader: Reader, usage: Usage, request: dict[str, Any]) -> dict[str, Any]:

@@ -43,12 +43,10 @@ REASONS = ("decision", "insight", "risk")
 class CellQuestion:
     """A question as the tiers take it.
 
-    `names` are the people and things that it names, "" for none. `period` is a time that it names: it draws cells
-    near, and excludes none. `vector_weight` is 0 without a vector.
+    `period` is a time that it names: it draws cells near, and excludes none. `vector_weight` is 0 without a vector.
     """
 
     words: str
-    names: str
     vector: Vectors | None
     vector_weight: float
     filters: Filters
@@ -69,14 +67,13 @@ def cell_legs(
     where = _with_entity(store, cell_condition(own, filters), filters)
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
 
-    def matching(
-        condition: Expr, k: int, words: str = question.words, fields: tuple[str, ...] = ()
-    ) -> TextLeg:
-        return TextLeg("cells", words, k, condition, fields=fields, columns=_SHOWN[1:])
+    def matching(condition: Expr, k: int, *fields: str) -> TextLeg:
+        return TextLeg("cells", question.words, k, condition, fields=fields, columns=_SHOWN[1:])
 
-    legs: dict[str, TextLeg | VectorLeg] = {"text": matching(where, most)}
-    if question.names:
-        legs["entity"] = matching(where, most, question.names, ("entities",))
+    legs: dict[str, TextLeg | VectorLeg] = {
+        "text": matching(where, most),
+        "entity": matching(where, most, "entities"),
+    }
     if question.vector is not None:
         legs["vector"] = VectorLeg("cells", question.vector, most, where, columns=_SHOWN[1:])
     if question.period is not None:

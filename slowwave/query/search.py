@@ -85,8 +85,9 @@ def ask(
         store, question, settings, topic_count, cell_count, has_turns=detail_level == "evidence"
     )
     topics = topic_hits(found["topics"], question, settings, count=topic_count)
-    ranked = rank_cells(store, found["cells"], question, settings, count=cell_count)
-    cells = cell_hits(store, ranked, settings, filters)
+    # of several values of one thing one hit is left, so some more are ranked
+    ranked = rank_cells(store, found["cells"], question, settings, count=cell_count + cell_count // 2)
+    cells = cell_hits(store, ranked, settings, filters)[:cell_count]
     turns = []
     if detail_level == "evidence":
         # a memory that may be found rests on turns too that may not

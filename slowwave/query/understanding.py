@@ -8,7 +8,7 @@ from slowwave.query.conditions import cell_condition
 from slowwave.query.reader import Reader
 from slowwave.schemas.search import Filters, Intent
 from slowwave.store import Store, TextLeg
-from slowwave.transforms.intents import EXEMPLARS, intent_by_vectors, intent_by_words, named_in
+from slowwave.transforms.intents import EXEMPLARS, intent_by_vectors, intent_by_words
 from slowwave.transforms.questions import telling_words
 from slowwave.transforms.times import TimeRange, anchored_time, resolve_anchor, time_of_question
 
@@ -17,9 +17,6 @@ EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 QUERY_WORDS = 64
 """Different words of a question that full text looks for."""
-
-QUERY_CHARACTERS = 1_000
-"""Characters of the names in a question that full text looks for."""
 
 INTENT_MARGIN = 0.15
 """Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
@@ -34,7 +31,6 @@ def understand(
         weight *= reader.embedder.profile.vector_weight
     return CellQuestion(
         words=telling_words(query, most=QUERY_WORDS),
-        names=" ".join(named_in(query))[:QUERY_CHARACTERS],
         vector=vector,
         vector_weight=weight if vector is not None else 0.0,
         filters=filters,

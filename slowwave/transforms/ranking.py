@@ -1,6 +1,6 @@
 """Ranking of search results: reciprocal rank fusion and bounded priors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,7 +26,7 @@ def fuse_ranks(lists: Sequence[RankedList], *, key: str, rank_constant: int) -> 
     Returns `key`, `fused_score` and for each list `<name>_rank` (1-based), `<name>_value` and `<name>_share`
     (null where the list did not find it), best first, ties by key.
     """
-    return _fused(lists, key, lambda entry: entry.weight / (rank_constant + pl.col(f"{entry.name}_rank")))
+    return _fused(lists, key, pl.col("weight") / (rank_constant + pl.col("rank")))
 
 
 def fuse_scores(lists: Sequence[RankedList], *, key: str) -> pl.DataFrame:
@@ -35,32 +35,39 @@ def fuse_scores(lists: Sequence[RankedList], *, key: str) -> pl.DataFrame:
     It keeps what ranks lose: by how much the first one leads. A list with one row, or with equal values, gives
     its weight to all. Returns what `fuse_ranks` returns.
     """
-
-    def share(entry: RankedList) -> pl.Expr:
-        value = pl.col(f"{entry.name}_value")
-        spread = value.max() - value.min()
-        return entry.weight * pl.when(spread > 0).then((value - value.min()) / spread).otherwise(1.0)
-
-    return _fused(lists, key, share)
+    worst, best = pl.col("value").min().over("list_name"), pl.col("value").max().over("list_name")
+    stretched = pl.when(best > worst).then((pl.col("value") - worst) / (best - worst)).otherwise(1.0)
+    return _fused(lists, key, pl.col("weight") * stretched)
 
 
-def _fused(lists: Sequence[RankedList], key: str, share: Callable[[RankedList], pl.Expr]) -> pl.DataFrame:
-    fused = pl.DataFrame(schema={key: pl.String})
-    for entry in lists:
-        name = entry.name
-        ranked = (
-            entry.frame.sort(entry.value, key, descending=[True, False])
-            .select(
-                key,
-                pl.int_range(1, pl.len() + 1).alias(f"{name}_rank"),
-                pl.col(entry.value).cast(pl.Float64).alias(f"{name}_value"),
-            )
-            .with_columns(share(entry).cast(pl.Float64).alias(f"{name}_share"))
+def _fused(lists: Sequence[RankedList], key: str, share: pl.Expr) -> pl.DataFrame:
+    """Few operations on one long frame: a question's lists are short, and each operation costs more than its rows."""
+    if not lists:
+        return pl.DataFrame(schema={key: pl.String, "fused_score": pl.Float64})
+    found = pl.concat(
+        entry.frame.select(
+            key,
+            value=pl.col(entry.value).cast(pl.Float64),
+            list_name=pl.lit(entry.name),
+            weight=pl.lit(entry.weight, dtype=pl.Float64),
         )
-        fused = fused.join(ranked, on=key, how="full", coalesce=True)
-    shares = [pl.col(f"{entry.name}_share").fill_null(0.0) for entry in lists]
-    score = pl.sum_horizontal(shares) if shares else pl.lit(0.0)
-    return fused.with_columns(fused_score=score).sort("fused_score", key, descending=[True, False])
+        for entry in lists
+    )
+    ranked = (
+        found.sort("list_name", "value", key, descending=[False, True, False])
+        .with_columns(rank=pl.int_range(1, pl.len() + 1).over("list_name"))
+        .with_columns(share=share)
+    )
+    of_list = [
+        pl.col(part).filter(pl.col("list_name") == entry.name).first().alias(f"{entry.name}_{part}")
+        for entry in lists
+        for part in ("rank", "value", "share")
+    ]
+    return (
+        ranked.group_by(key)
+        .agg(pl.col("share").sum().alias("fused_score"), *of_list)
+        .sort("fused_score", key, descending=[True, False])
+    )
 
 
 def prior(*, now: datetime, search: SearchSettings, decay: DecaySettings) -> pl.Expr:

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -11,11 +12,14 @@ import pytest
 
 from flows.nightly import nightly
 from flows.rebuild import rebuild
+from slowwave.context import assemble
 from slowwave.entrypoints.replay import Replay, replaying
 from slowwave.home import open_home
-from slowwave.query import search
+from slowwave.query import open_reader, search
 from slowwave.report import night_markdown
+from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.report import NightReport
+from slowwave.schemas.search import Filters
 from slowwave.store import Store, open_store
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +124,49 @@ def test_the_correction_leaves_no_stale_value_in_search(night: SampleNight):
     assert stale["valid_until"].to_list() == stale["valid_from"].to_list(), "what was wrong never held"
     assert stale["cell_id"][0] not in {cell.cell_id for cell in found.cells}
     assert any(f"listens on port {correction['right']}" in cell.content for cell in found.cells[:3])
+
+
+def test_the_past_and_the_present_each_get_their_own_answer(night: SampleNight):
+    question, decision = "how does the login keep its sessions", EXPECTED["reversed_decision"]
+    changed = datetime.fromisoformat(decision["new_date"]).replace(tzinfo=UTC)
+
+    def told(moment: datetime) -> str:
+        found = search(open_home(night.home), question, filters=Filters(as_of=moment))
+        return " ".join(hit.content for hit in found.cells if hit.cell_type == "decision")
+
+    before, after = told(changed - timedelta(days=1)), told(changed + timedelta(days=1))
+    assert "uses server-side sessions in Redis" in before
+    assert "goes to JWT" not in before
+    assert "goes to JWT" in after
+    assert "uses server-side sessions in Redis" not in after
+
+
+def test_the_rate_limit_of_a_day_is_the_one_of_that_day(night: SampleNight):
+    for value in EXPECTED["changed_value"]["values"]:
+        day = datetime.fromisoformat(value["date"]).replace(tzinfo=UTC) + timedelta(days=2)
+        found = search(open_home(night.home), "departures rate limit per minute", filters=Filters(as_of=day))
+        said = [hit for hit in found.cells if (hit.value or "").startswith(value["value"])]
+        assert said, (value, [hit.content for hit in found.cells])
+
+
+def test_while_debugging_the_fix_of_the_earlier_same_error_is_told_first(night: SampleNight):
+    request = ContextRequest(
+        activity="debugging",
+        current_file="jobs/season_pass.py",
+        recent_errors=("canceling statement due to lock timeout\nSQLSTATE 55P03",),
+    )
+    context = assemble(open_reader(open_home(night.home)), request, now=datetime.now(UTC))
+    critical = next(tier for tier in context.tiers if tier.name == "critical")
+    told = "\n".join(line.text for line in critical.lines)
+    assert EXPECTED["error_and_fix"]["first"]["quote"] in told
+    assert "idle_in_transaction_session_timeout" in told
+
+
+def test_a_reversed_decision_is_not_told_as_current(night: SampleNight):
+    request = ContextRequest(question="where does the login keep its session state?", activity="feature")
+    context = assemble(open_reader(open_home(night.home)), request, now=datetime.now(UTC))
+    assert "JWT" in context.text
+    assert "The user decided that the kittiwake login uses server-side sessions" not in context.text
 
 
 def test_the_pair_that_cannot_both_hold_is_an_open_contradiction(night: SampleNight):

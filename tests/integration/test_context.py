@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from flows.nightly import nightly
 from slowwave.context import assemble
-from slowwave.entrypoints.replay import replaying
 from slowwave.home import open_home
 from slowwave.query import Reader, open_reader
 from slowwave.readers.fences import strip_injected
@@ -266,24 +264,15 @@ LOCK_ERROR = (
 )
 
 
-@pytest.fixture(scope="module", params=["no model", pytest.param("recorded", marks=pytest.mark.slow)])
-def samples(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """The sample conversations after a night, with the recorded model and with none."""
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """The sample conversations after a night without a model; tests/e2e has the one with the recorded model."""
     home = tmp_path_factory.mktemp("samples-home")
     copy = tmp_path_factory.mktemp("checkout") / "samples"
     shutil.copytree(SAMPLES, copy)
-    groups: dict[str, dict[str, object]] = {"embedding": {"provider": "wordllama"}}
-    if request.param == "no model":
-        write_settings(home, **groups)
-        nightly.fn(home=str(home), sources=[str(copy)], force=True)
-        yield open_reader(open_home(home))
-        return
-    with replaying(RECORDING) as replay:
-        groups["llm"] = {"provider": "openai", "base_url": replay.base_url, "model": "recorded"}
-        write_settings(home, **groups)
-        nightly.fn(home=str(home), sources=[str(copy)], force=True)
-        assert replay.problem() is None
-        yield open_reader(open_home(home))
+    write_settings(home, embedding={"provider": "wordllama"})
+    nightly.fn(home=str(home), sources=[str(copy)], force=True)
+    return open_reader(open_home(home))
 
 
 def test_while_debugging_the_fix_of_the_earlier_same_error_stands_in_the_first_tier(samples: Reader):
@@ -294,15 +283,6 @@ def test_while_debugging_the_fix_of_the_earlier_same_error_stands_in_the_first_t
     assert EXPECTED["error_and_fix"]["first"]["quote"] in critical
     assert "idle_in_transaction_session_timeout" in critical
     assert context.tiers[0].budget_tokens == 3_000
-
-
-def test_the_decision_that_was_reversed_is_not_told_as_current(samples: Reader):
-    context = told(samples, question="where does the login keep its session state?", activity="feature")
-    assert "JWT" in context.text
-    if not any(
-        line.kind == "quote" for line in context.lines
-    ):  # quotes say what was said then, with its date
-        assert "The user decided that the kittiwake login uses server-side sessions" not in context.text
 
 
 def test_conventions_of_the_files_are_background_while_reviewing(samples: Reader):

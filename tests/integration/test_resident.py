@@ -63,6 +63,10 @@ def test_it_answers_what_a_process_of_its_own_answers(home: Path):
         call = [sys.executable, "-c", code, "search", "kiln", "--home", str(home)]
         shown = subprocess.run(call, capture_output=True, text=True, check=True).stdout
         assert shown.splitlines()[-1] == "False False False"
+        with pytest.raises(InputError, match="limit 99"):  # its errors are those of a search
+            ask_resident(str(home), "search", {**QUESTION, "limit": 99})
+        assert subprocess.run([*SERVER, str(home)], timeout=60, check=False).returncode == 0  # one a home
+        assert ask_resident(str(home), "search", QUESTION) is not None
 
 
 def test_the_first_question_leaves_one_behind(home: Path):
@@ -76,11 +80,6 @@ def test_the_first_question_leaves_one_behind(home: Path):
                     os.kill(int(process.parent.name), signal.SIGKILL)
 
 
-def test_its_errors_are_the_errors_of_a_search(home: Path):
-    with resident(home), pytest.raises(InputError, match="limit 99"):
-        ask_resident(str(home), "search", {**QUESTION, "limit": 99})
-
-
 def test_other_settings_end_it(home: Path):
     with resident(home) as process:
         home.mkdir(exist_ok=True)
@@ -92,18 +91,10 @@ def test_other_settings_end_it(home: Path):
 
 def test_nonsense_on_its_socket_does_not_end_it(home: Path):
     with resident(home):
-        for line in (b"\n", b"{}\n", b"[1]\n", b"not json\n", b"half"):
+        for line in (b"\n", b"[1]\n", b"not json\n", b"half"):
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.connect(str(socket_path(home.resolve())))
                 connection.sendall(line)
-        # `{}` names another program than its own, which ends a reader by design
-        until(lambda: not socket_path(home.resolve()).exists())
-
-
-def test_there_is_one_a_home(home: Path):
-    with resident(home):
-        second = subprocess.run([*SERVER, str(home)], timeout=60, check=False)
-        assert second.returncode == 0
         assert ask_resident(str(home), "search", QUESTION) is not None
 
 
