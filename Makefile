@@ -30,7 +30,7 @@ if [ -z "$$python" ]; then \
 fi
 endef
 
-.PHONY: help setup run demo ui test lint format bench lock clean
+.PHONY: help setup run demo ui test lint format notebook bench lock clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
@@ -83,9 +83,13 @@ format: $(STAMP) ## put the code into its standard form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+notebook: $(STAMP) ## what the memory holds, as a page: marimo on the loopback
+	MARIMO_SKIP_UPDATE_CHECK=1 $(BIN)/marimo run notebooks/memory_quality.py
+
 bench: $(STAMP) ## speed and quality measurements
 	$(BIN)/python benchmarks/night.py
 	$(BIN)/python benchmarks/topics.py
+	$(BIN)/python benchmarks/latency.py
 
 lock: ## resolve the dependencies of pyproject.toml into requirements.lock again (needs uv)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv on the PATH" >&2; exit 1; }

@@ -29,6 +29,8 @@ EVIDENCE_OVERFETCH = 3
 
 NOTHING = "No memory yet"
 
+NOTHING_EXTRACTED = "no memory was made of what came in yet: `slowwave run nightly` does; `--detail evidence` asks what was said"
+
 
 def search(
     home: Home,
@@ -74,7 +76,7 @@ def ask(
     store = reader.current()
     if store is None or (store.count("cells") == 0 and store.count("turns") == 0):
         return SearchResult(query=query, notes=[NOTHING], topics=[], cells=[])
-    notes: list[str] = []
+    notes = [NOTHING_EXTRACTED] if store.count("cells") == 0 and detail_level != "evidence" else []
     if vector is None:
         vector, note = reader.vector_of(query)
         notes += [note] if note else []
