@@ -312,7 +312,7 @@ class ContextSettings(Group):
 class StoreSettings(Group):
     """Upkeep of the store."""
 
-    vector_index_rows: int = Field(default=2_000, ge=256, description="Rows from which a vector index pays.")
+    vector_index_rows: int = Field(default=20_000, ge=256, description="Rows from which a vector index pays.")
     keep_versions_hours: float = Field(
         default=24.0, ge=1, description="Hours for which old table versions are kept."
     )

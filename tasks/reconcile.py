@@ -81,7 +81,7 @@ def find_candidates(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
     """The k best candidates of each memory among the living and the archived of its owner, by hybrid search."""
     k = run.settings.reconcile.neighbours
     if not run.report.dry_run:
-        run.store.index_new_rows("cells")  # each query would read every new text otherwise
+        run.store.index_if_stale("cells")  # each query would read every new text otherwise
     nothing = {"query_index": pl.Int64, "cell_id": pl.String, "similarity": pl.Float64}
     found = []
     for own in new.partition_by(OWN, maintain_order=True):

@@ -29,7 +29,10 @@ EVIDENCE_OVERFETCH = 3
 
 NOTHING = "No memory yet"
 
-NOTHING_EXTRACTED = "no memory was made of what came in yet: `slowwave run nightly` does; `--detail evidence` asks what was said"
+NOTHING_EXTRACTED = (
+    "no memory was made of what came in yet: `slowwave run nightly` does, "
+    "`--detail evidence` asks what was said"
+)
 
 
 def search(

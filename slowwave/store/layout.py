@@ -23,7 +23,7 @@ FILTER_INDEX = {
 }
 """Columns of few values by which searches filter."""
 LOOKUP_INDEX = {
-    "turns": ("turn_id",),
+    "turns": ("turn_id", "session_id"),
     "cells": ("cell_id", "superseded_by", "subject"),
     "vitals": ("cell_id",),
 }

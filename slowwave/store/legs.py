@@ -24,9 +24,6 @@ from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.layout import MATCHED, text_query
 from slowwave.store.scopes import Expr
 
-PROBES = 40
-"""Partitions of the vector index that are looked at, nearest first; their number is the square root of the rows."""
-
 REFINE_FACTOR = 5
 """The vector index ranks this many times what is wanted by its coarse vectors, and the exact ones decide."""
 
@@ -110,8 +107,7 @@ class Legs:
             return _ranked(frame, "_score", "match_score", key)
         near = query.nearest_to(leg.vector).column("vector").distance_type("cosine").where(leg.where)
         arrow = (
-            await near.nprobes(PROBES)
-            .refine_factor(REFINE_FACTOR)
+            await near.refine_factor(REFINE_FACTOR)
             .limit(leg.k)
             .select([key, *leg.columns, "_distance"])
             .to_arrow()

@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from math import isqrt
 from typing import cast
 
 import pandera.errors
@@ -35,6 +34,9 @@ STALE_SHARE = 0.02
 """Rows outside the indices of a large table: 4,000 of 200,000 cost a search 2 ms."""
 
 MOST_FRAGMENTS = 200
+
+INDEXED_ROWS = 2_000
+"""Rows from which an index of a column is read faster than the column."""
 
 
 class Store(StoreReader):
@@ -129,10 +131,8 @@ class Store(StoreReader):
             handle = self._table(table)
             rows = handle.count_rows()
             if table in VECTOR_TEXT and rows >= vector_index_rows and not self._has_vector_index(table):
-                handle.create_index(
-                    "vector", config=IvfSq(distance_type="cosine", num_partitions=isqrt(rows))
-                )
-            if rows >= vector_index_rows:
+                handle.create_index("vector", config=IvfSq(distance_type="cosine"))
+            if rows >= INDEXED_ROWS:
                 self._index_columns(table)
             if self._is_stale(table):
                 handle.optimize(cleanup_older_than=keep_versions)
@@ -189,15 +189,20 @@ class Store(StoreReader):
 
     def _write_passages(self, changes: dict[str, TableChange]) -> None:
         """Full text of the turns and chunks that came: work in proportion to the sessions that grew."""
-        if "turns" in changes:
-            changed = self.by_key("turns", changes["turns"].births["turn_id"])
-            sessions = self.having("turns", "session_id", changed["session_id"])
-            self._upsert("passages", turn_passages(changed))
-            self._upsert("passages", near_passages(sessions, changed=changed["turn_id"]))
-        if "chunks" in changes:
-            cut = self.by_key("chunks", changes["chunks"].births["chunk_id"])
-            spoken = self.by_key("turns", cut["turn_ids"].explode().drop_nulls())
-            self._upsert("passages", wide_passages(cut, spoken))
+        none = pl.Series(dtype=pl.String)
+        new = {name: changes[name].births for name in ("turns", "chunks") if name in changes}
+        if not new:
+            return
+        sessions = pl.concat([none, *(frame["session_id"] for frame in new.values())])
+        turns = self.having("turns", "session_id", sessions)
+        changed = new["turns"]["turn_id"] if "turns" in new else none
+        parts = [
+            turn_passages(turns.filter(pl.col("turn_id").is_in(changed.implode()))),
+            near_passages(turns, changed=changed),
+        ]
+        if "chunks" in new:
+            parts.append(wide_passages(new["chunks"], turns))
+        self._upsert("passages", pl.concat(parts))
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         """Rows whose text did not change keep their vector; the others wait for a new one."""
