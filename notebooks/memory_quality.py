@@ -25,7 +25,6 @@ with app.setup:
     from slowwave.query import Reader, ask, open_reader
     from slowwave.query.conditions import scope_condition
     from slowwave.query.turns import TurnQuestion, find_turns
-    from slowwave.query.understanding import QUERY_WORDS
     from slowwave.readers.question_sets import read_question_set
     from slowwave.schemas.identity import content_hash
     from slowwave.schemas.search import MAX_LIMIT, Filters
@@ -43,7 +42,7 @@ with app.setup:
         wanted_turns,
     )
     from slowwave.transforms.forgetting import to_archive
-    from slowwave.transforms.questions import telling_words
+    from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
     COLUMNS = {
         "cells": (

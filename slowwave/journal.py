@@ -99,8 +99,8 @@ class Journal:
     def segment_ids_after(self, segment_id: str) -> list[str]:
         """Ids of segments above this one, in their order, without a look at older days."""
         first = self.path_of(segment_id).parent
-        days = [day for day in self.root.glob("*/*/*") if day >= first]
-        paths = (path for day in days for path in day.glob("*.jsonl") if self._is_placed(path))
+        days = [day for day in self.root.glob("*/*/*") if day >= first and day.is_dir()]
+        paths = (path for day in days for path, is_placed in self._files(day) if is_placed)
         return sorted(path.stem for path in paths if path.stem > segment_id)
 
     def foreign_files(self) -> list[Problem]:
@@ -138,20 +138,16 @@ class Journal:
         scan = self.read(self.segment_ids())
         return Scan(scan.events, (*scan.problems, *self.foreign_files()))
 
-    def _files(self) -> Iterator[tuple[Path, bool]]:
-        """All files below the folder, with whether each is named and placed like a segment.
+    def _files(self, top: Path | None = None) -> Iterator[tuple[Path, bool]]:
+        """All files below a folder of the journal, with whether each is named like a segment, in the folder of its day.
 
         Told from folders by the listing, not by a question for each file; a folder's day is read once.
         """
-        for name_of_folder, _, names in os.walk(self.root):
+        for name_of_folder, _, names in os.walk(top or self.root):
             folder = Path(name_of_folder)
             first, past = _ids_of_day(folder.relative_to(self.root))
             for name in names:
                 yield folder / name, bool(_SEGMENT_NAME.match(name)) and first <= name < past
-
-    def _is_placed(self, path: Path) -> bool:
-        """Named like a segment and in the folder of its day; a copy elsewhere is no segment."""
-        return bool(_SEGMENT_NAME.match(path.name)) and path == self.path_of(path.stem)
 
     def _next_id(self, now: datetime) -> str:
         """An id above all that are there, also when the clock went back: decisions fold after their grounds."""

@@ -16,7 +16,6 @@ from prefect.cache_policies import NO_CACHE
 from slowwave.home import open_home
 from slowwave.query.reader import Reader
 from slowwave.query.turns import LIST_ROWS, TurnQuestion, find_turns
-from slowwave.query.understanding import QUERY_WORDS
 from slowwave.report import plain
 from slowwave.schemas.questions import Conversation, Evaluation, Figures, Parameter, Question, QuestionSet
 from slowwave.schemas.search import Filters
@@ -35,7 +34,7 @@ from slowwave.transforms.evaluation import (
     wanted_turns,
 )
 from slowwave.transforms.passages import NEAR_STRIDE, NEAR_TURNS
-from slowwave.transforms.questions import telling_words
+from slowwave.transforms.questions import QUERY_WORDS, telling_words
 from slowwave.workspace import Workspace, open_workspace
 from tasks.ingest import find_new_sources, read_source, take_in
 from tasks.stage import Stage, is_under_prefect
@@ -66,10 +65,15 @@ def measured_home(asked: QuestionSet, home: str) -> Iterator[str]:
         yield home
         return
     with tempfile.TemporaryDirectory(prefix="slowwave-evaluate-") as folder:
-        settings = open_home(home or None).root / "slowwave.toml"
-        if settings.is_file():
-            shutil.copy(settings, folder)
+        _copy_settings(open_home(home or None).root, folder)
         yield folder
+
+
+def _copy_settings(root: Path, folder: Path | str) -> None:
+    """Gives another home the settings of the one at `root`, where it has any."""
+    settings = root / "slowwave.toml"
+    if settings.is_file():
+        shutil.copy(settings, folder)
 
 
 @task(name="ask", cache_policy=NO_CACHE, task_run_name="ask-{conversation.name}")
@@ -79,9 +83,7 @@ def ask_conversation(run: Stage, conversation: Conversation, has_memories: bool 
         return ask(run.workspace, conversation)
     root = run.workspace.home.root
     folder = Path(tempfile.mkdtemp(dir=root))
-    settings = root / "slowwave.toml"
-    if settings.is_file():
-        shutil.copy(settings, folder)
+    _copy_settings(root, folder)
     with conversation_home(folder, conversation, has_memories=has_memories) as workspace:
         return ask(workspace, conversation)
 

@@ -9,15 +9,13 @@ from slowwave.context.shown import keep_shown, shown_to
 from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines
 from slowwave.query import Reader
-from slowwave.query.search import MAX_QUERY_CHARACTERS
+from slowwave.query.search import MAX_QUERY_CHARACTERS, NOTHING
 from slowwave.schemas.context import Context, ContextRequest
 from slowwave.settings import ContextSettings, Shares
 from slowwave.store import Store
 from slowwave.transforms.context_signals import branch_words, file_words
 from slowwave.transforms.context_tiers import Candidate, pack
-from slowwave.transforms.questions import telling_words
-
-NOTHING = "No memory yet"
+from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 
 def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Context:
@@ -75,7 +73,7 @@ def _tiers(
         )
         if part
     )[:MAX_QUERY_CHARACTERS]
-    words = frozenset(telling_words(text, most=64).split())
+    words = frozenset(telling_words(text, most=QUERY_WORDS).split())
     lines = contradiction_lines(reader, store, found, has_signals=bool(text))
     lines += fix_lines(reader, store, failures, conversation_id=request.conversation_id)
     lines += tier_lines(reader, store, found, words=words)

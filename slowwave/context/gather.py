@@ -16,7 +16,7 @@ from slowwave.schemas.search import MAX_LIMIT, Filters, Hit
 from slowwave.store import RowsLeg, Store, TextLeg, col, lit
 from slowwave.transforms.context_signals import branch_words, file_words, holds_words, names_file
 from slowwave.transforms.context_tiers import Candidate
-from slowwave.transforms.questions import telling_words
+from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 NAMES_FILE = "names the current file"
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task")
@@ -110,7 +110,7 @@ def _answer(reader: Reader, store: Store, text: str, found: Findings, now: datet
 def _topics(reader: Reader, text: str, found: Findings, now: datetime) -> None:
     """Adds topics that are near to a text that is no question."""
     answer = ask(reader, text[:MAX_QUERY_CHARACTERS], limit=TOPICS, detail_level="summary", now=now)
-    words = telling_words(text, most=64).split()
+    words = telling_words(text, most=QUERY_WORDS).split()
     found.notes += answer.notes
     for topic, score in _near(reader, answer.topics):
         if holds_words(f"{topic.name} {topic.summary}", words) > 0:

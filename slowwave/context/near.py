@@ -17,7 +17,7 @@ from slowwave.query.conditions import cell_condition, turn_condition
 from slowwave.schemas.search import Filters, TopicHit, TurnHit
 from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, lit
 from slowwave.transforms.context_signals import holds_words
-from slowwave.transforms.questions import telling_words
+from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 LIST_ROWS = 20
 """Rows that each list brings."""
@@ -120,7 +120,7 @@ _TURNS = ("turn_text", "turn_vector")
 
 
 def _legs(reader: Reader, near: Near) -> dict[str, TextLeg | VectorLeg]:
-    own, words = reader.settings.own, telling_words(near.text, most=64)
+    own, words = reader.settings.own, telling_words(near.text, most=QUERY_WORDS)
     of_cells, of_turns = cell_condition(own, near.filters), turn_condition(own, near.filters)
     vector, _ = reader.vector_of(near.text)
     legs: dict[str, TextLeg | VectorLeg] = {"cell_text": TextLeg("cells", words, LIST_ROWS, of_cells)}
@@ -155,7 +155,7 @@ def _scores(
             for rank, key in enumerate(keys, start=1):
                 scores[key] = scores.get(key, 0.0) + near.weight / rank / len(asked)
         return {key: score for key, score in scores.items() if key in contents}
-    words = telling_words(near.text, most=64).split()
+    words = telling_words(near.text, most=QUERY_WORDS).split()
     if by_vector is not None and reader.embedder is not None:
         least, share, values = reader.embedder.profile.relevance_threshold, 0.0, by_vector
     else:

@@ -20,7 +20,7 @@ from slowwave.schemas.search import MAX_LIMIT, Hit
 from slowwave.store import Store, col
 from slowwave.transforms.context_signals import holds_words
 from slowwave.transforms.context_tiers import Candidate
-from slowwave.transforms.questions import telling_words
+from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 MIN_WORD_SHARE = 0.5
 MIN_WORDS = 2
@@ -40,7 +40,7 @@ def small_lines(
     if not text:
         return lines, []
     answer = ask(reader, text, limit=MAX_LIMIT, detail_level="evidence", now=now)
-    words = frozenset(telling_words(text, most=64).split())
+    words = frozenset(telling_words(text, most=QUERY_WORDS).split())
     hits = [hit for hit in answer.cells if hit.session_id != request.conversation_id]
     told = _relevant(reader, hits, [hit.content for hit in hits], words)
     known = read_memories(

@@ -9,13 +9,13 @@ import polars as pl
 
 from slowwave.embeddings import Vectors
 from slowwave.query.conditions import as_they_stood, cell_condition, held, scope_condition
-from slowwave.query.shares import list_names, shares_of
+from slowwave.query.shares import as_list, list_names, shares_of
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
 from slowwave.schemas.tables import frame_schema
 from slowwave.settings import Settings
 from slowwave.store import Expr, RowsLeg, Store, TextLeg, VectorLeg, col, lit
 from slowwave.transforms.current_values import ATTRIBUTE, holders, timelines
-from slowwave.transforms.ranking import RankedList, fuse_ranks, prior
+from slowwave.transforms.ranking import fuse_ranks, prior
 from slowwave.transforms.times import TimeRange
 
 OVERFETCH = 4
@@ -43,28 +43,27 @@ REASONS = ("decision", "insight", "risk")
 class CellQuestion:
     """A question as the tiers take it.
 
-    `period` is a time that it names: it draws cells near, and excludes none. `vector_weight` is 0 without a vector.
+    `where` holds for the cells that may be found. `period` is a time that it names: it draws cells near, and excludes
+    none. `vector_weight` is 0 without a vector.
     """
 
     words: str
     vector: Vectors | None
     vector_weight: float
     filters: Filters
+    where: Expr
     period: TimeRange | None
     intent: Intent
     now: datetime
 
 
-def cell_legs(
-    store: Store, question: CellQuestion, settings: Settings, *, count: int
-) -> dict[str, TextLeg | VectorLeg]:
+def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, TextLeg | VectorLeg]:
     """The lists of this tier by name, each with what a hit shows.
 
     Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
     superseded cells would have answered.
     """
-    filters, own = question.filters, settings.own
-    where = _with_entity(store, cell_condition(own, filters), filters)
+    filters, where = question.filters, question.where
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
 
     def matching(condition: Expr, k: int, *fields: str) -> TextLeg:
@@ -79,7 +78,7 @@ def cell_legs(
     if question.period is not None:
         legs["time"] = matching(where & _within(question.period), most)
     if not filters.is_historical:
-        former = scope_condition(own, filters) & (col("status") == lit("superseded"))
+        former = scope_condition(settings.own, filters) & (col("status") == lit("superseded"))
         legs["former"] = TextLeg("cells", question.words, count, former, columns=("superseded_by",))
     if question.intent == "why":
         legs["reason"] = matching(where & col("cell_type").isin(list(REASONS)), count)
@@ -105,13 +104,9 @@ def rank_cells(
     }
     rows = [frame.select(_SHOWN) for name, frame in found.items() if name != "former"]
     if "former" in found:
-        ends, scores = _successors(store, found["former"], question, settings)
+        ends, scores = _successors(store, found["former"], question.where)
         found, rows = {**found, "former": scores}, [*rows, ends]
-    lists = [
-        RankedList(name, frame, "similarity" if name == "vector" else "match_score", weights[name])
-        for name, frame in found.items()
-        if frame.height
-    ]
+    lists = [as_list(name, frame, weights[name]) for name, frame in found.items() if frame.height]
     fused = fuse_ranks(lists, key="cell_id", rank_constant=settings.search.rank_constant)
     shown = pl.concat(rows).unique("cell_id") if rows else None
     if shown is None or fused.is_empty():
@@ -210,15 +205,12 @@ def _superseded_by(cells: pl.DataFrame) -> Expr:
     return col("superseded_by").isin(cells["cell_id"].to_list() or [""])
 
 
-def _successors(
-    store: Store, former: pl.DataFrame, question: CellQuestion, settings: Settings
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _successors(store: Store, former: pl.DataFrame, where: Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The cells, of those that may be found, at the end of superseded ones' chains: their rows, and their score."""
     reached = former.select("match_score", cell_id=pl.col("superseded_by")).drop_nulls()
     ends = pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _SHOWN})
     if reached.is_empty():
         return ends, reached
-    where = _with_entity(store, cell_condition(settings.own, question.filters), question.filters)
     for _ in range(CHAIN_STEPS):
         named = col("cell_id").isin(reached["cell_id"].to_list())
         later, ends = store.at_once(
@@ -234,17 +226,6 @@ def _successors(
         )
     scores = reached.join(ends, on="cell_id", how="semi").group_by("cell_id").agg(pl.col("match_score").max())
     return ends, scores
-
-
-def _with_entity(store: Store, where: Expr, filters: Filters) -> Expr:
-    """The condition, narrowed to cells that name the wanted person or thing."""
-    if filters.entity is None:
-        return where
-    (rows,) = store.at_once([RowsLeg("cells", ("cell_id", "entities"), where)])
-    wanted = filters.entity.strip().lower()
-    name = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
-    named = rows.explode("entities").filter(name == wanted)["cell_id"].unique().to_list()
-    return where & col("cell_id").isin(named or [""])
 
 
 def _related(ranked: pl.DataFrame, where: Expr) -> Expr:

@@ -124,7 +124,7 @@ def _first_round(
     """What every list of every tier finds, all read at once."""
     legs = {
         "topics": topic_legs(question, settings, count=topic_count),
-        "cells": cell_legs(store, question, settings, count=cell_count) if cell_count else {},
+        "cells": cell_legs(question, settings, count=cell_count) if cell_count else {},
         "turns": {},
     }
     if has_turns:

@@ -1,10 +1,21 @@
-"""Why a hit was found: what each list gave to it."""
+"""The lists of a search: what a leg found as a list, and what each list gave to a hit."""
 
 from typing import Any
 
 import polars as pl
 
 from slowwave.schemas.search import Share
+from slowwave.transforms.ranking import RankedList
+
+
+def as_list(name: str, frame: pl.DataFrame, weight: float) -> RankedList:
+    """What a text or vector leg found, as a list to be fused: by its score or its similarity."""
+    return RankedList(name, frame, value_of(frame), weight)
+
+
+def value_of(frame: pl.DataFrame) -> str:
+    """The column that a leg ranked its rows by."""
+    return "similarity" if "similarity" in frame.columns else "match_score"
 
 
 def list_names(fused: pl.DataFrame) -> list[str]:

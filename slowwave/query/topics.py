@@ -4,11 +4,11 @@ import polars as pl
 
 from slowwave.query.cells import CellQuestion
 from slowwave.query.conditions import scope_condition
-from slowwave.query.shares import list_names, shares_of
+from slowwave.query.shares import as_list, list_names, shares_of
 from slowwave.schemas.search import TopicHit
 from slowwave.settings import Settings
 from slowwave.store import TextLeg, VectorLeg
-from slowwave.transforms.ranking import RankedList, fuse_ranks
+from slowwave.transforms.ranking import fuse_ranks
 
 OVERFETCH = 4
 
@@ -34,10 +34,7 @@ def topic_hits(
 ) -> list[TopicHit]:
     """Topics with a summary and live cells that the lists found, best first."""
     weights = {"text": settings.search.text_weight, "vector": question.vector_weight}
-    lists = [
-        RankedList(name, frame, "similarity" if name == "vector" else "match_score", weights[name])
-        for name, frame in found.items()
-    ]
+    lists = [as_list(name, frame, weights[name]) for name, frame in found.items()]
     fused = fuse_ranks(lists, key="topic_id", rank_constant=settings.search.rank_constant)
     if fused.is_empty():
         return []

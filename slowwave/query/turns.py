@@ -6,7 +6,7 @@ import polars as pl
 
 from slowwave.embeddings import Vectors
 from slowwave.query.conditions import cell_condition, turn_condition
-from slowwave.query.shares import list_names, shares_of
+from slowwave.query.shares import list_names, shares_of, value_of
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.settings import Settings
 from slowwave.store import Expr, RowsLeg, Store, TextLeg, VectorLeg, col, lit
@@ -83,7 +83,7 @@ def turn_hits(store: Store, ranked: pl.DataFrame, where: Expr) -> list[TurnHit]:
 
 
 def _by_turn(frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    value = "match_score" if "match_score" in frame.columns else "similarity"
+    value = value_of(frame)
     named = {"turn_ids", "evidence"} & set(frame.columns)
     if named:
         frame = frame.select(value, turn_id=pl.col(named.pop())).explode("turn_id").drop_nulls()

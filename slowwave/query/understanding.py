@@ -2,21 +2,20 @@
 
 from datetime import UTC, datetime
 
+import polars as pl
+
 from slowwave.embeddings import Vectors
 from slowwave.query.cells import CellQuestion
 from slowwave.query.conditions import cell_condition
 from slowwave.query.reader import Reader
 from slowwave.schemas.search import Filters, Intent
-from slowwave.store import Store, TextLeg
+from slowwave.store import Expr, RowsLeg, Store, TextLeg, col
 from slowwave.transforms.intents import EXEMPLARS, intent_by_vectors, intent_by_words
-from slowwave.transforms.questions import telling_words
+from slowwave.transforms.questions import QUERY_WORDS, telling_words
 from slowwave.transforms.times import TimeRange, anchored_time, resolve_anchor, time_of_question
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """From here on calendars can be counted back."""
-
-QUERY_WORDS = 64
-"""Different words of a question that full text looks for."""
 
 INTENT_MARGIN = 0.15
 """Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
@@ -34,6 +33,7 @@ def understand(
         vector=vector,
         vector_weight=weight if vector is not None else 0.0,
         filters=filters,
+        where=_findable(reader, store, filters),
         period=_period(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST)),
         intent=_intent(reader, query, vector),
         now=now,
@@ -66,3 +66,15 @@ def _period(reader: Reader, store: Store, query: str, filters: Filters, *, now: 
     where = cell_condition(reader.settings.own, filters)
     (found,) = store.at_once([TextLeg("cells", words, 1, where, columns=("event_time",))])
     return resolve_anchor(offset, found["event_time"][0], text=query) if found.height else None
+
+
+def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:
+    """The condition of the cells that may be found; a person or thing that is wanted is looked up once."""
+    where = cell_condition(reader.settings.own, filters)
+    if filters.entity is None:
+        return where
+    (rows,) = store.at_once([RowsLeg("cells", ("cell_id", "entities"), where)])
+    wanted = filters.entity.strip().lower()
+    name = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
+    named = rows.explode("entities").filter(name == wanted)["cell_id"].unique().to_list()
+    return where & col("cell_id").isin(named or [""])

@@ -139,16 +139,14 @@ class Store(StoreReader):
             report.append({"table": table, "rows": rows})
         return pl.DataFrame(report, schema={"table": pl.String, "rows": pl.Int64})
 
-    def index_if_stale(self, table: str) -> bool:
-        """Takes new rows into the indices once there are enough of them; returns whether it did.
+    def index_if_stale(self, table: str) -> None:
+        """Takes new rows into the indices once there are enough of them.
 
         LanceDB writes a full-text index anew each time, and a search scans what is not in it: in a large table a
         night's few rows wait until they are `STALE_SHARE` of it, so that the work follows what is new.
         """
         if self._is_stale(table):
-            self._table(table).optimize()
-            return True
-        return False
+            self.index_new_rows(table)
 
     def _is_stale(self, table: str) -> bool:
         handle = self._table(table)

@@ -13,6 +13,9 @@ _STOP_TEXT = (
 STOP_WORDS = frozenset(_STOP_TEXT.split(" "))
 """Words that stand in nearly every text: their lists are the longest to read and tell the least."""
 
+QUERY_WORDS = 64
+"""Different words of a question that full text looks for."""
+
 _WORD = re.compile(r"\w+")
 
 
