@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from slowwave.fold import collapse, fold
+from slowwave.changes import collapse
+from slowwave.fold import fold
 from slowwave.schemas.events import CATALOGUE, SCAN_SCHEMA, encode
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.settings import Settings

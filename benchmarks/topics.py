@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from slowwave.embeddings import Embedder, load_profile, open_embedder
 from slowwave.errors import SlowwaveError
-from slowwave.settings import EmbeddingSettings
+from slowwave.setting_groups import EmbeddingSettings
 from slowwave.transforms.calibration import calibrate
 from slowwave.transforms.topic_upkeep import centroids, merge_topics, split_topics
 from slowwave.transforms.topics import assign_topics

@@ -9,9 +9,10 @@ from typing import TypedDict
 
 import polars as pl
 
+from slowwave.changes import collapse
 from slowwave.embeddings import Embedder, open_embedder
 from slowwave.errors import NotFoundError
-from slowwave.fold import collapse, fold
+from slowwave.fold import fold
 from slowwave.home import Home, embedder_of, open_home, writing
 from slowwave.journal import Journal, Problem
 from slowwave.llm import LLM, open_llm

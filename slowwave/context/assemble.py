@@ -11,7 +11,7 @@ from slowwave.context.standing import background_lines, contradiction_lines, ind
 from slowwave.query import Reader
 from slowwave.query.search import MAX_QUERY_CHARACTERS, NOTHING
 from slowwave.schemas.context import Context, ContextRequest
-from slowwave.settings import ContextSettings, Shares
+from slowwave.setting_groups import ContextSettings, Shares
 from slowwave.store import Store
 from slowwave.transforms.context_signals import branch_words, file_words
 from slowwave.transforms.context_tiers import Candidate, pack

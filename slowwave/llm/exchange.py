@@ -40,7 +40,7 @@ from slowwave.llm.servers import (
 from slowwave.llm.state import RunState
 from slowwave.schemas.answers import Answer
 from slowwave.schemas.ledger import LedgerLine
-from slowwave.settings import LLMSettings
+from slowwave.setting_groups import LLMSettings
 
 _BYTES_PER_TOKEN = 3
 _PLACEHOLDER = "-"

@@ -19,7 +19,7 @@ from slowwave.llm.requests import Outcome, Request, model_of
 from slowwave.llm.servers import address_of, bare, quiet_libraries
 from slowwave.llm.state import RunState
 from slowwave.schemas.ledger import Ledger, LedgerLine
-from slowwave.settings import LLMSettings
+from slowwave.setting_groups import LLMSettings
 
 _log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from slowwave.errors import ContractError, SlowwaveError
 from slowwave.schemas.answers import Answer
 from slowwave.schemas.prompt import Prompt
-from slowwave.settings import LLMSettings
+from slowwave.setting_groups import LLMSettings
 
 
 @dataclass(frozen=True, slots=True)

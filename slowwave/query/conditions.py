@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.schemas.search import Filters
-from slowwave.settings import ScopeSettings
+from slowwave.setting_groups import ScopeSettings
 from slowwave.store import Expr, col, lit, owned_by
 
 

@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
+from slowwave.changes import TableChange, overlay
 from slowwave.errors import ContractError, TransientError
-from slowwave.fold import TableChange, overlay
 from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
 from slowwave.store.layout import (
     APPLIED,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.settings import DecaySettings
+from slowwave.setting_groups import DecaySettings
 
 DAY = 86_400.0
 

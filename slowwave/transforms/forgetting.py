@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from slowwave.settings import DecaySettings, ForgetSettings
+from slowwave.setting_groups import DecaySettings, ForgetSettings
 from slowwave.transforms.decay import days_since, effective_confidence
 
 

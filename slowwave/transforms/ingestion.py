@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.schemas.tables import TIMESTAMP, Dtype
-from slowwave.settings import ScopeSettings
+from slowwave.setting_groups import ScopeSettings
 
 
 def owned(turns: pl.DataFrame, own: ScopeSettings) -> pl.DataFrame:

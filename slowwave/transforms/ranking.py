@@ -6,7 +6,7 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.settings import DecaySettings, SearchSettings
+from slowwave.setting_groups import DecaySettings, SearchSettings
 from slowwave.transforms.decay import days_since, retention
 
 

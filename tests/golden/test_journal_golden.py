@@ -15,7 +15,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from slowwave.fold import collapse, fold, overlay
+from slowwave.changes import collapse, overlay
+from slowwave.fold import fold
 from slowwave.journal import Journal
 from slowwave.schemas.events import CATALOGUE
 from slowwave.schemas.tables import KEYS, TABLES, empty

@@ -3,7 +3,7 @@ import pytest
 
 from slowwave.embeddings import check_embedder, choice, open_embedder, servers
 from slowwave.errors import ConfigError, OutputError, TransientError
-from slowwave.settings import EmbeddingSettings
+from slowwave.setting_groups import EmbeddingSettings
 from tests.servers import (
     DROPPED,
     GARBLED,

@@ -26,7 +26,7 @@ from slowwave.llm import LLM, Outcome, Request, check_llm, open_llm
 from slowwave.schemas.answers import Answer
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.prompt import Prompt
-from slowwave.settings import LLMSettings
+from slowwave.setting_groups import LLMSettings
 from tests.servers import (
     CONTENT_FILTER,
     DROPPED,

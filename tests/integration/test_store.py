@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from slowwave.changes import Change, collapse
 from slowwave.errors import ConfigError, ContractError, NotFoundError
-from slowwave.fold import Change, collapse
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.store import SCHEMA_VERSION, Store, col, create_store, lit, open_store, owned_by, same_owner
 from tests.rows import row, rows, table_of

@@ -17,7 +17,7 @@ from slowwave.query import Reader, ask, open_reader
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.events import encode
 from slowwave.schemas.search import Filters, Scope, SearchResult
-from slowwave.settings import ScopeSettings
+from slowwave.setting_groups import ScopeSettings
 from slowwave.workspace import open_workspace
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings

@@ -4,7 +4,7 @@ import pytest
 
 from slowwave.embeddings import load_profile, open_embedder
 from slowwave.errors import InputError
-from slowwave.settings import EmbeddingSettings
+from slowwave.setting_groups import EmbeddingSettings
 from slowwave.transforms.calibration import MERGE_FLOOR, MIN_VECTORS, calibrate
 
 

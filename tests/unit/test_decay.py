@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.settings import DecaySettings
+from slowwave.setting_groups import DecaySettings
 from slowwave.transforms.decay import days_since, effective_confidence, fold_usage, reinforced, retention
 from tests.rows import NOW, row, rows
 

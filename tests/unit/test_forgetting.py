@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.settings import DecaySettings, ForgetSettings
+from slowwave.setting_groups import DecaySettings, ForgetSettings
 from slowwave.transforms.forgetting import to_archive, to_bury, to_prune
 from tests.rows import NOW, row, rows
 

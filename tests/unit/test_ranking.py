@@ -5,7 +5,7 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-from slowwave.settings import DecaySettings, SearchSettings
+from slowwave.setting_groups import DecaySettings, SearchSettings
 from slowwave.transforms.ranking import RankedList, fuse_ranks, fuse_scores, prior
 from tests.rows import NOW, row, rows
 

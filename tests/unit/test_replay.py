@@ -23,7 +23,7 @@ from slowwave.errors import ConfigError, NotFoundError
 from slowwave.llm import Request, open_llm
 from slowwave.schemas.answers import GateAnswer
 from slowwave.schemas.prompt import Prompt
-from slowwave.settings import LLMSettings
+from slowwave.setting_groups import LLMSettings
 from tests.servers import CONTENT_FILTER, NO_TOOL_CALL, OpenAIServer, in_turn, refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent
