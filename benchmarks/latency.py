@@ -131,6 +131,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     )
     built = time.monotonic() - started
     reader = Reader(Home(Settings(home=home)), store, None, "")
+    store.read_into_memory(("cells", "vitals", "topics", "contradictions", "turns", "passages"))
     asked, vectors = questions(
         draw_world(max(options.cells // TOPIC_CELLS, 1), options.dims), options.cells, options.queries
     )

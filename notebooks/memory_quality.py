@@ -24,6 +24,7 @@ with app.setup:
     from slowwave.home import Home, open_home
     from slowwave.query import Reader, ask, open_reader
     from slowwave.query.conditions import scope_condition
+    from slowwave.query.fusing import as_frame
     from slowwave.query.turns import TurnQuestion, find_turns
     from slowwave.readers.question_sets import read_question_set
     from slowwave.schemas.identity import content_hash
@@ -876,7 +877,7 @@ def ranked_turns(memory, question):
     vector, _ = memory.reader.vector_of(question.question)
     words = telling_words(question.question, most=QUERY_WORDS)
     asked_for = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
-    return find_turns(memory.store, asked_for, memory.home.settings)
+    return as_frame(find_turns(memory.store, asked_for, memory.home.settings), key="turn_id")
 
 
 @app.function

@@ -243,6 +243,12 @@ class SearchSettings(Group):
         description="After a question of the command line a reader stays this long, so that the next one is "
         "answered at once; 0 leaves none.",
     )
+    memory_rows: int = Field(
+        default=200_000,
+        ge=0,
+        description="A reader that stays keeps tables of at most so many rows in memory, with their full text; "
+        "0 leaves all on disk.",
+    )
     age_rate: float = Field(default=0.01, ge=0, description="Per day, in exp(-age_rate * age_days).")
     prior_floor: float = Field(
         default=0.5, ge=0, le=1, description="The product of the priors never falls below this."

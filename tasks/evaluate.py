@@ -14,6 +14,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from slowwave.home import open_home
+from slowwave.query.fusing import as_frame
 from slowwave.query.reader import Reader
 from slowwave.query.turns import LIST_ROWS, TurnQuestion, find_turns
 from slowwave.report import plain
@@ -158,7 +159,7 @@ def ask_questions(workspace: Workspace, questions: Sequence[Question]) -> pl.Dat
             vector,
             Filters(as_of=question.asked_at),
         )
-        found = find_turns(workspace.store, asked, workspace.settings)
+        found = as_frame(find_turns(workspace.store, asked, workspace.settings), key="turn_id")
         parts.append(found.with_columns(question_index=pl.lit(place, dtype=pl.Int64)))
     return pl.concat(parts, how="diagonal")
 

@@ -1,21 +1,21 @@
 """The second tier: cells by hybrid search, each with the value that holds now and what held before."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import and_
 
 import polars as pl
 
 from slowwave.embeddings import Vectors
-from slowwave.query.conditions import as_they_stood, cell_condition, held, scope_condition
-from slowwave.query.shares import as_list, list_names, shares_of
+from slowwave.query.conditions import PAST, as_they_stood, cell_condition, held, scope_condition
+from slowwave.query.current_values import ATTRIBUTE, holders, timelines
+from slowwave.query.fusing import Fused, RankedList, fuse_ranks
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
-from slowwave.schemas.tables import frame_schema
 from slowwave.settings import Settings
-from slowwave.store import Expr, RowsLeg, Store, TextLeg, VectorLeg, col, lit
-from slowwave.transforms.current_values import ATTRIBUTE, holders, timelines
-from slowwave.transforms.ranking import fuse_ranks, prior
+from slowwave.store import SCORE, Expr, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.transforms.ranking import prior
 from slowwave.transforms.times import TimeRange
 
 OVERFETCH = 4
@@ -27,13 +27,13 @@ PAST_OVERFETCH = 16
 CHAIN_STEPS = 16
 """Values that a timeline goes back, at most."""
 
+_WEIGHED = ("salience", "event_time", "protected", "decay_rate")
+_VITALS = ("cell_id", "last_accessed", "confirmations")
 _SHOWN = (
     "cell_id", "cell_type", "content", "summary", "subject", "attribute", "value", "status", "salience",
     "confidence", "origin", "event_time", "valid_from", "valid_until", "recorded_at", "source_name", "session_id",
-    "topic_id", "superseded_by", "superseded_at", "protected", "decay_rate", "evidence",
+    "topic_id", "superseded_by", "superseded_at", "evidence",
 )  # fmt: skip
-_VITALS = ("cell_id", "last_accessed", "confirmations")
-
 
 REASONS = ("decision", "insight", "risk")
 """Types of memory that answer why."""
@@ -57,24 +57,35 @@ class CellQuestion:
     now: datetime
 
 
+@dataclass(frozen=True)
+class RankedCell:
+    """A cell that the lists found: `score` is what they gave, times the prior."""
+
+    fused: Fused
+    score: float
+    prior: float
+    confirmations: int
+
+
 def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, TextLeg | VectorLeg]:
-    """The lists of this tier by name, each with what a hit shows.
+    """The lists of this tier by name.
 
     Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
     superseded cells would have answered.
     """
     filters, where = question.filters, question.where
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
+    columns = _weighed_columns(filters)
 
     def matching(condition: Expr, k: int, *fields: str) -> TextLeg:
-        return TextLeg("cells", question.words, k, condition, fields=fields, columns=_SHOWN[1:])
+        return TextLeg("cells", question.words, k, condition, fields=fields, columns=columns)
 
     legs: dict[str, TextLeg | VectorLeg] = {
         "text": matching(where, most),
         "entity": matching(where, most, "entities"),
     }
     if question.vector is not None:
-        legs["vector"] = VectorLeg("cells", question.vector, most, where, columns=_SHOWN[1:])
+        legs["vector"] = VectorLeg("cells", question.vector, most, where, columns=columns)
     if question.period is not None:
         legs["time"] = matching(where & _within(question.period), most)
     if not filters.is_historical:
@@ -87,13 +98,13 @@ def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict
 
 def rank_cells(
     store: Store,
-    found: dict[str, pl.DataFrame],
+    found: Mapping[str, list[Row]],
     question: CellQuestion,
     settings: Settings,
     *,
     count: int,
-) -> pl.DataFrame:
-    """Cells that the lists found with the columns of a hit, best first: `score` is `fused_score` x `prior`."""
+) -> list[RankedCell]:
+    """The best `count` cells that the lists found, best first, ties by id."""
     weights = {
         "text": settings.search.text_weight,
         "entity": settings.search.entity_weight * (2.0 if question.intent == "who" else 1.0),
@@ -102,150 +113,187 @@ def rank_cells(
         "former": settings.search.former_weight,
         "reason": settings.search.reason_weight,
     }
-    rows = [frame.select(_SHOWN) for name, frame in found.items() if name != "former"]
-    if "former" in found:
-        ends, scores = _successors(store, found["former"], question.where)
-        found, rows = {**found, "former": scores}, [*rows, ends]
-    lists = [as_list(name, frame, weights[name]) for name, frame in found.items() if frame.height]
-    fused = fuse_ranks(lists, key="cell_id", rank_constant=settings.search.rank_constant)
-    shown = pl.concat(rows).unique("cell_id") if rows else None
-    if shown is None or fused.is_empty():
-        return fused.clear()
-    return _with_rows(store, fused.filter(pl.col("fused_score") > 0), shown, question, settings).head(count)
+    rows = {row["cell_id"]: row for name, part in found.items() if name != "former" for row in part}
+    values = {
+        name: {row["cell_id"]: row[SCORE] for row in part} for name, part in found.items() if name != "former"
+    }
+    if found.get("former"):
+        ends, values["former"] = _successors(store, found["former"], question)
+        rows.update(ends)
+    lists = [RankedList(name, given, weights[name]) for name, given in values.items()]
+    fused = fuse_ranks(lists, rank_constant=settings.search.rank_constant)
+    wanted = [entry for entry in fused if entry.score > 0]
+    return _weighed(store, wanted, rows, question, settings)[:count]
 
 
-def _with_rows(
-    store: Store, fused: pl.DataFrame, rows: pl.DataFrame, question: CellQuestion, settings: Settings
-) -> pl.DataFrame:
-    legs = [RowsLeg("vitals", _VITALS, col("cell_id").isin(fused["cell_id"].to_list() or [""]))]
-    if question.filters.is_historical:
-        named = rows["superseded_by"].drop_nulls().to_list() or [""]
-        legs.append(RowsLeg("cells", ("cell_id", "event_time"), col("cell_id").isin(named)))
-    vitals, *survivors = store.at_once(legs)
-    if survivors:
-        rows = as_they_stood(held(rows, survivors[0], question.filters), question.filters)
-    weight = prior(now=question.filters.as_of or question.now, search=settings.search, decay=settings.decay)
-    return (
-        fused.join(rows, on="cell_id", how="inner")
-        .join(vitals, on="cell_id", how="inner")
-        .with_columns(prior=weight)
-        .with_columns(score=pl.col("fused_score") * pl.col("prior"))
-        .sort("score", "cell_id", descending=[True, False])
-    )
-
-
-def cell_hits(store: Store, ranked: pl.DataFrame, settings: Settings, filters: Filters) -> list[CellHit]:
+def cell_hits(
+    store: Store, ranked: Sequence[RankedCell], settings: Settings, filters: Filters
+) -> list[CellHit]:
     """Hits of ranked cells: of several values of one attribute the holder stands, the others are its history."""
-    if ranked.is_empty():
+    if not ranked:
         return []
-    around, contradictions, topics = store.at_once(
+    ids = [entry.fused.key for entry in ranked]
+    (found,) = store.find([RowsLeg("cells", _SHOWN, col("cell_id").isin(ids))])
+    around, contradictions, topics = store.find(
         [
-            RowsLeg("cells", _SHOWN, _related(ranked, cell_condition(settings.own, filters))),
-            RowsLeg("contradictions", ("cell_a", "cell_b"), _open_between(ranked)),
-            RowsLeg("topics", ("topic_id", "name"), col("topic_id").isin(_named(ranked, "topic_id"))),
+            RowsLeg("cells", _SHOWN, _related(found, cell_condition(settings.own, filters))),
+            RowsLeg("contradictions", ("cell_a", "cell_b"), _open_between(ids)),
+            RowsLeg("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
         ]
     )
-    doubted = pl.concat([contradictions["cell_a"], contradictions["cell_b"]]).unique()
-    known = _with_chain(store, ranked.select(_SHOWN), around, filters)
-    outdated = holders(known, doubted=doubted)
-    former = timelines(known, outdated)
-    present = _in_place_of(ranked, outdated, known)
-    names = dict(zip(topics["topic_id"], topics["name"], strict=True))
-    history: dict[str, list[FormerValue]] = {}
-    for row in former.select("holder_id", *FormerValue.model_fields).iter_rows(named=True):
-        value = {**row, "value": row["value"] or row["content"]}
-        history.setdefault(value.pop("holder_id"), []).append(FormerValue(**value))
-    lists, in_doubt = list_names(ranked), set(doubted)
-    return [
-        CellHit(
-            **{name: row[name] for name in CellHit.model_fields if name in row and name != "evidence"},
-            turn_ids=row["evidence"],
-            topic_name=names.get(row["topic_id"]),
-            has_open_contradiction=row["cell_id"] in in_doubt,
-            history=history.get(row["cell_id"], []),
-            found_by=shares_of(row, lists),
+    doubted = {row[side] for row in contradictions for side in ("cell_a", "cell_b")}
+    known = _with_chain(store, found, around, filters)
+    outdated = holders(list(known.values()), doubted=doubted)
+    former = timelines(list(known.values()), outdated)
+    names = {row["topic_id"]: row["name"] for row in topics}
+    hits: dict[str, CellHit] = {}
+    for entry in ranked:
+        # an outdated cell gives its place to the holder, which is shown once, where the best of them stood
+        shown = outdated.get(entry.fused.key, entry.fused.key)
+        if shown not in hits and shown in known:
+            hits[shown] = _hit(entry, known[shown], former.get(shown, []), doubted, names)
+    return list(hits.values())
+
+
+def _hit(
+    entry: RankedCell, row: Row, former: list[Row], doubted: set[str], names: Mapping[str, str]
+) -> CellHit:
+    return CellHit(
+        **{name: row[name] for name in _HIT_COLUMNS},
+        score=entry.score,
+        prior=entry.prior,
+        confirmations=entry.confirmations,
+        turn_ids=row["evidence"],
+        topic_name=names.get(row["topic_id"]),
+        has_open_contradiction=row["cell_id"] in doubted,
+        history=[
+            FormerValue(
+                cell_id=past["cell_id"],
+                value=past["value"] or past["content"],
+                content=past["content"],
+                valid_from=past["valid_from"],
+                valid_until=past["valid_until"],
+            )
+            for past in former
+        ],
+        found_by=entry.fused.shares(),
+    )
+
+
+_HIT_COLUMNS = [name for name in CellHit.model_fields if name in _SHOWN and name != "evidence"]
+
+
+def _weighed_columns(filters: Filters) -> tuple[str, ...]:
+    return (*_WEIGHED, *PAST) if filters.is_historical else _WEIGHED
+
+
+def _weighed(
+    store: Store, fused: list[Fused], rows: Mapping[str, Row], question: CellQuestion, settings: Settings
+) -> list[RankedCell]:
+    """Cells with their prior, best first; of the past those that held then."""
+    ids = [entry.key for entry in fused if entry.key in rows]
+    if question.filters.is_historical:
+        named = [row["superseded_by"] for row in rows.values() if row["superseded_by"]]
+        (survivors,) = store.find([RowsLeg("cells", ("cell_id", "event_time"), col("cell_id").isin(named))])
+        said = {row["cell_id"]: row["event_time"] for row in survivors}
+        ids = [key for key in ids if held(rows[key], said, question.filters)]
+    (vitals,) = store.find([RowsLeg("vitals", _VITALS, col("cell_id").isin(ids))])
+    used = {row["cell_id"]: row for row in vitals}
+    ids = [key for key in ids if key in used]
+    now = question.filters.as_of or question.now
+    frame = pl.DataFrame(
+        {
+            "salience": [rows[key]["salience"] for key in ids],
+            "decay_rate": [rows[key]["decay_rate"] for key in ids],
+            "protected": [rows[key]["protected"] for key in ids],
+            "age_days": [_days(rows[key]["event_time"], now) for key in ids],
+            "unused_days": [_days(used[key]["last_accessed"], now) for key in ids],
+        },
+        schema=_PRIOR_SCHEMA,
+    )
+    weight = prior(search=settings.search, decay=settings.decay)
+    priors = dict(zip(ids, frame.select(prior=weight)["prior"].to_list(), strict=True))
+    ranked = [
+        RankedCell(
+            entry, entry.score * priors[entry.key], priors[entry.key], used[entry.key]["confirmations"]
         )
-        for row in present.iter_rows(named=True)
+        for entry in fused
+        if entry.key in priors
     ]
+    return sorted(ranked, key=lambda entry: (-entry.score, entry.fused.key))
 
 
-def _in_place_of(ranked: pl.DataFrame, outdated: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Outdated cells give their place to the holder, which is shown once, where the best of them stood."""
-    moved = ranked.join(outdated, on="cell_id", how="left", maintain_order="left").with_columns(
-        shown_id=pl.coalesce("holder_id", "cell_id")
-    )
-    first = moved.unique("shown_id", keep="first", maintain_order=True)
-    own = [name for name in _SHOWN if name != "cell_id"]
-    return (
-        first.drop(own, "cell_id")
-        .rename({"shown_id": "cell_id"})
-        .join(known.select(_SHOWN), on="cell_id", how="inner", maintain_order="left")
-    )
+_PRIOR_SCHEMA = {
+    "salience": pl.Float64, "decay_rate": pl.Float64, "protected": pl.Boolean, "age_days": pl.Float64,
+    "unused_days": pl.Float64,
+}  # fmt: skip
 
 
-def _with_chain(store: Store, cells: pl.DataFrame, around: pl.DataFrame, filters: Filters) -> pl.DataFrame:
-    """The cells and all that they superseded, step by step, as far back as the journal tells.
+def _days(moment: datetime, now: datetime) -> float:
+    return max((now - moment) / timedelta(days=1), 0.0)
+
+
+def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filters) -> dict[str, Row]:
+    """The cells, by id, and all that they superseded, step by step, as far back as the journal tells.
 
     `around` holds what they superseded directly and the cells of the same attribute: the steps go on from there.
     """
-    newest = around.join(cells, on="cell_id", how="anti")
-    known = pl.concat([cells, newest])
+    known = {row["cell_id"]: row for row in cells}
+    newest = [row for row in around if row["cell_id"] not in known]
     for _ in range(CHAIN_STEPS):
-        if newest.is_empty():
+        if not newest:
             break
-        (rows,) = store.at_once([RowsLeg("cells", _SHOWN, _superseded_by(newest))])
-        newest = rows.join(known, on="cell_id", how="anti")
-        known = pl.concat([known, newest])
+        known.update({row["cell_id"]: row for row in newest})
+        (before,) = store.find([RowsLeg("cells", _SHOWN, _superseded_by(newest))])
+        newest = [row for row in before if row["cell_id"] not in known]
     if filters.as_of is not None:
-        known = known.filter(pl.col("event_time") <= filters.as_of)
-    return as_they_stood(known, filters)
+        known = {key: row for key, row in known.items() if row["event_time"] <= filters.as_of}
+    return {key: as_they_stood(row, filters) for key, row in known.items()}
 
 
-def _superseded_by(cells: pl.DataFrame) -> Expr:
-    return col("superseded_by").isin(cells["cell_id"].to_list() or [""])
+def _superseded_by(cells: list[Row]) -> Expr:
+    return col("superseded_by").isin([row["cell_id"] for row in cells])
 
 
-def _successors(store: Store, former: pl.DataFrame, where: Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _successors(
+    store: Store, former: list[Row], question: CellQuestion
+) -> tuple[dict[str, Row], dict[str, float]]:
     """The cells, of those that may be found, at the end of superseded ones' chains: their rows, and their score."""
-    reached = former.select("match_score", cell_id=pl.col("superseded_by")).drop_nulls()
-    ends = pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _SHOWN})
-    if reached.is_empty():
-        return ends, reached
+    reached: dict[str, float] = {}
+    for row in former:
+        if row["superseded_by"]:
+            reached[row["superseded_by"]] = max(row[SCORE], reached.get(row["superseded_by"], 0.0))
     for _ in range(CHAIN_STEPS):
-        named = col("cell_id").isin(reached["cell_id"].to_list())
-        later, ends = store.at_once(
-            [
-                RowsLeg("cells", ("cell_id", "superseded_by"), named & (col("status") == lit("superseded"))),
-                RowsLeg("cells", _SHOWN, where & named),
-            ]
-        )
-        if later.is_empty():
+        gone = col("cell_id").isin(list(reached)) & (col("status") == lit("superseded"))
+        (later,) = store.find([RowsLeg("cells", ("cell_id", "superseded_by"), gone)])
+        steps = {row["cell_id"]: row["superseded_by"] for row in later if row["superseded_by"]}
+        if not steps:
             break
-        reached = reached.join(later, on="cell_id", how="left").select(
-            "match_score", cell_id=pl.coalesce("superseded_by", "cell_id")
-        )
-    scores = reached.join(ends, on="cell_id", how="semi").group_by("cell_id").agg(pl.col("match_score").max())
-    return ends, scores
+        moved: dict[str, float] = {}
+        for key, score in reached.items():
+            end = steps.get(key, key)
+            moved[end] = max(score, moved.get(end, 0.0))
+        reached = moved
+    columns = ("cell_id", *_weighed_columns(question.filters))
+    (ends,) = store.find([RowsLeg("cells", columns, question.where & col("cell_id").isin(list(reached)))])
+    return {row["cell_id"]: row for row in ends}, {row["cell_id"]: reached[row["cell_id"]] for row in ends}
 
 
-def _related(ranked: pl.DataFrame, where: Expr) -> Expr:
-    """What ranked cells superseded, and what else may be found of the same subject and attribute."""
-    named = ranked.drop_nulls(ATTRIBUTE)
-    if named.is_empty():
-        return _superseded_by(ranked)
+def _related(cells: list[Row], where: Expr) -> Expr:
+    """What cells superseded, and what else may be found of the same subject and attribute."""
+    named = [row for row in cells if all(row[name] is not None for name in ATTRIBUTE)]
+    if not named:
+        return _superseded_by(cells)
     subjects, attributes = (_named(named, name) for name in ATTRIBUTE)
-    return _superseded_by(ranked) | (
-        where & col("subject").isin(subjects) & col("attribute").isin(attributes)
-    )
+    return _superseded_by(cells) | (where & col("subject").isin(subjects) & col("attribute").isin(attributes))
 
 
-def _open_between(ranked: pl.DataFrame) -> Expr:
-    named = ranked["cell_id"].to_list()
-    return (col("cell_a").isin(named) | col("cell_b").isin(named)) & (col("status") == lit("open"))
+def _open_between(ids: list[str]) -> Expr:
+    return (col("cell_a").isin(ids) | col("cell_b").isin(ids)) & (col("status") == lit("open"))
 
 
-def _named(frame: pl.DataFrame, column: str) -> list[str]:
-    return frame[column].drop_nulls().unique().sort().to_list() or [""]
+def _named(rows: list[Row], column: str) -> list[str]:
+    return sorted({row[column] for row in rows if row[column] is not None})
 
 
 def _within(period: TimeRange) -> Expr:

@@ -1,10 +1,11 @@
 """Filters as conditions on rows. Every one starts from what the asking owner may see."""
 
-import polars as pl
+from collections.abc import Mapping
+from datetime import datetime
 
 from slowwave.schemas.search import Filters
 from slowwave.setting_groups import ScopeSettings
-from slowwave.store import Expr, col, lit, owned_by
+from slowwave.store import Expr, Row, col, lit, owned_by
 
 
 def cell_condition(own: ScopeSettings, filters: Filters) -> Expr:
@@ -35,27 +36,45 @@ def recorded_condition(own: ScopeSettings, filters: Filters) -> Expr:
     return where if filters.known_at is None else where & (col("recorded_at") <= lit(filters.known_at))
 
 
-def held(cells: pl.DataFrame, survivors: pl.DataFrame, filters: Filters) -> pl.DataFrame:
-    """Of cells that were said by then, those that held at that moment and were not known to be outdated.
+PAST = ("status", "superseded_by", "superseded_at", "valid_until")
+"""Columns that say how a cell stood at a moment."""
 
-    `survivors` has the `cell_id` and `event_time` of the cells that superseded some: what was merged into another
-    counts only before that other one was said. Both clocks are asked: `as_of` when it held, `known_at` what had
-    been revised.
+
+def held(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> bool:
+    """Whether a cell that was said by then held at that moment and was not known to be outdated.
+
+    `survivors` has when the cells that superseded some were said: what was merged into another counts only before that
+    other one was. Both clocks are asked: `as_of` when it held, `known_at` what had been revised.
     """
-    rows = cells.join(
-        survivors.select(superseded_by="cell_id", survivor_time="event_time"), on="superseded_by", how="left"
+    is_superseded = cell["status"] == "superseded"
+    if (
+        filters.known_at is not None
+        and is_superseded
+        and not _is_after(cell["superseded_at"], filters.known_at)
+    ):
+        return False
+    if filters.as_of is None:
+        return True
+    if is_superseded and cell["valid_until"] is None:
+        survivor = survivors.get(cell["superseded_by"])
+        return survivor is not None and survivor > filters.as_of
+    return _is_after(cell["valid_until"], filters.as_of)
+
+
+def as_they_stood(cell: Row, filters: Filters) -> Row:
+    """A cell with what came later taken back: what was superseded after the moment asked for was live then."""
+    revised = (
+        filters.known_at is not None and cell["superseded_at"] and cell["superseded_at"] > filters.known_at
     )
-    if filters.known_at is not None:
-        revised_later = (pl.col("superseded_at") > filters.known_at).fill_null(value=True)
-        rows = rows.filter((pl.col("status") != "superseded") | revised_later)
-    if filters.as_of is not None:
-        moment = filters.as_of
-        is_merged = (pl.col("status") == "superseded") & pl.col("valid_until").is_null()
-        rows = rows.filter(
-            (pl.col("valid_until") > moment).fill_null(value=True)
-            & (~is_merged | (pl.col("survivor_time") > moment).fill_null(value=False))
-        )
-    return rows.select(cells.columns)
+    ended = filters.as_of is not None and cell["valid_until"] and cell["valid_until"] > filters.as_of
+    if cell["status"] == "superseded" and (revised or ended):
+        return {**cell, "status": "active", "superseded_by": None, "valid_until": None}
+    return cell
+
+
+def _is_after(end: datetime | None, moment: datetime) -> bool:
+    """Whether something ended after a moment; what has no end did not."""
+    return end is None or end > moment
 
 
 def _said(own: ScopeSettings, filters: Filters) -> Expr:
@@ -73,20 +92,3 @@ def scope_condition(own: ScopeSettings, filters: Filters) -> Expr:
     """Rows of whatever state that the asking owner may see, in the scope asked for."""
     where = owned_by(own.user_id, own.project_id)
     return where if filters.scope is None else where & (col("scope") == lit(filters.scope))
-
-
-def as_they_stood(cells: pl.DataFrame, filters: Filters) -> pl.DataFrame:
-    """Cells with what came later taken back: what was superseded after the moment asked for was live then."""
-    if not filters.is_historical:
-        return cells
-    later = pl.lit(value=False)
-    if filters.known_at is not None:
-        later |= (pl.col("superseded_at") > filters.known_at).fill_null(value=False)
-    if filters.as_of is not None:
-        later |= (pl.col("valid_until") > filters.as_of).fill_null(value=False)
-    was_live = later & (pl.col("status") == "superseded")
-    return cells.with_columns(
-        status=pl.when(was_live).then(pl.lit("active")).otherwise("status"),
-        superseded_by=pl.when(~was_live).then("superseded_by"),
-        valid_until=pl.when(~was_live).then("valid_until"),
-    )

@@ -21,6 +21,12 @@ class Reader:
     """Why there is no embedder; "" where there is one."""
     _exemplars: Vectors | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.store is not None:
+            self.store.keep_in_memory(
+                most_rows=self.settings.search.memory_rows, exact_rows=self.settings.store.vector_index_rows
+            )
+
     @property
     def settings(self) -> Settings:
         """Settings of the home."""
@@ -32,6 +38,8 @@ class Reader:
             fresh = open_reader(self.home)
             self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
             self._exemplars = None
+        if self.store is not None:
+            self.store.begin_question()
         return self.store
 
     def exemplar_vectors(self) -> Vectors | None:

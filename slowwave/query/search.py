@@ -6,13 +6,12 @@ priors. Only what the asking owner may see appears, and of that only what holds,
 
 from datetime import UTC, datetime
 
-import polars as pl
-
 from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
 from slowwave.home import Home
 from slowwave.query.cells import CellQuestion, cell_hits, cell_legs, rank_cells
 from slowwave.query.conditions import recorded_condition
+from slowwave.query.fusing import Fused
 from slowwave.query.reader import Reader, open_reader
 from slowwave.query.topics import topic_hits, topic_legs
 from slowwave.query.turns import TurnQuestion, rank_turns, turn_hits, turn_legs
@@ -20,7 +19,7 @@ from slowwave.query.understanding import understand
 from slowwave.readers.files import clean_text
 from slowwave.schemas.search import MAX_LIMIT, CellHit, DetailLevel, Filters, SearchResult, in_utc
 from slowwave.settings import Settings
-from slowwave.store import Store
+from slowwave.store import Row, Store
 
 MAX_QUERY_CHARACTERS = 100_000
 """Longest question: beyond it something else was passed by mistake."""
@@ -96,7 +95,7 @@ def ask(
     turns = []
     if detail_level == "evidence":
         # a memory that may be found rests on turns too that may not
-        likely = rank_turns(found["turns"]).head(most * EVIDENCE_OVERFETCH)
+        likely = rank_turns(found["turns"])[: most * EVIDENCE_OVERFETCH]
         turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
         cells = _with_evidence(store, cells, settings, filters)
     period = question.period
@@ -120,7 +119,7 @@ def _first_round(
     cell_count: int,
     *,
     has_turns: bool,
-) -> dict[str, dict[str, pl.DataFrame]]:
+) -> dict[str, dict[str, list[Row]]]:
     """What every list of every tier finds, all read at once."""
     legs = {
         "topics": topic_legs(question, settings, count=topic_count),
@@ -129,14 +128,14 @@ def _first_round(
     }
     if has_turns:
         legs["turns"] = turn_legs(TurnQuestion(question.words, question.vector, question.filters), settings)
-    found = iter(store.at_once([leg for tier in legs.values() for leg in tier.values()]))
+    found = iter(store.find([leg for tier in legs.values() for leg in tier.values()]))
     return {tier: {name: next(found) for name in named} for tier, named in legs.items()}
 
 
 def _with_evidence(store: Store, cells: list[CellHit], settings: Settings, filters: Filters) -> list[CellHit]:
     """Each cell with the turns that it came from, as far as they had been said, in the order in which they were."""
     wanted = sorted({turn_id for cell in cells for turn_id in cell.turn_ids})
-    named = pl.DataFrame({"turn_id": wanted}, schema={"turn_id": pl.String}).with_columns(fused_score=0.0)
+    named = [Fused(turn_id, 0.0, ()) for turn_id in wanted]
     said_by_then = recorded_condition(settings.own, Filters(as_of=filters.as_of, known_at=filters.known_at))
     turns = {turn.turn_id: turn for turn in turn_hits(store, named, said_by_then)}
     said = {

@@ -1,19 +1,18 @@
 """The first tier: topic summaries by hybrid search."""
 
-import polars as pl
+from collections.abc import Mapping
 
 from slowwave.query.cells import CellQuestion
 from slowwave.query.conditions import scope_condition
-from slowwave.query.shares import as_list, list_names, shares_of
+from slowwave.query.fusing import RankedList, fuse_ranks
 from slowwave.schemas.search import TopicHit
 from slowwave.settings import Settings
-from slowwave.store import TextLeg, VectorLeg
-from slowwave.transforms.ranking import fuse_ranks
+from slowwave.store import SCORE, Row, TextLeg, VectorLeg
 
 OVERFETCH = 4
 
-_TOLD = ("name", "summary", "updated_at", "cell_count", "merged_into")
-_SHOWN = ("topic_id", *_TOLD)
+_SHOWN = ("topic_id", "name", "summary", "updated_at", "cell_count")
+_TOLD = (*_SHOWN[1:], "merged_into")
 
 
 def topic_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, TextLeg | VectorLeg]:
@@ -30,25 +29,23 @@ def topic_legs(question: CellQuestion, settings: Settings, *, count: int) -> dic
 
 
 def topic_hits(
-    found: dict[str, pl.DataFrame], question: CellQuestion, settings: Settings, *, count: int
+    found: Mapping[str, list[Row]], question: CellQuestion, settings: Settings, *, count: int
 ) -> list[TopicHit]:
     """Topics with a summary and live cells that the lists found, best first."""
     weights = {"text": settings.search.text_weight, "vector": question.vector_weight}
-    lists = [as_list(name, frame, weights[name]) for name, frame in found.items()]
-    fused = fuse_ranks(lists, key="topic_id", rank_constant=settings.search.rank_constant)
-    if fused.is_empty():
-        return []
-    rows = pl.concat([frame.select(_SHOWN) for frame in found.values() if frame.height]).unique("topic_id")
-    usable = rows.filter(
-        pl.col("summary").is_not_null() & pl.col("merged_into").is_null() & (pl.col("cell_count") > 0)
-    )
-    best = fused.join(usable, on="topic_id", how="inner", maintain_order="left").head(count)
-    names = list_names(fused)
+    lists = [
+        RankedList(name, {row["topic_id"]: row[SCORE] for row in rows}, weights[name])
+        for name, rows in found.items()
+    ]
+    told = {row["topic_id"]: row for rows in found.values() for row in rows if _is_usable(row)}
+    fused = fuse_ranks(lists, rank_constant=settings.search.rank_constant)
     return [
         TopicHit(
-            **{name: row[name] for name in _SHOWN if name != "merged_into"},
-            score=row["fused_score"],
-            found_by=shares_of(row, names),
+            **{name: told[entry.key][name] for name in _SHOWN}, score=entry.score, found_by=entry.shares()
         )
-        for row in best.iter_rows(named=True)
+        for entry in [entry for entry in fused if entry.key in told][:count]
     ]
+
+
+def _is_usable(topic: Row) -> bool:
+    return topic["summary"] is not None and topic["merged_into"] is None and topic["cell_count"] > 0

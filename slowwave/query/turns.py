@@ -1,16 +1,14 @@
 """Raw turns by full text at three scales, by vectors, and by the cells that came from them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import polars as pl
 
 from slowwave.embeddings import Vectors
 from slowwave.query.conditions import cell_condition, turn_condition
-from slowwave.query.shares import list_names, shares_of, value_of
+from slowwave.query.fusing import Fused, RankedList, fuse_scores
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.settings import Settings
-from slowwave.store import Expr, RowsLeg, Store, TextLeg, VectorLeg, col, lit
-from slowwave.transforms.ranking import RankedList, fuse_scores
+from slowwave.store import SCORE, Expr, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
 
 LIST_ROWS = 100
 """Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
@@ -51,40 +49,39 @@ def turn_legs(question: TurnQuestion, settings: Settings) -> dict[str, TextLeg |
     return {name: leg for name, leg in legs.items() if name in question.lists}
 
 
-def rank_turns(found: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """`turn_id` by fused score, best first, with what each list gave (`fuse_scores`).
+def rank_turns(found: Mapping[str, list[Row]]) -> list[Fused]:
+    """Turns by fused score, best first, with what each list gave (`fuse_scores`).
 
     A passage gives its score to each of its turns, a cell to each turn of its evidence; where several do, the best
     counts. Every list weighs the same: one setting for all embedders and all kinds of talk.
     """
-    lists = [RankedList(name, *_by_turn(frame), 1.0) for name, frame in found.items() if frame.height]
-    return fuse_scores(lists, key="turn_id")
+    return fuse_scores([RankedList(name, _by_turn(rows), 1.0) for name, rows in found.items() if rows])
 
 
-def find_turns(store: Store, question: TurnQuestion, settings: Settings) -> pl.DataFrame:
+def find_turns(store: Store, question: TurnQuestion, settings: Settings) -> list[Fused]:
     """`rank_turns` of what the lists of one question find."""
     legs = turn_legs(question, settings)
-    return rank_turns(dict(zip(legs, store.at_once(list(legs.values())), strict=True)))
+    return rank_turns(dict(zip(legs, store.find(list(legs.values())), strict=True)))
 
 
-def turn_hits(store: Store, ranked: pl.DataFrame, where: Expr) -> list[TurnHit]:
+def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHit]:
     """Hits of ranked turns, in their order; those that `where` keeps out are left out."""
-    if ranked.is_empty():
+    if not ranked:
         return []
-    wanted = col("turn_id").isin(ranked["turn_id"].to_list())
-    (rows,) = store.at_once([RowsLeg("turns", _COLUMNS, wanted & where)])
-    lists = list_names(ranked)
+    wanted = col("turn_id").isin([entry.key for entry in ranked])
+    (found,) = store.find([RowsLeg("turns", _COLUMNS, wanted & where)])
+    rows = {row["turn_id"]: row for row in found}
     return [
-        TurnHit(
-            **{name: row[name] for name in _COLUMNS}, score=row["fused_score"], found_by=shares_of(row, lists)
-        )
-        for row in ranked.join(rows, on="turn_id", how="inner", maintain_order="left").iter_rows(named=True)
+        TurnHit(**rows[entry.key], score=entry.score, found_by=entry.shares())
+        for entry in ranked
+        if entry.key in rows
     ]
 
 
-def _by_turn(frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    value = value_of(frame)
-    named = {"turn_ids", "evidence"} & set(frame.columns)
-    if named:
-        frame = frame.select(value, turn_id=pl.col(named.pop())).explode("turn_id").drop_nulls()
-    return frame.group_by("turn_id").agg(pl.col(value).max()), value
+def _by_turn(rows: list[Row]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for row in rows:
+        named = row.get("turn_ids") or row.get("evidence")
+        for turn_id in [row["turn_id"]] if named is None else named:
+            best[turn_id] = max(row[SCORE], best.get(turn_id, row[SCORE]))
+    return best

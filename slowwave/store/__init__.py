@@ -3,17 +3,21 @@
 Everything here can be made again from the journal.
 """
 
+from slowwave.store.conditions import Expr, col, lit
 from slowwave.store.generations import create_store, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
-from slowwave.store.legs import RowsLeg, TextLeg, VectorLeg
-from slowwave.store.scopes import Expr, col, lit, owned_by, same_owner
+from slowwave.store.legs import SCORE, RowsLeg, TextLeg, VectorLeg
+from slowwave.store.memory_tables import Row
+from slowwave.store.scopes import owned_by, same_owner
 from slowwave.store.writing import Store
 
 __all__ = [
     "EMBEDDER_OF",
     "SCHEMA_VERSION",
+    "SCORE",
     "TEXT_INDEX",
     "Expr",
+    "Row",
     "RowsLeg",
     "Store",
     "StoreMeta",

@@ -6,7 +6,8 @@ other their fixed costs add up; through LanceDB's asynchronous interface they sh
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -21,8 +22,10 @@ from lancedb.table import AsyncTable
 from numpy.typing import NDArray
 
 from slowwave.schemas.tables import KEYS, frame_schema
+from slowwave.store.conditions import Expr, on_disk
 from slowwave.store.layout import MATCHED, text_query
-from slowwave.store.scopes import Expr
+from slowwave.store.memory_tables import MemoryTable, Row
+from slowwave.store.memory_vectors import Floats, Places
 
 REFINE_FACTOR = 5
 """The vector index ranks this many times what is wanted by its coarse vectors, and the exact ones decide."""
@@ -73,6 +76,41 @@ def nothing_found(leg: TextLeg) -> pl.DataFrame:
     return pl.DataFrame(schema={**{name: types[name] for name in names}, "match_score": pl.Float64})
 
 
+SCORE = "score"
+"""The name under which a row of a ranked list has its value."""
+
+
+def value_name(leg: Leg) -> str:
+    """The column by which a ranked list orders its rows; "" for rows without an order."""
+    return {TextLeg: "match_score", VectorLeg: "similarity"}.get(type(leg), "")
+
+
+def rows_in_memory(copy: MemoryTable, leg: Leg) -> list[Row]:
+    """What a leg finds in a table in memory, row by row."""
+    if isinstance(leg, RowsLeg):
+        return copy.take(copy.places(leg.where), leg.columns)
+    places, values = _ranked_places(copy, leg)
+    rows = copy.take(places, (KEYS[leg.table], *leg.columns))
+    for row, value in zip(rows, values.tolist(), strict=True):
+        row[SCORE] = value
+    return rows
+
+
+def frame_in_memory(copy: MemoryTable, leg: Leg) -> pl.DataFrame:
+    """What a leg finds in a table in memory, in the shape of what it finds on disk."""
+    if isinstance(leg, RowsLeg):
+        return copy.frame.select(leg.columns)[copy.places(leg.where)]
+    places, values = _ranked_places(copy, leg)
+    rows = copy.frame.select(KEYS[leg.table], *leg.columns)[places]
+    return rows.with_columns(pl.Series(value_name(leg), values, dtype=pl.Float64))
+
+
+def _ranked_places(copy: MemoryTable, leg: TextLeg | VectorLeg) -> tuple[Places, Floats]:
+    if isinstance(leg, TextLeg):
+        return copy.matching(leg.text, leg.k, leg.where, leg.fields)
+    return copy.nearest(leg.vector, leg.k, leg.where)
+
+
 class Legs:
     """Runs legs over one generation, with tables kept open."""
 
@@ -81,9 +119,9 @@ class Legs:
         self._connection: AsyncConnection | None = None
         self._tables: dict[str, AsyncTable] = {}
 
-    def run(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
-        """A frame for each leg, in their order; ranked ones best first, ties by key."""
-        return _wait(self._gather(legs))
+    def start(self, legs: Sequence[Leg]) -> "Future[list[pl.DataFrame]]":
+        """Begins to read; the result has a frame for each leg, in their order; ranked ones best first, ties by key."""
+        return asyncio.run_coroutine_threadsafe(self._gather(legs), _loop())
 
     async def _gather(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
         for table in {leg.table for leg in legs} - self._tables.keys():
@@ -98,14 +136,14 @@ class Legs:
         query = self._tables[leg.table].query()
         key = KEYS[leg.table]
         if isinstance(leg, RowsLeg):
-            arrow = await query.where(leg.where).select(list(leg.columns)).to_arrow()
+            arrow = await query.where(on_disk(leg.where)).select(list(leg.columns)).to_arrow()
             return _frame(arrow)
         if isinstance(leg, TextLeg):
             words = text_query(leg.text, leg.fields or MATCHED[leg.table])
-            found = query.nearest_to_text(words).where(leg.where).limit(leg.k)
+            found = query.nearest_to_text(words).where(on_disk(leg.where)).limit(leg.k)
             frame = _frame(await found.select([key, *leg.columns, "_score"]).to_arrow())
             return _ranked(frame, "_score", "match_score", key)
-        near = query.nearest_to(leg.vector).column("vector").distance_type("cosine").where(leg.where)
+        near = query.nearest_to(leg.vector).column("vector").distance_type("cosine").where(on_disk(leg.where))
         arrow = (
             await near.refine_factor(REFINE_FACTOR)
             .limit(leg.k)
@@ -132,7 +170,3 @@ def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="slowwave-reads", daemon=True).start()
     return loop
-
-
-def _wait(work: "Coroutine[Any, Any, list[pl.DataFrame]]") -> list[pl.DataFrame]:
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result()

@@ -1,9 +1,10 @@
 """Reading one generation of the store: anyone may, at any time, without a lock."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import lancedb
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from slowwave.errors import ConfigError, ContractError
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT, frame_schema
+from slowwave.store.conditions import Expr, col, lit, on_disk
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
@@ -25,10 +27,23 @@ from slowwave.store.layout import (
     arrow_schema,
     text_query,
 )
-from slowwave.store.legs import Leg, Legs, TextLeg, nothing_found
-from slowwave.store.scopes import Expr, col, lit
+from slowwave.store.legs import (
+    SCORE,
+    Leg,
+    Legs,
+    TextLeg,
+    frame_in_memory,
+    nothing_found,
+    rows_in_memory,
+    value_name,
+)
+from slowwave.store.memory_tables import MemoryTable, Row, read_table
+from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
+from slowwave.store.warming import Warmth
 
 SEARCHES_AT_ONCE = 4
+
+Found = TypeVar("Found")
 
 TIE_MARGIN = 32
 """Rows fetched beyond those wanted: which of equal ones LanceDB cuts off changes from run to run."""
@@ -45,6 +60,29 @@ class StoreReader:
         self._tables: dict[str, Table] = {}
         self._legs = Legs(root / name)
         self._indexed: set[str] = set()
+        self._warmth = Warmth(
+            root / name,
+            count=lambda table: int(self._table(table).count_rows()),
+            version=lambda table: int(self._table(table).version),
+            load=self._load,
+        )
+        self._exact_rows = 0
+
+    def keep_in_memory(self, *, most_rows: int, exact_rows: int) -> None:
+        """From now on tables of at most so many rows answer from memory.
+
+        Vectors are compared one by one below `exact_rows`, and by sketches first from there on.
+        """
+        self._warmth.most_rows, self._exact_rows = most_rows, exact_rows
+
+    def read_into_memory(self, tables: Iterable[str]) -> None:
+        """Reads tables now that would be read beside the first questions."""
+        for table in tables:
+            self._warmth.read_now(table)
+
+    def begin_question(self) -> None:
+        """Says that a question comes (`Warmth`)."""
+        self._warmth.begin_question()
 
     def rows(
         self,
@@ -63,13 +101,14 @@ class StoreReader:
         if missing is not None:
             query = query.where(self._condition(table, where, missing))
         elif where is not None:
-            query = query.where(where)
+            query = query.where(on_disk(where))
         return self._frame(query.limit(None).to_arrow(), names)
 
     def count(self, table: str, where: Expr | None = None, *, missing: str | None = None) -> int:
         """Number of rows."""
         if where is None and missing is None:
-            return int(self._table(table).count_rows())
+            copy = self._warmth.copy_of(table)
+            return copy.frame.height if copy is not None else int(self._table(table).count_rows())
         return self.rows(table, [KEYS[table]], where, missing=missing).height
 
     def by_key(self, table: str, keys: Iterable[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -111,7 +150,7 @@ class StoreReader:
         query = query.distance_type("cosine")
         query = query.bypass_vector_index() if exact else query.refine_factor(5)
         present = col("embedder_id") == lit(self.meta.embedder_id)
-        query = query.where(present & where if where is not None else present, prefilter=True)
+        query = query.where(on_disk(present & where if where is not None else present), prefilter=True)
         found = pl.from_arrow(query.limit(k + TIE_MARGIN).select([key, "_distance"]).to_arrow())
         assert isinstance(found, pl.DataFrame)
         if "query_index" not in found.columns:
@@ -140,7 +179,7 @@ class StoreReader:
                 handle.search(text_query(texts[index], columns)).limit(k + TIE_MARGIN).select([key, "_score"])
             )
             if where is not None:
-                query = query.where(where, prefilter=True)
+                query = query.where(on_disk(where), prefilter=True)
             found = pl.from_arrow(query.to_arrow())
             assert isinstance(found, pl.DataFrame)
             return found.select(
@@ -155,14 +194,40 @@ class StoreReader:
         return _best(pl.concat(frames), "match_score", key, k)
 
     def at_once(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
-        """What each leg of a search finds, all read at once; a table without full text matches nothing."""
-        silent = {
-            place: nothing_found(leg)
+        """What each leg of a search finds, as frames; a table without full text matches nothing.
+
+        Legs of tables in memory are answered from there, the others are read from disk all at once.
+        """
+        return self._answer(legs, frame_in_memory, lambda leg, frame: frame)
+
+    def find(self, legs: Sequence[Leg]) -> list[list[Row]]:
+        """As `at_once`, row by row: for a few rows faster than frames. Ranked lists have their value as `SCORE`."""
+        return self._answer(legs, rows_in_memory, _rows_of)
+
+    def _answer(
+        self,
+        legs: Sequence[Leg],
+        in_memory: Callable[[MemoryTable, Leg], Found],
+        of_frame: Callable[[Leg, pl.DataFrame], Found],
+    ) -> list[Found]:
+        copies = {table: self._warmth.copy_of(table) for table in {leg.table for leg in legs}}
+        on_disk = {
+            place: leg
             for place, leg in enumerate(legs)
-            if isinstance(leg, TextLeg) and not self._can_match(leg)
+            if copies[leg.table] is None and (not isinstance(leg, TextLeg) or self._can_match(leg))
         }
-        found = iter(self._legs.run([leg for place, leg in enumerate(legs) if place not in silent]))
-        return [silent[place] if place in silent else next(found) for place in range(len(legs))]
+        reading = self._legs.start(list(on_disk.values())) if on_disk else None
+        answers: dict[int, Found] = {}  # what is in memory answers while the disk is read
+        for place, leg in enumerate(legs):
+            copy = copies[leg.table]
+            if copy is not None:
+                answers[place] = in_memory(copy, leg)
+            elif place not in on_disk and isinstance(leg, TextLeg):
+                answers[place] = of_frame(leg, nothing_found(leg))
+        frames = reading.result() if reading is not None else []
+        for place, frame in zip(on_disk, frames, strict=True):
+            answers[place] = of_frame(legs[place], frame)
+        return [answers[place] for place in range(len(legs))]
 
     def _can_match(self, leg: TextLeg) -> bool:
         """Whether there are words to look for and an index to find them with; once there, an index stays."""
@@ -203,6 +268,43 @@ class StoreReader:
 
     # -- inside
 
+    def _load(self, table: str, before: MemoryTable | None) -> MemoryTable:
+        handle = self._table(table)
+        version, key, names = int(handle.version), KEYS[table], frame_schema(table).names()
+        extra = [EMBEDDER_OF["vector"]] if table in VECTOR_TEXT else []
+        rows = self._frame(handle.search().select([*names, *extra]).limit(None).to_arrow(), [*names, *extra])
+        rows = rows.sort(key)
+        vectors = self._load_vectors(table, rows, before) if extra else None
+        return read_table(table, version, rows, vectors=vectors, before=before)
+
+    def _load_vectors(self, table: str, rows: pl.DataFrame, before: MemoryTable | None) -> MemoryVectors:
+        """Vectors of sorted rows; of those that `before` has, none is read again."""
+        key = KEYS[table]
+        texts = [*VECTOR_TEXT[table], EMBEDDER_OF["vector"]]
+        hashes = rows.select(pl.concat_str(texts, separator="\n", ignore_nulls=True).hash().alias("hash"))[
+            "hash"
+        ]
+        whole = np.zeros((rows.height, self.meta.dims), np.float32)
+        wanted = rows.select(key, EMBEDDER_OF["vector"], hash=hashes).with_row_index("place")
+        old = before.vectors if before is not None else None
+        axes = None
+        if before is not None and old is not None:
+            axes = old.axes
+            known = pl.DataFrame({key: before.frame[key], "hash": old.hashes}).with_row_index("was")
+            same = wanted.join(known, on=[key, "hash"], how="inner")
+            whole[same["place"].to_numpy()] = old.whole[same["was"].to_numpy()]
+            wanted = wanted.join(same, on=key, how="anti")
+        wanted = wanted.filter(pl.col(EMBEDDER_OF["vector"]) == self.meta.embedder_id)
+        if wanted.height > KEYS_A_READ:
+            present = col(EMBEDDER_OF["vector"]) == lit(self.meta.embedder_id)
+            found = self.rows(table, [key, "vector"], present)
+        else:
+            found = self.vectors(table, wanted[key])
+        fresh = wanted.join(found.drop_nulls("vector"), on=key, how="inner", maintain_order="left")
+        if fresh.height:
+            whole[fresh["place"].to_numpy()] = fresh["vector"].to_numpy()
+        return memory_vectors(whole, hashes, exact_rows=self._exact_rows, axes=axes)
+
     def _table(self, table: str) -> Table:
         if table not in self._tables:
             try:
@@ -227,7 +329,7 @@ class StoreReader:
         """
         if missing not in frame_schema(table):
             raise ContractError(f"table {table!r} has no column {missing!r}")
-        sql = "" if where is None else f"({where.to_sql()}) AND "
+        sql = "" if where is None else f"({on_disk(where).to_sql()}) AND "
         if "\\" in sql:
             raise ContractError("a text with a backslash cannot be part of a condition with a null in it")
         return f"{sql}{missing} IS NULL"
@@ -242,3 +344,8 @@ def _best(found: pl.DataFrame, score: str, key: str, k: int) -> pl.DataFrame:
     """The k best rows of each query, ties by key."""
     ordered = found.sort("query_index", score, key, descending=[False, True, False])
     return ordered.group_by("query_index", maintain_order=True).head(k)
+
+
+def _rows_of(leg: Leg, frame: pl.DataFrame) -> list[Row]:
+    name = value_name(leg)
+    return frame.rename({name: SCORE} if name else {}).rows(named=True)

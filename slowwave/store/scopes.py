@@ -1,11 +1,9 @@
-"""Conditions on rows, and the one place where scopes are enforced."""
+"""Whose rows a question or a night may touch: the one place where scopes are enforced."""
 
 import polars as pl
-from lancedb.expr import Expr, col, lit
 
 from slowwave.schemas.tables import OWN
-
-__all__ = ["Expr", "col", "lit", "owned_by", "same_owner"]
+from slowwave.store.conditions import Expr, col, lit
 
 
 def owned_by(user_id: str, project_id: str) -> Expr:

@@ -13,6 +13,7 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 from slowwave.changes import TableChange, overlay
 from slowwave.errors import ContractError, TransientError
 from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
+from slowwave.store.conditions import col, on_disk
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
@@ -24,7 +25,6 @@ from slowwave.store.layout import (
     left_and_joined,
 )
 from slowwave.store.reading import StoreReader
-from slowwave.store.scopes import col
 from slowwave.transforms.passages import near_passages, turn_passages, wide_passages
 
 LARGE_ROWS = 20_000
@@ -172,7 +172,10 @@ class Store(StoreReader):
             if table == "cells":  # first: cut off in between, nothing would tell that members had left
                 self._forget_centroids(gone["topic_id"])
             for start in range(0, gone.height, KEYS_A_READ):
-                self._table(table).delete(col(key).isin(gone[key][start : start + KEYS_A_READ].to_list()))
+                self._table(table).delete(
+                    on_disk(col(key).isin(gone[key][start : start + KEYS_A_READ].to_list()))
+                )
+            self._warmth.wrote(table)
         if change.rows.is_empty():
             return len(change.removed)
         known = self.by_key(table, change.rows[key], self._all_columns(table))
@@ -241,6 +244,7 @@ class Store(StoreReader):
             .when_not_matched_insert_all()
         )
         result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
+        self._warmth.wrote(table)
         written = result.num_inserted_rows + result.num_updated_rows
         if written != rows.height:
             raise ContractError(

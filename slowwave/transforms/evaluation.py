@@ -1,8 +1,8 @@
 """Retrieval quality: recall of evidence turns, by category, by baseline, and by what each list adds. Pure.
 
 Everything is computed from one frame, `found`: `question_index`, `turn_id` and for each list of the fusion
-`<name>_rank`, `<name>_value` and `<name>_share`, as `fuse_scores` leaves them. A list's share does not depend on
-the other lists, so the answer without a list is the same frame with its share left out: nothing is asked twice.
+`<name>_rank`, `<name>_value` and `<name>_share` (`slowwave/query/fusing.py`). A list's share does not depend on the
+other lists, so the answer without a list is the same frame with its share left out: nothing is asked twice.
 """
 
 from collections.abc import Sequence

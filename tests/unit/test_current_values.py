@@ -2,12 +2,10 @@
 
 from datetime import timedelta
 
-import polars as pl
+from slowwave.query.current_values import holders, timelines
+from tests.rows import NOW, row
 
-from slowwave.transforms.current_values import holders, timelines
-from tests.rows import NOW, row, rows
-
-NOBODY = pl.Series(dtype=pl.String)
+NOBODY: set[str] = set()
 
 
 def limit(key: str, value: str, *, days: int, **given: object) -> dict[str, object]:
@@ -21,66 +19,66 @@ def gone(key: str, value: str, *, days: int, by: str, until: int | None) -> dict
 
 
 def test_the_latest_value_holds_whatever_order_the_cells_come_in():
-    cells = rows("cells", limit("b", "250", days=2), limit("c", "180", days=3), limit("a", "100", days=1))
-    assert holders(cells, doubted=NOBODY).rows() == [("a", "c"), ("b", "c")]
-    assert holders(cells.reverse(), doubted=NOBODY).rows() == [("a", "c"), ("b", "c")]
+    cells = [limit("b", "250", days=2), limit("c", "180", days=3), limit("a", "100", days=1)]
+    assert holders(cells, doubted=NOBODY) == {"a": "c", "b": "c"}
+    assert holders(cells[::-1], doubted=NOBODY) == {"a": "c", "b": "c"}
 
 
 def test_of_values_from_the_same_day_the_one_learned_last_holds():
     late = limit("a", "180", days=1, recorded_at=NOW + timedelta(hours=1))
-    cells = rows("cells", late, limit("b", "100", days=1, recorded_at=NOW))
-    assert holders(cells, doubted=NOBODY).rows() == [("b", "a")]
+    cells = [late, limit("b", "100", days=1, recorded_at=NOW)]
+    assert holders(cells, doubted=NOBODY) == {"b": "a"}
 
 
 def test_case_and_blanks_make_no_other_subject_and_no_other_value():
-    cells = rows(
-        "cells",
+    cells = [
         limit("a", "180 per minute", days=1, subject="Departures "),
         limit("b", "180  Per Minute.", days=2),
-    )
-    assert holders(cells, doubted=NOBODY).is_empty()
+    ]
+    assert not holders(cells, doubted=NOBODY)
 
 
 def test_what_is_in_doubt_is_not_decided_by_its_date():
-    cells = rows("cells", limit("a", "Tuesday", days=1), limit("b", "Thursday", days=2))
-    assert holders(cells, doubted=pl.Series(["a", "b"])).is_empty()
+    cells = [limit("a", "Tuesday", days=1), limit("b", "Thursday", days=2)]
+    assert not holders(cells, doubted={"a", "b"})
 
 
 def test_other_attributes_missing_values_and_dead_cells_do_not_compete():
-    cells = rows(
-        "cells",
+    cells = [
         limit("a", "180", days=1),
         limit("b", "2", days=2, attribute="replicas"),
         limit("c", "9", days=3, status="archived"),
         limit("d", "7", days=4, subject=None),
         row("cells", "e", subject="departures", attribute="rate limit", value=None),
-    )
-    assert holders(cells, doubted=NOBODY).is_empty()
+    ]
+    assert not holders(cells, doubted=NOBODY)
 
 
 def test_a_timeline_goes_back_through_the_whole_chain_newest_first():
-    cells = rows(
-        "cells",
+    cells = [
         limit("now", "180", days=9),
         gone("mid", "250", days=5, by="now", until=9),
         gone("old", "100", days=1, by="mid", until=5),
         gone("twin", "180", days=9, by="now", until=None),
-    )
+    ]
     former = timelines(cells, holders(cells, doubted=NOBODY))
-    assert former.select("holder_id", "cell_id").rows() == [("now", "mid"), ("now", "old")]
+    assert {key: [cell["cell_id"] for cell in past] for key, past in former.items()} == {
+        "now": ["mid", "old"]
+    }
 
 
 def test_a_chain_ends_where_an_outdated_live_cell_gives_way():
-    cells = rows(
-        "cells",
+    cells = [
         limit("now", "180", days=9),
         limit("mid", "250", days=5),
         gone("old", "100", days=1, by="mid", until=5),
-    )
+    ]
     former = timelines(cells, holders(cells, doubted=NOBODY))
-    assert former.select("holder_id", "cell_id").rows() == [("now", "mid"), ("now", "old")]
+    assert {key: [cell["cell_id"] for cell in past] for key, past in former.items()} == {
+        "now": ["mid", "old"]
+    }
 
 
 def test_a_single_value_has_no_history():
-    cells = rows("cells", limit("now", "180", days=9))
-    assert timelines(cells, holders(cells, doubted=NOBODY)).is_empty()
+    cells = [limit("now", "180", days=9)]
+    assert not timelines(cells, holders(cells, doubted=NOBODY))

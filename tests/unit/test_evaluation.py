@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from slowwave.query.fusing import RankedList, as_frame, fuse_scores
 from slowwave.schemas.events import encode
 from slowwave.schemas.questions import Conversation, GivenMemory, Question, SaidSession, SaidTurn
 from slowwave.transforms.evaluation import (
@@ -17,7 +18,6 @@ from slowwave.transforms.evaluation import (
     said_turns,
     wanted_turns,
 )
-from slowwave.transforms.ranking import RankedList, fuse_scores
 from tests.rows import table_of
 
 KNOWN = pl.DataFrame({"id": ["a", "b", "c"], "turn_id": ["ta", "tb", "tc"]})
@@ -37,13 +37,9 @@ def asked(*evidence: tuple[str, ...], category: str = "all") -> list[Question]:
 
 def answers(**lists: dict[str, float]) -> pl.DataFrame:
     """`found` of one question from scores by list."""
-    ranked = [
-        RankedList(
-            name, pl.DataFrame({"turn_id": list(scores), "value": list(scores.values())}), "value", 1.0
-        )
-        for name, scores in lists.items()
-    ]
-    return fuse_scores(ranked, key="turn_id").with_columns(question_index=pl.lit(0, dtype=pl.Int64))
+    ranked = [RankedList(name, scores, 1.0) for name, scores in lists.items()]
+    found = as_frame(fuse_scores(ranked), key="turn_id")
+    return found.with_columns(question_index=pl.lit(0, dtype=pl.Int64))
 
 
 def test_evidence_that_is_not_there_is_counted_and_left_out():

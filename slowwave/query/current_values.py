@@ -1,0 +1,61 @@
+"""Which of several values holds: latest `valid_from`, then `recorded_at`. Computed, never asked of a model."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from slowwave.store import Row
+
+ATTRIBUTE = ("subject", "attribute")
+"""The pair that names a single-valued property."""
+
+
+def holders(cells: Sequence[Row], *, doubted: Collection[str]) -> dict[str, str]:
+    """Live cells that another live cell outdates, each with the cell whose value holds, by their ids.
+
+    Cells with the same subject and attribute (case and blanks aside) and different values compete; those in
+    `doubted` stand in an open contradiction, and no date decides that.
+    """
+    claims: dict[tuple[str, str], list[Row]] = {}
+    for cell in cells:
+        is_live = cell["status"] == "active" and cell["cell_id"] not in doubted
+        if is_live and None not in (cell["subject"], cell["attribute"], cell["value"]):
+            claims.setdefault((_plain(cell["subject"]), _plain(cell["attribute"])), []).append(cell)
+    outdated = {}
+    for rivals in claims.values():
+        last = max(rivals, key=_holding)
+        held = _plain(last["value"])
+        outdated.update(
+            {rival["cell_id"]: last["cell_id"] for rival in rivals if _plain(rival["value"]) != held}
+        )
+    return outdated
+
+
+def timelines(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, list[Row]]:
+    """The former values of each cell, by its id, newest first.
+
+    A cell precedes the one that superseded it, through the whole chain, and its holder in `outdated`. What was
+    merged as the same memory said twice has no end of validity and is no former value.
+    """
+    next_of = dict(outdated)
+    for cell in cells:
+        if cell["status"] == "superseded" and cell["valid_until"] is not None and cell["superseded_by"]:
+            next_of[cell["cell_id"]] = cell["superseded_by"]
+    former: dict[str, list[Row]] = {}
+    for cell in sorted(cells, key=_holding, reverse=True):
+        end, passed = next_of.get(cell["cell_id"]), {cell["cell_id"]}
+        while end in next_of and end not in passed:  # a damaged chain may be a circle
+            passed.add(end)
+            end = next_of[end]
+        if end is not None and end not in passed:
+            former.setdefault(end, []).append(cell)
+    return former
+
+
+def _holding(cell: Row) -> tuple[Any, ...]:
+    """The order in which values follow each other; the last one holds."""
+    return cell["valid_from"], cell["recorded_at"], cell["cell_id"]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text.lower()).strip(" .")

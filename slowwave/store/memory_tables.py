@@ -1,0 +1,198 @@
+"""A table of the store in memory: the same legs as on disk, answered in a fraction of the time.
+
+LanceDB's cost of a read is fixed (some 5 to 10 ms of work each, whatever the size), and a question makes a dozen of
+them. What is here is a copy of one version of one table, never changed; `warming.py` says when it is read anew.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from slowwave.errors import ContractError
+from slowwave.schemas.tables import KEYS
+from slowwave.store.conditions import And, Compare, Expr, IsIn, Or, in_memory
+from slowwave.store.layout import MATCHED, TEXT_INDEX
+from slowwave.store.memory_vectors import Floats, Mask, MemoryVectors, Places, best
+from slowwave.store.postings import TextIndex
+
+Row = dict[str, Any]
+
+LOOKED_UP = frozenset(
+    {"cell_id", "turn_id", "topic_id", "session_id", "superseded_by", "subject", "cell_a", "cell_b"}
+)
+"""Columns by whose values rows are looked up; the others are compared row by row."""
+
+OF_FEW_VALUES = frozenset({"cell_type", "status", "scope", "source_type", "scale"})
+"""Columns whose lists of values come again with other questions."""
+
+MOST_MASKS, MOST_SCORES, MOST_NARROW = 64, 8, 16
+"""Conditions and questions whose rows are kept: those of one question are asked by several lists."""
+
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True)
+class MemoryTable:
+    """One version of a table: its rows in the order of their keys, its full text by column, and its vectors."""
+
+    table: str
+    version: int
+    frame: pl.DataFrame
+    texts: dict[str, TextIndex]
+    text_hashes: dict[str, pl.Series]
+    vectors: MemoryVectors | None
+    _masks: "OrderedDict[Hashable, Mask]" = field(default_factory=OrderedDict, repr=False)
+    _narrow: "OrderedDict[Hashable, pl.DataFrame]" = field(default_factory=OrderedDict, repr=False)
+    _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
+    _lookups: dict[str, dict[str, list[int]]] = field(default_factory=dict, repr=False)
+
+    def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
+        """Rows at these places, by column name. For a few rows one by one is faster than a frame of them."""
+        names = tuple(columns)
+        narrow = _kept(self._narrow, names, MOST_NARROW, lambda: self.frame.select(names))
+        return [dict(zip(names, narrow.row(place), strict=True)) for place in places.tolist()]
+
+    def matching(self, text: str, k: int, where: Expr, fields: Sequence[str]) -> tuple[Places, Floats]:
+        """Places and BM25 of the `k` rows that match best, best first, ties by key.
+
+        Of several fields the best counts.
+        """
+        names = fields or MATCHED[self.table]
+        scores = _kept(self._scores, (*names, text), MOST_SCORES, lambda: self._scored(text, names))
+        return best(scores, self.mask(where) & (scores > 0), k)
+
+    def nearest(self, vector: Floats, k: int, where: Expr) -> tuple[Places, Floats]:
+        """Places and cosine (-1..1) of the `k` rows nearest to a vector, best first, ties by key."""
+        if self.vectors is None:
+            raise ContractError(f"table {self.table!r} has no vectors")
+        vectors = self.vectors
+        seen = _kept(self._scores, vector.tobytes(), MOST_SCORES, lambda: vectors.first_look(vector))
+        return vectors.nearest(vector, seen, k, self.mask(where))
+
+    def places(self, where: Expr) -> Places:
+        """Places of the rows that a condition holds for, in the order of their keys."""
+        found = self._looked_up(where)
+        return np.flatnonzero(self.mask(where)) if found is None else self._left(where, found)
+
+    def mask(self, where: Expr) -> Mask:
+        """Whether a condition holds, for every row."""
+        if isinstance(where, And):
+            return self.mask(where.left) & self.mask(where.right)
+        if isinstance(where, Or):
+            return self.mask(where.left) | self.mask(where.right)
+        if isinstance(where, IsIn) and where.column in LOOKED_UP:
+            held = np.zeros(self.frame.height, bool)
+            held[self._rows_with(where)] = True
+            return held
+        assert isinstance(where, (Compare, IsIn))  # there is nothing else
+        leaf = where
+        return _kept(self._masks, leaf, MOST_MASKS, lambda: self._held(leaf))
+
+    # -- inside
+
+    def _scored(self, text: str, names: Sequence[str]) -> Floats:
+        scores = self.texts[names[0]].scores(text)
+        for name in names[1:]:
+            scores = np.maximum(scores, self.texts[name].scores(text))
+        return scores
+
+    def _held(self, leaf: Compare | IsIn) -> Mask:
+        held = self.frame.select(in_memory(leaf).fill_null(value=False).alias("held"))["held"]
+        return held.to_numpy()
+
+    def _looked_up(self, where: Expr) -> Places | None:
+        """Places of all rows that a condition may hold for, by a look-up; None where every row must be compared."""
+        if isinstance(where, IsIn) and where.column in LOOKED_UP:
+            return self._rows_with(where)
+        if isinstance(where, And):
+            sides = [side for side in map(self._looked_up, (where.left, where.right)) if side is not None]
+            return min(sides, key=len) if sides else None
+        if isinstance(where, Or):
+            left, right = self._looked_up(where.left), self._looked_up(where.right)
+            return None if left is None or right is None else np.union1d(left, right)
+        return None
+
+    def _left(self, where: Expr, places: Places) -> Places:
+        """Of some places those that a condition holds for."""
+        if places.size == 0:
+            return places
+        if isinstance(where, And):
+            return self._left(where.right, self._left(where.left, places))
+        if isinstance(where, Or):
+            return np.union1d(self._left(where.left, places), self._left(where.right, places))
+        if isinstance(where, IsIn) and where.column in LOOKED_UP:
+            return np.intersect1d(places, self._rows_with(where))
+        if isinstance(where, IsIn) and where.column not in OF_FEW_VALUES:
+            column, wanted = self.frame[where.column], set(where.values)
+            return np.array([place for place in places.tolist() if column[place] in wanted], np.intp)
+        return places[self.mask(where)[places]]
+
+    def _rows_with(self, where: IsIn) -> Places:
+        rows_of = self._lookup(where.column)
+        return np.array(sorted({row for value in where.values for row in rows_of.get(value, ())}), np.intp)
+
+    def _lookup(self, column: str) -> dict[str, list[int]]:
+        if column not in self._lookups:
+            if column == KEYS[self.table]:
+                rows_of = {key: [row] for row, key in enumerate(self.frame[column])}
+            else:
+                named = self.frame.select(column).with_row_index("row").drop_nulls(column)
+                grouped = named.group_by(column).agg("row")
+                rows_of = dict(zip(grouped[column], grouped["row"].to_list(), strict=True))
+            self._lookups[column] = rows_of
+        return self._lookups[column]
+
+
+def read_table(
+    table: str, version: int, rows: pl.DataFrame, *, vectors: MemoryVectors | None, before: MemoryTable | None
+) -> MemoryTable:
+    """The table in memory from its rows as stored, in the order of their keys.
+
+    What `before`, an earlier version of the same table, has of the full text is used again.
+    """
+    key = KEYS[table]
+    texts, hashes = {}, {}
+    for name in TEXT_INDEX.get(table, ()):
+        text = rows[name].list.join(" ") if rows.schema[name].is_nested() else rows[name]
+        hashes[name] = text.hash()
+        texts[name] = _index(name, rows[key], text, hashes[name], before)
+    if table == "passages":
+        rows = rows.drop("content")  # the terms are all that is asked of it
+    return MemoryTable(table, version, rows, texts, hashes, vectors)
+
+
+def _index(
+    name: str, keys: pl.Series, text: pl.Series, hashes: pl.Series, before: MemoryTable | None
+) -> TextIndex:
+    new = pl.DataFrame({"key": keys, "hash": hashes}).with_row_index("row")
+    if before is None:
+        index, kept = TextIndex.empty(), pl.Series(dtype=pl.Int32)
+    else:
+        old_keys = before.frame[KEYS[before.table]]
+        old = pl.DataFrame({"key": old_keys, "hash": before.text_hashes[name]})
+        index = before.texts[name]
+        kept = old.join(new, on=["key", "hash"], how="left", maintain_order="left")["row"].fill_null(-1)
+        kept = kept.cast(pl.Int32)
+    fresh = np.ones(len(keys), bool)
+    fresh[kept.filter(kept >= 0).to_numpy()] = False
+    places = np.flatnonzero(fresh).astype(np.int32)
+    if places.size == 0 and index.height == len(keys):
+        return index
+    return index.updated(places, text.gather(places), kept=kept.to_numpy(), height=len(keys))
+
+
+def _kept(kept: "OrderedDict[Hashable, Kept]", key: Hashable, most: int, make: Callable[[], Kept]) -> Kept:
+    """What was made for a key before, or is made now; of more than `most` the oldest go.
+
+    Threads may race to make it: they make the same.
+    """
+    found = kept.get(key)
+    if found is None:
+        found = kept[key] = make()
+        while len(kept) > most:
+            kept.popitem(last=False)
+    return found

@@ -1,0 +1,156 @@
+"""Full text in memory: for each term the rows that have it and how often, and BM25 over them.
+
+An index is a few segments, each built once and never changed. New texts make a new segment, texts that went away are
+masked, and segments are merged when there are many: what a change costs follows what changed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from slowwave.store.terms import query_terms, terms_of
+
+TERM_SATURATION = 1.2
+LENGTH_SHARE = 0.75
+"""k1 and b of BM25, as LanceDB's index has them (Robertson and Zaragoza, 2009)."""
+
+MOST_SEGMENTS = 8
+TEXTS_AT_ONCE = 20_000
+"""Texts that are cut into terms together: it bounds the memory that building takes."""
+
+Floats = NDArray[np.float32]
+Places = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Texts that were indexed together.
+
+    The postings of term number t are `places[starts[t] : starts[t + 1]]` (numbers of texts) and as many `counts`.
+    `lengths` has the terms of each text, `rows` its row in the table, -1 where it is gone.
+    """
+
+    numbers: dict[str, int]
+    starts: NDArray[np.int64]
+    places: Places
+    counts: Floats
+    lengths: Floats
+    rows: Places
+
+    def postings(self, term: str) -> slice | None:
+        """Where the postings of a term lie; none where no text has it."""
+        number = self.numbers.get(term)
+        return None if number is None else slice(self.starts[number], self.starts[number + 1])
+
+
+@dataclass(frozen=True)
+class TextIndex:
+    """Full text over one or several columns, joined, of a table of `height` rows."""
+
+    segments: tuple[Segment, ...]
+    height: int
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Of no texts."""
+        return cls((), 0)
+
+    def scores(self, text: str) -> Floats:
+        """BM25 of every row, (height,): sum over the terms of the text of idf * saturated count; 0 where none occurs.
+
+        idf is ln(1 + (n - df + 0.5) / (df + 0.5)) over the texts that are not empty.
+        """
+        found = np.zeros(self.height, np.float32)
+        lengths = [segment.lengths[segment.rows >= 0] for segment in self.segments]
+        count = sum(int(np.count_nonzero(part)) for part in lengths)
+        if count == 0:
+            return found
+        mean = sum(float(part.sum()) for part in lengths) / count
+        for term in query_terms(text):
+            where = [(segment, segment.postings(term)) for segment in self.segments]
+            frequency = sum(at.stop - at.start for _, at in where if at is not None)
+            idf = np.log1p((max(count - frequency, 0) + 0.5) / (frequency + 0.5))
+            for segment, at in where:
+                if at is not None:
+                    _add(found, segment, at, float(idf), mean)
+        return found
+
+    def updated(self, rows: NDArray[np.int32], texts: pl.Series, *, kept: Places, height: int) -> "TextIndex":
+        """The index after a change of the table.
+
+        `kept` has for each row before the change its row after it, -1 where its text went away or changed; `texts` are
+        new, at `rows`. `height` is the table's number of rows after the change.
+        """
+        moved = [replace(part, rows=_moved(part.rows, kept)) for part in self.segments]
+        fresh = [
+            _segment(texts[start : start + TEXTS_AT_ONCE], rows[start : start + TEXTS_AT_ONCE])
+            for start in range(0, len(texts), TEXTS_AT_ONCE)
+        ]
+        whole = [*moved, *fresh]
+        texts_gone = sum(int((part.rows < 0).sum()) for part in moved)
+        if len(whole) > MOST_SEGMENTS or texts_gone > height // 4:
+            whole = [_merged(whole)]
+        return TextIndex(tuple(whole), height)
+
+
+def _add(found: Floats, segment: Segment, at: slice, idf: float, mean: float) -> None:
+    places, counts = segment.places[at], segment.counts[at]
+    relative = segment.lengths[places] / np.float32(mean)
+    weight = counts + np.float32(TERM_SATURATION) * (1 - LENGTH_SHARE + LENGTH_SHARE * relative)
+    rows = segment.rows[places]
+    share = np.float32(idf * (TERM_SATURATION + 1)) * counts / weight
+    if rows.size and rows.min() < 0:
+        rows, share = rows[rows >= 0], share[rows >= 0]
+    found[rows] += share  # a row is once among the postings of a term
+
+
+def _moved(rows: Places, kept: Places) -> Places:
+    return np.where(rows >= 0, kept[rows], np.int32(-1)).astype(np.int32)
+
+
+def _segment(texts: pl.Series, rows: Places) -> Segment:
+    terms = terms_of(texts)
+    counted = terms.group_by("term", "row").len("count").sort("term", "row")
+    by_term = counted.group_by("term", maintain_order=True).len("size")
+    lengths = np.zeros(len(texts), np.float32)
+    of_text = terms.group_by("row").len("size")
+    lengths[of_text["row"].to_numpy()] = of_text["size"].to_numpy()
+    return Segment(
+        numbers={term: number for number, term in enumerate(by_term["term"])},
+        starts=np.concatenate([[0], np.cumsum(by_term["size"].to_numpy(), dtype=np.int64)]),
+        places=counted["row"].to_numpy().astype(np.int32),
+        counts=counted["count"].to_numpy().astype(np.float32),
+        lengths=lengths,
+        rows=rows.astype(np.int32),
+    )
+
+
+def _merged(segments: Sequence[Segment]) -> Segment:
+    """One segment of the texts that are still there."""
+    numbers: dict[str, int] = {}
+    terms, places, counts, first = [], [], [], 0
+    for part in segments:
+        number_of = np.array([numbers.setdefault(term, len(numbers)) for term in part.numbers], np.int64)
+        is_there = part.rows >= 0
+        place_of = np.where(is_there, np.cumsum(is_there) - 1 + first, -1).astype(np.int32)
+        of_term = np.repeat(number_of, np.diff(part.starts))
+        live = is_there[part.places]
+        terms.append(of_term[live])
+        places.append(place_of[part.places[live]])
+        counts.append(part.counts[live])
+        first += int(is_there.sum())
+    term, place, count = np.concatenate(terms), np.concatenate(places), np.concatenate(counts)
+    order = np.argsort(term, kind="stable")
+    sizes = np.bincount(term, minlength=len(numbers))
+    return Segment(
+        numbers=numbers,
+        starts=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
+        places=place[order],
+        counts=count[order],
+        lengths=np.concatenate([part.lengths[part.rows >= 0] for part in segments]),
+        rows=np.concatenate([part.rows[part.rows >= 0] for part in segments]),
+    )

@@ -1,0 +1,42 @@
+"""Words as full text counts them: lower case, accents folded, cut to English stems, as LanceDB's own index has them."""
+
+from functools import lru_cache
+
+import polars as pl
+import Stemmer
+
+WORD = r"[\p{L}\p{N}]+"
+LONGEST_WORD = 40
+"""Longer ones are no words: keys, hashes and encoded data."""
+
+_FOLDED = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ð": "d", "þ": "th"}
+"""Letters that are not a plain letter with a mark."""
+
+
+def terms_of(texts: pl.Series) -> pl.DataFrame:
+    """The terms of each text, repeated as they are: `row` (place of the text) and `term`, in the order of the texts."""
+    plain = (
+        texts.fill_null("")
+        .str.to_lowercase()
+        .str.normalize("NFKD")
+        .str.replace_all(r"\p{M}+", "")
+        .str.replace_many(_FOLDED)
+    )
+    words = pl.DataFrame({"word": plain.str.extract_all(WORD)}).with_row_index("row").explode("word")
+    words = words.filter(pl.col("word").str.len_chars() <= LONGEST_WORD)
+    known = words["word"].unique()
+    stems = pl.DataFrame(
+        {"word": known, "term": _stems(known.to_list())}, schema_overrides={"term": pl.String}
+    )
+    return words.join(stems, on="word", how="inner", maintain_order="left").select("row", "term")
+
+
+@lru_cache(maxsize=256)
+def query_terms(text: str) -> tuple[str, ...]:
+    """The terms of a question; one that is said twice counts twice."""
+    return tuple(terms_of(pl.Series([text]))["term"])
+
+
+def _stems(words: list[str]) -> list[str]:
+    stems: list[str] = Stemmer.Stemmer("english").stemWords(words)
+    return stems

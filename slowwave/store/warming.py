@@ -1,0 +1,134 @@
+"""When a table is read into memory, and when it is read anew."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slowwave.store.memory_tables import MemoryTable
+
+SMALL_ROWS = 5_000
+"""Tables of so many rows are read at once, within a question; larger ones beside it, by a thread."""
+
+SETTLED_SECONDS = 0.1
+"""A folder's time stamp is coarse: only this long after a change does the same stamp mean the same version."""
+
+Load = Callable[[str, MemoryTable | None], MemoryTable]
+Count = Callable[[str], int]
+Version = Callable[[str], int]
+
+
+@dataclass
+class _Shelf:
+    """What is known of one table."""
+
+    versions: str
+    """The folder whose time stamp changes with every version."""
+    copy: MemoryTable | None = None
+    stamp: int = 0
+    is_settled: bool = False
+    is_loading: bool = False
+    writes: int = 0
+    """How often this process wrote the table, and how often it had when the copy was begun."""
+    copied_writes: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether this process wrote the table since the copy was begun: then the copy does not serve any more."""
+        return self.writes != self.copied_writes
+
+
+class Warmth:
+    """Copies of tables in memory. A table of more than `most_rows` rows stays on disk; with 0 all do.
+
+    A small table is always as new as the disk. A large one is read by a thread: until it is there questions go to the
+    disk, and what others wrote since is seen when it was read again, a second or so later. What this process wrote is
+    seen at once.
+    """
+
+    def __init__(self, folder: Path, *, count: Count, version: Version, load: Load) -> None:
+        self._folder = folder
+        self._count, self._version, self._load = count, version, load
+        self._shelves: dict[str, _Shelf] = {}
+        self._questions = 0
+        self.most_rows = 0
+
+    def begin_question(self) -> None:
+        """Says that a question comes: a process with one question never waits for large tables to be read."""
+        self._questions += 1
+
+    def wrote(self, table: str) -> None:
+        """Says that this process changed a table."""
+        if table in self._shelves:
+            self._shelves[table].writes += 1
+
+    def read_now(self, table: str) -> None:
+        """Reads a table, however large, as long as it is within the bound: for who would rather wait once."""
+        shelf = self._shelf(table)
+        if self.most_rows and self._count(table) <= self.most_rows:
+            self._read(shelf, table)
+
+    def copy_of(self, table: str) -> MemoryTable | None:
+        """The table in memory, as new as questions must see it; None where they go to the disk."""
+        if not self.most_rows:
+            return None
+        shelf = self._shelf(table)
+        if self._is_current(shelf, table):
+            return shelf.copy
+        rows = self._count(table)
+        if rows > self.most_rows:
+            shelf.copy = None
+            return None
+        if rows <= SMALL_ROWS:
+            with shelf.lock:
+                if not self._is_current(shelf, table):
+                    self._read(shelf, table)
+                return shelf.copy
+        if self._questions > 1:
+            self._read_beside(shelf, table)
+        return None if shelf.is_outdated else shelf.copy
+
+    def _shelf(self, table: str) -> _Shelf:
+        shelf = self._shelves.get(table)
+        if shelf is None:
+            folder = str(self._folder / f"{table}.lance" / "_versions")
+            shelf = self._shelves.setdefault(table, _Shelf(folder))
+        return shelf
+
+    def _is_current(self, shelf: _Shelf, table: str) -> bool:
+        if shelf.copy is None or shelf.is_outdated or _stamp(shelf) != shelf.stamp:
+            return False
+        if not shelf.is_settled:
+            is_late = time.time_ns() - shelf.stamp > SETTLED_SECONDS * 1e9
+            if self._version(table) != shelf.copy.version:
+                return False
+            shelf.is_settled = is_late
+        return True
+
+    def _read(self, shelf: _Shelf, table: str) -> None:
+        writes, stamp = shelf.writes, _stamp(shelf)  # before reading: what comes meanwhile counts again
+        copy = self._load(table, shelf.copy)
+        shelf.copy, shelf.copied_writes, shelf.stamp, shelf.is_settled = copy, writes, stamp, False
+
+    def _read_beside(self, shelf: _Shelf, table: str) -> None:
+        with shelf.lock:
+            if shelf.is_loading:
+                return
+            shelf.is_loading = True
+        threading.Thread(
+            target=self._read_quietly, args=(shelf, table), name=f"read-{table}", daemon=True
+        ).start()
+
+    def _read_quietly(self, shelf: _Shelf, table: str) -> None:
+        try:
+            self._read(shelf, table)
+        finally:
+            shelf.is_loading = False
+
+
+def _stamp(shelf: _Shelf) -> int:
+    """When the table's folder of versions changed last, in nanoseconds."""
+    return os.stat(shelf.versions).st_mtime_ns  # noqa: PTH116 - often, and a Path takes ten times as long

@@ -1,0 +1,127 @@
+"""Tables in memory: always what is on disk, whoever wrote it; and on disk where they are too large."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from slowwave.changes import Change, collapse
+from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, create_store, lit, open_store, warming
+from tests.rows import row, rows
+
+DIMS = 4
+LIVE = col("status") == lit("active")
+ALL = [RowsLeg("cells", ("cell_id", "content"), LIVE)]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    store = create_store(tmp_path / "store", embedder_id="scripted/m/4/1", dims=DIMS)
+    write(store, a="the ferry leaves", b="a token")
+    return store.root
+
+
+def write(store: Store, **contents: str | None) -> None:
+    """Writes cells; those without a content go."""
+    there = {key: text for key, text in contents.items() if text is not None}
+    gone = [key for key in contents if key not in there]
+    changes = []
+    if there:
+        frame = rows("cells", *(row("cells", key, content=text) for key, text in there.items()))
+        changes.append(Change("cells", frame.with_columns(order=pl.int_range(pl.len())), "whole"))
+    if gone:
+        frame = pl.DataFrame({"cell_id": gone}).with_columns(order=pl.lit(0, dtype=pl.Int64))
+        changes.append(Change("cells", frame, "removal"))
+    store.apply(collapse(changes))
+
+
+def warm(root: Path, *, most_rows: int = 1_000, exact_rows: int = 1_000) -> Store:
+    store = open_store(root)
+    store.keep_in_memory(most_rows=most_rows, exact_rows=exact_rows)
+    return store
+
+
+def found(store: Store) -> dict[str, str]:
+    return {one["cell_id"]: one["content"] for one in store.find(ALL)[0]}
+
+
+def matching(store: Store, text: str) -> list[str]:
+    return [one["cell_id"] for one in store.find([TextLeg("cells", text, 10, LIVE)])[0]]
+
+
+def test_what_others_write_is_seen_with_the_next_question(root: Path):
+    reader, writer = warm(root), open_store(root)
+    assert found(reader) == {"a": "the ferry leaves", "b": "a token"}
+    for place in range(5):
+        write(writer, a=f"departure {place}", **{f"n{place}": "ferry again"})
+        assert found(reader)["a"] == f"departure {place}"
+        assert matching(reader, "departure") == ["a"]
+        assert matching(reader, "ferry") == [f"n{other}" for other in range(place + 1)]
+    write(writer, a=None, b=None)
+    assert matching(reader, "departure token") == []
+
+
+def test_vectors_come_when_they_are_computed_and_change_with_the_text(root: Path):
+    reader, writer = warm(root), open_store(root)
+    leg = VectorLeg("cells", np.array([1, 0, 0, 0], np.float32), 5, LIVE)
+    assert reader.find([leg]) == [[]]
+    given = pl.DataFrame({"cell_id": ["a", "b"], "vector": [[1.0, 0, 0, 0], [0.0, 1, 0, 0]]})
+    writer.put_vectors("cells", given)
+    assert [one["cell_id"] for one in reader.find([leg])[0]] == ["a", "b"]
+    write(writer, a="something else")
+    assert [one["cell_id"] for one in reader.find([leg])[0]] == ["b"]
+    writer.put_vectors("cells", pl.DataFrame({"cell_id": ["a"], "vector": [[0.0, 0, 0, 1]]}))
+    assert reader.find([leg])[0][0]["score"] == pytest.approx(0.0)
+
+
+def test_a_table_beyond_the_bound_stays_on_disk(root: Path):
+    reader = warm(root, most_rows=1)
+    assert found(reader) == {"a": "the ferry leaves", "b": "a token"}
+    assert reader._warmth.copy_of("cells") is None
+    assert reader.find([TextLeg("cells", "ferry", 5, LIVE)])[0][0]["cell_id"] == "a"
+
+
+def test_a_large_table_is_read_beside_the_questions(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(warming, "SMALL_ROWS", 1)
+    reader, writer = warm(root), open_store(root)
+    reader.begin_question()
+    assert len(found(reader)) == 2
+    assert reader._warmth.copy_of("cells") is None  # a process with one question does not wait for it
+    reader.begin_question()
+    assert len(found(reader)) == 2
+    _until(lambda: reader._warmth.copy_of("cells") is not None)
+    write(writer, c="of another")
+    _until(lambda: "c" in found(reader))
+    write(reader, d="my own")
+    assert found(reader)["d"] == "my own"  # at once, from disk while it is read anew
+    assert matching(reader, "own") == ["d"]
+
+
+def test_sketches_find_what_whole_vectors_find(root: Path, monkeypatch: pytest.MonkeyPatch):
+    from slowwave.store import memory_vectors
+
+    dice = np.random.default_rng(3)
+    centres = dice.standard_normal((40, 256))
+    given = (centres[np.arange(4_000) % 40] + dice.standard_normal((4_000, 256))).astype(np.float32)
+    hashes = pl.Series(np.zeros(4_000, np.uint64))
+    monkeypatch.setattr(memory_vectors, "COMPARED_WHOLE", 100)
+    whole = memory_vectors.memory_vectors(given, hashes, exact_rows=10_000, axes=None)
+    short = memory_vectors.memory_vectors(given, hashes, exact_rows=1, axes=None)
+    assert whole.sketches is None
+    assert short.sketches is not None
+    mask, same = dice.random(4_000) < 0.9, 0
+    for asked in given[::100] + dice.standard_normal((40, 256)).astype(np.float32):
+        sure = whole.nearest(asked, whole.first_look(asked), 10, mask)
+        likely = short.nearest(asked, short.first_look(asked), 10, mask)
+        assert mask[likely[0]].all()
+        same += len(set(sure[0].tolist()) & set(likely[0].tolist()))
+    assert same >= 0.98 * 400
+
+
+def _until(holds, *, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)

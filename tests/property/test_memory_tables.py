@@ -1,0 +1,120 @@
+"""What a table in memory answers is what the disk answers: the same conditions, words and vectors."""
+
+from datetime import timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slowwave.changes import Change, collapse
+from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, create_store, lit
+from tests.rows import DAY, row, rows
+
+DIMS = 8
+NAMES = ("red ferry", "Blue limits", "limit of the ferry", "über 'quoted\" text\\", "token token", "ferry")
+OWNERS = ("ana", "bo")
+
+VALUES = {
+    "user_id": st.sampled_from(OWNERS),
+    "scope": st.sampled_from(["user-private", "project-shared", "system"]),
+    "status": st.sampled_from(["active", "superseded"]),
+    "cell_type": st.sampled_from(["fact", "decision", "risk"]),
+    "subject": st.sampled_from([None, "ferry", "it's", 'a "b" \\']),
+    "superseded_by": st.sampled_from([None, "c0", "c5"]),
+    "event_time": st.integers(0, 9).map(lambda days: DAY + timedelta(days=days)),
+    "salience": st.sampled_from([0.1, 0.5, 1.0]),
+    "protected": st.booleans(),
+}
+
+
+@st.composite
+def conditions(draw: st.DrawFn, depth: int = 3):
+    if depth and draw(st.booleans()):
+        left, right = draw(conditions(depth=depth - 1)), draw(conditions(depth=depth - 1))
+        return left & right if draw(st.booleans()) else left | right
+    name = draw(st.sampled_from(sorted(VALUES)))
+    value = draw(VALUES[name].filter(lambda drawn: drawn is not None))
+    if isinstance(value, str):
+        kind = draw(st.sampled_from(["is", "is not", "in"]))
+        if kind == "in":
+            return col(name).isin(draw(st.lists(VALUES[name].filter(bool), max_size=3)))
+        return col(name) == lit(value) if kind == "is" else col(name) != lit(value)
+    if isinstance(value, bool):
+        return col(name) == lit(value=value)
+    compare = draw(st.sampled_from(["__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"]))
+    return getattr(col(name), compare)(lit(value))
+
+
+def vector_of(place: int) -> list[float]:
+    return [float(x) for x in np.random.default_rng(place).standard_normal(DIMS)]
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
+    """The same generation on disk and in memory."""
+    store = create_store(tmp_path_factory.mktemp("memory") / "store", embedder_id="scripted/m/8/1", dims=DIMS)
+    dice = np.random.default_rng(7)
+    cells = []
+    for place in range(60):
+        drawn = {
+            "user_id": OWNERS[place % 2],
+            "scope": ("user-private", "project-shared", "system")[place % 3],
+            "status": ("active", "superseded")[dice.integers(2)],
+            "cell_type": ("fact", "decision", "risk")[dice.integers(3)],
+            "subject": (None, "ferry", "it's", 'a "b" \\')[dice.integers(4)],
+            "superseded_by": (None, "c0", "c5")[dice.integers(3)],
+            "event_time": DAY + timedelta(days=int(dice.integers(10))),
+            "salience": (0.1, 0.5, 1.0)[dice.integers(3)],
+            "protected": bool(dice.integers(2)),
+        }
+        names = [NAMES[dice.integers(len(NAMES))]] if place % 4 else []
+        cells.append(
+            row("cells", f"c{place}", content=f"{NAMES[place % 6]} {place}", entities=names, **drawn)
+        )
+    changes = [Change("cells", rows("cells", *cells).with_columns(order=pl.int_range(pl.len())), "whole")]
+    store.apply(collapse(changes))
+    keys = [f"c{place}" for place in range(60) if place % 5]
+    store.put_vectors(
+        "cells", pl.DataFrame({"cell_id": keys, "vector": [vector_of(int(key[1:])) for key in keys]})
+    )
+    store.index_new_rows("cells")
+    warm = Store(store.root, store.name, store.meta)
+    warm.keep_in_memory(most_rows=1_000, exact_rows=1_000)
+    return store, warm
+
+
+@given(conditions())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+def test_a_condition_holds_for_the_same_rows(stores: tuple[Store, Store], where):
+    cold, warm = stores
+    legs = [RowsLeg("cells", ("cell_id", "subject", "event_time"), where)]
+    (frame,), (known,) = cold.at_once(legs), warm.at_once(legs)
+    assert known.equals(frame.sort("cell_id"))
+    assert warm.find(legs)[0] == known.rows(named=True)
+
+
+@given(conditions(depth=1), st.sampled_from([*NAMES, "ferries limited", "?!", "nothing"]), st.integers(1, 70))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+def test_words_and_vectors_find_the_same_rows(stores: tuple[Store, Store], where, text, k):
+    cold, warm = stores
+    vector = np.array(vector_of(len(text)), np.float32)
+    legs = [
+        TextLeg("cells", text, k, where, columns=("status",)),
+        TextLeg("cells", text, k, where, fields=("entities",)),
+        VectorLeg("cells", vector, k, where, columns=("status",)),
+    ]
+    for leg, on_disk, in_memory in zip(legs, cold.at_once(legs), warm.at_once(legs), strict=True):
+        value = on_disk.columns[-1]
+        assert in_memory.columns == on_disk.columns
+        assert in_memory[value].to_list() == pytest.approx(on_disk[value].to_list(), abs=1e-4)
+        # of equal ones at the cut either may be there
+        cut = on_disk[value].min() if on_disk.height == k else None
+        sure = [
+            set(frame.filter(pl.col(value) > cut + 1e-4)["cell_id"])
+            if cut is not None
+            else set(frame["cell_id"])
+            for frame in (on_disk, in_memory)
+        ]
+        assert sure[0] == sure[1], leg
