@@ -26,6 +26,7 @@ TEST_ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
     "NO_PROXY": "127.0.0.1,localhost",
     "no_proxy": "127.0.0.1,localhost",
+    "OPENBLAS_NUM_THREADS": "1",  # each worker has one core
     "NO_COLOR": "1",
     "COLUMNS": "120",
     "TZ": "UTC",

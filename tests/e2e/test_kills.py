@@ -1,16 +1,13 @@
 """A night that is killed at any moment and started again ends with the memory of an undisturbed one.
 
-Real processes, SIGKILL, a scripted model over HTTP. Each child imports everything first and waits for a word,
-so that the next one can get ready while the present one works; it tells on its standard output which stage
-begins and which segment was acknowledged, and the parent kills it some random time after such a line.
+Real processes, SIGKILL, a scripted model over HTTP. Each child (`killed_night.py`) gets ready first and waits for
+a word, so that the next one can do so while the present one works; it tells which stage begins and which segment
+was acknowledged, and the parent kills it some random time after such a line.
 """
 
-import queue
 import random
 import shutil
-import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +19,8 @@ import pytest
 
 from slowwave.errors import BusyError
 from slowwave.journal import Journal
+from tests.e2e.killed_night import Crash, spend_night
+from tests.forked import start
 from tests.scripted_model import (
     ScriptedModel,
     assert_no_row_twice,
@@ -33,7 +32,6 @@ from tests.scripted_model import (
 )
 from tests.servers import Body, OpenAIServer
 
-ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("ingest", "extract", "cluster", "reconcile", "consolidate", "promote")
 SEED = 20261120
 LEAST_KILLS = 30
@@ -45,64 +43,6 @@ PLANS = (
 )
 """For each home the stages in which its nights are killed, one after the other."""
 
-CHILD = """
-import os, signal, sys
-from pathlib import Path
-from flows.nightly import nightly
-from slowwave import home as homes
-from slowwave.errors import SlowwaveError
-from slowwave.journal import Journal
-from slowwave.store import Store
-from tasks.stage import Stage
-import wordllama
-
-stage_now = ""
-
-def say(*words):
-    print(*words, flush=True)
-
-def before(owner, name, told):
-    work = getattr(owner, name)
-    def wrapped(*args, **named):
-        told(*args)
-        return work(*args, **named)
-    setattr(owner, name, wrapped)
-
-def after(owner, name, told):
-    work = getattr(owner, name)
-    def wrapped(*args, **named):
-        result = work(*args, **named)
-        told(result)
-        return result
-    setattr(owner, name, wrapped)
-
-def begins(run, name, *rest):
-    global stage_now
-    stage_now = name
-    say("stage", name)
-
-def die_in(stage):
-    def told(*args):
-        if stage_now == stage and not (args and isinstance(args[0], Path) and ".draft" not in args[0].name):
-            say("dying", stage)
-            os.kill(os.getpid(), signal.SIGKILL)
-    return told
-
-before(Stage, "__init__", begins)
-after(Journal, "commit", lambda segment: segment and say("acknowledged", segment.segment_id))
-home, sources, crash = sys.argv[1:4]
-exec(crash)
-say("ready")
-sys.stdin.readline()
-try:
-    report = nightly.fn(home=home, sources=[sources], force=True)
-except SlowwaveError as error:
-    print(error, file=sys.stderr)
-    sys.exit(error.exit_code)
-say("done", report.change_count)
-"""
-
-
 CHILDREN: list["Child"] = []
 """Every child of this module, so that none outlives it."""
 
@@ -110,68 +50,44 @@ CHILDREN: list["Child"] = []
 class Child:
     """A process that gets ready to spend a night, and what it says."""
 
-    def __init__(self, home: Path, sources: Path, crash: str = "") -> None:
+    def __init__(self, home: Path, sources: Path, crash: Crash | None = None) -> None:
         self.said: list[tuple[float, str]] = []
-        self._lines: queue.Queue[tuple[float, str] | None] = queue.Queue()
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(home), str(sources), crash],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        CHILDREN.append(self)
-        self._told: list[str] = []
+        self.process, self._told = start(spend_night, str(home), str(sources), crash)
         self._is_over = False
-        self._threads = [
-            threading.Thread(target=target, daemon=True) for target in (self._listen, self._hear)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put((time.monotonic(), line.strip()))
-        self._lines.put(None)
-
-    def _hear(self) -> None:
-        assert self.process.stderr is not None
-        self._told += self.process.stderr.readlines()
+        CHILDREN.append(self)
 
     def until(self, wanted: str) -> bool:
         """Waits for a line that begins so; false when the process ended without it."""
         while not self._is_over:
-            line = self._lines.get(timeout=300)
-            if line is None:
+            try:
+                assert self._told.poll(300), "the night says nothing any more"
+                line = str(self._told.recv())
+            except (EOFError, ConnectionResetError):
                 self._is_over = True
                 break
-            self.said.append(line)
-            if line[1].startswith(wanted):
+            self.said.append((time.monotonic(), line))
+            if line.startswith(wanted):
                 return True
         return False
 
     def go(self) -> "Child":
         assert self.until("ready"), self.errors()
-        assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        self.say_go()
         return self
+
+    def say_go(self) -> None:
+        self._told.send("go")
 
     def end(self) -> int:
         """Waits for the end; returns the exit code, negative for a signal."""
         self.until("there is no such line")
-        code = self.process.wait(timeout=120)
-        for thread in self._threads:
-            thread.join(timeout=10)
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
-        return code
+        self.process.join(120)
+        assert self.process.exitcode is not None, "the night does not end"
+        self._told.close()
+        return self.process.exitcode
 
     def errors(self) -> str:
-        return "".join(self._told)
+        return "".join(line for _, line in self.said if line.startswith("error"))
 
     def words(self, first: str) -> list[str]:
         """What followed this word on each line that began with it."""
@@ -265,7 +181,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(folder, server, sources, base, memory(undisturbed), seconds)
     for child in CHILDREN:
         child.process.kill()
-        child.end()
+        child.process.join(30)
 
 
 def test_the_conversations_hold_everything_that_a_kill_could_spoil(world):
@@ -334,13 +250,13 @@ def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_
 
 
 CRASHES = (
-    ("ingest", 'before(Path, "rename", die_in("ingest"))'),
-    ("ingest", 'before(Store, "apply", die_in("ingest"))'),
-    ("extract", 'before(Store, "_upsert", die_in("extract"))'),
-    ("cluster", 'after(Store, "_apply_table", die_in("cluster"))'),
-    ("reconcile", 'before(Store, "mark_applied", die_in("reconcile"))'),
-    ("consolidate", 'after(Store, "_apply_table", die_in("consolidate"))'),
-    ("promote", 'before(homes.Home, "write_core", die_in("promote"))'),
+    Crash("ingest", "before", "Path", "rename"),
+    Crash("ingest", "before", "Store", "apply"),
+    Crash("extract", "before", "Store", "_upsert"),
+    Crash("cluster", "after", "Store", "_apply_table"),
+    Crash("reconcile", "before", "Store", "mark_applied"),
+    Crash("consolidate", "after", "Store", "_apply_table"),
+    Crash("promote", "before", "Home", "write_core"),
 )
 
 
@@ -348,13 +264,12 @@ CRASHES = (
 @pytest.mark.timeout(600)
 def test_a_night_cut_off_between_commit_and_apply_ends_like_an_undisturbed_one(world):
     home = world.home("cut-off")
-    children = [Child(home, world.sources, CRASHES[0][1])]
-    for number, (stage, _) in enumerate(CRASHES):
-        crash = CRASHES[number + 1][1] if number + 1 < len(CRASHES) else ""
-        children.append(Child(home, world.sources, crash))
-        child = children[number]
-        assert child.go().end() == -9, (stage, child.errors())
-        assert child.said[-1][1] == f"dying {stage}"
+    children = [Child(home, world.sources, CRASHES[0])]
+    for crash, following in zip(CRASHES, (*CRASHES[1:], None), strict=True):
+        child = children[-1]
+        children.append(Child(home, world.sources, following))
+        assert child.go().end() == -9, (crash, child.errors())
+        assert child.said[-1][1] == f"dying {crash.stage}"
         assert set(child.words("acknowledged")) <= set(segments(home))
     drafts = [problem.reason for problem in Journal(home / "journal").foreign_files()]
     assert drafts == ["left by a write that did not finish"]
@@ -372,11 +287,10 @@ def test_of_two_nights_started_at_once_one_works_and_the_other_says_so_and_leave
     for child in children:
         assert child.until("ready"), child.errors()
     for child in children:
-        child.process.stdin.write("go\n")
-        child.process.stdin.flush()
+        child.say_go()
     codes = sorted(child.end() for child in children)
     assert codes == [0, BusyError.exit_code], [child.errors() for child in children]
-    told = next(child for child in children if child.process.returncode).errors()
+    told = next(child for child in children if child.process.exitcode).errors()
     assert "another run is writing to" in told
     assert "left everything as it was" in told
     assert_no_row_twice(home)

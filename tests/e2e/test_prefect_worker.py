@@ -4,6 +4,8 @@ import json
 import os
 import re
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -156,6 +158,23 @@ def test_a_dry_run_of_one_stage_shows_its_plan_and_leaves_everything_as_it_was(
     assert open_home(home).journal.segment_ids() == before
     assert rows(home, "topics", "topic_id").is_empty()
     assert rows(home, "cells", "topic_id")["topic_id"].is_null().all()
+
+
+def test_an_error_of_a_flow_run_by_hand_is_one_line_and_the_exit_code_of_its_kind(
+    prefect_server: PrefectServer, tmp_path: Path
+):
+    done = subprocess.run(
+        [sys.executable, "-m", "slowwave.entrypoints.cli", "run", "decay", "--home", str(tmp_path / "home")],
+        env={**os.environ, "PREFECT_API_URL": prefect_server.api_url, "SLOWWAVE_LLM__PROVIDER": "openai"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (78, ""), done.stderr
+    [line] = done.stderr.splitlines()
+    assert line.startswith("slowwave: no language model is named")
 
 
 def test_a_second_start_on_the_same_home_names_the_address(prefect_server: PrefectServer):

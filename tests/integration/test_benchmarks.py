@@ -1,12 +1,16 @@
 """The benchmarks run at tiny sizes and say what they measured; how fast a machine is, no test asks."""
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from benchmarks import latency, retrieval_quality
 from benchmarks.invented import write_sessions
 
 pytestmark = pytest.mark.timeout(900)  # the processes share their cores with whatever else runs
@@ -83,20 +87,21 @@ def test_invented_messages_have_5_to_150_words(tmp_path):
     assert len(set(lengths)) > 20
 
 
-def run_benchmark(folder: Path, name: str, *arguments: str) -> dict:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / name), "--json", *arguments],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        cwd=folder,
-    )
-    return json.loads(done.stdout)
+@pytest.fixture
+def told(capsys):
+    """What a benchmark prints with `--json`; the environment that it makes for itself goes with the test."""
+
+    def run(main: Callable[[Sequence[str]], int], *arguments: str) -> dict:
+        with patch.dict(os.environ):
+            assert main(["--json", *arguments]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return run
 
 
-def test_latency_is_told_for_both_kinds_of_questions_beside_the_exact_pass(tmp_path):
+def test_latency_is_told_for_both_kinds_of_questions_beside_the_exact_pass(told):
     sizes = ["--cells", "300", "--turns", "400", "--dims", "32", "--queries", "10"]
-    found = run_benchmark(tmp_path, "latency.py", *sizes)
+    found = told(latency.main, *sizes)
     assert (found["cells"], found["turns"], found["topics"]) == (300, 400, 15)
     assert found["passages"] > found["turns"]
     assert 0 < found["p50_ms"] <= found["p95_ms"]
@@ -106,7 +111,7 @@ def test_latency_is_told_for_both_kinds_of_questions_beside_the_exact_pass(tmp_p
     assert found["cores"] >= 1
 
 
-def test_retrieval_quality_tells_recall_and_what_each_list_adds(tmp_path):
+def test_retrieval_quality_tells_recall_and_what_each_list_adds(tmp_path, told):
     said = {
         "D1:1": "I finally mended the old accordion.",
         "D1:2": "The heron came back to the pond.",
@@ -126,7 +131,7 @@ def test_retrieval_quality_tells_recall_and_what_each_list_adds(tmp_path):
         ],
     }
     (tmp_path / "set.json").write_text(json.dumps([conversation]), encoding="utf-8")
-    found = run_benchmark(tmp_path, "retrieval_quality.py", "set.json", "--cells", "observations")
+    found = told(retrieval_quality.main, str(tmp_path / "set.json"), "--cells", "observations")
     assert found["recall@5"] == found["recall@50"] == 1.0
     assert found["questions"] == 2
     assert found["left_out"] == {"evidence that is not there": 1}
