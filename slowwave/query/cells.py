@@ -9,6 +9,7 @@ import polars as pl
 
 from slowwave.embeddings import Vectors
 from slowwave.query.conditions import as_they_stood, cell_condition, held, scope_condition
+from slowwave.query.episodes import episode_legs, without_episodes
 from slowwave.query.shares import as_list, list_names, shares_of
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
 from slowwave.schemas.tables import frame_schema
@@ -28,7 +29,8 @@ CHAIN_STEPS = 16
 """Values that a timeline goes back, at most."""
 
 _SHOWN = (
-    "cell_id", "cell_type", "content", "summary", "subject", "attribute", "value", "status", "salience",
+    "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject",
+    "attribute", "value", "status", "salience",
     "confidence", "origin", "event_time", "valid_from", "valid_until", "recorded_at", "source_name", "session_id",
     "topic_id", "superseded_by", "superseded_at", "protected", "decay_rate", "evidence",
 )  # fmt: skip
@@ -63,7 +65,7 @@ def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict
     Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
     superseded cells would have answered.
     """
-    filters, where = question.filters, question.where
+    filters, where = question.filters, without_episodes(question.where, question.filters)
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
 
     def matching(condition: Expr, k: int, *fields: str) -> TextLeg:
@@ -82,7 +84,10 @@ def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict
         legs["former"] = TextLeg("cells", question.words, count, former, columns=("superseded_by",))
     if question.intent == "why":
         legs["reason"] = matching(where & col("cell_type").isin(list(REASONS)), count)
-    return legs
+    episodes = episode_legs(
+        question.words, question.where, filters, question.intent, settings, columns=_SHOWN[1:]
+    )
+    return {**legs, **episodes}
 
 
 def rank_cells(
@@ -101,6 +106,7 @@ def rank_cells(
         "time": settings.search.time_weight,
         "former": settings.search.former_weight,
         "reason": settings.search.reason_weight,
+        "episode": settings.search.text_weight,
     }
     rows = [frame.select(_SHOWN) for name, frame in found.items() if name != "former"]
     if "former" in found:
@@ -159,6 +165,7 @@ def cell_hits(store: Store, ranked: pl.DataFrame, settings: Settings, filters: F
     return [
         CellHit(
             **{name: row[name] for name in CellHit.model_fields if name in row and name != "evidence"},
+            text=row["content"],
             turn_ids=row["evidence"],
             topic_name=names.get(row["topic_id"]),
             has_open_contradiction=row["cell_id"] in in_doubt,

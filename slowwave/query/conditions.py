@@ -51,8 +51,9 @@ def held(cells: pl.DataFrame, survivors: pl.DataFrame, filters: Filters) -> pl.D
     if filters.as_of is not None:
         moment = filters.as_of
         is_merged = (pl.col("status") == "superseded") & pl.col("valid_until").is_null()
+        is_past = pl.col("cell_type") == "episode"  # what happened stays so after it ended
         rows = rows.filter(
-            (pl.col("valid_until") > moment).fill_null(value=True)
+            ((pl.col("valid_until") > moment).fill_null(value=True) | is_past)
             & (~is_merged | (pl.col("survivor_time") > moment).fill_null(value=False))
         )
     return rows.select(cells.columns)

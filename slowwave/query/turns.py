@@ -10,6 +10,7 @@ from slowwave.query.shares import list_names, shares_of, value_of
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.settings import Settings
 from slowwave.store import Expr, RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.ranking import RankedList, fuse_scores
 
 LIST_ROWS = 100
@@ -36,7 +37,9 @@ class TurnQuestion:
 def turn_legs(question: TurnQuestion, settings: Settings) -> dict[str, TextLeg | VectorLeg]:
     """The lists of `question.lists` by name."""
     own, filters = settings.own, question.filters
-    of_turns, of_cells = turn_condition(own, filters), cell_condition(own, filters)
+    of_turns = turn_condition(own, filters)
+    # an episode rests on every turn of its conversation, and would give all of them the same score
+    of_cells = cell_condition(own, filters) & (col("cell_type") != lit(EPISODE))
     words, vector = question.words, question.vector
     legs: dict[str, TextLeg | VectorLeg] = {
         scale: TextLeg(
