@@ -50,35 +50,39 @@ def choose_excerpts(
 ) -> pl.DataFrame:
     """The turns that stand for a conversation, cut to size, in their order.
 
-    The first and the last two, then the most central ones, people before assistants where equal, until `most`
-    turns or `page_characters` characters. A turn longer than `turn_characters` keeps its beginning and its end.
+    The first and the last two, then the most central ones of people and of assistants by turns, since people say
+    shortly what they want and decide, until `most` turns or `page_characters` characters. A turn longer than
+    `turn_characters` keeps its beginning and its end.
 
     `turns` has `episode_id`, `turn_id`, `turn_index`, `role`, `content`. Returns them with `text`, sorted by
     conversation and place.
     """
     order = pl.int_range(pl.len()).over("episode_id")
     left = pl.len().over("episode_id") - 1 - order
+    ties = ["turn_index", "turn_id"]
+    marked = central_turns(turns.sort("episode_id", *ties)).with_columns(
+        is_end=(order < ENDS) | (left < ENDS),
+        is_user=pl.col("role") == "user",
+        text=_cut(pl.col("content").str.strip_chars(), turn_characters),
+    )
+    best_first = ["episode_id", "is_end", "centrality"]
     ranked = (
-        central_turns(turns.sort("episode_id", "turn_index", "turn_id"))
-        .with_columns(
-            is_end=(order < ENDS) | (left < ENDS),
-            text=_cut(pl.col("content").str.strip_chars(), turn_characters),
-        )
-        .filter(pl.col("text") != "")
+        marked.filter(pl.col("text") != "")
+        .sort(*best_first, *ties, descending=[False, True, True, False, False])
+        .with_columns(round=pl.int_range(pl.len()).over("episode_id", "is_end", "is_user"))
         .sort(
             "episode_id",
             "is_end",
-            "centrality",
-            pl.col("role") == "user",
-            "turn_index",
-            "turn_id",
-            descending=[False, True, True, True, False, False],
+            "round",
+            "is_user",
+            *ties,
+            descending=[False, True, False, True, False, False],
         )
     )
     size = pl.col("text").str.len_chars().cum_sum().over("episode_id")
     place = pl.int_range(pl.len()).over("episode_id")
     kept = ranked.filter((place == 0) | ((place < most) & (size <= page_characters)))
-    return kept.drop("is_end", "centrality", "word_count").sort("episode_id", "turn_index", "turn_id")
+    return kept.select(*turns.columns, "text").sort("episode_id", *ties)
 
 
 def extractive_episodes(

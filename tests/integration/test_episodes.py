@@ -13,6 +13,7 @@ from flows.extract import extract
 from flows.ingest import ingest
 from flows.nightly import nightly
 from flows.rebuild import rebuild
+from slowwave.entrypoints.quarantine import list_chunks, release_chunks
 from slowwave.home import open_home
 from slowwave.journal import Journal
 from slowwave.memory import Memory
@@ -275,6 +276,14 @@ def test_a_conversation_that_always_fails_ends_in_quarantine_and_blocks_no_other
     assert states == {"written": 0, "quarantined": 3}
     assert calls == 1 + 3
     assert last.rejected["quarantined"] == 1
+    (held,) = list_chunks(open_home(home))
+    assert (held.source_name, held.attempts) == ("port.jsonl", 3)
+    assert release_chunks(home, None, now=datetime.now(UTC)) == [held.chunk_id]
+    assert list_chunks(open_home(home)) == []
+    with OpenAIServer(talk) as server:
+        write_settings(Path(home), llm=model(server), **PLAIN)
+        compress.fn(home=home)
+    assert episodes(home)["source_name"].to_list() == ["pooler.jsonl", "port.jsonl"]
 
 
 def test_a_spent_budget_leaves_conversations_for_the_next_run(tmp_path: Path):
