@@ -333,4 +333,5 @@ def cell_row(chance: random.Random, number: int, theme: int, chunk: Row) -> Row:
         "content_hash": content_hash(text),
         "entities": [f"{named} (project)"],
         "artifacts": [],
+        "steps": [],
     }

@@ -178,6 +178,7 @@ def cell_rows(world: World, rows: range, cells: int, turns: int) -> pl.DataFrame
         evidence=pl.concat_list("first", "second"),
         entities=pl.concat_list(pl.format("{} (project)", pl.col("topic_id"))),
         artifacts=pl.lit([], dtype=pl.List(pl.String)),
+        steps=pl.lit([], dtype=pl.List(pl.String)),
         valid_from=pl.col("event_time"),
         confidence=pl.lit(0.9), status=pl.lit("active"), origin=pl.lit("user"), decay_rate=pl.lit(0.1),
         source_type=pl.lit("conversation"), source_id=pl.lit("/invented"), source_name=pl.lit("invented.jsonl"),

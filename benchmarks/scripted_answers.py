@@ -88,6 +88,8 @@ def _extract(page: str) -> dict[str, Any]:
                 "known": int(match["number"]) if match else 0,
                 "entities": [f"{subject.split()[0]} (project)"],
                 "artifacts": [],
+                "steps": [],
+                "template": "",
                 "compressed": f"{subject} {attribute}: {value}",
                 "index_label": f"{subject} {attribute}".lower().replace(" ", "_")[:40],
             }
@@ -135,6 +137,17 @@ def _summarize(page: str) -> dict[str, Any]:
     return {"name": label, "summary": " ".join(words[:100]), "compressed": " ".join(words[:12])}
 
 
+def _tell(page: str) -> dict[str, Any]:
+    words = " ".join(item["text"] for item in _items(page)).split()
+    return {
+        "title": " ".join(words[:6]),
+        "narrative": " ".join(words[:100]),
+        "summary": " ".join(words[:40]),
+        "compressed": " ".join(words[:12]),
+        "index_label": "_".join(words[:2]).lower(),
+    }
+
+
 def _promote(page: str) -> dict[str, Any]:
     return {"chosen": [int(item["number"]) for item in _items(page)][:40]}
 
@@ -144,5 +157,6 @@ _ANSWERS = {
     "ExtractAnswer": _extract,
     "ReconcileAnswer": _reconcile,
     "SummaryAnswer": _summarize,
+    "EpisodeAnswer": _tell,
     "PromoteAnswer": _promote,
 }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from prefect import flow
 
 from flows.cluster import cluster
+from flows.compress import compress
 from flows.consolidate import consolidate
 from flows.decay import decay
 from flows.extract import extract
@@ -17,7 +18,7 @@ from slowwave.schemas.report import NightReport
 from tasks.nightly import LLM_STAGES, close_gate, keep_up, open_night, record
 from tasks.stage import call_flow, publish, run_name
 
-STAGES = (extract, cluster, reconcile, consolidate, decay, forget, promote)
+STAGES = (extract, cluster, reconcile, consolidate, compress, decay, forget, promote)
 
 
 @flow(name="nightly", flow_run_name=run_name)

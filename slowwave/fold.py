@@ -192,6 +192,71 @@ def _usage_folded(rows: pl.DataFrame) -> list[Change]:
     return [Change("usage", _only(_recorded(rows, "folded_at"), "usage"), "patch")]
 
 
+EPISODE_AT_BIRTH: dict[str, str | bool] = {
+    "cell_type": "episode",
+    "status": "active",
+    "is_judged": True,
+    "is_summarized": True,
+    "protected": False,
+}
+"""An episode is neither judged against other memories nor part of a topic."""
+
+
+def _episode_written(rows: pl.DataFrame) -> list[Change]:
+    """A birth where there is none yet; told anew, the text changes and what happened to the memory stays."""
+    told = _recorded(rows).with_columns(needs_review=pl.lit(value=False))
+    schema = frame_schema("cells")
+    nothing = {
+        name: pl.lit([] if isinstance(dtype, pl.List) else None, dtype=dtype)
+        for name, dtype in schema.items()
+        if name not in told.columns
+    }
+    fixed = {name: pl.lit(value) for name, value in EPISODE_AT_BIRTH.items()}
+    born = told.with_columns(**nothing).with_columns(**fixed)
+    vitals = told.select(
+        "cell_id",
+        "order",
+        last_accessed=pl.col("recorded_at"),
+        **{name: pl.lit(value) for name, value in VITALS_AT_BIRTH.items()},
+    )
+    state = told.with_columns(
+        status=pl.lit("written"),
+        attempts=pl.lit(0),
+        error=pl.lit(None, dtype=pl.String),
+        retry_at=pl.lit(None, dtype=TIMESTAMP),
+        written_at=pl.col("recorded_at"),
+    )
+    return [
+        Change("cells", _only(born, "cells"), "birth"),
+        Change("cells", _only(told, "cells"), "patch"),
+        Change("vitals", vitals, "birth"),
+        Change("episodes", _only(state, "episodes"), "whole"),
+    ]
+
+
+def _episode_failed(rows: pl.DataFrame) -> list[Change]:
+    unwritten = rows.with_columns(written_at=pl.lit(None, dtype=TIMESTAMP))
+    patch = rows.select("cell_id", "order", "status", "turn_count", "attempts", "error", "retry_at")
+    return [Change("episodes", _only(unwritten, "episodes"), "birth"), Change("episodes", patch, "patch")]
+
+
+def _episode_dropped(rows: pl.DataFrame) -> list[Change]:
+    gone = rows.select("cell_id", "order")
+    return [Change(table, gone, "removal") for table in ("cells", "vitals", "episodes", "core")]
+
+
+def _episode_released(rows: pl.DataFrame) -> list[Change]:
+    freed = rows.select(
+        "cell_id",
+        "order",
+        status=pl.lit("failed"),
+        attempts=pl.lit(0),
+        error=pl.lit(None, dtype=pl.String),
+        retry_at=pl.lit(None, dtype=TIMESTAMP),
+    )
+    return [Change("episodes", freed, "patch")]
+
+
 FOLDS: dict[str, Fold] = {
     "turn.recorded": _row("turns", "whole", stamp="recorded_at"),
     "source.recorded": _row("sources", "whole"),
@@ -211,6 +276,7 @@ FOLDS: dict[str, Fold] = {
     "cell.succeeded": lambda rows: [
         Change("cells", rows.select("cell_id", "order", "supersedes", "summary"), "patch")
     ],
+    "cell.labelled": _patch("cells"),
     "cell.judged": _patch("cells", is_judged=True),
     "cell.flagged": _patch("cells", needs_review=True),
     "cell.archived": _patch("cells", status="archived"),
@@ -225,6 +291,10 @@ FOLDS: dict[str, Fold] = {
     "topic.flagged": _patch("topics", needs_review=True),
     "pair.judged": _row("judgements", "whole", stamp="judged_at"),
     "contradiction.opened": _contradiction_opened,
+    "episode.written": _episode_written,
+    "episode.failed": _episode_failed,
+    "episode.dropped": _episode_dropped,
+    "episode.released": _episode_released,
     "vitals.folded": _row("vitals", "whole"),
     "core.promoted": _row("core", "whole", stamp="promoted_at"),
     "core.demoted": _removal("core"),

@@ -25,7 +25,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from slowwave.errors import ContractError
 from slowwave.schemas.prompt import Prompt
-from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.schemas.prompt_inputs import (
+    CandidateCell,
+    EpisodeCell,
+    KnownCell,
+    PageCell,
+    TopicCell,
+    TurnLine,
+)
 
 FOLDER: Final = "prompts"
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -238,6 +245,30 @@ def reconcile_prompt(cells: Sequence[PageCell]) -> Prompt:
 def summarize_prompt(name: str, cells: Sequence[TopicCell], max_words: int) -> Prompt:
     """Asks for a `SummaryAnswer` about one topic's live cells."""
     return render("summarize_topic", {"name": name, "cells": cells, "max_words": max_words})
+
+
+def episode_prompt(
+    cells: Sequence[EpisodeCell],
+    turns: Sequence[TurnLine],
+    *,
+    dates: tuple[str, str],
+    turn_count: int,
+    max_words: int,
+    summary_words: int,
+) -> Prompt:
+    """Asks for an `EpisodeAnswer` about one conversation of `turn_count` turns; `dates` are its first and last day."""
+    first_date, last_date = dates
+    inputs = {
+        "first_date": first_date,
+        "last_date": last_date,
+        "cells": cells,
+        "turns": turns,
+        "shown_count": len(turns),
+        "turn_count": turn_count,
+        "max_words": max_words,
+        "summary_words": summary_words,
+    }
+    return render("write_episode", inputs)
 
 
 def promote_prompt(cells: Sequence[CandidateCell], max_lines: int) -> Prompt:

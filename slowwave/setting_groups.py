@@ -159,6 +159,50 @@ class SummarySettings(Group):
     )
 
 
+class EpisodeSettings(Group):
+    """Conversations told as episodes, and what stands for one by its age."""
+
+    quiet_hours: float = Field(
+        default=3.0, ge=0, description="Hours without a new turn after which a conversation is over."
+    )
+    min_turns: int = Field(default=4, ge=1, description="Turns that make a conversation worth an episode.")
+    summary_days: float = Field(
+        default=7.0, ge=0, description="Age from which the summary stands for an episode."
+    )
+    compressed_days: float = Field(
+        default=30.0, ge=0, description="Age from which the compressed line stands for it."
+    )
+    max_words: int = Field(default=220, ge=40, le=1000, description="Longest text of an episode.")
+    summary_words: int = Field(default=60, ge=15, le=300, description="Longest summary of an episode.")
+    max_cells: int = Field(
+        default=40, ge=1, le=500, description="Memories shown for one episode, most salient first."
+    )
+    max_turns: int = Field(
+        default=30, ge=2, le=500, description="Turns shown for one episode: first, last and most central."
+    )
+    turn_characters: int = Field(
+        default=600, ge=80, le=20_000, description="Longest part of one turn that is shown."
+    )
+    page_characters: int = Field(
+        default=18_000,
+        ge=2_000,
+        le=1_000_000,
+        description="Memories and turns of one page together; less where the model's context is small.",
+    )
+    max_artifacts: int = Field(
+        default=40, ge=0, le=1000, description="Artifacts of one episode, those named in most turns first."
+    )
+    batch: int = Field(
+        default=8, ge=1, le=512, description="Conversations that are told and committed together."
+    )
+
+    @model_validator(mode="after")
+    def _grows_shorter_with_age(self) -> "EpisodeSettings":
+        if self.compressed_days < self.summary_days:
+            raise ValueError(f"compressed_days must not be less than summary_days ({self.summary_days:g})")
+        return self
+
+
 class DecaySettings(Group):
     """Retention = exp(-rate * days_since_access ** exponent)."""
 
@@ -169,6 +213,7 @@ class DecaySettings(Group):
             "decision": 0.05,
             "workflow": 0.05,
             "pattern": 0.05,
+            "episode": 0.05,
             "task": 0.15,
         },
         description="Rate by cell type; the default rate for the others.",
@@ -248,6 +293,13 @@ class SearchSettings(Group):
         ge=0,
         description="A reader that stays keeps tables of at most so many rows in memory, with their full text; "
         "0 leaves all on disk.",
+    )
+    episodes: int = Field(
+        default=1,
+        ge=0,
+        le=25,
+        description="Episodes among the hits, in the place of as many topic summaries, where a question asks when "
+        "or for anything.",
     )
     age_rate: float = Field(default=0.01, ge=0, description="Per day, in exp(-age_rate * age_days).")
     prior_floor: float = Field(

@@ -23,6 +23,7 @@ from slowwave.setting_groups import (
     ContextSettings,
     DecaySettings,
     EmbeddingSettings,
+    EpisodeSettings,
     ForgetSettings,
     LLMSettings,
     NightSettings,
@@ -50,6 +51,7 @@ class Settings(BaseSettings):
     night: NightSettings = NightSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
     summaries: SummarySettings = SummarySettings()
+    episodes: EpisodeSettings = EpisodeSettings()
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
     promote: PromoteSettings = PromoteSettings()

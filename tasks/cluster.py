@@ -5,6 +5,7 @@ import polars as pl
 from slowwave.embeddings import load_profile
 from slowwave.schemas.tables import OWN, RAW_PROMPT
 from slowwave.store import col, lit
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.text import without_speakers
 from slowwave.transforms.topic_names import name_topics
 from slowwave.transforms.topic_upkeep import merge_topics, split_topics
@@ -19,9 +20,8 @@ SPLIT_MIN_CELLS = 12
 def find_work(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
     columns = ["cell_id", *OWN, "topic_hint", "content", "prompt_version"]
-    cells = run.store.rows("cells", columns, col("status") == lit("active"), missing="topic_id").sort(
-        "cell_id"
-    )
+    living = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
+    cells = run.store.rows("cells", columns, living, missing="topic_id").sort("cell_id")
     run.report.rows_in = cells.height
     return cells.with_columns(without_speakers(pl.col("content")).alias("content"))
 

@@ -14,6 +14,7 @@ from slowwave.schemas.prompt_inputs import KnownCell, TurnLine
 from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
 from slowwave.store import col, lit, same_owner
 from slowwave.transforms.chunking import chunk_turns
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.extraction import (
     ANSWER_SCHEMA,
     extracted_cells,
@@ -214,7 +215,10 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
         page = own.select("chunk_id").join(texts, on="chunk_id", how="inner", maintain_order="left")
         vectors = embedder.embed_documents(page["text"].to_list()).vectors
         where = (
-            (col("status") == lit("active")) & same_owner(own) & (col("prompt_version") != lit(RAW_PROMPT))
+            (col("status") == lit("active"))
+            & same_owner(own)
+            & (col("prompt_version") != lit(RAW_PROMPT))
+            & (col("cell_type") != lit(EPISODE))
         )
         near = run.store.nearest("cells", vectors, most, where=where, exact=True)
         cells = run.store.by_key("cells", near["cell_id"], columns)

@@ -10,6 +10,7 @@ from slowwave.schemas.answers import PromoteAnswer
 from slowwave.schemas.prompt_inputs import CandidateCell
 from slowwave.schemas.tables import OWN, RAW_PROMPT
 from slowwave.store import col, lit
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.promotion import choose_by_use, core_changes, core_lines, promotion_candidates
 from tasks.models import ask
 from tasks.stage import Stage
@@ -22,7 +23,7 @@ TOLD = [*OWN, "cell_type", "subject", "attribute", "content", "summary", "valid_
 
 def find_candidates(run: Stage) -> pl.DataFrame:
     """Active memories in the order of their usage record; with a model, extracted ones only."""
-    where = col("status") == lit("active")
+    where = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
     if run.workspace.llm is not None:
         where = where & (col("prompt_version") != lit(RAW_PROMPT))
     cells = run.store.rows("cells", RANKED_BY, where)

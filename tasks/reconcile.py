@@ -15,6 +15,7 @@ from slowwave.schemas.prompt_inputs import PageCell
 from slowwave.schemas.tables import OWN, frame_schema
 from slowwave.store import col, lit, same_owner
 from slowwave.transforms.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.guard import guard
 from slowwave.transforms.reconciliation import (
     AGE_ORDER,
@@ -25,6 +26,7 @@ from slowwave.transforms.reconciliation import (
     timelines,
 )
 from slowwave.transforms.text import query_words
+from tasks.compress import flagged_episodes
 from tasks.models import ask
 from tasks.stage import Plan, Stage
 
@@ -58,9 +60,8 @@ def find_work(run: Stage) -> pl.DataFrame:
 def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
     """Memories that say exactly what another says live on in the oldest one; returns the others."""
     hashes = new["content_hash"].unique().to_list()
-    known = run.store.rows(
-        "cells", where=col("content_hash").isin(hashes) & col("status").isin(["active", "archived"])
-    )
+    living = col("status").isin(["active", "archived"]) & (col("cell_type") != lit(EPISODE))
+    known = run.store.rows("cells", where=col("content_hash").isin(hashes) & living)
     repeated = exact_duplicates(known)
     if repeated.is_empty():
         return new
@@ -86,7 +87,8 @@ def find_candidates(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
     found = []
     for own in new.partition_by(OWN, maintain_order=True):
         queries = own.select("cell_id").with_row_index("query_index").cast({"query_index": pl.Int64})
-        where = col("status").isin(["active", "archived"]) & same_owner(own)
+        judgeable = col("status").isin(["active", "archived"]) & (col("cell_type") != lit(EPISODE))
+        where = judgeable & same_owner(own)
         near = pl.DataFrame(schema=nothing)
         vectors = run.store.vectors("cells", own["cell_id"])
         if vectors.height:
@@ -293,6 +295,7 @@ def _supersession_plan(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) ->
         "cell.superseded": links.with_columns(superseded_at=pl.lit(run.now), **named),
         "cell.succeeded": heads.with_columns(**named),
         "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was superseded")),
+        "cell.flagged": flagged_episodes(run, links["cell_id"]),
     }
 
 

@@ -27,6 +27,7 @@ PLAIN: dict[str, object] = {
     "salience": 0.5,
     "confidence": 0.9,
     "decay_rate": 0.1,
+    "steps": [],
 }
 STATUS = {"cells": "active", "chunks": "pending", "contradictions": "open"}
 BY_TYPE: dict[pl.DataType, object] = {
@@ -80,6 +81,28 @@ def of_row(kind: str, table: str, key: str, **given: object) -> pl.DataFrame:
 
 OWNER = {name: PLAIN[name] for name in ("user_id", "project_id", "scope")}
 MODEL = {"prompt_version": "extract_cells.v1", "model": "gpt-oss"}
+
+
+def episode_events() -> pl.DataFrame:
+    """Conversations told, told again, failed, released and gone, and a memory that got its short forms."""
+
+    def told(key: str, **given: object) -> pl.DataFrame:
+        said = {"evidence": ["t1"], "artifacts": ["pr:7"], "turn_count": 1, "cell_ids": ["c2"], **MODEL}
+        return of_row("episode.written", "cells", key, **{"content": "Kiln\nAna set it.", **said, **given})
+
+    lost = {"status": "failed", "turn_count": 4, "attempts": 2, "error": "no JSON", "retry_at": NOW}
+    return pl.concat(
+        [
+            told("e1", summary="Ana set kiln 2."),
+            told("e1", content="Kiln\nAna set it to 1040 °C.", turn_count=2, evidence=["t1", "t2"]),
+            told("e2"),
+            events("episode.dropped", {"cell_id": "e2", "reason": "its conversation is gone"}),
+            events("episode.failed", {"cell_id": "e3", "session_id": "s3", **lost, **OWNER, **MODEL}),
+            events("episode.failed", {"cell_id": "e1", "session_id": "text", **lost, **OWNER, **MODEL}),
+            events("episode.released", {"cell_id": "e3"}),
+            events("cell.labelled", {"cell_id": "c2", "compressed": "kiln 2", "index_label": "kiln"}),
+        ]
+    )
 
 
 def one_of_every_kind() -> pl.DataFrame:
@@ -238,5 +261,6 @@ def one_of_every_kind() -> pl.DataFrame:
             events("cell.pruned", {"cell_id": "c1", "reason": "superseded"}),
             events("cell.deleted", {"cell_id": "c5", "content_hash": "text", "note": "asked for", **OWNER}),
             of_row("night.completed", "nights", "n1", has_llm=True, call_count=4, cost=0.25),
+            episode_events(),
         ]
     )

@@ -103,6 +103,7 @@ class ScriptedModel:
             "ExtractAnswer": self.extract,
             "ReconcileAnswer": self.reconcile,
             "SummaryAnswer": self.summarize,
+            "EpisodeAnswer": self.tell,
             "PromoteAnswer": self.promote,
         }[name](page)
 
@@ -141,6 +142,20 @@ class ScriptedModel:
             "name": " ".join(name.split()[:4]),
             "summary": " ".join(words[:most]),
             "compressed": " ".join(words[:12]),
+        }
+
+    def tell(self, page: str) -> dict[str, Any]:
+        """The turns of the page one after the other, and what replaced a memory."""
+        turns = items(page, r"Turns: \d+ of \d+")
+        most, short = map(int, re.search(r"^At most (\d+) words, summary at most (\d+)", page, re.M).groups())
+        replaced = re.findall(r"^since replaced by .*\n> (.*)$", page, re.MULTILINE)
+        words = " ".join([*replaced, *(turn.text for turn in turns)]).split()
+        return {
+            "title": " ".join(turns[0].text.split()[:6]),
+            "narrative": " ".join(words[:most]),
+            "summary": " ".join(words[:short]),
+            "compressed": " ".join(words[:12]),
+            "index_label": "_".join(re.findall(r"[a-z]+", turns[0].text.lower())[:3]),
         }
 
     def promote(self, page: str) -> dict[str, Any]:
@@ -183,6 +198,8 @@ def _cell(sentence: str) -> dict[str, Any]:
         "known": 0,
         "entities": [],
         "artifacts": [],
+        "steps": [],
+        "template": "",
         "compressed": " ".join(sentence.split()[:12]),
         "index_label": "_".join(re.findall(r"[a-z]+", sentence.lower())[:3]),
     }

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from slowwave.context.episodes import episode_lines
 from slowwave.context.fixes import failures_of, fix_lines
 from slowwave.context.gather import signals_find, tier_lines
 from slowwave.context.page import counted, finished, frame_tokens, heading_tokens
@@ -78,6 +79,7 @@ def _tiers(
     lines += fix_lines(reader, store, failures, conversation_id=request.conversation_id)
     lines += tier_lines(reader, store, found, words=words)
     lines += background_lines(reader, store, text, words=words, now=now)
+    lines += episode_lines(reader, store, text, now=now)
     lines += index_lines(reader, store, lines, found)
     return lines, found.notes
 

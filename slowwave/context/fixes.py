@@ -109,7 +109,7 @@ def fix_lines(
             "critical", memory, 1.0 + sameness, "the same error", kind=f"seen before, {memory.cell_type}"
         )
         for memory, sameness in cells
-        if not memory.is_raw
+        if not memory.is_raw and not memory.is_episode
     ]
     newest = sorted({(turn.event_time, turn.session_id) for turn, _ in turns}, reverse=True)
     sessions = list(dict.fromkeys(session_id for _, session_id in newest))[:SESSIONS]
@@ -180,7 +180,7 @@ def _session_lines(
     cells = [
         memory
         for memory in memories_of(cell_rows.sort("cell_id"))
-        if not memory.is_raw and following & set(memory.evidence)
+        if not memory.is_raw and not memory.is_episode and following & set(memory.evidence)
     ]
     living = {turn_id for memory in cells for turn_id in memory.evidence}
     outdated = set(old_rows["evidence"].explode().drop_nulls()) - living

@@ -9,6 +9,7 @@ from slowwave.context.memories import Memory, cell_line, quote_line, read_memori
 from slowwave.context.near import Findings, Near, age_factor, look_near
 from slowwave.query import Reader, ask
 from slowwave.query.conditions import scope_condition, turn_condition
+from slowwave.query.episodes import without_episodes
 from slowwave.query.search import MAX_QUERY_CHARACTERS
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.context import ContextRequest
@@ -143,7 +144,9 @@ def _of_file(reader: Reader, store: Store, path: str) -> list[Memory]:
     (rows,) = store.at_once([TextLeg("cells", words, FILE_ROWS, where)])
     known = read_memories(store, reader.settings, col("cell_id").isin(rows["cell_id"].to_list() or [""]))
     return [
-        memory for memory in known.values() if names_file(" ".join((memory.content, *memory.artifacts)), path)
+        memory
+        for memory in known.values()
+        if not memory.is_episode and names_file(" ".join((memory.content, *memory.artifacts)), path)
     ]
 
 
@@ -152,9 +155,8 @@ def _of_branch(reader: Reader, store: Store, branch: str) -> list[Memory]:
     where = turn_condition(reader.settings.own, Filters()) & (col("git_branch") == lit(branch))
     (rows,) = store.at_once([RowsLeg("turns", ("session_id",), where)])
     sessions = rows["session_id"].unique().sort().to_list() or [""]
-    return list(read_memories(store, reader.settings, col("session_id").isin(sessions)).values())[
-        :BRANCH_ROWS
-    ]
+    where = without_episodes(col("session_id").isin(sessions), Filters())
+    return list(read_memories(store, reader.settings, where).values())[:BRANCH_ROWS]
 
 
 def _compressed(store: Store, found: Findings) -> dict[str, str | None]:

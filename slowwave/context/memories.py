@@ -16,12 +16,14 @@ from slowwave.settings import Settings
 from slowwave.store import Expr, RowsLeg, Store, col
 from slowwave.transforms.context_signals import quoted
 from slowwave.transforms.context_tiers import Candidate
+from slowwave.transforms.episodes import EPISODE
 
 QUOTE_CHARACTERS = 480
 """Longest quote of a turn, about 120 tokens."""
 
 CELL_COLUMNS = (
-    "cell_id", "cell_type", "content", "summary", "compressed", "index_label", "attribute", "value", "salience",
+    "cell_id", "cell_type", "content", "summary", "compressed", "index_label", "steps", "template", "subject",
+    "attribute", "value", "salience",
     "event_time", "source_name", "source_type", "session_id", "topic_id", "evidence", "artifacts", "prompt_version",
 )  # fmt: skip
 
@@ -55,6 +57,9 @@ class Memory:
     summary: str | None
     compressed: str | None
     index_label: str | None
+    steps: tuple[str, ...]
+    template: str | None
+    subject: str | None
     attribute: str | None
     value: str | None
     salience: float
@@ -70,7 +75,20 @@ class Memory:
     @property
     def is_raw(self) -> bool:
         """Made without a language model: a window of talk, which is quoted by its turns instead."""
-        return self.prompt_version == RAW_PROMPT
+        return self.prompt_version == RAW_PROMPT and not self.is_episode
+
+    @property
+    def is_episode(self) -> bool:
+        """A whole conversation, told in lines of its own (`slowwave/context/episodes.py`)."""
+        return self.cell_type == EPISODE
+
+    @property
+    def procedure(self) -> str | None:
+        """A workflow's steps or a pattern's form in one line; None where there is neither."""
+        name = self.subject or self.compressed or self.content
+        if self.steps:
+            return f"how to {name}: {'; '.join(self.steps)}"
+        return f"{name}: {self.template}" if self.template else None
 
     @property
     def is_closed_task(self) -> bool:
@@ -81,9 +99,7 @@ class Memory:
 def memories_of(rows: pl.DataFrame) -> list[Memory]:
     """Rows with `CELL_COLUMNS` as memories, in their order."""
     return [
-        Memory(
-            **{**row, "evidence": tuple(row["evidence"] or ()), "artifacts": tuple(row["artifacts"] or ())}
-        )
+        Memory(**{**row, **{name: tuple(row[name] or ()) for name in ("evidence", "artifacts", "steps")}})
         for row in rows.select(CELL_COLUMNS).iter_rows(named=True)
     ]
 
@@ -132,10 +148,11 @@ def cell_line(
     """A cell: with its history, alone, compressed."""
     label = kind or memory.cell_type
     history = memory.summary if memory.summary and memory.summary != memory.content else None
+    content = memory.procedure or memory.content
     texts = [
-        f"{memory.content} History: {history}" if history else memory.content,
-        memory.content,
-        memory.compressed or memory.content,
+        f"{content} History: {history}" if history else content,
+        content,
+        memory.compressed or content,
     ]
     return Candidate(
         tier=tier,

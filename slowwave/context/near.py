@@ -14,6 +14,7 @@ import polars as pl
 from slowwave.context.memories import TURN_COLUMNS, Memory, read_memories, turns_of
 from slowwave.query import Reader
 from slowwave.query.conditions import cell_condition, turn_condition
+from slowwave.query.episodes import without_episodes
 from slowwave.schemas.search import Filters, TopicHit, TurnHit
 from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, lit
 from slowwave.transforms.context_signals import holds_words
@@ -121,7 +122,8 @@ _TURNS = ("turn_text", "turn_vector")
 
 def _legs(reader: Reader, near: Near) -> dict[str, TextLeg | VectorLeg]:
     own, words = reader.settings.own, telling_words(near.text, most=QUERY_WORDS)
-    of_cells, of_turns = cell_condition(own, near.filters), turn_condition(own, near.filters)
+    of_cells = without_episodes(cell_condition(own, near.filters), near.filters)
+    of_turns = turn_condition(own, near.filters)
     vector, _ = reader.vector_of(near.text)
     legs: dict[str, TextLeg | VectorLeg] = {"cell_text": TextLeg("cells", words, LIST_ROWS, of_cells)}
     if vector is not None:

@@ -1,4 +1,4 @@
-"""Chunks whose answers could not be used after all tries: looking at them, and sending them back to work."""
+"""Chunks and conversations whose answers could not be used after all tries: looking at them, and sending them back."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,14 +11,16 @@ from slowwave.entrypoints.show import flat, number, results, table
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home import Home, open_home
 from slowwave.schemas.events import encode
+from slowwave.schemas.tables import OWN
 from slowwave.store import Store, col, lit, open_store
 from slowwave.workspace import open_workspace
 
-RELEASED = "chunk.released"
+RELEASED = {"chunk.released": "chunk_id", "episode.released": "cell_id"}
+"""Events that send back to work, with the column of the id."""
 
 
 class QuarantinedChunk(BaseModel):
-    """A chunk in quarantine and why it is there."""
+    """A chunk in quarantine, or a whole conversation as an episode, and why it is there."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,8 +53,16 @@ def release_chunks(home: str | None, chunk_ids: Sequence[str] | None, *, now: da
         held = [chunk.chunk_id for chunk in _quarantined(workspace.store)]
         wanted = held if chunk_ids is None else list(dict.fromkeys(chunk_ids))
         _check(workspace.store, set(wanted) - set(held))
-        rows = pl.DataFrame({"chunk_id": wanted}, schema={"chunk_id": pl.String})
-        workspace.commit(encode(RELEASED, rows), now=now)
+        told = set(_quarantined_episodes(workspace.store)["chunk_id"])
+        ids = {
+            "chunk.released": [name for name in wanted if name not in told],
+            "episode.released": [name for name in wanted if name in told],
+        }
+        events = [
+            encode(kind, pl.DataFrame({key: ids[kind]}, schema={key: pl.String}))
+            for kind, key in RELEASED.items()
+        ]
+        workspace.commit(pl.concat(events), now=now)
     return wanted
 
 
@@ -69,8 +79,19 @@ def _check(store: Store, others: set[str]) -> None:
 
 def _quarantined(store: Store) -> list[QuarantinedChunk]:
     columns = list(QuarantinedChunk.model_fields)
-    chunks = store.rows("chunks", columns, col("status") == lit("quarantined")).sort("event_time", "chunk_id")
-    return [QuarantinedChunk(**row) for row in chunks.to_dicts()]
+    chunks = store.rows("chunks", columns, col("status") == lit("quarantined"))
+    held = pl.concat([chunks, _quarantined_episodes(store).select(columns)]).sort("event_time", "chunk_id")
+    return [QuarantinedChunk(**row) for row in held.to_dicts()]
+
+
+def _quarantined_episodes(store: Store) -> pl.DataFrame:
+    """Conversations in quarantine, in the columns of a chunk; the id is that of the episode."""
+    columns = ["cell_id", *OWN, "session_id", "attempts", "error"]
+    held = store.rows("episodes", columns, col("status") == lit("quarantined"))
+    on = [*OWN, "session_id"]
+    turns = store.having("turns", "session_id", held["session_id"], [*on, "event_time", "source_name"])
+    said = turns.group_by(on).agg(pl.col("event_time").max(), pl.col("source_name").last())
+    return held.join(said, on=on, how="inner").rename({"cell_id": "chunk_id"})
 
 
 def show_chunks(chunks: Sequence[QuarantinedChunk]) -> None:

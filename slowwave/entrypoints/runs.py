@@ -21,6 +21,7 @@ FlowName = Literal[
     "cluster",
     "reconcile",
     "consolidate",
+    "compress",
     "decay",
     "forget",
     "promote",

@@ -22,6 +22,7 @@ LIST_NAMES = {
     "time": "time",
     "former": "former value",
     "reason": "reasons",
+    "episode": "an episode's words",
     "turn": "its words",
     "near": "words around it",
     "wide": "words of the passage",
@@ -77,7 +78,9 @@ def _cell(hit: CellHit, now: datetime, *, explain: bool) -> Group:
         last.append(" | ").append("open contradiction", style="not dim bold red")
     return Group(
         Text(label, style="bold"),
-        Text(visible(_clipped(hit.content, SCREEN_CHARACTERS))),
+        Text(visible(_clipped(hit.text, SCREEN_CHARACTERS))),
+        *(Text(f"    {number}. {flat(step)}") for number, step in enumerate(hit.steps, start=1)),
+        *([Text(f"    form: {flat(hit.template)}")] if hit.template else []),
         *(Text(f"    {_former(value)}", style="dim") for value in hit.history),
         *(Text(f"    said: {_quoted(turn)}", style="dim") for turn in hit.evidence),
         *_why(hit, explain),

@@ -11,6 +11,7 @@ import polars as pl
 from slowwave.embeddings import Vectors
 from slowwave.query.conditions import PAST, as_they_stood, cell_condition, held, scope_condition
 from slowwave.query.current_values import ATTRIBUTE, holders, timelines
+from slowwave.query.episodes import EPISODE_LIST, episode_legs, without_episodes
 from slowwave.query.fusing import Fused, RankedList, fuse_ranks
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
 from slowwave.settings import Settings
@@ -30,7 +31,8 @@ CHAIN_STEPS = 16
 _WEIGHED = ("salience", "event_time", "protected", "decay_rate")
 _VITALS = ("cell_id", "last_accessed", "confirmations")
 _SHOWN = (
-    "cell_id", "cell_type", "content", "summary", "subject", "attribute", "value", "status", "salience",
+    "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
+    "status", "salience",
     "confidence", "origin", "event_time", "valid_from", "valid_until", "recorded_at", "source_name", "session_id",
     "topic_id", "superseded_by", "superseded_at", "evidence",
 )  # fmt: skip
@@ -73,7 +75,7 @@ def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict
     Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
     superseded cells would have answered.
     """
-    filters, where = question.filters, question.where
+    filters, where = question.filters, without_episodes(question.where, question.filters)
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
     columns = _weighed_columns(filters)
 
@@ -93,7 +95,10 @@ def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict
         legs["former"] = TextLeg("cells", question.words, count, former, columns=("superseded_by",))
     if question.intent == "why":
         legs["reason"] = matching(where & col("cell_type").isin(list(REASONS)), count)
-    return legs
+    episodes = episode_legs(
+        question.words, question.where, filters, question.intent, settings, columns=columns
+    )
+    return {**legs, **episodes}
 
 
 def rank_cells(
@@ -112,6 +117,7 @@ def rank_cells(
         "time": settings.search.time_weight,
         "former": settings.search.former_weight,
         "reason": settings.search.reason_weight,
+        EPISODE_LIST: settings.search.text_weight,
     }
     rows = {row["cell_id"]: row for name, part in found.items() if name != "former" for row in part}
     values = {
@@ -160,6 +166,7 @@ def _hit(
 ) -> CellHit:
     return CellHit(
         **{name: row[name] for name in _HIT_COLUMNS},
+        text=row["content"],
         score=entry.score,
         prior=entry.prior,
         confirmations=entry.confirmations,

@@ -36,7 +36,7 @@ def recorded_condition(own: ScopeSettings, filters: Filters) -> Expr:
     return where if filters.known_at is None else where & (col("recorded_at") <= lit(filters.known_at))
 
 
-PAST = ("status", "superseded_by", "superseded_at", "valid_until")
+PAST = ("cell_type", "status", "superseded_by", "superseded_at", "valid_until")
 """Columns that say how a cell stood at a moment."""
 
 
@@ -58,7 +58,8 @@ def held(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> bool
     if is_superseded and cell["valid_until"] is None:
         survivor = survivors.get(cell["superseded_by"])
         return survivor is not None and survivor > filters.as_of
-    return _is_after(cell["valid_until"], filters.as_of)
+    # what happened stays so after it ended
+    return cell["cell_type"] == "episode" or _is_after(cell["valid_until"], filters.as_of)
 
 
 def as_they_stood(cell: Row, filters: Filters) -> Row:

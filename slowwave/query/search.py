@@ -11,6 +11,7 @@ from slowwave.errors import InputError
 from slowwave.home import Home
 from slowwave.query.cells import CellQuestion, cell_hits, cell_legs, rank_cells
 from slowwave.query.conditions import recorded_condition
+from slowwave.query.episodes import EPISODE_LIST, shown_by_age
 from slowwave.query.fusing import Fused
 from slowwave.query.reader import Reader, open_reader
 from slowwave.query.topics import topic_hits, topic_legs
@@ -89,15 +90,15 @@ def ask(
         store, question, settings, topic_count, cell_count, has_turns=detail_level == "evidence"
     )
     topics = topic_hits(found["topics"], question, settings, count=topic_count)
-    # of several values of one thing one hit is left, so some more are ranked
-    ranked = rank_cells(store, found["cells"], question, settings, count=cell_count + cell_count // 2)
-    cells = cell_hits(store, ranked, settings, filters)[:cell_count]
+    cells, episodes = _hits(store, found["cells"], question, settings, topic_count, cell_count)
+    topics, cells = topics[: topic_count - len(episodes)], cells + episodes
     turns = []
     if detail_level == "evidence":
         # a memory that may be found rests on turns too that may not
         likely = rank_turns(found["turns"])[: most * EVIDENCE_OVERFETCH]
         turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
         cells = _with_evidence(store, cells, settings, filters)
+    cells = shown_by_age(cells, settings.episodes, now=filters.as_of or moment)
     period = question.period
     return SearchResult(
         query=query,
@@ -132,9 +133,31 @@ def _first_round(
     return {tier: {name: next(found) for name in named} for tier, named in legs.items()}
 
 
+def _hits(
+    store: Store,
+    found: dict[str, list[Row]],
+    question: CellQuestion,
+    settings: Settings,
+    topic_count: int,
+    cell_count: int,
+) -> tuple[list[CellHit], list[CellHit]]:
+    """Cells, best first, and the episodes that take the place of topic summaries."""
+    of_cells = {name: rows for name, rows in found.items() if name != EPISODE_LIST}
+    of_episodes = {name: rows for name, rows in found.items() if name == EPISODE_LIST}
+    # of several values of one thing one hit is left, so some more are ranked
+    ranked = rank_cells(store, of_cells, question, settings, count=cell_count + cell_count // 2)
+    most = min(settings.search.episodes, topic_count)
+    told = rank_cells(store, of_episodes, question, settings, count=most) if of_episodes else []
+    hits = cell_hits(store, [*ranked, *told], settings, question.filters)
+    named = {entry.fused.key for entry in told}
+    episodes = [hit for hit in hits if hit.cell_id in named]
+    return [hit for hit in hits if hit.cell_id not in named][:cell_count], episodes
+
+
 def _with_evidence(store: Store, cells: list[CellHit], settings: Settings, filters: Filters) -> list[CellHit]:
     """Each cell with the turns that it came from, as far as they had been said, in the order in which they were."""
-    wanted = sorted({turn_id for cell in cells for turn_id in cell.turn_ids})
+    # an episode rests on a whole conversation: its turns are not quoted under it
+    wanted = sorted({turn_id for cell in cells if cell.cell_type != "episode" for turn_id in cell.turn_ids})
     named = [Fused(turn_id, 0.0, ()) for turn_id in wanted]
     said_by_then = recorded_condition(settings.own, Filters(as_of=filters.as_of, known_at=filters.known_at))
     turns = {turn.turn_id: turn for turn in turn_hits(store, named, said_by_then)}

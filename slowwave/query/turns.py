@@ -9,6 +9,7 @@ from slowwave.query.fusing import Fused, RankedList, fuse_scores
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.settings import Settings
 from slowwave.store import SCORE, Expr, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.transforms.episodes import EPISODE
 
 LIST_ROWS = 100
 """Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
@@ -34,7 +35,9 @@ class TurnQuestion:
 def turn_legs(question: TurnQuestion, settings: Settings) -> dict[str, TextLeg | VectorLeg]:
     """The lists of `question.lists` by name."""
     own, filters = settings.own, question.filters
-    of_turns, of_cells = turn_condition(own, filters), cell_condition(own, filters)
+    of_turns = turn_condition(own, filters)
+    # an episode rests on every turn of its conversation, and would give all of them the same score
+    of_cells = cell_condition(own, filters) & (col("cell_type") != lit(EPISODE))
     words, vector = question.words, question.vector
     legs: dict[str, TextLeg | VectorLeg] = {
         scale: TextLeg(

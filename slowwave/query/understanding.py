@@ -7,6 +7,7 @@ import polars as pl
 from slowwave.embeddings import Vectors
 from slowwave.query.cells import CellQuestion
 from slowwave.query.conditions import cell_condition
+from slowwave.query.episodes import without_episodes
 from slowwave.query.reader import Reader
 from slowwave.schemas.search import Filters, Intent
 from slowwave.store import Expr, RowsLeg, Store, TextLeg, col
@@ -63,7 +64,7 @@ def _period(reader: Reader, store: Store, query: str, filters: Filters, *, now: 
         return None
     event, offset = anchored
     words = telling_words(event, most=QUERY_WORDS)
-    where = cell_condition(reader.settings.own, filters)
+    where = without_episodes(cell_condition(reader.settings.own, filters), filters)
     (found,) = store.at_once([TextLeg("cells", words, 1, where, columns=("event_time",))])
     return resolve_anchor(offset, found["event_time"][0], text=query) if found.height else None
 

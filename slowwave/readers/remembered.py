@@ -124,6 +124,7 @@ def said_rows(
         "evidence": [turn["turn_id"]],
         "entities": list(said.entities),
         "artifacts": [],
+        "steps": [],
         "prompt_version": REMEMBERED,
     }
     rows: dict[str, dict[str, object]] = {"turn.recorded": turn, "cell.extracted": cell}

@@ -7,7 +7,7 @@ harmless is put right in silence (blanks, "n/a", a date with a time of day); wha
 whose key is missing in the context is left out.
 
 Context keys: `turn_numbers`, `known_numbers`, `new_numbers`, `page_numbers`, `candidate_numbers` (sets of
-int), `max_words`, `max_lines`.
+int), `max_words`, `summary_words`, `max_lines`.
 """
 
 from typing import Annotated, Literal, Self
@@ -34,10 +34,12 @@ ExtractedType = Literal[
 
 MAX_CELLS = 20
 MAX_CONTENT_CHARACTERS = 1200
+WORKFLOW_STEPS = 2
 LABEL_WORDS = 8
 COMPRESSED_WORDS = 18
 SUMMARY_COMPRESSED_WORDS = 22
-"""Bounds that are enforced; the prompts ask for less (4, 12 and 15 words), since small models miscount."""
+TITLE_WORDS = 12
+"""Bounds that are enforced; the prompts ask for less (4, 12, 15 and 8 words), since small models miscount."""
 
 Line = Annotated[str, AfterValidator(one_line)]
 LineOrBlank = Annotated[str, AfterValidator(blank_if_none)]
@@ -84,6 +86,10 @@ class ExtractedCell(Answer):
     artifacts: list[Annotated[str, AfterValidator(artifact)]] = Field(
         description='Each "commit:...", "pr:...", "adr:..." or "file:..."'
     )
+    steps: list[Line] = Field(description="Of a workflow: its steps in order, each one action; else []")
+    template: Annotated[str, AfterValidator(paragraph)] = Field(
+        description='Of a pattern: the form that repeats, with <placeholders>; else ""'
+    )
     compressed: Line = Field(description="At most 12 words, telegraphic")
     index_label: Annotated[str, AfterValidator(label)] = Field(description="1-3 words in snake_case")
 
@@ -106,6 +112,8 @@ class ExtractedCell(Answer):
         self.evidence = sorted(set(self.evidence))
         self.entities = [*dict.fromkeys(name for name in self.entities if name)]
         self.artifacts = [*dict.fromkeys(name for name in self.artifacts if name)]
+        self.steps = [step for step in self.steps if step] if self.cell_type == "workflow" else []
+        self.template = self.template if self.cell_type == "pattern" else ""
         self.index_label = self.index_label or label(self.topic) or label(" ".join(self.content.split()[:3]))
 
     def _problems_of_text(self) -> list[str]:
@@ -115,6 +123,16 @@ class ExtractedCell(Answer):
         if len(self.content) > MAX_CONTENT_CHARACTERS:
             problems.append(
                 f"content has {len(self.content)} characters; write 1-2 sentences or split the memory"
+            )
+        if self.cell_type == "workflow" and len(self.steps) < WORKFLOW_STEPS:
+            problems.append(
+                f"a workflow needs its steps in order, at least {WORKFLOW_STEPS}, not {len(self.steps)};"
+                ' write them into steps, or choose another cell_type such as "fact"'
+            )
+        if self.cell_type == "pattern" and not self.template:
+            problems.append(
+                "a pattern needs its template, the form that repeats;"
+                ' write it into template, or choose another cell_type such as "preference"'
             )
         if not self.topic or word_count(self.topic) > LABEL_WORDS:
             problems.append("topic must be a label of 2-4 words")
@@ -297,6 +315,43 @@ class SummaryAnswer(Answer):
             problems.append(
                 f"compressed has {short_count} words; write the core of the topic in 1 to 15 words"
             )
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+
+class EpisodeAnswer(Answer):
+    """A conversation told: its title, what happened, and two shorter forms."""
+
+    title: Line = Field(description="What it was about, in 3-8 words")
+    narrative: Annotated[str, AfterValidator(paragraph)] = Field(
+        description="What was wanted, what happened and how it ended, exact values kept"
+    )
+    summary: Annotated[str, AfterValidator(paragraph)] = Field(
+        description="Aim, outcome and what stayed open"
+    )
+    compressed: Line = Field(description="The outcome in at most 15 words, telegraphic")
+    index_label: Annotated[str, AfterValidator(label)] = Field(description="1-3 words in snake_case")
+
+    @model_validator(mode="after")
+    def _is_usable(self, info: ValidationInfo) -> Self:
+        self.index_label = self.index_label or label(self.title)
+        limits = info.context or {}
+        problems = []
+        for name, most in (
+            ("title", TITLE_WORDS),
+            ("narrative", limits.get("max_words")),
+            ("summary", limits.get("summary_words")),
+            ("compressed", SUMMARY_COMPRESSED_WORDS),
+        ):
+            text: str = getattr(self, name)
+            count = word_count(text)
+            if not text:
+                problems.append(f"{name} is empty; write it from what the page says")
+            if most is not None and count > most:
+                problems.append(
+                    f"{name} has {count} words, at most {most} are allowed; drop the least important"
+                )
         if problems:
             raise ValueError("; ".join(problems))
         return self

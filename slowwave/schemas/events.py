@@ -55,6 +55,13 @@ def _kind(
 
 _OWN = dict.fromkeys(OWN, pl.String)
 
+NOT_OF_EPISODES = (
+    "recorded_at", "topic_id", "topic_hint", "cell_type", "attribute", "value", "steps", "template", "status",
+    "supersedes", "superseded_by", "superseded_at", "needs_review", "is_judged", "is_summarized", "protected",
+    "chunk_id", "entities",
+)  # fmt: skip
+"""Columns of a cell that an episode has no say in: it is born with fixed values there."""
+
 CATALOGUE: dict[str, EventKind] = {
     entry.kind: entry
     for entry in (
@@ -107,6 +114,7 @@ CATALOGUE: dict[str, EventKind] = {
             "cell.extracted",
             _row_of("cells"),
             "A memory was made from a chunk.",
+            version=2,
         ),
         _kind(
             "cell.confirmed",
@@ -146,6 +154,11 @@ CATALOGUE: dict[str, EventKind] = {
             "cell.succeeded",
             {"cell_id": pl.String, "supersedes": pl.String, "summary": pl.String, **PROVENANCE},
             "A memory took the place of another; its summary carries the timeline.",
+        ),
+        _kind(
+            "cell.labelled",
+            {"cell_id": pl.String, "compressed": pl.String, "index_label": pl.String},
+            "A memory got the short forms that it lacked, from its own words.",
         ),
         _kind("cell.judged", {"cell_id": pl.String}, "A new memory went through reconciliation."),
         _kind(
@@ -220,6 +233,37 @@ CATALOGUE: dict[str, EventKind] = {
             },
             "Two memories cannot both hold.",
         ),
+        _kind(
+            "episode.written",
+            {**_row_of("cells", without=NOT_OF_EPISODES), "turn_count": pl.Int64, "cell_ids": STRINGS},
+            "A conversation was told as one memory, from its turns and the memories named; or told anew.",
+        ),
+        _kind(
+            "episode.failed",
+            {
+                "cell_id": pl.String,
+                **_OWN,
+                "session_id": pl.String,
+                "status": pl.String,
+                "turn_count": pl.Int64,
+                "attempts": pl.Int64,
+                "error": pl.String,
+                "retry_at": TIMESTAMP,
+                **PROVENANCE,
+            },
+            "A model's answers for a conversation's episode could not be used.",
+        ),
+        _kind(
+            "episode.dropped",
+            {"cell_id": pl.String, "reason": pl.String},
+            "An episode left the store with its conversation.",
+        ),
+        _kind(
+            "episode.released",
+            {"cell_id": pl.String},
+            "A person sent a quarantined conversation back to be told.",
+            is_raw=True,
+        ),
         _kind("vitals.folded", _row_of("vitals"), "A memory's counts after usage was folded in."),
         _kind("usage.folded", {"usage_id": pl.String}, "A usage record reached the vitals."),
         _kind(
@@ -238,7 +282,9 @@ CATALOGUE: dict[str, EventKind] = {
     )
 }
 
-UPCASTS: dict[tuple[str, int], dict[str, object]] = {}
+UPCASTS: dict[tuple[str, int], dict[str, object]] = {
+    ("cell.extracted", 1): {"steps": [], "template": None},
+}
 """For a kind and an old version: the columns that the next version added, with the value that old events mean."""
 
 

@@ -58,6 +58,18 @@ class TopicCell:
 
 
 @dataclass(frozen=True, slots=True)
+class EpisodeCell:
+    """A memory of a conversation; `replaced_by` is what holds since `replaced_date`, both "" while it holds itself."""
+
+    number: int
+    cell_type: str
+    date: str
+    content: str
+    replaced_by: str
+    replaced_date: str
+
+
+@dataclass(frozen=True, slots=True)
 class CandidateCell:
     """A candidate for core memory with its usage record."""
 

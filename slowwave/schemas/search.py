@@ -114,8 +114,15 @@ class CellHit(Hit):
     cell_id: str
     cell_type: CellType
     content: str
+    text: str = Field(
+        description="What stands for it now: of an episode the form of its age, else the content."
+    )
+    steps: list[str] = Field(description="Of a workflow: its steps in order.")
+    template: str | None = Field(description="Of a pattern: the form that repeats.")
+    compressed: str | None = Field(description="One line, for a tight budget of tokens.")
     summary: str | None = Field(
-        description='The timeline, where there is one: "now X; previously Y (until ...)".'
+        description='The timeline, where there is one: "now X; previously Y (until ...)"; of an episode its '
+        "summary."
     )
     subject: str | None
     attribute: str | None

@@ -15,6 +15,7 @@ from slowwave.schemas.choices import (
     CellStatus,
     CellType,
     ChunkStatus,
+    EpisodeStatus,
     Origin,
     Resolution,
     Scale,
@@ -139,6 +140,8 @@ class Cells(Owned):
     summary: str = _nullable()
     compressed: str = _nullable()
     index_label: str = _nullable()
+    steps: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    template: str = _nullable()
     salience: float = pa.Field(ge=0, le=1)
     confidence: float = pa.Field(ge=0, le=1)
     status: str = _one_of(CellStatus)
@@ -166,6 +169,21 @@ class Cells(Owned):
     prompt_version: str
     model: str = _nullable()
     content_hash: str
+
+
+class Episodes(Owned):
+    """What became of a conversation as an episode; `cell_id` is the episode's. The text itself is in `cells`."""
+
+    cell_id: str = pa.Field(unique=True)
+    session_id: str
+    status: str = _one_of(EpisodeStatus)
+    turn_count: int = pa.Field(ge=0)
+    attempts: int = pa.Field(ge=0)
+    error: str = _nullable()
+    retry_at: Timestamp = _nullable()
+    written_at: Timestamp = _nullable()
+    prompt_version: str = _nullable()
+    model: str = _nullable()
 
 
 class Vitals(pa.DataFrameModel):
@@ -290,6 +308,7 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "chunks": Chunks,
     "passages": Passages,
     "cells": Cells,
+    "episodes": Episodes,
     "vitals": Vitals,
     "topics": Topics,
     "contradictions": Contradictions,
@@ -306,6 +325,7 @@ KEYS: dict[str, str] = {
     "chunks": "chunk_id",
     "passages": "passage_id",
     "cells": "cell_id",
+    "episodes": "cell_id",
     "vitals": "cell_id",
     "topics": "topic_id",
     "contradictions": "contradiction_id",

@@ -189,6 +189,7 @@ def given_cells(conversation: Conversation, turns: pl.DataFrame) -> pl.DataFrame
         valid_from=pl.col("event_time"),
         entities=pl.lit(nothing, dtype=pl.List(pl.String)),
         artifacts=pl.lit(nothing, dtype=pl.List(pl.String)),
+        steps=pl.lit(nothing, dtype=pl.List(pl.String)),
         **{name: pl.lit(value) for name, value in plain.items()},
     )
     schema = {name: dtype for name, dtype in frame_schema("cells").items() if name != "recorded_at"}

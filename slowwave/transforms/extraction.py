@@ -28,6 +28,8 @@ ANSWER_SCHEMA = pl.Schema(
         ("known", pl.Int64),
         ("entities", pl.List(pl.String)),
         ("artifacts", pl.List(pl.String)),
+        ("steps", pl.List(pl.String)),
+        ("template", pl.String),
         ("compressed", pl.String),
         ("index_label", pl.String),
     ]
@@ -75,6 +77,7 @@ def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, n
         decay_rate=pl.lit(decay_rate),
         entities=pl.lit([], dtype=pl.List(pl.String)),
         artifacts=pl.lit([], dtype=pl.List(pl.String)),
+        steps=pl.lit([], dtype=pl.List(pl.String)),
     )
     return _as_cells(rows, now=now)
 
@@ -101,6 +104,7 @@ def extracted_cells(
             "attribute",
             "value",
             "topic",
+            "template",
             "compressed",
             "index_label",
             "valid_from",

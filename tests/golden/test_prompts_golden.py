@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.prompts import (
+    episode_prompt,
     extract_prompt,
     gate_prompt,
     promote_prompt,
@@ -22,7 +23,14 @@ from slowwave.prompts import (
     summarize_prompt,
 )
 from slowwave.schemas.prompt import Prompt
-from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.schemas.prompt_inputs import (
+    CandidateCell,
+    EpisodeCell,
+    KnownCell,
+    PageCell,
+    TopicCell,
+    TurnLine,
+)
 
 FOLDER = Path(__file__).parent / "prompts"
 
@@ -81,6 +89,12 @@ TOPIC = [
     TopicCell(1, "fact", "2026-09-16", "The kiln of line 2 runs at 1040 °C."),
     TopicCell(2, "risk", "2026-08-02", "Above 1080 °C the glaze of line 2 blisters."),
 ]
+TOLD = [
+    EpisodeCell(1, "fact", "2026-09-16", "The kiln of line 2 runs at 1040 °C.", "", ""),
+    EpisodeCell(
+        2, "task", "2026-09-17", "Signe\n[7] must order glaze.", "Signe ordered glaze.", "2026-10-01"
+    ),
+]
 CANDIDATES = [
     CandidateCell(1, "preference", "Signe wants short answers.", 0.8, 14, 6, 2, "2026-04-01", is_core=True),
     CandidateCell(
@@ -96,6 +110,14 @@ def rendered() -> dict[str, Prompt]:
         reconcile_prompt(PAGE),
         summarize_prompt("kiln of line 2", TOPIC, 150),
         promote_prompt(CANDIDATES, 20),
+        episode_prompt(
+            TOLD,
+            TURNS[1:],
+            dates=("2026-09-17", "2026-09-18"),
+            turn_count=9,
+            max_words=220,
+            summary_words=60,
+        ),
     ]
     return {prompt.prompt_version: prompt for prompt in prompts}
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from slowwave.schemas.answers import (
     MAX_CELLS,
     Answer,
+    EpisodeAnswer,
     ExtractAnswer,
     ExtractedCell,
     GateAnswer,
@@ -22,7 +23,7 @@ from slowwave.schemas.answers import (
 PAGE = {"turn_numbers": {1, 2, 3}, "known_numbers": {1, 2}}
 NO_KNOWN = {"turn_numbers": {1, 2, 3}, "known_numbers": set()}
 RECONCILE = {"new_numbers": {3, 4}, "page_numbers": {1, 2, 3, 4}}
-ANSWERS = [GateAnswer, ExtractAnswer, ReconcileAnswer, SummaryAnswer, PromoteAnswer]
+ANSWERS = [GateAnswer, ExtractAnswer, ReconcileAnswer, SummaryAnswer, PromoteAnswer, EpisodeAnswer]
 
 CELL: dict[str, Any] = {
     "cell_type": "fact",
@@ -40,6 +41,8 @@ CELL: dict[str, Any] = {
     "known": 0,
     "entities": ["ferry terminal (place)"],
     "artifacts": [],
+    "steps": [],
+    "template": "",
     "compressed": "ferry terminal closes 22:00",
     "index_label": "terminal_closing",
 }
@@ -431,3 +434,32 @@ def test_an_empty_core_memory_is_allowed() -> None:
 def test_answers_read_alike_from_json_text() -> None:
     text = json.dumps({"cells": [CELL]})
     assert ExtractAnswer.model_validate_json(text, context=PAGE).cells[0].model_dump() == CELL
+
+
+def test_a_workflow_needs_two_steps_and_a_pattern_its_template() -> None:
+    steps = extracted(cell_type="workflow", steps=["stop the pump", "", "open the valve"], template="x")
+    assert (steps.steps, steps.template) == (["stop the pump", "open the valve"], "")
+    form = extracted(cell_type="pattern", steps=["one", "two"], template="hall-<number>")
+    assert (form.steps, form.template) == ([], "hall-<number>")
+    with pytest.raises(ValidationError, match="a workflow needs its steps in order, at least 2, not 1"):
+        extracted(cell_type="workflow", steps=["stop the pump"])
+    with pytest.raises(ValidationError, match="a pattern needs its template"):
+        extracted(cell_type="pattern")
+
+
+EPISODE = {
+    "title": "Pump of hall 3",
+    "narrative": "Ada moved the pump to hall 3.",
+    "summary": "The pump is in hall 3.",
+    "compressed": "pump: hall 3",
+    "index_label": "",
+}
+
+
+def test_an_episode_keeps_within_its_words_and_gets_a_label() -> None:
+    limits = {"max_words": 7, "summary_words": 6}
+    assert EpisodeAnswer.model_validate(EPISODE, context=limits).index_label == "pump_of_hall_3"
+    with pytest.raises(ValidationError, match="narrative has 7 words, at most 6 are allowed"):
+        EpisodeAnswer.model_validate(EPISODE, context={**limits, "max_words": 6})
+    with pytest.raises(ValidationError, match="summary is empty"):
+        EpisodeAnswer.model_validate({**EPISODE, "summary": " "}, context=limits)

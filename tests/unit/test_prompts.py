@@ -26,6 +26,7 @@ from slowwave.prompts import (
 )
 from slowwave.schemas.answers import (
     Answer,
+    EpisodeAnswer,
     ExtractAnswer,
     GateAnswer,
     PromoteAnswer,
@@ -40,6 +41,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "promote_cells": PromoteAnswer,
     "reconcile_cells": ReconcileAnswer,
     "summarize_topic": SummaryAnswer,
+    "write_episode": EpisodeAnswer,
 }
 FILES = sorted((Path(__file__).parent.parent.parent / "prompts").glob("*.md"))
 TURN = TurnLine(number=1, speaker="Ada", role="user", date="2026-06-02", text="The pump is in hall 3.")

@@ -1,0 +1,26 @@
+"""Compress: a conversation that is over becomes one episode, and every memory gets its short forms."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.compress import find_work, label, write
+from tasks.stage import run_name, stage
+
+
+@flow(name="compress", flow_run_name=run_name)
+def compress(home: str = "", dry_run: bool = False) -> StageReport:
+    """Tells conversations that are over as episodes, and tells again those that grew or rest on what changed.
+
+    Args:
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Ask the model, but only show what would be written. Answers are kept for the real run.
+    """
+    with stage("compress", home=home, dry_run=dry_run) as run:
+        due = find_work(run)
+        if due.is_empty():
+            run.skip("no conversation waits to be told")
+        else:
+            write(run, due)
+        label(run)
+        run.refresh_vectors()
+    return run.report

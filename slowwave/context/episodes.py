@@ -1,0 +1,60 @@
+"""Past conversations in the background tier: what was done before, in the form of its age."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from slowwave.context.memories import Memory, cell_line, read_memories
+from slowwave.context.near import WORD_SHARE, Findings, Near, look_near
+from slowwave.query import Reader
+from slowwave.schemas.search import Filters
+from slowwave.store import Store, col, lit
+from slowwave.transforms.context_signals import holds_words
+from slowwave.transforms.context_tiers import Candidate
+from slowwave.transforms.episodes import EPISODE, told_by_age
+from slowwave.transforms.questions import QUERY_WORDS, telling_words
+
+NEWEST = 5
+"""Conversations told where there is no text to look near to."""
+
+NEAREST = 3
+"""Conversations told near a text, which hold half of its telling words."""
+
+
+def episode_lines(reader: Reader, store: Store, text: str, *, now: datetime) -> list[Candidate]:
+    """Lines of the episodes nearest to the text, best first; without any text, of the newest ones."""
+    if not text:
+        known = read_memories(store, reader.settings, col("cell_type") == lit(EPISODE))
+        newest = list(known.values())[:NEWEST]
+        return [
+            _line(reader, memory, 0.8 - place / 100, "a recent conversation", now)
+            for place, memory in enumerate(newest)
+        ]
+    wanted = Near(
+        text,
+        0.5,
+        "a conversation about it",
+        Filters(cell_types=(EPISODE,)),
+        is_strict=False,
+        has_turns=False,
+    )
+    found, words = Findings(), telling_words(text, most=QUERY_WORDS).split()
+    for part in look_near(reader, store, [wanted], now=now):
+        found.join(part)
+    return [
+        _line(reader, memory, 0.9 + score, why, now)
+        for memory, score, why in found.memories(reader, store)
+        if holds_words(memory.content, words) >= WORD_SHARE
+    ][:NEAREST]
+
+
+def _line(reader: Reader, memory: Memory, score: float, why: str, now: datetime) -> Candidate:
+    """One line: what stands for it by its age, else the compressed form."""
+    text = told_by_age(
+        memory.content,
+        memory.summary,
+        memory.compressed,
+        memory.event_time,
+        now=now,
+        settings=reader.settings.episodes,
+    )
+    return cell_line("background", replace(memory, content=text, summary=None), score, why)
