@@ -24,6 +24,7 @@ from slowwave.setting_groups import (
     DecaySettings,
     EmbeddingSettings,
     ForgetSettings,
+    GraphSettings,
     LLMSettings,
     NightSettings,
     PromoteSettings,
@@ -50,6 +51,7 @@ class Settings(BaseSettings):
     night: NightSettings = NightSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
     summaries: SummarySettings = SummarySettings()
+    graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
     promote: PromoteSettings = PromoteSettings()

@@ -21,6 +21,7 @@ FlowName = Literal[
     "cluster",
     "reconcile",
     "consolidate",
+    "link",
     "decay",
     "forget",
     "promote",
