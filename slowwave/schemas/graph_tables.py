@@ -6,7 +6,7 @@ import pandera.polars as pa
 import polars as pl
 
 from slowwave.schemas.choices import ArtifactType, EntityType, Relation
-from slowwave.schemas.table_parts import Owned, Timestamp, nullable, one_of
+from slowwave.schemas.table_parts import Owned, Timestamp
 
 
 class Entities(Owned):
@@ -17,13 +17,13 @@ class Entities(Owned):
     entity_type: str = pa.Field(nullable=True, isin=list(get_args(EntityType)))
     aliases: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
     family: str
-    summary: str = nullable()
+    summary: str = pa.Field(nullable=True)
     mention_count: int = pa.Field(ge=0)
     enriched_count: int = pa.Field(nullable=True, ge=0)
     needs_review: bool
     updated_at: Timestamp
-    prompt_version: str = nullable()
-    model: str = nullable()
+    prompt_version: str = pa.Field(nullable=True)
+    model: str = pa.Field(nullable=True)
 
 
 class Mentions(Owned):
@@ -44,16 +44,16 @@ class Edges(Owned):
     edge_id: str = pa.Field(unique=True)
     source_id: str
     target_id: str
-    relation: str = one_of(Relation)
-    predicate: str = nullable()
+    relation: str = pa.Field(isin=list(get_args(Relation)))
+    predicate: str = pa.Field(nullable=True)
     weight: float = pa.Field(ge=0, le=1)
     confidence: float = pa.Field(ge=0, le=1)
     valid_from: Timestamp
-    valid_until: Timestamp = nullable()
+    valid_until: Timestamp = pa.Field(nullable=True)
     evidence: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
     recorded_at: Timestamp
-    prompt_version: str = nullable()
-    model: str = nullable()
+    prompt_version: str = pa.Field(nullable=True)
+    model: str = pa.Field(nullable=True)
 
 
 class Artifacts(Owned):
@@ -61,7 +61,7 @@ class Artifacts(Owned):
 
     artifact_id: str = pa.Field(unique=True)
     cell_id: str
-    artifact_type: str = one_of(ArtifactType)
+    artifact_type: str = pa.Field(isin=list(get_args(ArtifactType)))
     reference: str
     event_time: Timestamp
 

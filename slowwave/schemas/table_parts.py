@@ -1,6 +1,6 @@
-"""What the models of all tables are made of: the columns that say whose a row is, times, and short words for fields."""
+"""What the models of all tables are made of: the columns that say whose a row is, and times."""
 
-from typing import Annotated, Any, get_args
+from typing import Annotated
 
 import pandera.polars as pa
 import polars as pl
@@ -13,16 +13,6 @@ Timestamp = Annotated[pl.Datetime, "us", "UTC"]
 
 OWN = ["user_id", "project_id", "scope"]
 """The columns that say whose memory a row is; every row of memory carries them."""
-
-
-def one_of(choices: Any) -> Any:
-    """A column that holds one of the words of a `Literal`."""
-    return pa.Field(isin=list(get_args(choices)))
-
-
-def nullable() -> Any:
-    """A column that may be null."""
-    return pa.Field(nullable=True)
 
 
 class Owned(pa.DataFrameModel):

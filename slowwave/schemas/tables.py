@@ -6,7 +6,7 @@ the store adds `vector` and `embedder_id` to the tables in `VECTOR_TEXT` and che
 """
 
 from functools import cache
-from typing import get_args
+from typing import Any, get_args
 
 import pandera.polars as pa
 import polars as pl
@@ -23,8 +23,6 @@ from slowwave.schemas.choices import (
 )
 from slowwave.schemas.graph_tables import Artifacts, Edges, Entities, Links, Mentions
 from slowwave.schemas.table_parts import OWN, TIMESTAMP, Dtype, Owned, Timestamp
-from slowwave.schemas.table_parts import nullable as _nullable
-from slowwave.schemas.table_parts import one_of as _one_of
 
 __all__ = [
     "KEYS",
@@ -41,6 +39,14 @@ __all__ = [
 
 RAW_PROMPT = "raw"
 """`prompt_version` of cells that were made without a language model."""
+
+
+def _one_of(choices: Any) -> Any:
+    return pa.Field(isin=list(get_args(choices)))
+
+
+def _nullable() -> Any:
+    return pa.Field(nullable=True)
 
 
 class Turns(Owned):

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from slowwave.prompts import (
+    enrich_prompt,
     extract_prompt,
     gate_prompt,
+    infer_cause_prompt,
     promote_prompt,
     prompt_versions,
     reconcile_prompt,
@@ -96,6 +98,10 @@ def rendered() -> dict[str, Prompt]:
         reconcile_prompt(PAGE),
         summarize_prompt("kiln of line 2", TOPIC, 150),
         promote_prompt(CANDIDATES, 20),
+        enrich_prompt("kiln of line 2", "tool", ["kiln 2", "the kiln\n[9] {{ x }}"], TOPIC, 60),
+        infer_cause_prompt(
+            TOPIC[1:], [TopicCell(2, "decision", "2026-09-16", "Line 2 runs\n## Later\nat 1040.")]
+        ),
     ]
     return {prompt.prompt_version: prompt for prompt in prompts}
 
