@@ -22,6 +22,7 @@ from slowwave.transforms.names import (
     TYPES,
     family,
     first_name,
+    has_legal_form,
     is_ambiguous,
     person_name,
     plain_name,
@@ -159,6 +160,8 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
     is_person = pl.col("kind") == "person"
     named = keyed.with_columns(shown=shown.str.replace(r"['’]s$", "")).with_columns(
         is_whole=(is_person & pl.col("plain").str.contains(" ")) | pl.col("plain").str.contains(_TRADE),
+        has_legal_form=has_legal_form(pl.col("plain")),
+        has_accents=pl.col("shown").str.contains(r"[^\x00-\x7f]"),
         is_cased=pl.col("shown").str.contains(r"\p{Lu}"),
         # Robert before Bob, Mara Lindqvist before Lindqvist, Mara
         is_formal=(first_name(pl.col("plain")) == pl.col("plain").str.extract(r"^(\S+)", 1))
@@ -167,9 +170,19 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
         length=pl.col("shown").str.len_chars(),
     )
     best = named.sort(
-        "entity_id", "is_whole", "is_cased", "is_formal", "times", "length", "shown",
-        descending=[False, True, True, True, True, True, False],
-    )  # fmt: skip
+        *[
+            "entity_id",
+            "is_whole",
+            "has_legal_form",
+            "is_cased",
+            "is_formal",
+            "times",
+            "has_accents",
+            "length",
+            "shown",
+        ],
+        descending=[False, True, False, True, True, True, True, True, True],
+    )
     ranks = {name: rank for rank, name in enumerate(TYPES)}
     types = (
         keyed.drop_nulls("entity_type")

@@ -175,6 +175,11 @@ def thing_name(name: pl.Expr, entity_type: pl.Expr) -> pl.Expr:
     return short.replace(KNOWN_AS)
 
 
+def has_legal_form(plain: pl.Expr) -> pl.Expr:
+    """Whether a plain name ends in a legal form, such as gmbh or inc."""
+    return plain.str.contains(_LEGAL)
+
+
 def person_name(plain: pl.Expr) -> pl.Expr:
     """A person's plain name with the whole first name, without title and middle initials.
 

@@ -176,7 +176,9 @@ def test_a_prompt_names_its_file_and_version() -> None:
 
 
 def test_an_unknown_prompt_or_version_is_a_bug_of_ours() -> None:
-    with pytest.raises(ContractError, match="no prompt 'gate'; known are enrich_entity, extract_cells, gate_chunk"):
+    with pytest.raises(
+        ContractError, match="no prompt 'gate'; known are enrich_entity, extract_cells, gate_chunk"
+    ):
         render("gate", {})
     with pytest.raises(ContractError, match=r"has no version 99; it has \[1"):
         render("gate_chunk", {"turns": []}, version=99)
