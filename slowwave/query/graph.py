@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from slowwave.schemas.graph import ChainStep, Direction
-from slowwave.schemas.tables import OWN, frame_schema
+from slowwave.schemas.tables import OWN, Dtype, frame_schema
 from slowwave.setting_groups import ScopeSettings
 from slowwave.store import Expr, Store, col, lit, owned_by
 from slowwave.transforms.names import (
@@ -142,7 +142,7 @@ def chain(
     Returns `depth` (from 1), `cell_id` (reached), `reached_from`, `relation`, `predicate`, `confidence`; nearest first.
     A cell is reached once, by the shortest way, and never one of those that the chain began with.
     """
-    shape = {
+    shape: dict[str, Dtype] = {
         "depth": pl.Int64,
         "cell_id": pl.String,
         "reached_from": pl.String,
