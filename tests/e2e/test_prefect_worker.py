@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.prefect, pytest.mark.timeout(420)]
 
 SAMPLES = ROOT / "data" / "samples"
 EXPECTED = json.loads((SAMPLES / "expected.json").read_text(encoding="utf-8"))
-STAGES = ("ingest", "extract", "cluster", "reconcile", "consolidate", "decay", "forget", "promote")
+STAGES = ("ingest", "extract", "cluster", "reconcile", "consolidate", "link", "decay", "forget", "promote")
 KEYS = ("nightly-report", *(f"{stage}-report" for stage in STAGES))
 Run = dict[str, Any]
 

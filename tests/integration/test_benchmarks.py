@@ -13,7 +13,18 @@ pytestmark = pytest.mark.timeout(900)  # the processes share their cores with wh
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (80, 160)
-STAGES = {"ingest", "extract", "cluster", "reconcile", "consolidate", "decay", "forget", "promote", "rest"}
+STAGES = {
+    "ingest",
+    "extract",
+    "cluster",
+    "reconcile",
+    "consolidate",
+    "link",
+    "decay",
+    "forget",
+    "promote",
+    "rest",
+}
 
 
 @pytest.fixture(scope="module")
