@@ -152,6 +152,15 @@ def _promote(page: str) -> dict[str, Any]:
     return {"chosen": [int(item["number"]) for item in _items(page)][:40]}
 
 
+def _enrich(page: str) -> dict[str, Any]:
+    words = " ".join(item["text"] for item in _items(page)).split()
+    return {"summary": " ".join(words[:40])}
+
+
+def _infer(_: str) -> dict[str, Any]:
+    return {"causes": []}
+
+
 _ANSWERS = {
     "GateAnswer": _gate,
     "ExtractAnswer": _extract,
@@ -159,4 +168,6 @@ _ANSWERS = {
     "SummaryAnswer": _summarize,
     "EpisodeAnswer": _tell,
     "PromoteAnswer": _promote,
+    "EntityAnswer": _enrich,
+    "CausesAnswer": _infer,
 }

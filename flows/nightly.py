@@ -12,13 +12,14 @@ from flows.decay import decay
 from flows.extract import extract
 from flows.forget import forget
 from flows.ingest import ingest
+from flows.link import link
 from flows.promote import promote
 from flows.reconcile import reconcile
 from slowwave.schemas.report import NightReport
 from tasks.nightly import LLM_STAGES, close_gate, keep_up, open_night, record
 from tasks.stage import call_flow, publish, run_name
 
-STAGES = (extract, cluster, reconcile, consolidate, compress, decay, forget, promote)
+STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget, promote)
 
 
 @flow(name="nightly", flow_run_name=run_name)

@@ -257,6 +257,26 @@ def _episode_released(rows: pl.DataFrame) -> list[Change]:
     return [Change("episodes", freed, "patch")]
 
 
+def _entity_resolved(rows: pl.DataFrame) -> list[Change]:
+    """A new entity is born without a summary; a known one keeps the one that it has."""
+    found = _recorded(rows, "updated_at")
+    nothing = {
+        name: pl.lit(None, dtype=dtype)
+        for name, dtype in frame_schema("entities").items()
+        if name not in found.columns and name != "needs_review"
+    }
+    born = found.with_columns(**nothing, needs_review=pl.lit(value=False))
+    return [
+        Change("entities", _only(born, "entities"), "birth"),
+        Change("entities", _only(found, "entities"), "patch"),
+    ]
+
+
+def _entity_enriched(rows: pl.DataFrame) -> list[Change]:
+    written = _recorded(rows, "updated_at").with_columns(needs_review=pl.lit(value=False))
+    return [Change("entities", _only(written, "entities"), "patch")]
+
+
 FOLDS: dict[str, Fold] = {
     "turn.recorded": _row("turns", "whole", stamp="recorded_at"),
     "source.recorded": _row("sources", "whole"),
@@ -298,6 +318,21 @@ FOLDS: dict[str, Fold] = {
     "vitals.folded": _row("vitals", "whole"),
     "core.promoted": _row("core", "whole", stamp="promoted_at"),
     "core.demoted": _removal("core"),
+    "entity.resolved": _entity_resolved,
+    "entity.merged": _removal("entities"),
+    "entity.dropped": _removal("entities"),
+    "entity.enriched": _entity_enriched,
+    "entity.flagged": _patch("entities", needs_review=True),
+    "mention.recorded": _row("mentions", "whole"),
+    "mention.dropped": _removal("mentions"),
+    "artifact.recorded": _row("artifacts", "whole"),
+    "artifact.dropped": _removal("artifacts"),
+    "edge.drawn": _row("edges", "whole", stamp="recorded_at"),
+    "edge.ended": _patch("edges"),
+    "edge.dropped": _removal("edges"),
+    "edge.examined": _patch("edges"),
+    "cell.linked": _row("links", "whole", stamp="linked_at"),
+    "cell.unlinked": _removal("links"),
     "night.completed": _row("nights", "whole"),
 }
 

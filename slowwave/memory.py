@@ -21,11 +21,14 @@ from slowwave.embeddings import Embedder, open_embedder
 from slowwave.errors import BusyError, ConfigError, InputError, OutputError, TransientError
 from slowwave.home import Home, open_home, writing
 from slowwave.query import ask, open_reader
+from slowwave.query.entity import describe
+from slowwave.query.timeline import timeline
 from slowwave.readers.files import clean_text
 from slowwave.readers.remembered import REMEMBERED, cell_id_of, read_statement, said_rows
 from slowwave.schemas.choices import CellType, SourceType
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.events import encode
+from slowwave.schemas.graph import EntityResult, Timeline
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult
 from slowwave.schemas.tables import OWN
@@ -58,11 +61,7 @@ class FilterWords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Remembered:
-    """What became of a `remember`: it is in the journal, and survives a kill.
-
-    `is_searchable` is False while someone else writes the store; the next writer, at the latest the next night,
-    takes it in. `notes` say so, and how many secrets were redacted.
-    """
+    """What became of a `remember`; not searchable while someone else writes the store, who takes it in (`notes`)."""
 
     cell_id: str
     is_searchable: bool
@@ -157,8 +156,8 @@ class Memory:
             recent_errors: Texts of recent errors, oldest first.
             branch: Branch of version control.
             budget_tokens: Tokens that the text may have; none means the setting.
-            conversation_id: Where it is read; the small form never repeats what that conversation was shown.
-            small: The short form for every message, only of what is relevant and not yet shown.
+            conversation_id: Where it is read.
+            small: The short form for every message: what is relevant and was not shown to this conversation.
             now: The present moment; without a zone it is UTC.
 
         Raises:
@@ -183,6 +182,14 @@ class Memory:
         self._note(list(shown), conversation_id, moment)
         return found
 
+    def entity(self, name: str) -> EntityResult:
+        """Who or what a name stands for, with its values now and before; see `slowwave.query.entity.describe`."""
+        return describe(self._reader, clean_text(name))
+
+    def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
+        """Dated memories in order of one name, topic or session; see `slowwave.query.timeline.timeline`."""
+        return timeline(self._reader, clean_text(name), topic=topic, session=session, limit=limit)
+
     def remember(
         self,
         text: str,
@@ -197,16 +204,14 @@ class Memory:
     ) -> Remembered:
         """Records the word of a person: a turn and a memory that rests on it, in one segment of the journal.
 
-        It can be searched at once, unless someone else writes the store just now (`Remembered.is_searchable`). The
-        next night holds it against what is known. The same text on the same day is the same memory; on another
-        day it becomes a confirmation. Secrets are redacted, and memory that Slowwave itself put into a prompt is
-        cut out.
+        It can be searched at once, unless someone else writes the store (`Remembered.is_searchable`). The same text
+        on the same day is the same memory; on another day it becomes a confirmation. Secrets are redacted.
 
         Args:
             text: One or two sentences that can be understood alone, at most 4,000 characters.
             cell_type: What kind of memory it is.
-            subject: The thing it is about, by name; with `attribute` it lets a later memory retire this one.
-            attribute: The one property of the subject with a single value at a time.
+            subject: The thing it is about; with `attribute` it lets a later memory retire this one.
+            attribute: Its one property with a single value at a time.
             value: The value of that property.
             entities: People, projects, places and things that it names.
             salience: How much it matters, 0..1.
@@ -247,10 +252,9 @@ class Memory:
         return Remembered(cell_id, is_searchable, (*notes, *([waits] if waits else [])))
 
     def cite(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> list[str]:
-        """Records at once that memories were used in an answer; returns their whole ids.
+        """Records at once that memories were used; returns their whole ids.
 
-        `cell_ids` may be cut to six characters or more, as long as they stand for one memory. `context` is a
-        label of where they were used, such as the conversation's id.
+        `cell_ids` may be cut to six characters or more. `context` says where, such as the conversation's id.
 
         Raises:
             InputError: an id is unknown or stands for several memories; nothing was recorded.
@@ -282,11 +286,7 @@ class Memory:
         return self._usage.settle(conversation_id, shown=shown, cited=known, at=moment)
 
     def flush(self) -> None:
-        """Writes the uses noted so far to the home, which otherwise happens in batches and at the end.
-
-        Raises:
-            TransientError: the home cannot be written; they wait for the next time.
-        """
+        """Writes the uses noted so far to the home; a TransientError says that they wait for the next time."""
         self._usage.flush()
 
     def close(self) -> None:

@@ -274,3 +274,16 @@ def episode_prompt(
 def promote_prompt(cells: Sequence[CandidateCell], max_lines: int) -> Prompt:
     """Asks for a `PromoteAnswer` about the candidates for core memory."""
     return render("promote_cells", {"cells": cells, "max_lines": max_lines})
+
+
+def enrich_prompt(
+    name: str, kind: str, aliases: Sequence[str], cells: Sequence[TopicCell], max_words: int
+) -> Prompt:
+    """Asks for an `EntityAnswer` about one entity; `kind` is "" where nobody says it."""
+    inputs = {"name": name, "kind": kind, "aliases": aliases, "cells": cells, "max_words": max_words}
+    return render("enrich_entity", inputs)
+
+
+def infer_cause_prompt(earlier: Sequence[TopicCell], later: Sequence[TopicCell]) -> Prompt:
+    """Asks for a `CausesAnswer` about two consecutive conversations; numbers run on from one to the other."""
+    return render("infer_cause", {"earlier": earlier, "later": later})

@@ -43,6 +43,21 @@ MEANING = {
     "usage.folded": "usage records folded in",
     "core.promoted": "lines of core memory written",
     "core.demoted": "lines of core memory dropped",
+    "entity.resolved": "entities found or changed",
+    "entity.merged": "entities that became one with others",
+    "entity.dropped": "entities that no memory names any more",
+    "entity.enriched": "entity summaries written",
+    "entity.flagged": "entities marked for review",
+    "mention.recorded": "mentions recorded",
+    "mention.dropped": "mentions of memories that are gone",
+    "artifact.recorded": "artifacts recorded",
+    "artifact.dropped": "artifacts of memories that are gone",
+    "edge.drawn": "edges drawn",
+    "edge.ended": "edges that hold no longer",
+    "edge.dropped": "edges taken away",
+    "edge.examined": "pairs of sessions asked about causes",
+    "cell.linked": "memories linked",
+    "cell.unlinked": "memories that left the graph",
 }
 """How a report names each kind of event."""
 

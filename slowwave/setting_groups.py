@@ -203,6 +203,39 @@ class EpisodeSettings(Group):
         return self
 
 
+class GraphSettings(Group):
+    """Entities and edges."""
+
+    enrich_mentions: int = Field(
+        default=3, ge=1, description="Mentions from which an entity gets a summary from a model."
+    )
+    enrich_growth: float = Field(
+        default=2.0, gt=1, description="Mentions, times those of its last summary, that call for a new one."
+    )
+    enrich_entities: int = Field(default=50, ge=0, description="Entities that get a summary in one night.")
+    enrich_cells: int = Field(
+        default=30, ge=1, description="Live cells shown for one entity, most salient and newest first."
+    )
+    enrich_words: int = Field(default=60, ge=10, le=300, description="Longest summary of an entity.")
+    causal_pairs: int = Field(
+        default=50, ge=0, description="Pairs of consecutive sessions asked about causes in one night."
+    )
+    causal_cells: int = Field(
+        default=12, ge=1, le=50, description="Cells of each of the two sessions shown, most salient first."
+    )
+    causal_confidence: float = Field(
+        default=0.7, ge=0, le=1, description="Confidence of a causal edge that a model inferred."
+    )
+    evidence_edges: int = Field(
+        default=8,
+        ge=0,
+        description="Edges from a cell to turns that it rests on, at most; `evidence` has all.",
+    )
+    related_edges: int = Field(
+        default=3, ge=0, le=20, description="Edges from a new cell to near cells of other topics, at most."
+    )
+
+
 class DecaySettings(Group):
     """Retention = exp(-rate * days_since_access ** exponent)."""
 

@@ -25,6 +25,7 @@ from slowwave.setting_groups import (
     EmbeddingSettings,
     EpisodeSettings,
     ForgetSettings,
+    GraphSettings,
     LLMSettings,
     NightSettings,
     PromoteSettings,
@@ -52,6 +53,7 @@ class Settings(BaseSettings):
     reconcile: ReconcileSettings = ReconcileSettings()
     summaries: SummarySettings = SummarySettings()
     episodes: EpisodeSettings = EpisodeSettings()
+    graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
     promote: PromoteSettings = PromoteSettings()

@@ -18,7 +18,7 @@ from slowwave.store import col, lit
 from slowwave.workspace import Workspace, open_workspace
 from tasks.stage import call_task, commit_segment
 
-LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "promote"})
+LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link", "promote"})
 """Stages that wait when the gate is closed."""
 
 

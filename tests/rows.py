@@ -260,6 +260,45 @@ def one_of_every_kind() -> pl.DataFrame:
             events("core.demoted", {"cell_id": "c4", "reason": "not chosen"}),
             events("cell.pruned", {"cell_id": "c1", "reason": "superseded"}),
             events("cell.deleted", {"cell_id": "c5", "content_hash": "text", "note": "asked for", **OWNER}),
+            events(
+                "entity.resolved",
+                *(
+                    {
+                        "entity_id": f"e{n}",
+                        "canonical_name": "Kiln 2",
+                        "aliases": ["kiln 2"],
+                        "family": "kiln",
+                        "mention_count": 3,
+                        **OWNER,
+                    }
+                    for n in range(1, 4)
+                ),
+            ),
+            of_row("mention.recorded", "mentions", "m1", cell_id="c2", entity_id="e1"),
+            of_row("mention.recorded", "mentions", "m2", cell_id="c5", entity_id="e2"),
+            of_row("artifact.recorded", "artifacts", "a1", cell_id="c2", artifact_type="pr"),
+            of_row("artifact.recorded", "artifacts", "a2", cell_id="c5", artifact_type="pr"),
+            of_row("edge.drawn", "edges", "g1", relation="supersedes", evidence=["c2"]),
+            of_row("edge.drawn", "edges", "g2", relation="entity", evidence=["e1"]),
+            of_row("edge.drawn", "edges", "g3", relation="temporal", evidence=[]),
+            events("edge.ended", {"edge_id": "g1", "valid_until": NOW, "reason": "revived"}),
+            events("edge.dropped", {"edge_id": "g2"}),
+            events("edge.examined", {"edge_id": "g3", **MODEL}),
+            events("mention.dropped", {"mention_id": "m2"}),
+            events("artifact.dropped", {"artifact_id": "a2"}),
+            events("entity.flagged", {"entity_id": "e1", "reason": "superseded"}),
+            events(
+                "entity.enriched",
+                {"entity_id": "e1", "summary": "A kiln.", "enriched_count": 3, **MODEL},
+            ),
+            events("entity.merged", {"entity_id": "e2", "merged_into": "e1"}),
+            events("entity.dropped", {"entity_id": "e3"}),
+            events(
+                "cell.linked",
+                {"cell_id": "c2", "confirmations": 1},
+                {"cell_id": "c5", "confirmations": 0},
+            ),
+            events("cell.unlinked", {"cell_id": "c5"}),
             of_row("night.completed", "nights", "n1", has_llm=True, call_count=4, cost=0.25),
             episode_events(),
         ]

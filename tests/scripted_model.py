@@ -105,6 +105,8 @@ class ScriptedModel:
             "SummaryAnswer": self.summarize,
             "EpisodeAnswer": self.tell,
             "PromoteAnswer": self.promote,
+            "EntityAnswer": self.enrich,
+            "CausesAnswer": self.infer,
         }[name](page)
 
     def gate(self, page: str) -> dict[str, Any]:
@@ -161,6 +163,19 @@ class ScriptedModel:
     def promote(self, page: str) -> dict[str, Any]:
         most = int(re.search(r"^Choose at most (\d+)\.$", page, re.MULTILINE)[1])
         return {"chosen": [item.number for item in items(page, "Candidates")][: min(most, CORE_LINES)]}
+
+    def enrich(self, page: str) -> dict[str, Any]:
+        name = re.search(r"^name: (.*)$", page, re.MULTILINE)[1]
+        return {"summary": f"{name} stands in {len(items(page, 'Memories'))} memories."}
+
+    def infer(self, page: str) -> dict[str, Any]:
+        """The last earlier memory led to every later one that says because."""
+        earlier, later = items(page, "Earlier"), items(page, "Later")
+        effects = [item.number for item in later if "because" in item.text]
+        cause = earlier[-1].number
+        return {
+            "causes": [{"cause": cause, "effect": effect, "predicate": "led to it"} for effect in effects]
+        }
 
 
 def _sentences(text: str) -> list[str]:

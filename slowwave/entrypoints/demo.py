@@ -42,6 +42,10 @@ transport_retries = 0
 
 [embedding]
 provider = "wordllama"
+
+[graph] # the recording has no answers to these two prompts
+enrich_entities = 0
+causal_pairs = 0
 """
 
 

@@ -22,6 +22,7 @@ FlowName = Literal[
     "reconcile",
     "consolidate",
     "compress",
+    "link",
     "decay",
     "forget",
     "promote",

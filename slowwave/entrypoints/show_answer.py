@@ -6,7 +6,7 @@ from rich.console import Group
 from rich.text import Text
 
 from slowwave.entrypoints.show import ago, flat, results, say, visible
-from slowwave.schemas.search import CellHit, FormerValue, Hit, SearchResult, TopicHit, TurnHit
+from slowwave.schemas.search import CellHit, ChainStep, FormerValue, Hit, SearchResult, TopicHit, TurnHit
 
 SCREEN_CHARACTERS = 600
 """Characters of one memory on the screen; raw memories are whole pieces of conversation."""
@@ -14,6 +14,8 @@ SCREEN_CHARACTERS = 600
 QUOTE_CHARACTERS = 240
 
 FIRST_STEPS = "(`slowwave ingest PATH` and `slowwave run nightly` make one)"
+
+STEP_NAMES = {"causal": "Led to", "supersedes": "Was replaced by", "elaborates": "Is told further by"}
 
 LIST_NAMES = {
     "text": "full text",
@@ -37,6 +39,7 @@ def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -
     blocks = [
         *(_topic(hit, now, explain=explain) for hit in result.topics),
         *(_cell(hit, now, explain=explain) for hit in result.cells),
+        *(_step(step) for step in result.reasons),
         *(_turn(hit, now, explain=explain) for hit in result.turns),
     ]
     if explain:
@@ -85,6 +88,17 @@ def _cell(hit: CellHit, now: datetime, *, explain: bool) -> Group:
         *(Text(f"    said: {_quoted(turn)}", style="dim") for turn in hit.evidence),
         *_why(hit, explain),
         last.append("\n"),
+    )
+
+
+def _step(step: ChainStep) -> Group:
+    how = f": {flat(step.predicate)}" if step.predicate else ""
+    label = f"--- {STEP_NAMES[step.relation]} {step.reached_from[:8]}{how} ---"
+    where = f"{step.event_time:%Y-%m-%d} | {flat(step.source_name)} | {step.status} | {step.cell_id[:8]}\n"
+    return Group(
+        Text(label, style="bold"),
+        Text(visible(_clipped(step.content, SCREEN_CHARACTERS))),
+        Text(where, style="dim"),
     )
 
 

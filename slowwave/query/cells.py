@@ -45,10 +45,11 @@ REASONS = ("decision", "insight", "risk")
 class CellQuestion:
     """A question as the tiers take it.
 
-    `where` holds for the cells that may be found. `period` is a time that it names: it draws cells near, and excludes
-    none. `vector_weight` is 0 without a vector.
+    `text` is as it was asked, `words` what full text looks for. `where` holds for the cells that may be found. `period`
+    is a time that it names: it draws cells near, and excludes none. `vector_weight` is 0 without a vector.
     """
 
+    text: str
     words: str
     vector: Vectors | None
     vector_weight: float

@@ -13,19 +13,24 @@ from slowwave.query.cells import CellQuestion, cell_hits, cell_legs, rank_cells
 from slowwave.query.conditions import recorded_condition
 from slowwave.query.episodes import EPISODE_LIST, shown_by_age
 from slowwave.query.fusing import Fused
+from slowwave.query.graph import reasons
 from slowwave.query.reader import Reader, open_reader
 from slowwave.query.topics import topic_hits, topic_legs
 from slowwave.query.turns import TurnQuestion, rank_turns, turn_hits, turn_legs
 from slowwave.query.understanding import understand
 from slowwave.readers.files import clean_text
-from slowwave.schemas.search import MAX_LIMIT, CellHit, DetailLevel, Filters, SearchResult, in_utc
+from slowwave.schemas.search import MAX_LIMIT, CellHit, ChainStep, DetailLevel, Filters, SearchResult, in_utc
 from slowwave.settings import Settings
 from slowwave.store import Row, Store
+from slowwave.transforms.intents import is_complex
 
 MAX_QUERY_CHARACTERS = 100_000
 """Longest question: beyond it something else was passed by mistake."""
 
 EVIDENCE_OVERFETCH = 3
+
+SIMPLE_CHAIN, COMPLEX_CHAIN = (2, 5), (4, 20)
+"""Steps back from an answer to why, and memories on the way, at most."""
 
 NOTHING = "No memory yet"
 
@@ -109,7 +114,18 @@ def ask(
         topics=topics,
         cells=cells,
         turns=turns,
+        reasons=_reasons(store, cells, question, settings),
     )
+
+
+def _reasons(
+    store: Store, cells: list[CellHit], question: CellQuestion, settings: Settings
+) -> list[ChainStep]:
+    """What led to the memories, where a question asks why; a complex question looks further."""
+    if question.intent != "why" or not cells or question.filters.is_historical:
+        return []
+    depth, most = COMPLEX_CHAIN if is_complex(question.text) else SIMPLE_CHAIN
+    return reasons(store, settings.own, [cell.cell_id for cell in cells], depth=depth)[:most]
 
 
 def _first_round(

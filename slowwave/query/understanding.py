@@ -8,15 +8,19 @@ from slowwave.embeddings import Vectors
 from slowwave.query.cells import CellQuestion
 from slowwave.query.conditions import cell_condition
 from slowwave.query.episodes import without_episodes
+from slowwave.query.graph import cells_naming
 from slowwave.query.reader import Reader
 from slowwave.schemas.search import Filters, Intent
-from slowwave.store import Expr, RowsLeg, Store, TextLeg, col
+from slowwave.store import Expr, Store, TextLeg, col
 from slowwave.transforms.intents import EXEMPLARS, intent_by_vectors, intent_by_words
 from slowwave.transforms.questions import QUERY_WORDS, telling_words
 from slowwave.transforms.times import TimeRange, anchored_time, resolve_anchor, time_of_question
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """From here on calendars can be counted back."""
+
+NAMED_TODAY = 1_000
+"""Memories that name an entity by itself, looked at beside those that the graph knows."""
 
 INTENT_MARGIN = 0.15
 """Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
@@ -30,6 +34,7 @@ def understand(
     if reader.embedder is not None:
         weight *= reader.embedder.profile.vector_weight
     return CellQuestion(
+        text=query,
         words=telling_words(query, most=QUERY_WORDS),
         vector=vector,
         vector_weight=weight if vector is not None else 0.0,
@@ -74,8 +79,11 @@ def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:
     where = cell_condition(reader.settings.own, filters)
     if filters.entity is None:
         return where
-    (rows,) = store.at_once([RowsLeg("cells", ("cell_id", "entities"), where)])
-    wanted = filters.entity.strip().lower()
+    named = set(cells_naming(store, reader.settings.own, filters.entity))
+    # a memory of today has no place in the graph before the night: it goes by the name as it was said
+    (fresh,) = store.at_once(
+        [TextLeg("cells", filters.entity, NAMED_TODAY, where, ("entities",), ("entities",))]
+    )
     name = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
-    named = rows.explode("entities").filter(name == wanted)["cell_id"].unique().to_list()
-    return where & col("cell_id").isin(named or [""])
+    said = fresh.explode("entities").filter(name == filters.entity.strip().lower())["cell_id"]
+    return where & col("cell_id").isin(sorted(named | set(said)))

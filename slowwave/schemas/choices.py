@@ -21,6 +21,18 @@ EpisodeStatus = Literal["written", "failed", "quarantined"]
 SourceType = Literal["conversation", "file"]
 Scale = Literal["turn", "near", "wide"]
 Verdict = Literal["unjudged", "keep", "confirms", "corrects", "updates", "contradicts"]
+EntityType = Literal["person", "project", "organization", "place", "concept", "tool"]
+ArtifactType = Literal["commit", "pr", "adr", "file"]
+Relation = Literal[
+    "temporal",
+    "causal",
+    "entity",
+    "derived_from",
+    "supersedes",
+    "contradicts",
+    "elaborates",
+    "related",
+]
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 
 TRUST: tuple[Origin, ...] = ("system", "user", "agent", "tool", "untrusted")

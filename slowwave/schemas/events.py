@@ -278,6 +278,63 @@ CATALOGUE: dict[str, EventKind] = {
             {"cell_id": pl.String, "reason": pl.String},
             "A memory left core memory; it stays in the store.",
         ),
+        _kind(
+            "entity.resolved",
+            {
+                "entity_id": pl.String,
+                **_OWN,
+                "canonical_name": pl.String,
+                "entity_type": pl.String,
+                "aliases": STRINGS,
+                "family": pl.String,
+                "mention_count": pl.Int64,
+            },
+            "A person or thing was found, or its names and mentions changed.",
+        ),
+        _kind(
+            "entity.merged",
+            {"entity_id": pl.String, "merged_into": pl.String},
+            "An entity turned out to be another one, which took over its names.",
+        ),
+        _kind("entity.dropped", {"entity_id": pl.String}, "No memory names this entity any more."),
+        _kind(
+            "entity.enriched",
+            {"entity_id": pl.String, "summary": pl.String, "enriched_count": pl.Int64, **PROVENANCE},
+            "A model wrote who or what an entity is, from this many mentions.",
+        ),
+        _kind(
+            "entity.flagged",
+            {"entity_id": pl.String, "reason": pl.String},
+            "An entity's summary rests on a memory that was superseded.",
+        ),
+        _kind("mention.recorded", _row_of("mentions"), "A memory names this entity."),
+        _kind("mention.dropped", {"mention_id": pl.String}, "The memory that named an entity is gone."),
+        _kind(
+            "artifact.recorded",
+            _row_of("artifacts"),
+            "A memory names a commit, pull request, record or file.",
+        ),
+        _kind("artifact.dropped", {"artifact_id": pl.String}, "The memory that named an artifact is gone."),
+        _kind("edge.drawn", _row_of("edges"), "Two memories, or a memory and its evidence, belong together."),
+        _kind(
+            "edge.ended",
+            {"edge_id": pl.String, "valid_until": TIMESTAMP, "reason": pl.String},
+            "A relation holds no longer.",
+        ),
+        _kind(
+            "edge.dropped", {"edge_id": pl.String}, "An end of this relation is gone, or it took another way."
+        ),
+        _kind(
+            "edge.examined",
+            {"edge_id": pl.String, **PROVENANCE},
+            "A model was asked what of the later end the earlier one caused.",
+        ),
+        _kind(
+            "cell.linked",
+            {"cell_id": pl.String, "confirmations": pl.Int64},
+            "A memory got its place in the graph.",
+        ),
+        _kind("cell.unlinked", {"cell_id": pl.String}, "A memory that is gone left the graph."),
         _kind("night.completed", _row_of("nights"), "A night ended: what it did and what it cost."),
     )
 }

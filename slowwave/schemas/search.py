@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from slowwave.schemas.choices import CellStatus, CellType, Origin, SourceType
+from slowwave.schemas.choices import CellStatus, CellType, Origin, Relation, SourceType
 
 DetailLevel = Literal["summary", "full", "evidence"]
 Intent = Literal["why", "when", "who", "what", "general"]
@@ -149,6 +149,22 @@ class CellHit(Hit):
     prior: float = Field(ge=0, le=1, description="Salience x age x retention, bounded below.")
 
 
+class ChainStep(_Frozen):
+    """A memory that a chain reaches, and the edge that led to it."""
+
+    cell_id: str
+    reached_from: str = Field(description="The memory before it in the chain.")
+    depth: int = Field(ge=1)
+    relation: Relation
+    predicate: str | None = Field(description="How the one led to the other, where a model said so.")
+    confidence: float
+    content: str
+    cell_type: CellType
+    status: CellStatus
+    event_time: datetime
+    source_name: str
+
+
 class SearchResult(_Frozen):
     """Both tiers, best first. `notes` say what the reader should know: no memory yet, full text only."""
 
@@ -161,4 +177,8 @@ class SearchResult(_Frozen):
     cells: list[CellHit]
     turns: list[TurnHit] = Field(
         default_factory=list, description="Raw turns that answer, at detail level `evidence`."
+    )
+    reasons: list[ChainStep] = Field(
+        default_factory=list,
+        description="What led to the memories, nearest first, where a question asks why.",
     )

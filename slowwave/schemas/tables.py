@@ -6,7 +6,7 @@ the store adds `vector` and `embedder_id` to the tables in `VECTOR_TEXT` and che
 """
 
 from functools import cache
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
 import pandera.polars as pa
 import polars as pl
@@ -22,15 +22,21 @@ from slowwave.schemas.choices import (
     SourceType,
     Verdict,
 )
+from slowwave.schemas.graph_tables import Artifacts, Edges, Entities, Links, Mentions
+from slowwave.schemas.table_parts import OWN, TIMESTAMP, Dtype, Owned, Timestamp
 
-Dtype = pl.DataType | type[pl.DataType]
-"""A Polars type, with or without its parameters."""
-
-TIMESTAMP = pl.Datetime("us", "UTC")
-Timestamp = Annotated[pl.Datetime, "us", "UTC"]
-
-OWN = ["user_id", "project_id", "scope"]
-"""The columns that say whose memory a row is; every row of memory carries them."""
+__all__ = [
+    "KEYS",
+    "OWN",
+    "RAW_PROMPT",
+    "TABLES",
+    "TIMESTAMP",
+    "VECTOR_TEXT",
+    "Dtype",
+    "Timestamp",
+    "empty",
+    "frame_schema",
+]
 
 RAW_PROMPT = "raw"
 """`prompt_version` of cells that were made without a language model."""
@@ -42,19 +48,6 @@ def _one_of(choices: Any) -> Any:
 
 def _nullable() -> Any:
     return pa.Field(nullable=True)
-
-
-class Owned(pa.DataFrameModel):
-    """Columns of every row of memory."""
-
-    user_id: str
-    project_id: str
-    scope: str = pa.Field(isin=["user-private", "project-shared", "system"])
-
-    class Config:
-        """Strict: a column that is not named here is a bug."""
-
-        strict = True
 
 
 class Turns(Owned):
@@ -317,6 +310,11 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "tombstones": Tombstones,
     "core": Core,
     "nights": Nights,
+    "entities": Entities,
+    "mentions": Mentions,
+    "edges": Edges,
+    "artifacts": Artifacts,
+    "links": Links,
 }
 
 KEYS: dict[str, str] = {
@@ -334,12 +332,18 @@ KEYS: dict[str, str] = {
     "tombstones": "cell_id",
     "core": "cell_id",
     "nights": "night_id",
+    "entities": "entity_id",
+    "mentions": "mention_id",
+    "edges": "edge_id",
+    "artifacts": "artifact_id",
+    "links": "cell_id",
 }
 
 VECTOR_TEXT: dict[str, tuple[str, ...]] = {
     "turns": ("speaker", "content"),
     "cells": ("content",),
     "topics": ("name", "summary"),
+    "entities": ("canonical_name", "summary"),
 }
 """Tables with a vector, and the columns whose text it is made from, joined by a line break."""
 

@@ -20,12 +20,17 @@ FILTER_INDEX = {
     "passages": ("scale", *OWN),
     "cells": ("status", *OWN, "embedder_id"),
     "topics": (*OWN, "embedder_id"),
+    "edges": ("relation",),
 }
 """Columns of few values by which searches filter."""
 LOOKUP_INDEX = {
     "turns": ("turn_id", "session_id"),
     "cells": ("cell_id", "superseded_by", "subject"),
     "vitals": ("cell_id",),
+    "entities": ("entity_id", "family"),
+    "mentions": ("cell_id", "entity_id", "family"),
+    "edges": ("source_id", "target_id"),
+    "artifacts": ("cell_id", "reference"),
 }
 """Columns of many values by which searches look rows up."""
 EMBEDDER_OF = {"vector": "embedder_id", "centroid": "centroid_embedder_id"}

@@ -22,7 +22,20 @@ from slowwave.store.postings import TextIndex
 Row = dict[str, Any]
 
 LOOKED_UP = frozenset(
-    {"cell_id", "turn_id", "topic_id", "session_id", "superseded_by", "subject", "cell_a", "cell_b"}
+    {
+        "cell_id",
+        "turn_id",
+        "topic_id",
+        "session_id",
+        "entity_id",
+        "family",
+        "source_id",
+        "target_id",
+        "superseded_by",
+        "subject",
+        "cell_a",
+        "cell_b",
+    }
 )
 """Columns by whose values rows are looked up; the others are compared row by row."""
 
@@ -49,6 +62,10 @@ class MemoryTable:
     _narrow: "OrderedDict[Hashable, pl.DataFrame]" = field(default_factory=OrderedDict, repr=False)
     _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
     _lookups: dict[str, dict[str, list[int]]] = field(default_factory=dict, repr=False)
+
+    def has(self, columns: Sequence[str]) -> bool:
+        """Whether these columns are in memory."""
+        return set(columns) <= set(self.frame.columns)
 
     def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
         """Rows at these places, by column name. For a few rows one by one is faster than a frame of them."""

@@ -97,6 +97,9 @@ class StoreReader:
         `missing` names a column that must be null in the rows wanted.
         """
         names = list(columns) if columns is not None else frame_schema(table).names()
+        copy = self._warmth.copy_of(table) if missing is None and where is not None else None
+        if copy is not None and where is not None and copy.has(names):
+            return copy.frame.select(names)[copy.places(where)]
         query = self._table(table).search().select(names)
         if missing is not None:
             query = query.where(self._condition(table, where, missing))

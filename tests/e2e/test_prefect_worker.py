@@ -31,6 +31,7 @@ STAGES = (
     "reconcile",
     "consolidate",
     "compress",
+    "link",
     "decay",
     "forget",
     "promote",

@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from slowwave.prompts import (
+    enrich_prompt,
     episode_prompt,
     extract_prompt,
     gate_prompt,
+    infer_cause_prompt,
     promote_prompt,
     prompt_versions,
     reconcile_prompt,
@@ -117,6 +119,10 @@ def rendered() -> dict[str, Prompt]:
             turn_count=9,
             max_words=220,
             summary_words=60,
+        ),
+        enrich_prompt("kiln of line 2", "tool", ["kiln 2", "the kiln\n[9] {{ x }}"], TOPIC, 60),
+        infer_cause_prompt(
+            TOPIC[1:], [TopicCell(2, "decision", "2026-09-16", "Line 2 runs\n## Later\nat 1040.")]
         ),
     ]
     return {prompt.prompt_version: prompt for prompt in prompts}

@@ -24,6 +24,7 @@ STAGES = {
     "reconcile",
     "consolidate",
     "compress",
+    "link",
     "decay",
     "forget",
     "promote",

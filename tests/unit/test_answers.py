@@ -19,11 +19,13 @@ from slowwave.schemas.answers import (
     ReconcileAnswer,
     SummaryAnswer,
 )
+from slowwave.schemas.graph_answers import CausesAnswer, EntityAnswer
 
 PAGE = {"turn_numbers": {1, 2, 3}, "known_numbers": {1, 2}}
 NO_KNOWN = {"turn_numbers": {1, 2, 3}, "known_numbers": set()}
 RECONCILE = {"new_numbers": {3, 4}, "page_numbers": {1, 2, 3, 4}}
 ANSWERS = [GateAnswer, ExtractAnswer, ReconcileAnswer, SummaryAnswer, PromoteAnswer, EpisodeAnswer]
+ANSWERS += [EntityAnswer, CausesAnswer]
 
 CELL: dict[str, Any] = {
     "cell_type": "fact",

@@ -33,11 +33,14 @@ from slowwave.schemas.answers import (
     ReconcileAnswer,
     SummaryAnswer,
 )
+from slowwave.schemas.graph_answers import CausesAnswer, EntityAnswer
 from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
 
 ANSWERS: dict[str, type[Answer]] = {
+    "enrich_entity": EntityAnswer,
     "extract_cells": ExtractAnswer,
     "gate_chunk": GateAnswer,
+    "infer_cause": CausesAnswer,
     "promote_cells": PromoteAnswer,
     "reconcile_cells": ReconcileAnswer,
     "summarize_topic": SummaryAnswer,
@@ -73,6 +76,8 @@ class Example:
             "new_numbers": self.numbers(r"\[(\d+)\] NEW"),
             "page_numbers": self.numbers(),
             "candidate_numbers": self.numbers(),
+            "earlier_numbers": self.numbers(before="## Later"),
+            "later_numbers": self.numbers(after="## Later"),
             "max_words": bound,
             "max_lines": bound,
         }
@@ -173,7 +178,9 @@ def test_a_prompt_names_its_file_and_version() -> None:
 
 
 def test_an_unknown_prompt_or_version_is_a_bug_of_ours() -> None:
-    with pytest.raises(ContractError, match="no prompt 'gate'; known are extract_cells, gate_chunk"):
+    with pytest.raises(
+        ContractError, match="no prompt 'gate'; known are enrich_entity, extract_cells, gate_chunk"
+    ):
         render("gate", {})
     with pytest.raises(ContractError, match=r"has no version 99; it has \[1"):
         render("gate_chunk", {"turns": []}, version=99)

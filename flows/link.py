@@ -1,0 +1,31 @@
+"""Link: names become people and things, and memories get edges to what they belong to."""
+
+from prefect import flow
+
+from slowwave.schemas.report import StageReport
+from tasks.infer import enrich, infer_causes
+from tasks.link import draw_edges, find_work, link_cells
+from tasks.stage import run_name, stage
+
+
+@flow(name="link", flow_run_name=run_name)
+def link(home: str = "", dry_run: bool = False) -> StageReport:
+    """Resolves the names of new memories, counts them, and draws edges in time, by entity, cause and evidence.
+
+    Args:
+        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
+    """
+    with stage("link", home=home, dry_run=dry_run) as run:
+        work = find_work(run)
+        link_cells(run, work)
+        draw_edges(run, work)
+        if run.workspace.llm is None:
+            run.note("without a language model no entity gets a summary and no cause is inferred")
+        else:
+            enrich(run)
+            infer_causes(run)
+        if not run.report.counts:
+            run.skip("every memory has its place in the graph")
+        run.refresh_vectors()
+    return run.report

@@ -1,0 +1,364 @@
+"""The link stage over real homes: entities, edges and what the graph answers, with and without a model."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from flows.link import link
+from flows.rebuild import rebuild
+from slowwave import Memory
+from slowwave.entrypoints.cli import app
+from slowwave.errors import InputError, NotFoundError
+from slowwave.home import open_home
+from slowwave.query.graph import cells_naming, chain, entity_ids, reasons
+from slowwave.schemas.report import StageReport
+from slowwave.setting_groups import ScopeSettings
+from slowwave.workspace import open_workspace
+from tests.rows import DAY, NOW, events, of_row
+from tests.scripted_model import ScriptedModel, store_of, tables, write_settings
+from tests.servers import OpenAIServer
+
+OWN = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+MINE = ScopeSettings()
+GRAPH = ["entities", "mentions", "edges", "artifacts", "links"]
+
+
+def cell(key: str, content: str, *entities: str, day: int = 1, **given: object) -> pl.DataFrame:
+    """A memory that names some people and things, said on a day."""
+    when = DAY + timedelta(days=day)
+    plain = {"content": content, "entities": [*entities], "artifacts": [], "evidence": [f"turn-of-{key}"]}
+    times = {"event_time": when, "valid_from": when, "session_id": f"s{day}"}
+    return of_row("cell.extracted", "cells", key, **{**OWN, **plain, **times, "origin": "user", **given})
+
+
+def session(day: int) -> pl.DataFrame:
+    """A window of the conversation of a day."""
+    when = DAY + timedelta(days=day)
+    mine = {
+        **OWN,
+        "session_id": f"s{day}",
+        "event_time": when,
+        "status": "extracted",
+        "turn_ids": [f"t{day}"],
+    }
+    return of_row("chunk.cut", "chunks", f"k{day}", **mine)
+
+
+def superseded(old: str, new: str) -> pl.DataFrame:
+    dates = {"superseded_at": NOW, "valid_until": NOW}
+    by = {"superseded_by": new, "verdict": "updates", "prompt_version": "reconcile_cells.v1", "model": "m"}
+    return events("cell.superseded", {"cell_id": old, **dates, **by})
+
+
+def record(home: str, *parts: pl.DataFrame) -> None:
+    with open_workspace(home) as workspace:
+        workspace.commit(pl.concat(parts), now=NOW)
+
+
+def graph(home: str) -> dict[str, pl.DataFrame]:
+    found = tables(home)
+    return {name: found[name].drop("updated_at", "recorded_at", "linked_at", strict=False) for name in GRAPH}
+
+
+def edges(home: str, relation: str) -> list[tuple[str, str]]:
+    """Ends of the edges that hold."""
+    rows = (
+        store_of(home)
+        .rows("edges")
+        .filter((pl.col("relation") == relation) & pl.col("valid_until").is_null())
+    )
+    return sorted(rows.select("source_id", "target_id").rows())
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> str:
+    return write_settings(tmp_path / "home", embedding={"provider": "none"})
+
+
+@pytest.fixture
+def spoken(home: str) -> str:
+    """A home with a small story, linked."""
+    record(
+        home,
+        *(session(day) for day in (1, 2, 3)),
+        cell("port1", "The port of staging is 5432.", "Postgres 16 (tool)", "Mara (person)", subject="staging database",
+             attribute="port", value="5432", artifacts=["file:config/db.toml"]),
+        cell("port2", "The port of staging is 6432.", "PostgreSQL (tool)", day=2, subject="staging database",
+             attribute="port", value="6432"),
+        cell("mara", "Mara Lindqvist wants short answers.", "Mara Lindqvist (person)", day=3, cell_type="preference",
+             subject="Mara Lindqvist", attribute="answers", value="short"),
+        superseded("port1", "port2"),
+    )  # fmt: skip
+    link.fn(home=home)
+    return home
+
+
+def test_names_become_entities_with_aliases_counts_and_edges(spoken: str) -> None:
+    entities = store_of(spoken).rows("entities").sort("canonical_name")
+    assert entities.select("canonical_name", "entity_type", "aliases", "mention_count").rows() == [
+        ("Mara Lindqvist", "person", ["Mara"], 2),
+        ("PostgreSQL", "tool", ["Postgres 16"], 2),
+    ]
+    assert edges(spoken, "supersedes") == [("port2", "port1")]
+    assert edges(spoken, "entity") == [("mara", "port1"), ("port2", "port1")]
+    assert edges(spoken, "temporal") == [("s1", "s2"), ("s2", "s3")]
+    assert edges(spoken, "derived_from") == [(key, f"turn-of-{key}") for key in ("mara", "port1", "port2")]
+    artifacts = store_of(spoken).rows("artifacts")
+    assert artifacts.select("cell_id", "artifact_type", "reference").rows() == [
+        ("port1", "file", "config/db.toml")
+    ]
+
+
+def test_a_second_run_changes_nothing_and_a_rebuild_gives_the_same_graph(spoken: str) -> None:
+    before = graph(spoken)
+    assert link.fn(home=spoken).is_skipped
+    rebuild.fn(home=spoken)
+    for name, rows in graph(spoken).items():
+        assert rows.equals(before[name]), name
+
+
+def test_a_dry_run_tells_and_writes_nothing(home: str) -> None:
+    record(home, cell("a", "Mara is here.", "Mara (person)"))
+    assert link.fn(home=home, dry_run=True).counts["entity.resolved"] == 1
+    assert store_of(home).count("entities") == 0
+
+
+def test_nights_in_any_order_give_the_graph_of_one_night(tmp_path: Path) -> None:
+    parts = [
+        [session(1), cell("a", "Mara said it.", "Mara (person)")],
+        [session(3), cell("b", "Mara Jensen left.", "Mara Jensen (person)", day=3)],
+        [session(2), cell("c", "Mara Lindqvist came.", "Mara Lindqvist (person)", "Mara (person)", day=2)],
+    ]
+    found = []
+    for name, order in {"one": [], "there": [0, 1, 2], "back": [2, 1, 0]}.items():
+        home = write_settings(tmp_path / name, embedding={"provider": "none"})
+        for number in order:
+            record(home, *parts[number])
+            link.fn(home=home)
+        if not order:
+            record(home, *(part for night in parts for part in night))
+            link.fn(home=home)
+        found.append(graph(home))
+    for other in found[1:]:
+        for table in GRAPH:
+            assert other[table].equals(found[0][table]), table
+
+
+def test_owners_never_share_an_entity_and_see_no_other_ones(home: str) -> None:
+    record(
+        home,
+        cell("mine", "Mara came.", "Mara (person)"),
+        cell("theirs", "Mara left.", "Mara (person)", user_id="ben"),
+    )
+    link.fn(home=home)
+    store = store_of(home)
+    assert store.rows("entities")["mention_count"].to_list() == [1, 1]
+    assert edges(home, "entity") == []
+    assert cells_naming(store, MINE, "mara") == ["mine"]
+    assert cells_naming(store, ScopeSettings(user_id="ben"), "mara") == ["theirs"]
+
+
+def test_what_is_deleted_leaves_the_graph_and_its_name_with_it(spoken: str) -> None:
+    gone = [{"cell_id": key, "content_hash": "h", **OWN} for key in ("mara", "port1")]
+    record(spoken, events("cell.deleted", *gone))
+    link.fn(home=spoken)
+    assert store_of(spoken).rows("entities").select("canonical_name", "mention_count").rows() == [
+        ("PostgreSQL", 1)
+    ]
+    left = store_of(spoken).rows("edges")
+    assert not {"mara", "port1"} & {*left["source_id"], *left["target_id"]}
+    assert store_of(spoken).count("artifacts") == 0
+    assert store_of(spoken).rows("links")["cell_id"].to_list() == ["port2"]
+    assert link.fn(home=spoken).is_skipped
+
+
+def test_edges_say_what_the_statuses_say_night_after_night(home: str) -> None:
+    values = [f"v{n}" for n in range(6)]
+    record(home, *(cell(key, f"The value is {key}.", day=n) for n, key in enumerate(values)))
+    steps = [("v0", "v1"), ("v2", "v5"), ("v1", "v4"), ("v2", "v3"), ("v4", "v5")]
+    for old, new in steps:
+        doubt = {"cell_a": old, "cell_b": "v5", "contradiction_id": f"x-{old}", **OWN}
+        record(home, superseded(old, new), events("contradiction.opened", doubt))
+        link.fn(home=home)
+        cells = store_of(home).rows("cells").filter(pl.col("status") == "superseded")
+        assert edges(home, "supersedes") == sorted(cells.select("superseded_by", "cell_id").rows())
+        opened = store_of(home).rows("contradictions").filter(pl.col("status") == "open")
+        assert edges(home, "contradicts") == sorted(opened.select("cell_b", "cell_a").rows())
+    revived = {"cell_id": "v4", "revived_count": 1, "last_accessed": NOW}
+    record(home, events("cell.revived", revived))
+    link.fn(home=home)
+    assert ("v5", "v4") not in edges(home, "supersedes")
+
+
+def test_a_raw_memory_names_who_speaks_and_leaves_when_it_is_retired(home: str) -> None:
+    said = of_row("turn.recorded", "turns", "t1", **OWN, speaker="Priya", content="See docs/deploy.md.")
+    raw = cell("raw", "Priya: See docs/deploy.md.", prompt_version="raw", evidence=["t1"])
+    record(home, said, raw)
+    report = link.fn(home=home)
+    assert any("without a language model" in note for note in report.notes)
+    assert store_of(home).rows("entities")["canonical_name"].to_list() == ["Priya"]
+    assert store_of(home).rows("artifacts")["reference"].to_list() == ["docs/deploy.md"]
+    record(home, events("cell.retired", {"cell_id": "raw", "superseded_at": NOW}))
+    link.fn(home=home)
+    assert {table: store_of(home).count(table) for table in GRAPH} == dict.fromkeys(GRAPH, 0)
+
+
+# Questions
+
+
+def test_a_question_finds_its_people_and_things_by_any_name(spoken: str) -> None:
+    store = store_of(spoken)
+    names = dict(store.rows("entities").select("entity_id", "canonical_name").iter_rows())
+
+    def named(question: str) -> list[str]:
+        return sorted(names[entity] for entity in entity_ids(store, MINE, question))
+
+    assert named("What does Mara want of Postgres 17?") == ["Mara Lindqvist", "PostgreSQL"]
+    assert named("which port has the mysql server") == []
+    assert cells_naming(store, MINE, "postgresql") == ["port1", "port2"]
+    assert cells_naming(store, MINE, "mara lindqvist's") == ["mara", "port1"]
+    assert cells_naming(store, MINE, "'; DROP TABLE") == []
+
+
+def test_a_person_shows_values_history_and_who_stands_beside(spoken: str) -> None:
+    memory = Memory(spoken)
+    [page] = memory.entity("mara").entities
+    assert (page.name, page.aliases, page.mention_count) == ("Mara Lindqvist", ["Mara"], 2)
+    assert [(fact.attribute, fact.value) for fact in page.facts] == [("answers", "short")]
+    assert [(one.name, one.shared_count) for one in page.neighbours] == [("PostgreSQL", 1)]
+    with pytest.raises(NotFoundError, match="'nobody'"):
+        memory.entity("nobody")
+    with pytest.raises(InputError):
+        memory.entity(" ")
+
+
+def test_a_timeline_is_in_order_and_marks_what_was_superseded(spoken: str) -> None:
+    memory = Memory(spoken)
+    by_subject = memory.timeline("staging database")
+    assert [(event.cell_id, event.status) for event in by_subject.events] == [
+        ("port1", "superseded"),
+        ("port2", "active"),
+    ]
+    assert by_subject.events[0].superseded_by == "port2"
+    assert [event.cell_id for event in memory.timeline("Mara").events] == ["port1", "mara"]
+    assert [event.cell_id for event in memory.timeline(session="s3").events] == ["mara"]
+    assert memory.timeline("Mara", limit=1).notes == ["the newest 1 of 2"]
+    with pytest.raises(InputError):
+        memory.timeline("Mara", topic="staging")
+    with pytest.raises(NotFoundError):
+        memory.timeline(topic="no such topic")
+
+
+def test_the_commands_show_the_same_as_json_and_as_text(spoken: str) -> None:
+    def call(*words: str) -> str:
+        done = CliRunner().invoke(app, [*words, "--home", spoken])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    assert json.loads(call("entity", "Mara", "--json"))["entities"][0]["name"] == "Mara Lindqvist"
+    assert "answers: short (since 2026-09-04)" in call("entity", "mara", "lindqvist")
+    assert "(superseded until 2026-09-17)" in call("timeline", "PostgreSQL")
+    assert [event["cell_id"] for event in json.loads(call("timeline", "staging", "--json"))["events"]] == [
+        "port1",
+        "port2",
+    ]
+    assert CliRunner().invoke(app, ["entity", "nobody", "--home", spoken]).exit_code == 66
+
+
+# With a model
+
+
+@pytest.fixture
+def model() -> Iterator[tuple[OpenAIServer, ScriptedModel]]:
+    scripted = ScriptedModel()
+    with OpenAIServer(scripted) as server:
+        yield server, scripted
+
+
+def with_model(folder: Path, server: OpenAIServer, **graph: object) -> str:
+    llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
+    return write_settings(folder / "home", llm=llm, embedding={"provider": "none"}, graph=graph)
+
+
+def run(home: str) -> StageReport:
+    return link.fn(home=home)
+
+
+def test_a_model_writes_who_an_entity_is_at_three_mentions_and_again_when_they_doubled(tmp_path, model):
+    server, scripted = model
+    home = with_model(tmp_path, server)
+    counts = []
+    for night, cells in enumerate((2, 1, 2, 1)):
+        record(
+            home,
+            *(
+                cell(f"c{night}{n}", f"Mara said {night}{n}.", "Mara (person)", day=night)
+                for n in range(cells)
+            ),
+        )
+        run(home)
+        counts.append(store_of(home).rows("entities").select("mention_count", "enriched_count").row(0))
+    assert counts == [(2, None), (3, 3), (5, 3), (6, 6)]
+    assert scripted.said == {"EntityAnswer": 2}
+    entity = store_of(home).rows("entities").row(0, named=True)
+    assert entity["summary"] == "Mara stands in 6 memories."
+    assert entity["prompt_version"] == "enrich_entity.v1"
+    record(home, superseded("c00", "c30"))
+    flagged = run(home)
+    assert flagged.counts["entity.flagged"] == flagged.counts["entity.enriched"] == 1
+    assert store_of(home).rows("entities")["summary"][0] == "Mara stands in 5 memories."
+    assert not run(home).counts
+
+
+def test_a_model_is_asked_once_for_causes_between_consecutive_conversations(tmp_path, model):
+    server, scripted = model
+    home = with_model(tmp_path, server, causal_pairs=1)
+    told = [
+        ("Sessions were lost.", "risk"),
+        ("Use JWT because sessions were lost.", "decision"),
+        ("All is well.", "fact"),
+        ("Keys rotate because of JWT.", "decision"),
+    ]
+    for day, (content, kind) in enumerate(told):
+        record(home, session(day), cell(f"c{day}", content, day=day, cell_type=kind))
+    run(home)
+    assert edges(home, "causal") == [("c0", "c1")], "the day of facts alone is not asked about"
+    [cause] = store_of(home).rows("edges").filter(pl.col("relation") == "causal").to_dicts()
+    assert (cause["confidence"], cause["predicate"], cause["model"]) == (0.7, "led to it", "m")
+    assert scripted.said == {"CausesAnswer": 1}
+    assert not run(home).counts
+    record(home, cell("c2b", "Rotation is a risk because it is manual.", day=2, cell_type="risk"))
+    assert [run(home).counts.get("edge.examined") for _ in range(3)] == [1, 1, None]
+    assert edges(home, "causal") == [("c0", "c1"), ("c1", "c2b"), ("c2b", "c3")]
+    store = store_of(home)
+    back = chain(store, MINE, ["c3"], direction="back", depth=2)
+    assert back.select("depth", "cell_id", "relation").rows() == [(1, "c2b", "causal"), (2, "c1", "causal")]
+    forward = reasons(store, MINE, ["c0"], direction="forward", depth=4)
+    assert [step.cell_id for step in forward] == ["c1", "c2b", "c3"]
+    assert forward[0].content == "Use JWT because sessions were lost."
+    assert reasons(store, ScopeSettings(user_id="ben"), ["c0"], direction="forward") == []
+
+
+def test_a_model_that_is_away_leaves_everything_waiting_and_loses_no_edge(tmp_path, model):
+    server, _ = model
+    home = with_model(tmp_path, server)
+    llm = {
+        "provider": "openai",
+        "base_url": "http://127.0.0.1:9/v1",
+        "api_key": "k",
+        "model": "m",
+        "transport_retries": 0,
+    }
+    write_settings(Path(home), llm=llm, embedding={"provider": "none"})
+    record(home, *(cell(f"c{n}", f"Mara said {n}.", "Mara (person)", day=n) for n in range(3)))
+    report = run(home)
+    assert report.rejected["language model away"] == 1
+    assert len(edges(home, "entity")) == 2
+    with_model(tmp_path, server)
+    assert run(home).counts == {"entity.enriched": 1}
+    assert open_home(home).settings.llm.base_url == server.url
