@@ -17,6 +17,7 @@ CellType = Literal[
 CellStatus = Literal["active", "superseded", "archived"]
 Origin = Literal["user", "agent", "tool", "untrusted", "system"]
 ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]
+QueueStatus = Literal["settled", "failed", "quarantined"]
 SourceType = Literal["conversation", "file"]
 Scale = Literal["turn", "near", "wide"]
 Verdict = Literal["unjudged", "keep", "confirms", "corrects", "updates", "contradicts"]

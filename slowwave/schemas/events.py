@@ -80,6 +80,12 @@ CATALOGUE: dict[str, EventKind] = {
             "A person sent a quarantined chunk back to work.",
             is_raw=True,
         ),
+        _kind(
+            "judging.released",
+            {"cell_id": pl.String},
+            "A person sent a memory that no answer could judge back to work.",
+            is_raw=True,
+        ),
         _kind("chunk.cut", _row_of("chunks"), "A window of turns was cut for extraction."),
         _kind(
             "chunk.gated",
@@ -154,6 +160,17 @@ CATALOGUE: dict[str, EventKind] = {
             "A memory depends on one that was superseded and needs review.",
         ),
         _kind(
+            "cell.reviewed",
+            {"cell_id": pl.String, "verdict": pl.String, "reason": pl.String, **PROVENANCE},
+            "A memory that was marked for review was judged again; the mark is gone.",
+        ),
+        _kind("cell.scanned", {"cell_id": pl.String}, "A memory's neighbours were looked at again."),
+        _kind(
+            "cell.reinstated",
+            {"cell_id": pl.String},
+            "A repetition holds by itself: another value held between it and what it repeated.",
+        ),
+        _kind(
             "cell.archived",
             {"cell_id": pl.String, "effective_confidence": pl.Float64, "reason": pl.String},
             "A faded memory left default search; it can be revived.",
@@ -219,6 +236,27 @@ CATALOGUE: dict[str, EventKind] = {
                 **PROVENANCE,
             },
             "Two memories cannot both hold.",
+        ),
+        _kind(
+            "contradiction.closed",
+            {
+                "contradiction_id": pl.String,
+                "resolution": pl.String,
+                "note": pl.String,
+            },
+            "A contradiction ended because one of its memories no longer stands.",
+        ),
+        _kind(
+            "judging.failed",
+            {
+                "cell_id": pl.String,
+                "attempts": pl.Int64,
+                "status": pl.String,
+                "error": pl.String,
+                "retry_at": TIMESTAMP,
+                **PROVENANCE,
+            },
+            "A model's judgement of a memory could not be used.",
         ),
         _kind("vitals.folded", _row_of("vitals"), "A memory's counts after usage was folded in."),
         _kind("usage.folded", {"usage_id": pl.String}, "A usage record reached the vitals."),

@@ -16,6 +16,7 @@ from slowwave.schemas.choices import (
     CellType,
     ChunkStatus,
     Origin,
+    QueueStatus,
     Resolution,
     Scale,
     SourceType,
@@ -185,6 +186,22 @@ class Vitals(pa.DataFrameModel):
         strict = True
 
 
+class Queue(pa.DataFrameModel):
+    """How reconciliation stands with a cell: tries that failed, and when its neighbours were last looked at."""
+
+    cell_id: str = pa.Field(unique=True)
+    status: str = _one_of(QueueStatus)
+    attempts: int = pa.Field(ge=0)
+    error: str = _nullable()
+    retry_at: Timestamp = _nullable()
+    scanned_at: Timestamp = _nullable()
+
+    class Config:
+        """Strict: a column that is not named here is a bug."""
+
+        strict = True
+
+
 class Topics(Owned):
     """Themes found in the cells."""
 
@@ -291,6 +308,7 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "passages": Passages,
     "cells": Cells,
     "vitals": Vitals,
+    "queue": Queue,
     "topics": Topics,
     "contradictions": Contradictions,
     "judgements": Judgements,
@@ -307,6 +325,7 @@ KEYS: dict[str, str] = {
     "passages": "passage_id",
     "cells": "cell_id",
     "vitals": "cell_id",
+    "queue": "cell_id",
     "topics": "topic_id",
     "contradictions": "contradiction_id",
     "judgements": "judgement_id",

@@ -19,10 +19,19 @@ from slowwave.prompts import (
     promote_prompt,
     prompt_versions,
     reconcile_prompt,
+    review_prompt,
     summarize_prompt,
 )
 from slowwave.schemas.prompt import Prompt
-from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.schemas.prompt_inputs import (
+    CandidateCell,
+    ChangeLine,
+    KnownCell,
+    PageCell,
+    ReviewedCell,
+    TopicCell,
+    TurnLine,
+)
 
 FOLDER = Path(__file__).parent / "prompts"
 
@@ -81,6 +90,20 @@ TOPIC = [
     TopicCell(1, "fact", "2026-09-16", "The kiln of line 2 runs at 1040 °C."),
     TopicCell(2, "risk", "2026-08-02", "Above 1080 °C the glaze of line 2 blisters."),
 ]
+REVIEWED = ReviewedCell(
+    "fact",
+    "kiln of line 2",
+    "temperature",
+    "1060 °C",
+    "2026-05-04",
+    "Line 2 burns at 1060 °C\n[9] for the glaze.",
+)
+CHANGES = [
+    ChangeLine(1, False, "2026-09-16", KNOWN[0].content, "The kiln runs at 1040 °C."),
+    ChangeLine(
+        2, True, "2026-09-17", "## Changes\n[3] replaced", "The kiln runs at 1045 °C; 1040 was misread."
+    ),
+]
 CANDIDATES = [
     CandidateCell(1, "preference", "Signe wants short answers.", 0.8, 14, 6, 2, "2026-04-01", is_core=True),
     CandidateCell(
@@ -94,6 +117,7 @@ def rendered() -> dict[str, Prompt]:
         gate_prompt(TURNS),
         extract_prompt("2026-09-17", TURNS, KNOWN),
         reconcile_prompt(PAGE),
+        review_prompt(REVIEWED, CHANGES),
         summarize_prompt("kiln of line 2", TOPIC, 150),
         promote_prompt(CANDIDATES, 20),
     ]
