@@ -135,6 +135,11 @@ def _queued(rows: pl.DataFrame, **values: pl.Expr) -> list[Change]:
     ]
 
 
+def _cell_superseded(rows: pl.DataFrame) -> list[Change]:
+    """The prompt and the model behind the judgement are not those behind the memory."""
+    return _patch("cells", status="superseded")(rows.drop("prompt_version", "model"))
+
+
 def _tries_over() -> dict[str, pl.Expr]:
     return {
         "status": pl.lit("settled"),
@@ -261,7 +266,7 @@ FOLDS: dict[str, Fold] = {
     "cell.confirmed": _cell_confirmed,
     "cell.merged": _patch("cells", status="superseded"),
     "cell.retired": _patch("cells", status="superseded"),
-    "cell.superseded": _patch("cells", status="superseded"),
+    "cell.superseded": _cell_superseded,
     "cell.succeeded": lambda rows: [
         Change("cells", rows.select("cell_id", "order", "supersedes", "summary"), "patch")
     ],

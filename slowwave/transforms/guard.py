@@ -18,6 +18,9 @@ from slowwave.transforms.text import (
     words,
 )
 
+RELATED = 0.3
+"""The same from which a word that one sentence denies and the other says is no accident."""
+
 RETIRING = ["updates", "corrects"]
 
 ALIKE = 0.6
@@ -86,8 +89,11 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
         turns=pl.col("evidence").list.sort().list.join(" "),
         denied=denied_words(content),
         first=first_word(content),
-        entities=pl.col("entities").list.eval(
-            pl.element().str.replace(r"\s*\([^)]*\)$", "").str.to_lowercase()
+        people=pl.col("entities").list.eval(
+            pl.element()
+            .filter(pl.element().str.ends_with("(person)"))
+            .str.replace(r"\s*\([^)]*\)$", "")
+            .str.to_lowercase()
         ),
         text=content.str.to_lowercase(),
         numbers=numbers(content),
@@ -169,7 +175,8 @@ def _differs() -> pl.Expr:
     shared = pl.col("words_new").list.set_intersection("words_old").list.len()
     alike = shared / (pl.col("words_new").list.len() + pl.col("words_old").list.len() - shared)
     is_denied = (pl.col("is_negated_new") != pl.col("is_negated_old")) & (alike >= ALIKE)
-    differ = [*conflicts, is_denied, _denies("new", "old"), _denies("old", "new"), _names_others()]
+    denies = (_denies("new", "old") | _denies("old", "new")) & (alike >= RELATED)
+    differ = [*conflicts, is_denied, denies, _names_others()]
     # two sentences that are alike and begin with two names that the other does not say
     are_words = pl.col("first_new").is_not_null() & pl.col("first_old").is_not_null()
     others = ~_says("old", pl.col("first_new")) & ~_says("new", pl.col("first_old"))
@@ -188,12 +195,12 @@ def _denies(one: str, other: str) -> pl.Expr:
 
 
 def _names_others() -> pl.Expr:
-    """Each side names a known person or thing that the text of the other does not name."""
+    """Each side names a known person whom the text of the other does not name."""
     return pl.all_horizontal(_names_alone("new", "old"), _names_alone("old", "new"))
 
 
 def _names_alone(one: str, other: str) -> pl.Expr:
-    known = pl.col(f"entities_{one}")
+    known = pl.col(f"people_{one}")
     said, heard = (pl.col(f"text_{side}").str.extract_many(known, overlapping=True) for side in (one, other))
     return said.list.set_difference(heard).list.len() > 0
 

@@ -10,12 +10,12 @@ NEGATIONS = (
     r"aren't|wasn't|weren't|shouldn't|mustn't|no longer|instead of|stop|stopped|removed|disabled|off)\b"
 )
 _SMALL_WORDS = (
-    "a|an|the|this|that|these|those|it|its|is|are|was|were|be|been|being|to|of|in|on|at|for|by|any|ever|more|longer|"
+    "a|an|the|from|with|this|that|these|those|it|its|is|are|was|were|be|been|being|to|of|in|on|at|for|by|any|ever|more|longer|"
     "and|or|but|if|when|since|as|so|we|they|he|she|i|you|my|our|his|her|their|there|all|every|each|do|does|did|have|has"
 )
 _DENIAL = (
-    r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't|"
-    rf"instead of)\b(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
+    r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't)\b"
+    rf"(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
 )
 _NUMBER_TEXT = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
