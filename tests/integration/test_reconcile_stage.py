@@ -269,34 +269,37 @@ def test_a_review_that_names_what_neither_memory_has_retires_nothing(tmp_path):
 # contradictions end when a side no longer stands
 
 
-def test_no_open_contradiction_names_a_memory_that_was_superseded(home):
-    voices = [fact("Tuesday", 1, attribute="weekday"), fact("Thursday", 3, attribute="weekday")]
-    ids = home.learn(*voices)
-    doubt = {"contradiction_id": "x", "cell_a": ids[0], "cell_b": ids[1], "note": "two voices", **OWNER}
-    home.commit("contradiction.opened", doubt)
-    home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
-    (new,) = home.learn(fact("Friday", 9, attribute="weekday"))
-    link = {
-        "cell_id": ids[0],
-        "superseded_by": new,
-        "superseded_at": START,
-        "valid_until": START + timedelta(days=8),
-    }
-    home.commit("cell.superseded", {**link, "verdict": "updates"})
-    home.commit("cell.judged", {"cell_id": new})
-    reconcile.fn(home=home.path)
-    (closed,) = home.rows("contradictions").to_dicts()
-    assert (closed["status"], closed["resolution"]) == ("resolved", None)
-    assert (
-        closed["note"] == "two voices; closed: one of the two memories was superseded by a third or is gone"
-    )
-    assert closed["resolved_at"] is not None
-    waiting = home.rows("judgements").filter(pl.col("verdict") == "unjudged")
-    assert waiting.select("cell_id", "target_id").rows() == [(new, ids[1])], (
-        "the third and the other are asked about"
-    )
-    reconcile.fn(home=home.path)
-    assert home.cell(ids[1])["superseded_by"] == new
+def test_no_open_contradiction_names_a_memory_that_was_superseded(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        voices = [fact("Tuesday", 1, attribute="weekday"), fact("Thursday", 3, attribute="weekday")]
+        ids = home.learn(*voices)
+        doubt = {"contradiction_id": "x", "cell_a": ids[0], "cell_b": ids[1], "note": "two voices", **OWNER}
+        home.commit("contradiction.opened", doubt)
+        home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
+        (new,) = home.learn(fact("Friday", 9, attribute="weekday"))
+        link = {
+            "cell_id": ids[0],
+            "superseded_by": new,
+            "superseded_at": START,
+            "valid_until": START + timedelta(days=8),
+        }
+        home.commit("cell.superseded", {**link, "verdict": "updates"})
+        home.commit("cell.judged", {"cell_id": new})
+        reconcile.fn(home=home.path)
+        (closed,) = home.rows("contradictions").to_dicts()
+        assert (closed["status"], closed["resolution"]) == ("resolved", None)
+        assert (
+            closed["note"]
+            == "two voices; closed: one of the two memories was superseded by a third or is gone"
+        )
+        assert closed["resolved_at"] is not None
+        waiting = home.rows("judgements").filter(pl.col("verdict") == "unjudged")
+        assert waiting.select("cell_id", "target_id").rows() == [(new, ids[1])], (
+            "the third and the other are asked about"
+        )
+        reconcile.fn(home=home.path)
+        assert home.cell(ids[1])["superseded_by"] == new
 
 
 # a judge that fails
