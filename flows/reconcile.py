@@ -3,7 +3,13 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.reconcile import find_candidates, find_work, judge, merge_exact, note_unjudged, settle
+from tasks.candidates import find_candidates
+from tasks.contradictions import close_contradictions
+from tasks.judge import judge
+from tasks.older_pairs import scan, waiting_pairs
+from tasks.reconcile import find_work, merge_exact, note_alone, note_unjudged
+from tasks.review import find_flagged, leave_flagged, review
+from tasks.settle import settle
 from tasks.stage import run_name, stage
 
 
@@ -11,20 +17,29 @@ from tasks.stage import run_name, stage
 def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
     """Finds repetitions, updates, corrections and contradictions among memories. Nothing is ever dropped.
 
+    New memories come first, then those that an earlier run marked for review, then pairs of older ones that nobody
+    judged yet.
+
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else data/home.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("reconcile", home=home, dry_run=dry_run) as run:
-        new = find_work(run)
-        if new.is_empty():
-            run.skip("no memory is waiting")
+        new, flagged = find_work(run), find_flagged(run)
+        fresh = merge_exact(run, new)
+        candidates = find_candidates(run, fresh)
+        if run.workspace.llm is None:
+            note_unjudged(run, fresh, candidates)
+            leave_flagged(run, flagged)
         else:
-            new = merge_exact(run, new)
-            candidates = find_candidates(run, new)
-            if run.workspace.llm is None:
-                note_unjudged(run, new, candidates)
-            else:
-                for page in judge(run, new, candidates):
-                    settle(run, page)
+            note_alone(run, fresh, candidates)
+            for page in judge(run, fresh, candidates):
+                settle(run, page)
+            review(run, flagged)
+            scan(run)
+            for page in judge(run, *waiting_pairs(run)):
+                settle(run, page)
+        close_contradictions(run)
+        if new.is_empty() and not run.report.change_count and not run.report.ledger.total.call_count:
+            run.skip("no memory is waiting")
     return run.report

@@ -107,6 +107,7 @@ def _cell_deleted(rows: pl.DataFrame) -> list[Change]:
         Change("tombstones", _only(_recorded(rows, "deleted_at"), "tombstones"), "whole"),
         Change("cells", rows.select("cell_id", "order"), "removal"),
         Change("vitals", rows.select("cell_id", "order"), "removal"),
+        Change("queue", rows.select("cell_id", "order"), "removal"),
         Change("core", rows.select("cell_id", "order"), "removal"),
     ]
 
@@ -115,7 +116,65 @@ def _cell_pruned(rows: pl.DataFrame) -> list[Change]:
     return [
         Change("cells", rows.select("cell_id", "order"), "removal"),
         Change("vitals", rows.select("cell_id", "order"), "removal"),
+        Change("queue", rows.select("cell_id", "order"), "removal"),
     ]
+
+
+def _queued(rows: pl.DataFrame, **values: pl.Expr) -> list[Change]:
+    """Changes of the queue: a row for a memory that has none, and the columns named."""
+    nothing = {
+        "status": pl.lit("settled"),
+        "attempts": pl.lit(0, dtype=pl.Int64),
+        "error": pl.lit(None, dtype=pl.String),
+        "retry_at": pl.lit(None, dtype=TIMESTAMP),
+        "scanned_at": pl.lit(None, dtype=TIMESTAMP),
+    }
+    return [
+        Change("queue", rows.select("cell_id", "order", **nothing), "birth"),
+        Change("queue", rows.select("cell_id", "order", **values), "patch"),
+    ]
+
+
+def _cell_superseded(rows: pl.DataFrame) -> list[Change]:
+    """The prompt and the model behind the judgement are not those behind the memory."""
+    return _patch("cells", status="superseded")(rows.drop("prompt_version", "model"))
+
+
+def _tries_over() -> dict[str, pl.Expr]:
+    return {
+        "status": pl.lit("settled"),
+        "attempts": pl.lit(0, dtype=pl.Int64),
+        "error": pl.lit(None, dtype=pl.String),
+        "retry_at": pl.lit(None, dtype=TIMESTAMP),
+    }
+
+
+def _cell_judged(rows: pl.DataFrame) -> list[Change]:
+    """A judged memory's neighbours were looked at as well."""
+    judged = rows.select("cell_id", "order", is_judged=pl.lit(value=True))
+    looked = _queued(rows, scanned_at=pl.col("event_recorded_at"), **_tries_over())
+    return [Change("cells", judged, "patch"), *looked]
+
+
+def _cell_reviewed(rows: pl.DataFrame) -> list[Change]:
+    reviewed = rows.select("cell_id", "order", needs_review=pl.lit(value=False))
+    return [Change("cells", reviewed, "patch"), *_queued(rows, **_tries_over())]
+
+
+def _cell_reinstated(rows: pl.DataFrame) -> list[Change]:
+    nothing = {name: pl.lit(None, dtype=TIMESTAMP) for name in ("superseded_at", "valid_until")}
+    stands = {"status": pl.lit("active"), "superseded_by": pl.lit(None, dtype=pl.String), **nothing}
+    return [Change("cells", rows.select("cell_id", "order", **stands), "patch")]
+
+
+def _judging_failed(rows: pl.DataFrame) -> list[Change]:
+    columns = ("status", "attempts", "error", "retry_at")
+    return _queued(rows, **{name: pl.col(name) for name in columns})
+
+
+def _contradiction_closed(rows: pl.DataFrame) -> list[Change]:
+    closed = _recorded(rows, "resolved_at").with_columns(status=pl.lit("resolved"))
+    return [Change("contradictions", _only(closed, "contradictions"), "patch")]
 
 
 def _chunk_gated(rows: pl.DataFrame) -> list[Change]:
@@ -292,12 +351,15 @@ FOLDS: dict[str, Fold] = {
     "cell.confirmed": _cell_confirmed,
     "cell.merged": _patch("cells", status="superseded"),
     "cell.retired": _patch("cells", status="superseded"),
-    "cell.superseded": _patch("cells", status="superseded"),
+    "cell.superseded": _cell_superseded,
     "cell.succeeded": lambda rows: [
         Change("cells", rows.select("cell_id", "order", "supersedes", "summary"), "patch")
     ],
     "cell.labelled": _patch("cells"),
-    "cell.judged": _patch("cells", is_judged=True),
+    "cell.judged": _cell_judged,
+    "cell.reviewed": _cell_reviewed,
+    "cell.scanned": lambda rows: _queued(rows, scanned_at=pl.col("event_recorded_at")),
+    "cell.reinstated": _cell_reinstated,
     "cell.flagged": _patch("cells", needs_review=True),
     "cell.archived": _patch("cells", status="archived"),
     "cell.revived": _cell_revived,
@@ -315,6 +377,9 @@ FOLDS: dict[str, Fold] = {
     "episode.failed": _episode_failed,
     "episode.dropped": _episode_dropped,
     "episode.released": _episode_released,
+    "contradiction.closed": _contradiction_closed,
+    "judging.failed": _judging_failed,
+    "judging.released": lambda rows: _queued(rows, **_tries_over()),
     "vitals.folded": _row("vitals", "whole"),
     "core.promoted": _row("core", "whole", stamp="promoted_at"),
     "core.demoted": _removal("core"),

@@ -27,9 +27,11 @@ from slowwave.errors import ContractError
 from slowwave.schemas.prompt import Prompt
 from slowwave.schemas.prompt_inputs import (
     CandidateCell,
+    ChangeLine,
     EpisodeCell,
     KnownCell,
     PageCell,
+    ReviewedCell,
     TopicCell,
     TurnLine,
 )
@@ -240,6 +242,11 @@ def extract_prompt(session_date: str, turns: Sequence[TurnLine], known: Sequence
 def reconcile_prompt(cells: Sequence[PageCell]) -> Prompt:
     """Asks for a `ReconcileAnswer` about one component of new and known cells."""
     return render("reconcile_cells", {"cells": cells})
+
+
+def review_prompt(cell: ReviewedCell, changes: Sequence[ChangeLine]) -> Prompt:
+    """Asks for a `ReviewAnswer` about one memory that rests on others which changed."""
+    return render("review_cell", {"cell": cell, "changes": changes})
 
 
 def summarize_prompt(name: str, cells: Sequence[TopicCell], max_words: int) -> Prompt:

@@ -145,6 +145,20 @@ class ReconcileSettings(Group):
 
     neighbours: int = Field(default=8, ge=1, le=50, description="Neighbours of each new cell.")
     component_cells: int = Field(default=25, ge=2, le=100, description="Cells that one judgement may see.")
+    scan_cells: int = Field(
+        default=200,
+        ge=0,
+        description="Known cells whose neighbours a night looks at again, those longest not looked at first.",
+    )
+    scan_days: float = Field(
+        default=7.0, ge=0, description="Days after which the neighbours of a cell are looked at again."
+    )
+    scan_pairs: int = Field(
+        default=100, ge=0, description="Pairs of known cells that a night shows to the judge."
+    )
+    review_cells: int = Field(
+        default=100, ge=0, description="Cells marked for review that a night judges again."
+    )
 
 
 class SummarySettings(Group):

@@ -344,14 +344,3 @@ def _failed(run: Stage, sessions: pl.DataFrame, outcomes: Sequence[Outcome]) -> 
             }
         )
     return rows_of("episode.failed", rows)
-
-
-def flagged_episodes(run: Stage, superseded_ids: pl.Series) -> pl.DataFrame:
-    """`cell_id` and `reason` of the episodes of the conversations that these memories came from, to be told anew."""
-    cells = run.store.by_key("cells", superseded_ids, [*OWN, "session_id", "cell_id"])
-    known = run.store.having("episodes", "session_id", cells["session_id"], ["cell_id", *OWN, "session_id"])
-    return (
-        known.join(cells, on=[*OWN, "session_id"], how="semi")
-        .select("cell_id", reason=pl.lit("a memory of its conversation was superseded"))
-        .sort("cell_id")
-    )

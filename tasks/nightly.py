@@ -63,6 +63,8 @@ def close_gate(night: Night, *, force: bool) -> bool:
     waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]) | is_raw)
     waiting += workspace.store.count("cells", is_new)
     waiting += workspace.store.count("topics", is_due, missing="merged_into")
+    waiting += workspace.store.count("cells", col("needs_review") == lit(value=True))
+    waiting += workspace.store.count("judgements", col("verdict") == lit("unjudged"))
     if isinstance(last, datetime) and night.started_at - last < timedelta(hours=settings.min_hours):
         night.notes.append(
             f"the model's work waits: the last one ended less than {settings.min_hours:g} hours ago; `force` overrides"

@@ -39,6 +39,7 @@ STATUS_AFTER = {
     "cell.superseded": "superseded",
     "cell.archived": "archived",
     "cell.revived": "active",
+    "cell.reinstated": "active",
 }
 """Events that take memories out of the living ones or back to them: their topics are counted in the same segment."""
 

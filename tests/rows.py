@@ -209,6 +209,17 @@ def one_of_every_kind() -> pl.DataFrame:
                     **MODEL,
                 },
             ),
+            events(
+                "contradiction.closed", {"contradiction_id": "x1", "resolution": "b_wins", "note": "gone"}
+            ),
+            events("cell.reviewed", {"cell_id": "c4", "verdict": "keep", "reason": "still so", **MODEL}),
+            events("cell.scanned", {"cell_id": "c4"}),
+            events(
+                "judging.failed",
+                {"cell_id": "c7", "attempts": 3, "status": "quarantined", "error": "no JSON", **MODEL},
+            ),
+            events("judging.released", {"cell_id": "c7"}),
+            events("cell.reinstated", {"cell_id": "c3"}),
             events("topic.flagged", {"topic_id": "T1", "reason": "superseded"}),
             events(
                 "topic.summarized",

@@ -29,6 +29,8 @@ class Pending(Part):
     segments: int = Field(default=0, description="Journal segments that the store does not hold yet.")
     unjudged_cells: int = 0
     unjudged_pairs: int = 0
+    cells_to_review: int = 0
+    judgements_in_quarantine: int = 0
     cells_without_topic: int = 0
     texts_without_vector: int = Field(default=0, description="0 where the store has no embedder.")
     open_contradictions: int = 0
@@ -118,6 +120,8 @@ def _pending(store: Store, segments: set[str], unreadable: set[str]) -> Pending:
         segments=len(segments - store.applied_segments() - unreadable),
         unjudged_cells=store.count("cells", active & (col("is_judged") == lit(False))),
         unjudged_pairs=store.count("judgements", col("verdict") == lit("unjudged")),
+        cells_to_review=store.count("cells", active & (col("needs_review") == lit(value=True))),
+        judgements_in_quarantine=store.count("queue", col("status") == lit("quarantined")),
         cells_without_topic=store.count("cells", active, missing="topic_id"),
         texts_without_vector=sum(store.count(name, unembedded) for name in VECTOR_TEXT)
         if has_embedder
@@ -168,6 +172,8 @@ def pending_lines(pending: Pending) -> dict[str, int]:
         "journal segments not applied": pending.segments,
         "memories not reconciled": pending.unjudged_cells,
         "pairs not judged": pending.unjudged_pairs,
+        "memories to review": pending.cells_to_review,
+        "judgements in quarantine": pending.judgements_in_quarantine,
         "memories without a topic": pending.cells_without_topic,
         "texts without a vector": pending.texts_without_vector,
         "open contradictions": pending.open_contradictions,

@@ -6,8 +6,8 @@ showed through the validation context, and their messages tell the model how to 
 harmless is put right in silence (blanks, "n/a", a date with a time of day); what is not is refused. A check
 whose key is missing in the context is left out.
 
-Context keys: `turn_numbers`, `known_numbers`, `new_numbers`, `page_numbers`, `candidate_numbers` (sets of
-int), `max_words`, `summary_words`, `max_lines`.
+Context keys: `turn_numbers`, `known_numbers`, `new_numbers`, `page_numbers`, `candidate_numbers`, `change_numbers`
+(sets of int), `max_words`, `summary_words`, `max_lines`.
 """
 
 from typing import Annotated, Literal, Self
@@ -286,6 +286,37 @@ def _untangle(by_number: dict[int, ReconcileJudgement]) -> list[str]:
                 f"memory {start} points back to itself through its target; make one of {listed(seen)} keep"
             )
     return problems
+
+
+class ReviewAnswer(Answer):
+    """Whether one memory still holds after what it rests on changed."""
+
+    reason: Line = Field(description="One short sentence that names both values")
+    verdict: Literal["keep", "updates", "retires"]
+    change: int = Field(description="Number of the change that decides, 0 for keep")
+    subject: LineOrBlank = Field(description='Subject that both share, "" for keep')
+    attribute: LineOrBlank = Field(description='Attribute that both share, "" for keep')
+
+    @model_validator(mode="after")
+    def _is_usable(self, info: ValidationInfo) -> Self:
+        if self.verdict == "keep":
+            self.change, self.subject, self.attribute = 0, "", ""
+            return self
+        problems = []
+        changes = shown(info, "change_numbers")
+        if self.change == 0 or (changes is not None and self.change not in changes):
+            problems.append(
+                f'verdict "{self.verdict}" needs the number of a change, not {self.change};'
+                f' use only {listed(changes)}, or write "keep" with change 0'
+            )
+        if not (self.subject and self.attribute):
+            problems.append(
+                f'verdict "{self.verdict}" needs the subject and attribute that the memory and the change share;'
+                ' if they share none, write "keep" with change 0'
+            )
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
 
 
 class SummaryAnswer(Answer):

@@ -264,6 +264,44 @@ CATALOGUE: dict[str, EventKind] = {
             "A person sent a quarantined conversation back to be told.",
             is_raw=True,
         ),
+        _kind(
+            "judging.released",
+            {"cell_id": pl.String},
+            "A person sent a memory that no answer could judge back to work.",
+            is_raw=True,
+        ),
+        _kind(
+            "cell.reviewed",
+            {"cell_id": pl.String, "verdict": pl.String, "reason": pl.String, **PROVENANCE},
+            "A memory that was marked for review was judged again; the mark is gone.",
+        ),
+        _kind("cell.scanned", {"cell_id": pl.String}, "A memory's neighbours were looked at again."),
+        _kind(
+            "cell.reinstated",
+            {"cell_id": pl.String},
+            "A repetition holds by itself: another value held between it and what it repeated.",
+        ),
+        _kind(
+            "contradiction.closed",
+            {
+                "contradiction_id": pl.String,
+                "resolution": pl.String,
+                "note": pl.String,
+            },
+            "A contradiction ended because one of its memories no longer stands.",
+        ),
+        _kind(
+            "judging.failed",
+            {
+                "cell_id": pl.String,
+                "attempts": pl.Int64,
+                "status": pl.String,
+                "error": pl.String,
+                "retry_at": TIMESTAMP,
+                **PROVENANCE,
+            },
+            "A model's judgement of a memory could not be used.",
+        ),
         _kind("vitals.folded", _row_of("vitals"), "A memory's counts after usage was folded in."),
         _kind("usage.folded", {"usage_id": pl.String}, "A usage record reached the vitals."),
         _kind(

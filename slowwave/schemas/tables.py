@@ -17,6 +17,7 @@ from slowwave.schemas.choices import (
     ChunkStatus,
     EpisodeStatus,
     Origin,
+    QueueStatus,
     Resolution,
     Scale,
     SourceType,
@@ -196,6 +197,22 @@ class Vitals(pa.DataFrameModel):
         strict = True
 
 
+class Queue(pa.DataFrameModel):
+    """How reconciliation stands with a cell: tries that failed, and when its neighbours were last looked at."""
+
+    cell_id: str = pa.Field(unique=True)
+    status: str = _one_of(QueueStatus)
+    attempts: int = pa.Field(ge=0)
+    error: str = _nullable()
+    retry_at: Timestamp = _nullable()
+    scanned_at: Timestamp = _nullable()
+
+    class Config:
+        """Strict: a column that is not named here is a bug."""
+
+        strict = True
+
+
 class Topics(Owned):
     """Themes found in the cells."""
 
@@ -303,6 +320,7 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "cells": Cells,
     "episodes": Episodes,
     "vitals": Vitals,
+    "queue": Queue,
     "topics": Topics,
     "contradictions": Contradictions,
     "judgements": Judgements,
@@ -325,6 +343,7 @@ KEYS: dict[str, str] = {
     "cells": "cell_id",
     "episodes": "cell_id",
     "vitals": "cell_id",
+    "queue": "cell_id",
     "topics": "topic_id",
     "contradictions": "contradiction_id",
     "judgements": "judgement_id",

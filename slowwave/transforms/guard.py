@@ -7,7 +7,19 @@ different values, from a source that may. What fails is recorded as an open cont
 import polars as pl
 
 from slowwave.schemas.choices import TRUST
-from slowwave.transforms.text import days_and_months, is_negated, names, normalized, numbers, words
+from slowwave.transforms.text import (
+    days_and_months,
+    denied_words,
+    first_word,
+    is_negated,
+    names,
+    normalized,
+    numbers,
+    words,
+)
+
+RELATED = 0.3
+"""The same from which a word that one sentence denies and the other says is no accident."""
 
 RETIRING = ["updates", "corrects"]
 
@@ -44,6 +56,8 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("the two memories do not share the named subject and attribute"))
         .when(retires & is_same_value)
         .then(pl.lit("both memories carry the same value"))
+        .when(retires & _in_one_breath())
+        .then(pl.lit("both memories were said in one breath"))
         .when(retires & ~is_trusted)
         .then(pl.lit("a less trusted source may not retire this memory"))
         .when(confirms & _differs())
@@ -71,6 +85,17 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     facts = cells.select(
         "cell_id",
         *["subject", "attribute", "value", "content", "origin"],
+        day=pl.col("valid_from").dt.truncate("1d"),
+        turns=pl.col("evidence").list.sort().list.join(" "),
+        denied=denied_words(content),
+        first=first_word(content),
+        people=pl.col("entities").list.eval(
+            pl.element()
+            .filter(pl.element().str.ends_with("(person)"))
+            .str.replace(r"\s*\([^)]*\)$", "")
+            .str.to_lowercase()
+        ),
+        text=content.str.to_lowercase(),
         numbers=numbers(content),
         days=days_and_months(content),
         is_negated=is_negated(content),
@@ -88,8 +113,26 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
 
 def _names_same(column: str) -> pl.Expr:
     """Both cells' `column` and the judgement's name the same thing: equal words, or one's words within the other's."""
-    judged, new, old = (_word_set(pl.col(name)) for name in (column, f"{column}_new", f"{column}_old"))
-    return _within(judged, new) & _within(judged, old) & _within(new, old)
+    said = [pl.col(name) for name in (column, f"{column}_new", f"{column}_old")]
+    judged, new, old = (_word_set(text) for text in said)
+    alike = _within(judged, new) & _within(judged, old) & _within(new, old)
+    # "Ola" and "Ola's flight" are two things, though the words of one lie within the other's
+    owned_judged, owned_new, owned_old = (_word_set(_without_owner(text)) for text in said)
+    same = _within(owned_judged, owned_new) & _within(owned_judged, owned_old) & _within(owned_new, owned_old)
+    return alike & same
+
+
+def _without_owner(text: pl.Expr) -> pl.Expr:
+    """The thing itself in "X's thing"; what has no owner stays as it is."""
+    bare = text.str.replace("’", "'").str.replace(r"^.*\w(?:'s|s')\s+(\S)", "${1}")
+    return pl.when(bare.str.strip_chars() == "").then(text).otherwise(bare)
+
+
+def _in_one_breath() -> pl.Expr:
+    """Both memories rest on the very same turns and hold from the same day: a list, and no change."""
+    has_turns = pl.col("turns_new") != ""
+    is_same = (pl.col("turns_new") == pl.col("turns_old")) & (pl.col("day_new") == pl.col("day_old"))
+    return (has_turns & is_same).fill_null(value=False)
 
 
 def _plain_value(column: str) -> pl.Expr:
@@ -121,8 +164,8 @@ def _differs() -> pl.Expr:
     """Whether two cells that should say the same differ in a value that counts.
 
     Numbers, days and names differ when each side has one that the other lacks: one more on one side is detail.
-    A negation on one side alone counts when the sentences are else alike; in a longer sentence, or one of other
-    words, it mostly denies something else ("X" and "X, not Y").
+    A negation on one side alone counts when the sentences are else alike, or when it denies a word that the other side
+    says; in a longer sentence, or one of other words, it mostly denies something else ("X" and "X, not Y").
     """
     conflicts = [
         (pl.col(f"{part}_new").list.set_difference(f"{part}_old").list.len() > 0)
@@ -132,7 +175,34 @@ def _differs() -> pl.Expr:
     shared = pl.col("words_new").list.set_intersection("words_old").list.len()
     alike = shared / (pl.col("words_new").list.len() + pl.col("words_old").list.len() - shared)
     is_denied = (pl.col("is_negated_new") != pl.col("is_negated_old")) & (alike >= ALIKE)
-    return pl.any_horizontal(*conflicts, is_denied).fill_null(value=True)
+    denies = (_denies("new", "old") | _denies("old", "new")) & (alike >= RELATED)
+    differ = [*conflicts, is_denied, denies, _names_others()]
+    # two sentences that are alike and begin with two names that the other does not say
+    are_words = pl.col("first_new").is_not_null() & pl.col("first_old").is_not_null()
+    others = ~_says("old", pl.col("first_new")) & ~_says("new", pl.col("first_old"))
+    begins = are_words & others & (alike >= ALIKE)
+    return pl.any_horizontal(*differ, begins.fill_null(value=False)).fill_null(value=True)
+
+
+def _says(side: str, word: pl.Expr) -> pl.Expr:
+    return pl.col(f"words_{side}").list.contains(word)
+
+
+def _denies(one: str, other: str) -> pl.Expr:
+    """One side denies a word that the other says and does not deny."""
+    plain = pl.col(f"words_{other}").list.set_difference(f"denied_{other}")
+    return pl.col(f"denied_{one}").list.set_intersection(plain).list.len() > 0
+
+
+def _names_others() -> pl.Expr:
+    """Each side names a known person whom the text of the other does not name."""
+    return pl.all_horizontal(_names_alone("new", "old"), _names_alone("old", "new"))
+
+
+def _names_alone(one: str, other: str) -> pl.Expr:
+    known = pl.col(f"people_{one}")
+    said, heard = (pl.col(f"text_{side}").str.extract_many(known, overlapping=True) for side in (one, other))
+    return said.list.set_difference(heard).list.len() > 0
 
 
 def _adds() -> pl.Expr:

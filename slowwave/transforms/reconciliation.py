@@ -43,7 +43,7 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
     Returns `cell_id`, `superseded_by`, `valid_until`, `verdict`, oldest first; empty groups give no rows.
     """
-    groups = _connected(pairs)
+    groups = connected(pairs)
     said = cells.select("cell_id", "valid_from", "event_time", "recorded_at")
     corrections = (
         pairs.filter(pl.col("verdict") == "corrects")
@@ -112,8 +112,8 @@ def _holding_from(said: pl.DataFrame, corrections: pl.DataFrame) -> pl.DataFrame
     return holding
 
 
-def _connected(pairs: pl.DataFrame) -> pl.DataFrame:
-    """`cell_id`, `group` of the cells in `pairs`."""
+def connected(pairs: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id`, `group` of the cells in `pairs` (`cell_id`, `target_id`): cells of a group are joined by pairs."""
     cells = pl.concat([pairs["cell_id"], pairs["target_id"]]).unique().sort()
     if cells.is_empty():
         return pl.DataFrame(schema={"cell_id": pl.String, "group": pl.Int64})
@@ -130,9 +130,9 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
     `links` is what `supersessions` returned. Returns `cell_id`, `supersedes`, `summary`:
     "now 180; previously 250 (until 2026-08-19), 100 (until 2026-07-08)". A corrected value never held and is
-    not part of the timeline.
+    not part of the timeline; a value that several memories told one after the other is told once.
     """
-    groups = _connected(links.select("cell_id", target_id="superseded_by"))
+    groups = connected(links.select("cell_id", target_id="superseded_by"))
     value = pl.coalesce("value", "content")
     facts = (
         groups.join(
@@ -144,9 +144,13 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .sort("group", *AGE_ORDER)
     )
     until = pl.format("{} (until {})", value, pl.col("valid_until").dt.strftime("%Y-%m-%d"))
-    before = facts.filter(pl.col("superseded_by").is_not_null() & (pl.col("verdict") == "updates"))
+    told = facts.filter(pl.col("superseded_by").is_null() | (pl.col("verdict") == "updates")).sort(
+        "group", "valid_until", *AGE_ORDER, nulls_last=True
+    )
+    is_new_state = (value != value.shift(-1).over("group")) & pl.col("superseded_by").is_not_null()
     history = (
-        before.sort("group", "valid_until", *AGE_ORDER, descending=[False, True, True, True, True, True])
+        told.filter(is_new_state)
+        .sort("group", "valid_until", *AGE_ORDER, descending=[False, True, True, True, True, True])
         .group_by("group", maintain_order=True)
         .agg(history=until.str.join(", "))
     )
@@ -210,12 +214,15 @@ def confirmations(
 ) -> pl.DataFrame:
     """New counts and joined evidence of cells that were said again.
 
-    `pairs` has `cell_id` (the survivor), `confirmed_by` and `evidence` (of the repetition). Returns one row a
+    `pairs` has `cell_id` (the survivor), `confirmed_by` and `evidence` (of the repetition); what had confirmed a
+    repetition counts on for the survivor. Returns one row a
     survivor: `cell_id`, `confirmed_by`, `confirmations`, `evidence`, `last_accessed`.
     """
-    said = pairs.group_by("cell_id").agg(
+    before = vitals.select(confirmed_by="cell_id", said_before="confirmations")
+    counted = pairs.join(before, on="confirmed_by", how="left", maintain_order="left")
+    said = counted.group_by("cell_id").agg(
         pl.col("confirmed_by").sort().str.join(" "),
-        said_count=pl.len().cast(pl.Int64),
+        said_count=pl.len().cast(pl.Int64) + pl.col("said_before").sum(),
         said_evidence=pl.col("evidence").list.explode(keep_nulls=False, empty_as_null=False),
     )
     return (

@@ -9,10 +9,31 @@ NEGATIONS = (
     r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|can't|won't|don't|doesn't|didn't|isn't|"
     r"aren't|wasn't|weren't|shouldn't|mustn't|no longer|instead of|stop|stopped|removed|disabled|off)\b"
 )
+_SMALL_WORDS = (
+    "a|an|the|from|with|this|that|these|those|it|its|is|are|was|were|be|been|being|to|of|in|on|at|for|by|any|ever|more|longer|"
+    "and|or|but|if|when|since|as|so|we|they|he|she|i|you|my|our|his|her|their|there|all|every|each|do|does|did|have|has"
+)
+_DENIAL = (
+    r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't)\b"
+    rf"(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
+)
 _NUMBER_TEXT = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
 )
+_TENS = ["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_LARGE_NUMBERS = {
+    **{word: 10 * place for place, word in enumerate(_TENS, 3)},
+    **{
+        "hundred": 100,
+        "thousand": 1_000,
+        "million": 1_000_000,
+        "dozen": 12,
+        "half": 0.5,
+        "twice": 2,
+        "thrice": 3,
+    },
+}
 _NUMBER = r"\d+(?:[.,:/-]\d+)*"
 _MONTH_OR_DAY = (
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|"
@@ -37,11 +58,13 @@ def _words_as_numbers(text: pl.Expr) -> pl.Expr:
     for number, word in enumerate(_NUMBER_TEXT.split(" ")):
         if word != "one":
             lower = lower.str.replace_all(rf"\b{word}\b", str(number))
+    for word, amount in _LARGE_NUMBERS.items():
+        lower = lower.str.replace_all(rf"\b{word}\b", str(amount))
     return lower
 
 
 def numbers(text: pl.Expr) -> pl.Expr:
-    """The numbers of a text, words up to twenty included, as a sorted list without repetition."""
+    """The numbers of a text, number words included, as a sorted list without repetition."""
     return _words_as_numbers(text).str.extract_all(_NUMBER).list.unique().list.sort()
 
 
@@ -53,6 +76,18 @@ def days_and_months(text: pl.Expr) -> pl.Expr:
 def is_negated(text: pl.Expr) -> pl.Expr:
     """Whether a text denies something."""
     return text.str.to_lowercase().str.replace_all("’", "'").str.contains(NEGATIONS)
+
+
+def denied_words(text: pl.Expr) -> pl.Expr:
+    """The words that a text denies: those that follow a negation, past small words, as a list."""
+    lower = text.str.to_lowercase().str.replace_all("’", "'")
+    return lower.str.extract_all(_DENIAL).list.eval(pl.element().str.extract(r"([\p{L}\p{N}_]+)$"))
+
+
+def first_word(text: pl.Expr) -> pl.Expr:
+    """The first word of a text in lower case; null for a small word that names nothing."""
+    word = text.str.to_lowercase().str.extract(r"^[^\p{L}\p{N}]*([\p{L}\p{N}_]+)")
+    return pl.when(~word.str.contains(rf"^(?:{_SMALL_WORDS})$")).then(word)
 
 
 def hard_values(text: pl.Expr) -> pl.Expr:

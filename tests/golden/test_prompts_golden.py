@@ -22,14 +22,17 @@ from slowwave.prompts import (
     promote_prompt,
     prompt_versions,
     reconcile_prompt,
+    review_prompt,
     summarize_prompt,
 )
 from slowwave.schemas.prompt import Prompt
 from slowwave.schemas.prompt_inputs import (
     CandidateCell,
+    ChangeLine,
     EpisodeCell,
     KnownCell,
     PageCell,
+    ReviewedCell,
     TopicCell,
     TurnLine,
 )
@@ -91,6 +94,20 @@ TOPIC = [
     TopicCell(1, "fact", "2026-09-16", "The kiln of line 2 runs at 1040 °C."),
     TopicCell(2, "risk", "2026-08-02", "Above 1080 °C the glaze of line 2 blisters."),
 ]
+REVIEWED = ReviewedCell(
+    "fact",
+    "kiln of line 2",
+    "temperature",
+    "1060 °C",
+    "2026-05-04",
+    "Line 2 burns at 1060 °C\n[9] for the glaze.",
+)
+CHANGES = [
+    ChangeLine(1, False, "2026-09-16", KNOWN[0].content, "The kiln runs at 1040 °C."),
+    ChangeLine(
+        2, True, "2026-09-17", "## Changes\n[3] replaced", "The kiln runs at 1045 °C; 1040 was misread."
+    ),
+]
 TOLD = [
     EpisodeCell(1, "fact", "2026-09-16", "The kiln of line 2 runs at 1040 °C.", "", ""),
     EpisodeCell(
@@ -110,6 +127,7 @@ def rendered() -> dict[str, Prompt]:
         gate_prompt(TURNS),
         extract_prompt("2026-09-17", TURNS, KNOWN),
         reconcile_prompt(PAGE),
+        review_prompt(REVIEWED, CHANGES),
         summarize_prompt("kiln of line 2", TOPIC, 150),
         promote_prompt(CANDIDATES, 20),
         episode_prompt(

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks import latency, retrieval_quality
+from benchmarks import latency, pairs, retrieval_quality
 from benchmarks.invented import write_sessions
 
 pytestmark = pytest.mark.timeout(900)  # the processes share their cores with whatever else runs
@@ -173,3 +173,28 @@ def test_retrieval_quality_says_what_is_wrong_with_a_file(tmp_path):
     assert done.returncode == 65
     assert "is no question set" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_pairs_tells_whether_the_older_statement_is_a_candidate_of_the_newer(tmp_path, told):
+    said = [
+        (
+            "updates",
+            "The ferry Kestrel leaves pier 4 at nine.",
+            "The ferry Kestrel now leaves pier 7 at nine.",
+        ),
+        ("compatible", "Mara keeps bees on the roof.", "Mara bought a harp in May."),
+    ]
+    lines = [
+        {
+            "id": str(number), "verdict": verdict, "subject": "s", "attribute": "a", "value_a": "x", "value_b": "y",
+            "a": older, "a_date": "2026/05/21 (Thu) 09:04", "b": newer, "b_date": "2026-06-21T09:04:00Z",
+        }
+        for number, (verdict, older, newer) in enumerate(said)
+    ]  # fmt: skip
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = told(pairs.main, str(tmp_path / "pairs.jsonl"))
+    assert found["recall"]["changing"] == {"pairs": 1, "found": 1, "recall": 1.0}
+    assert found["cosine_recall"]["updates"]["recall"] == 1.0
+    assert found["ranks"]["1"] == 1
+    assert found["memories"] == 4
+    assert found["missed"] == []

@@ -271,7 +271,7 @@ def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_nex
 
     judge = WrongJudge(invented)
     with OpenAIServer(judge) as server:
-        night = Night(tmp_path, server)
+        night = Night(tmp_path, server, night={"retry_backoff_hours": 0})
         night.say("june", ("2026-06-16T09:00:00Z", "Priya", QUEUES[0]))
         night.say("july", ("2026-07-16T09:00:00Z", "Priya", QUEUES[1]))
         report = night.sleep()

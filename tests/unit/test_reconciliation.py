@@ -49,7 +49,7 @@ def ruled(
             "attribute": "temperature", "reason": "r", **named}  # fmt: skip
     judged = guard(
         pl.DataFrame([said], schema=dict.fromkeys(said, pl.String)),
-        cells(cell("new", **new), cell("old", **old)),
+        cells(cell("new", **{"evidence": ["turn-2"], **new}), cell("old", **old)),
     )
     assert judged.columns == [*said, "effect", "guard_note"]
     effect, note = judged.select("effect", "guard_note").row(0)
@@ -187,6 +187,55 @@ def test_a_less_trusted_source_opens_a_contradiction_where_it_may_not_retire(new
     found = ruled("updates", {**NEW, "origin": new}, {**OLD, "origin": old})
     note = None if effect == "superseded" else "a less trusted source may not retire this memory"
     assert found == (effect, note)
+
+
+@pytest.mark.parametrize("verdict", ["updates", "corrects"])
+@pytest.mark.parametrize(
+    ("subject", "target", "named"),
+    [
+        ("Ola", "Ola's flight", "Ola"),
+        ("the user's parents", "user", "user"),
+        ("Ola’s train", "Ola's flight", "Ola"),
+        ("Rachel", "Rachel's team", "Rachel's team"),
+    ],
+)
+def test_a_thing_and_its_owner_are_two_subjects(verdict, subject, target, named):
+    found = ruled(verdict, {**NEW, "subject": subject}, {**OLD, "subject": target}, subject=named)
+    assert found == ("contradiction", UNSHARED)
+    assert ruled(verdict, NEW, {**OLD, "subject": "Ola's kiln of line 2"})[0] == "superseded"
+
+
+@pytest.mark.parametrize("verdict", ["updates", "corrects"])
+def test_what_was_said_in_one_breath_is_a_list_and_no_change(verdict):
+    breath = {"evidence": ["turn-1"]}
+    found = ruled(verdict, {**NEW, **breath}, {**OLD, **breath})
+    assert found == ("contradiction", "both memories were said in one breath")
+    later = ruled(verdict, {**NEW, **breath, "valid_from": NOW}, {**OLD, **breath})
+    assert later == ("superseded", None), "one turn may tell what was and what is"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Deploys on Friday are not allowed, says the runbook.", "Deploys on Friday are allowed."),
+        ("The login no longer uses Redis, since the audit of May asked for it.", "The login uses Redis."),
+        ("A hold lasts thirty minutes.", "A hold lasts forty minutes."),
+        ("Ana owns the deploy.", "Ben owns the deploy."),
+    ],
+)
+def test_a_judge_that_confirms_the_opposite_or_another_value_in_words_is_not_believed(new, old):
+    plain = {"subject": None, "attribute": None, "value": None}
+    for one, other in ((new, old), (old, new)):
+        assert ruled("confirms", {**plain, "content": one}, {**plain, "content": other})[0] == "contradiction"
+
+
+def test_people_that_each_side_knows_and_the_other_does_not_name_are_no_confirmation():
+    new = {"content": "Ana does the deploy of the shop.", "entities": ["Ana (person)"]}
+    old = {"content": "The deploy of the shop is what Ben does.", "entities": ["Ben (person)"]}
+    plain = {"subject": None, "attribute": None, "value": None}
+    assert ruled("confirms", {**plain, **new}, {**plain, **old}) == ("contradiction", DIFFER)
+    same = {"content": "Ana is who does the deploy of the shop.", "entities": []}
+    assert ruled("confirms", {**plain, **new}, {**plain, **same})[0] == "confirmed"
 
 
 # candidates

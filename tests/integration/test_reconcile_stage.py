@@ -1,0 +1,396 @@
+"""The reconcile stage over a real home: older pairs, the cascade, contradictions that end, and a judge that fails."""
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from flows.reconcile import reconcile
+from slowwave.schemas.events import CATALOGUE, encode, rows_of
+from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.workspace import open_workspace
+from tests.scripted_model import ScriptedModel, items, store_of, write_settings
+from tests.servers import Body, OpenAIServer, answer_name, user_text
+
+OWNER = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+START = datetime(2026, 6, 1, 9, tzinfo=UTC)
+CHAT = "/v1/chat/completions"
+
+
+class Home:
+    """A home beside a scripted server; memories come in as extraction would have committed them."""
+
+    def __init__(self, folder: Path, server: OpenAIServer | None, **groups: dict[str, object]) -> None:
+        llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"} if server else {}
+        given = {
+            "embedding": {"provider": "wordllama"},
+            "reconcile": {"scan_days": 0},
+            "night": {"retry_backoff_hours": 0},
+            **groups,
+        }
+        self.server = server
+        self.path = write_settings(folder, **({"llm": llm} if llm else {}), **given)
+
+    def learn(self, *cells: dict[str, Any], now: datetime | None = None) -> list[str]:
+        """Commits new memories; their ids."""
+        with open_workspace(self.path) as workspace:
+            events = encode("cell.extracted", rows_of("cell.extracted", list(cells)))
+            workspace.commit(events, now=now or datetime.now(UTC))
+            workspace.refresh_vectors()
+        return [cell["cell_id"] for cell in cells]
+
+    def commit(self, kind: str, *rows: dict[str, object]) -> None:
+        with open_workspace(self.path) as workspace:
+            workspace.commit(encode(kind, rows_of(kind, list(rows))), now=datetime.now(UTC))
+
+    def rows(self, table: str) -> pl.DataFrame:
+        return store_of(self.path).rows(table)
+
+    def cell(self, cell_id: str) -> dict[str, Any]:
+        return store_of(self.path).by_key("cells", [cell_id]).row(0, named=True)
+
+    def pages(self, name: str = "ReconcileAnswer") -> list[str]:
+        return [user_text(body) for body in self.server.bodies(CHAT) if answer_name(body) == name]
+
+
+def fact(
+    value: str, day: int, *, subject: str = "departures endpoint", attribute: str = "rate limit", **more
+) -> dict:
+    """A memory in the scripted model's language, said on a day of June 2026."""
+    text = more.pop("content", f"The {attribute} of {subject} is {value}.")
+    session = more.pop("session_id", f"june-{day}")
+    row = {
+        **OWNER,
+        "cell_id": stable_id("cell", session, content_hash(text)),
+        "cell_type": "fact",
+        "subject": subject,
+        "attribute": attribute,
+        "value": value,
+        "content": text,
+        "content_hash": content_hash(text),
+        "salience": 0.7,
+        "confidence": 0.9,
+        "status": "active",
+        "origin": "user",
+        "valid_from": START + timedelta(days=day - 1),
+        "event_time": START + timedelta(days=day - 1),
+        "decay_rate": 0.1,
+        "session_id": session,
+        "source_type": "conversation",
+        "source_id": session,
+        "source_name": session,
+        "evidence": [f"turn-{session}"],
+        "entities": [],
+        "artifacts": [],
+        "prompt_version": "extract_cells.v1",
+        "model": "m",
+        **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False),
+        **more,
+    }
+    return {name: row.get(name) for name in CATALOGUE["cell.extracted"].payload}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    with OpenAIServer(ScriptedModel()) as server:
+        yield Home(tmp_path / "home", server)
+
+
+# what is believed does not depend on the order in which it was learned
+
+
+def beliefs(home: Home) -> tuple[list[str], list[str | None]]:
+    """Live values, and the timelines that they tell."""
+    live = home.rows("cells").filter(pl.col("status") == "active").sort("content")
+    return live["value"].to_list(), live["summary"].to_list()
+
+
+AGAIN = (("250", 1), ("100", 5), ("250", 9))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_a_value_that_came_back_is_believed_with_its_timeline_in_whatever_order_it_was_learned(home, order):
+    """All orders, and more values, are the property test's (tests/property/test_chains.py)."""
+    for place in order:
+        value, day = AGAIN[place]
+        said = f"On day {day} the rate limit of departures endpoint is {value}."
+        home.learn(fact(value, day, content=said))
+        reconcile.fn(home=home.path)
+    assert beliefs(home) == (
+        ["250"],
+        ["now 250; previously 100 (until 2026-06-09), 250 (until 2026-06-05)"],
+    )
+    assert_chains_agree(home.rows("cells"))
+
+
+def assert_chains_agree(cells: pl.DataFrame) -> None:
+    """Statuses and links agree, nothing goes in a circle, and every chain ends in a memory that stands."""
+    status = dict(cells.select("cell_id", "status").iter_rows())
+    after = dict(cells.drop_nulls("superseded_by").select("cell_id", "superseded_by").iter_rows())
+    for cell, follower in after.items():
+        assert status[cell] == "superseded", "what something superseded is not live"
+        seen = {cell}
+        while follower in after:
+            assert follower not in seen, "a circle"
+            seen.add(follower)
+            follower = after[follower]  # noqa: PLW2901 - it walks on
+        assert status[follower] == "active"
+
+
+# pairs of older memories
+
+
+def test_pairs_of_known_memories_are_found_a_few_a_night_and_asked_once(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_days": 0, "scan_cells": 3, "scan_pairs": 1})
+        ids = home.learn(
+            fact("100", 1), fact("250", 5), fact("8", 2, subject="ferry Kestrel", attribute="berth")
+        )
+        home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
+        reconcile.fn(home=home.path)
+        assert [home.cell(cell)["status"] for cell in ids] == ["superseded", "active", "active"]
+        asked = len(home.pages())
+        assert asked == 1
+        assert home.rows("queue").filter(pl.col("scanned_at").is_null()).is_empty()
+        for _ in range(2):
+            reconcile.fn(home=home.path)
+        assert len(home.pages()) == asked, "a judged pair is never asked about again"
+
+
+def test_pairs_beyond_the_budget_wait_and_the_report_says_so(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_days": 0, "scan_pairs": 1})
+        said = [
+            fact(value, day, subject=f"pier {pier}")
+            for pier in "AB"
+            for value, day in (("100", 1), ("250", 5))
+        ]
+        ids = home.learn(*said)
+        home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
+        report = reconcile.fn(home=home.path)
+        assert report.rejected["older pairs wait for the next night"] > 0
+        nights = 0
+        while home.rows("judgements").filter(pl.col("verdict") == "unjudged").height and nights < 12:
+            reconcile.fn(home=home.path)
+            nights += 1
+        assert sorted(home.rows("cells").filter(pl.col("status") == "active")["value"]) == ["250", "250"]
+
+
+def test_a_pair_that_a_person_settled_is_not_opened_again(home):
+    ids = home.learn(fact("100", 1), fact("250", 5))
+    doubt = {"contradiction_id": "x", "cell_a": ids[0], "cell_b": ids[1], "note": "which?", **OWNER}
+    home.commit("contradiction.opened", doubt)
+    home.commit("contradiction.closed", {"contradiction_id": "x", "resolution": "both_valid", "note": "both"})
+    report = reconcile.fn(home=home.path)
+    assert report.rejected["guard: this pair was settled before"] == 1
+    assert [home.cell(cell)["status"] for cell in ids] == ["active", "active"]
+    assert home.rows("contradictions")["resolution"].to_list() == ["both_valid"]
+    asked = len(home.pages())
+    reconcile.fn(home=home.path)
+    assert len(home.pages()) == asked
+
+
+# the cascade
+
+
+def elaborated(home: Home) -> tuple[str, str]:
+    """A value, and a memory that says it with more in it; both judged."""
+    short = fact("30 days", 1, subject="archive bucket", attribute="retention")
+    more = "Objects in the archive bucket are kept for 30 days, as Ilse asked on 2026-05-12."
+    long = fact("30 days", 2, subject="archive bucket", attribute="retention", content=more)
+    ids = home.learn(short, long)
+    pair = {"judgement_id": "j", "cell_id": ids[1], "target_id": ids[0], "verdict": "confirms"}
+    home.commit("pair.judged", {**pair, "effect": "elaborated", "reason": "the same", **OWNER})
+    home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
+    return ids[0], ids[1]
+
+
+def test_what_says_the_same_as_a_superseded_memory_is_judged_again_in_the_next_run(tmp_path):
+    def stubborn(body: Body) -> str:
+        """Names the short memory, whatever else speaks of the retention."""
+        answer = ScriptedModel().answer(body)
+        if answer_name(body) == "ReconcileAnswer":
+            shown = items(user_text(body), "Memories")
+            first = next((item for item in shown if item.text.startswith("The retention")), None)
+            for judged in answer["judgements"]:
+                if judged["target"] and first and judged["new"] != first.number:
+                    judged["target"] = first.number
+        return json.dumps(answer)
+
+    with OpenAIServer(stubborn) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        short, long = elaborated(home)
+        (new,) = home.learn(fact("90 days", 9, subject="archive bucket", attribute="retention"))
+        reconcile.fn(home=home.path)
+        assert home.cell(short)["superseded_by"] == new
+        assert home.cell(long)["needs_review"]
+        assert home.cell(long)["status"] == "active", "its turn is the next run"
+        Home(tmp_path / "home", None, reconcile={"scan_cells": 0})
+        report = reconcile.fn(home=home.path)
+        assert report.rejected == {"marked for review, waits for a language model": 1}
+        assert home.cell(long)["needs_review"]
+        Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        reconcile.fn(home=home.path)
+        assert "> Objects in the archive bucket are kept for 30 days" in home.pages("ReviewAnswer")[0]
+        assert (home.cell(long)["status"], home.cell(long)["needs_review"]) == ("superseded", False)
+        assert home.cell(new)["summary"].startswith("now 90 days; previously 30 days")
+        assert len(home.pages("ReviewAnswer")) == 1
+        assert_chains_agree(home.rows("cells"))
+
+
+def test_a_review_that_names_what_neither_memory_has_retires_nothing(tmp_path):
+    def lying(body: Body) -> str:
+        if answer_name(body) == "ReviewAnswer":
+            named = {"subject": "payroll", "attribute": "currency"}
+            return json.dumps({"reason": "So it is.", "verdict": "retires", "change": 1, **named})
+        return ScriptedModel()(body)
+
+    with OpenAIServer(lying) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        short, long = elaborated(home)
+        (new,) = home.learn(fact("90 days", 9, subject="archive bucket", attribute="retention"))
+        superseded = {"cell_id": short, "superseded_by": new, "superseded_at": START, "valid_until": START}
+        home.commit(
+            "cell.superseded", {**superseded, "valid_until": START + timedelta(days=8), "verdict": "updates"}
+        )
+        home.commit("cell.flagged", {"cell_id": long, "reason": "says the same"})
+        home.commit("cell.judged", {"cell_id": new})
+        reconcile.fn(home=home.path)
+        assert (home.cell(long)["status"], home.cell(long)["needs_review"]) == ("active", False)
+        (doubt,) = home.rows("contradictions").to_dicts()
+        assert {doubt["cell_a"], doubt["cell_b"]} == {long, new}
+        assert doubt["status"] == "open"
+
+
+# contradictions end when a side no longer stands
+
+
+def test_no_open_contradiction_names_a_memory_that_was_superseded(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        voices = [fact("Tuesday", 1, attribute="weekday"), fact("Thursday", 3, attribute="weekday")]
+        ids = home.learn(*voices)
+        doubt = {"contradiction_id": "x", "cell_a": ids[0], "cell_b": ids[1], "note": "two voices", **OWNER}
+        home.commit("contradiction.opened", doubt)
+        home.commit("cell.judged", *({"cell_id": cell} for cell in ids))
+        (new,) = home.learn(fact("Friday", 9, attribute="weekday"))
+        link = {
+            "cell_id": ids[0],
+            "superseded_by": new,
+            "superseded_at": START,
+            "valid_until": START + timedelta(days=8),
+        }
+        home.commit("cell.superseded", {**link, "verdict": "updates"})
+        home.commit("cell.judged", {"cell_id": new})
+        reconcile.fn(home=home.path)
+        (closed,) = home.rows("contradictions").to_dicts()
+        assert (closed["status"], closed["resolution"]) == ("resolved", None)
+        assert (
+            closed["note"]
+            == "two voices; closed: one of the two memories was superseded by a third or is gone"
+        )
+        assert closed["resolved_at"] is not None
+        waiting = home.rows("judgements").filter(pl.col("verdict") == "unjudged")
+        assert waiting.select("cell_id", "target_id").rows() == [(new, ids[1])], (
+            "the third and the other are asked about"
+        )
+        reconcile.fn(home=home.path)
+        assert home.cell(ids[1])["superseded_by"] == new
+
+
+# a judge that fails
+
+
+def test_a_memory_that_no_answer_can_judge_is_found_out_and_set_aside_and_the_others_go_on(tmp_path):
+    model = ScriptedModel()
+
+    def cursed(body: Body) -> str:
+        is_cursed = answer_name(body) == "ReconcileAnswer" and any(
+            item.head.startswith("NEW ") and "cursed" in item.text
+            for item in items(user_text(body), "Memories")
+        )
+        return '{"judgements": "all of them"}' if is_cursed else model(body)
+
+    with OpenAIServer(cursed) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        bad = fact("5", 2, subject="arrivals", content="The cursed rate limit of the arrivals endpoint is 5.")
+        good, evil = home.learn(fact("100", 1), bad)
+        states = []
+        for _ in range(4):
+            reconcile.fn(home=home.path)
+            row = store_of(home.path).by_key("queue", [evil]).row(0, named=True)
+            states.append((row["status"], row["attempts"]))
+        assert states == [("failed", 1), ("failed", 2), ("quarantined", 3), ("quarantined", 3)]
+        assert home.cell(good)["is_judged"], "the other of the page is asked about apart"
+        assert home.cell(evil)["status"] == "active"
+        assert "ReconcileAnswer" in row["error"]
+        asked = len(home.pages())
+        report = reconcile.fn(home=home.path)
+        assert report.rejected["judgement in quarantine"] == 1
+        assert len(home.pages()) == asked
+        server.answer = model
+        home.commit("judging.released", {"cell_id": evil})
+        reconcile.fn(home=home.path)
+        assert home.cell(evil)["is_judged"]
+
+
+def wrong(judge) -> Any:
+    """A model whose judgements are what `judge` makes of the page."""
+
+    def answer(body: Body) -> str:
+        if answer_name(body) != "ReconcileAnswer":
+            return ScriptedModel()(body)
+        return json.dumps({"judgements": judge(items(user_text(body), "Memories"))})
+
+    return answer
+
+
+def retire_first(shown: Iterable[Any]) -> list[dict[str, Any]]:
+    """Every new memory but the first retires the first, under the first's own subject and attribute."""
+    first = shown[0]
+    named = {"subject": first.fields["subject"], "attribute": first.fields["attribute"]}
+    kept = {"verdict": "keep", "target": 0, "subject": "", "attribute": ""}
+    told = {"verdict": "updates", "target": first.number, **named}
+    new = [item for item in shown if item.head.startswith("NEW ")]
+    return [{"new": item.number, "reason": "So it is.", **(kept if item is first else told)} for item in new]
+
+
+def test_a_judge_that_retires_many_at_once_across_subjects_hides_nothing(tmp_path):
+    with OpenAIServer(wrong(retire_first)) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        ids = home.learn(*(fact(str(pier * 10), pier, subject=f"pier {pier}") for pier in range(1, 9)))
+        reconcile.fn(home=home.path)
+        assert home.rows("cells")["status"].to_list() == ["active"] * len(ids)
+        doubts = home.rows("contradictions")
+        assert doubts.height == len(ids) - 1
+        assert set(doubts["status"]) == {"open"}
+
+
+def test_a_judge_that_names_an_attribute_that_neither_has_hides_nothing(tmp_path):
+    def invented(shown):
+        return [{**said, "attribute": "colour" if said["target"] else ""} for said in retire_first(shown)]
+
+    with OpenAIServer(wrong(invented)) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        home.learn(fact("100", 1), fact("250", 5))
+        reconcile.fn(home=home.path)
+        assert home.rows("cells")["status"].to_list() == ["active", "active"]
+        assert home.rows("contradictions")["status"].to_list() == ["open"]
+
+
+def test_a_judge_that_contradicts_himself_on_one_page_changes_nothing(tmp_path):
+    def both_ways(shown):
+        said = retire_first(shown)
+        return [*said, *({**one, "verdict": "confirms"} for one in said if one["target"])]
+
+    with OpenAIServer(wrong(both_ways)) as server:
+        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        ids = home.learn(fact("100", 1), fact("250", 5))
+        report = reconcile.fn(home=home.path)
+        assert report.rejected["waits for a judgement"] == 2
+        assert [home.cell(cell)["is_judged"] for cell in ids] == [False, False]
+        assert home.rows("cells")["status"].to_list() == ["active", "active"]
