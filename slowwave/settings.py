@@ -32,6 +32,7 @@ from slowwave.setting_groups import (
     SearchSettings,
     StoreSettings,
     SummarySettings,
+    WordSettings,
 )
 
 
@@ -52,6 +53,7 @@ class Settings(BaseSettings):
     summaries: SummarySettings = SummarySettings()
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
+    words: WordSettings = WordSettings()
     promote: PromoteSettings = PromoteSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()

@@ -14,6 +14,7 @@ from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.prompt_inputs import PageCell
 from slowwave.schemas.tables import OWN, frame_schema
 from slowwave.store import col, lit, same_owner
+from slowwave.supersede_chains import with_earlier_links
 from slowwave.transforms.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
 from slowwave.transforms.guard import guard
 from slowwave.transforms.reconciliation import (
@@ -272,7 +273,7 @@ def _supersession_plan(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) ->
     retiring = judged.filter(pl.col("effect") == "superseded").select("cell_id", "target_id", "verdict")
     if retiring.is_empty():
         return {}
-    chain, members = _with_earlier_links(run, retiring, cells)
+    chain, members = with_earlier_links(run.store, retiring, cells)
     links = supersessions(chain, members)
     heads = timelines(links, members)
     provenance = judged.select("prompt_version", "model").row(0)
@@ -294,53 +295,6 @@ def _supersession_plan(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) ->
         "cell.succeeded": heads.with_columns(**named),
         "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was superseded")),
     }
-
-
-def _with_earlier_links(
-    run: Stage, retiring: pl.DataFrame, cells: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The judged pairs with the chains that their cells already belong to, and all cells of those chains."""
-    links, members = retiring, cells
-    frontier = pl.concat([retiring["cell_id"], retiring["target_id"]]).unique()
-    seen = set(frontier)
-    while len(frontier):
-        known = run.store.by_key("cells", frontier)
-        before = run.store.rows("cells", where=col("superseded_by").isin(frontier.to_list()))
-        around = pl.concat(
-            [known, before, run.store.by_key("cells", known["superseded_by"].drop_nulls())]
-        ).unique("cell_id")
-        linked = around.drop_nulls("superseded_by").filter(pl.col("valid_until").is_not_null())
-        corrected = _pair("cell_id", "superseded_by").is_in(
-            _corrected_pairs(run, linked["cell_id"]).implode()
-        )
-        links = pl.concat(
-            [
-                links,
-                linked.select(
-                    cell_id="superseded_by",
-                    target_id="cell_id",
-                    verdict=pl.when(corrected).then(pl.lit("corrects")).otherwise(pl.lit("updates")),
-                ),
-            ]
-        ).unique(["cell_id", "target_id"], keep="first", maintain_order=True)
-        members = pl.concat([members, around.select(members.columns)]).unique("cell_id")
-        ids = pl.concat([around["cell_id"], around["superseded_by"].drop_nulls()]).unique()
-        frontier = ids.filter(~ids.is_in(list(seen)))
-        seen |= set(frontier)
-    return links, members
-
-
-def _corrected_pairs(run: Stage, cell_ids: pl.Series) -> pl.Series:
-    """Pairs with these cells of which an earlier judgement said that one corrects the other."""
-    ids = cell_ids.to_list()
-    either = col("target_id").isin(ids) | col("cell_id").isin(ids)
-    was = either & (col("verdict") == lit("corrects")) & (col("effect") == lit("superseded"))
-    judged = run.store.rows("judgements", ["cell_id", "target_id"], was)
-    return judged.select(_pair("cell_id", "target_id")).to_series()
-
-
-def _pair(one: str, other: str) -> pl.Expr:
-    return pl.concat_list(one, other).list.sort().list.join(" ")
 
 
 def _confirmed(

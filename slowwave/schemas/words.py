@@ -1,0 +1,91 @@
+"""What the words of a person come to: results of `correct`, `confirm`, `forget`, `erase`, `resolve`, and the queue."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.schemas.choices import CellStatus, Resolution
+
+
+class Frozen(BaseModel):
+    """Base of these results."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Done(Frozen):
+    """What became of a word: it is in the journal and in the store. `changed` counts events by kind."""
+
+    cell_id: str = Field(description="The memory that stands now, or the one that went.")
+    content: str = Field(description="Its text.")
+    replaced: list[str] = Field(default_factory=list, description="Memories that it took the place of.")
+    changed: dict[str, int] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+
+
+class Side(Frozen):
+    """One side of a contradiction."""
+
+    cell_id: str
+    content: str
+    value: str | None
+    status: CellStatus
+    origin: str
+    protected: bool
+    event_time: datetime
+    valid_from: datetime
+    source_name: str
+
+
+class Dispute(Frozen):
+    """A contradiction with both of its memories; a side that left the store is null."""
+
+    contradiction_id: str
+    status: str
+    subject: str | None
+    attribute: str | None
+    detected_at: datetime
+    note: str | None = Field(description="Why the two cannot both hold.")
+    resolution: Resolution | None = None
+    resolved_at: datetime | None = None
+    resolution_note: str | None = None
+    a: Side | None
+    b: Side | None
+
+
+class Resolved(Frozen):
+    """What a resolution changed, or taking it back."""
+
+    contradiction_id: str
+    resolution: Resolution | None = Field(description="Null after it was taken back.")
+    winner_id: str | None = None
+    superseded: list[str] = Field(default_factory=list)
+    restored: list[str] = Field(default_factory=list)
+    changed: dict[str, int] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+
+
+class Erased(Frozen):
+    """What an erase took away, or would: `remaining` names places that still hold a text, with how many of them."""
+
+    dry_run: bool = False
+    turn_ids: list[str] = Field(default_factory=list)
+    cell_ids: list[str] = Field(default_factory=list)
+    topic_ids: list[str] = Field(
+        default_factory=list, description="Topics that lose their summary until the next one."
+    )
+    shown: list[str] = Field(
+        default_factory=list, description="The first words of what goes (a dry run only)."
+    )
+    rewritten: dict[str, int] = Field(default_factory=dict, description="What was rewritten or removed.")
+    searched_texts: int = Field(
+        default=0, description="Texts that were looked for in every byte of the home."
+    )
+    short_texts: int = Field(default=0, description="Texts too short to be looked for; their rows are gone.")
+    remaining: dict[str, int] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the search over the whole home found nothing more."""
+        return not self.dry_run and not self.remaining
