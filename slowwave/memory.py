@@ -20,11 +20,14 @@ from slowwave.readers.files import clean_text
 from slowwave.schemas.choices import CellType, Resolution, SourceType
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult
-from slowwave.schemas.words import Dispute, Done, Resolved
+from slowwave.schemas.words import Dispute, Done, Erased, Explanation, Fading, Resolved, Stats
 from slowwave.transforms.times import Use, time_of_filter
 from slowwave.usage import Usage, cite
-from slowwave.words import confirm, correct, forget, remember, resolve
+from slowwave.words import confirm, correct, erase, forget, remember, resolve
+from slowwave.words.explain import explain
 from slowwave.words.remember import Remembered
+from slowwave.words.stock import stats, weak
+from slowwave.words.what_goes import Target
 
 When = datetime | str
 """A moment, or the words for one ("2026-05-01", "last_week"); without a zone it is UTC."""
@@ -250,6 +253,25 @@ class Memory:
         """
         return forget.forget(self._home, cell_id, note=note, now=_moment(now))
 
+    def erase(
+        self,
+        cell_id: str | None = None,
+        *,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+        text: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> Erased:
+        """Takes what was said out of the home, down to the bytes, and proves by a search over them that it is out.
+
+        Exactly one thing is named; without any, an erase that was cut off is ended. With it goes what rests on it: of a
+        memory its turns, of turns every memory that was made from them. Raises as `correct`.
+        """
+        named = Target(cell_id, turn_id, session_id, text)
+        target = None if named == Target() else named
+        return erase.erase(self._home, target, dry_run=dry_run, now=_moment(now))
+
     def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
         """Open contradictions with both memories, newest first; resolved ones after them where asked for."""
         return resolve.disputes(self._reader, has_resolved=has_resolved)
@@ -309,6 +331,23 @@ class Memory:
         shown = store.by_key("cells", kept, ["cell_id"])["cell_id"].to_list() if store is not None else []
         known = {*cited, *self._cited.get(conversation_id, ())}
         return self._usage.settle(conversation_id, shown=shown, cited=known, at=moment)
+
+    def explain(self, cell_id: str, *, now: datetime | None = None) -> Explanation:
+        """Why a memory is there: its turns, chains, judgements and every event of its life, also once it is deleted.
+
+        Raises:
+            InputError: no memory of this owner has that id, or several begin so.
+            NotFoundError: there is no memory yet, or it was erased.
+        """
+        return explain(self._reader, cell_id, now=_moment(now))
+
+    def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
+        """What the nights will archive within so many days (else `words.weak_days`) unless it is used."""
+        return weak(self._reader, days=days, now=_moment(now))
+
+    def stats(self, *, now: datetime | None = None) -> Stats:
+        """What the memory holds, by type, status, topic, age and origin, and how much it is used."""
+        return stats(self._reader, now=_moment(now))
 
     def flush(self) -> None:
         """Writes the uses noted so far to the home, which otherwise happens in batches and at the end.

@@ -25,7 +25,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from slowwave.errors import ContractError
 from slowwave.schemas.prompt import Prompt
-from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.schemas.prompt_inputs import (
+    CandidateCell,
+    DeletedCell,
+    KnownCell,
+    PageCell,
+    TopicCell,
+    TurnLine,
+)
 
 FOLDER: Final = "prompts"
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -233,6 +240,11 @@ def extract_prompt(session_date: str, turns: Sequence[TurnLine], known: Sequence
 def reconcile_prompt(cells: Sequence[PageCell]) -> Prompt:
     """Asks for a `ReconcileAnswer` about one component of new and known cells."""
     return render("reconcile_cells", {"cells": cells})
+
+
+def tombstone_prompt(content: str, deleted: Sequence[DeletedCell]) -> Prompt:
+    """Asks for a `TombstoneAnswer` about one new memory and the deleted ones near it."""
+    return render("judge_tombstone", {"content": content, "deleted": deleted})
 
 
 def summarize_prompt(name: str, cells: Sequence[TopicCell], max_words: int) -> Prompt:

@@ -27,6 +27,7 @@ from slowwave.transforms.reconciliation import (
 )
 from slowwave.transforms.text import query_words
 from tasks.models import ask
+from tasks.persons_word import as_a_person_left_it, protection_passed_on
 from tasks.stage import Plan, Stage
 
 WHOLE_WORDS, TELLING_WORDS = 64, 24
@@ -72,6 +73,7 @@ def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
         {
             "cell.merged": repeated.with_columns(superseded_at=pl.lit(run.now)),
             "cell.confirmed": _confirmed(run, said, known, prompt_version=None, model=None),
+            "cell.protected": protection_passed_on(said, known),
             **_revived(run, said["cell_id"], known),
         }
     )
@@ -162,11 +164,13 @@ def settle(run: Stage, page: Page) -> None:
     """Commits what one page's judgements change, after the guard checked each of them."""
     cells = _alive(run, page.cells)
     judged = guard(_judgements(page), cells).join(cells.select("cell_id", *OWN), on="cell_id", how="inner")
+    judged = as_a_person_left_it(run, judged, cells)
     confirmed = judged.filter(pl.col("effect") == "confirmed")
     lives_on = survivors(dict(zip(confirmed["cell_id"], confirmed["target_id"], strict=True)))
     settled = judged.with_columns(pl.col("cell_id", "target_id").replace(lives_on)).filter(
         pl.col("cell_id") != pl.col("target_id")
     )
+    settled = as_a_person_left_it(run, settled, cells)  # what lives on in another brings its judgements along
     for reason, number in judged.drop_nulls("guard_note").group_by("guard_note").len().iter_rows():
         run.reject(f"guard: {reason}", number)
     told = judged.with_columns(reason=pl.coalesce("guard_note", "reason")).drop_nulls("target_id")
@@ -265,6 +269,7 @@ def _confirmation_plan(
     return {
         "cell.merged": merged,
         "cell.confirmed": _confirmed(run, pairs, cells, prompt_version=prompt_version, model=model),
+        "cell.protected": protection_passed_on(pairs, cells),
         **_revived(run, pairs["cell_id"], cells),
     }
 

@@ -246,7 +246,7 @@ def one_of_every_kind() -> pl.DataFrame:
 def words_of_a_person() -> pl.DataFrame:
     """What a person said about the memories of `one_of_every_kind`."""
     settled = {
-        "contradiction_id": "d1",
+        "contradiction_id": "x1",
         "resolution": "a_wins",
         "resolution_note": "I looked",
         "winner_id": "c2",

@@ -104,6 +104,7 @@ class ScriptedModel:
             "ReconcileAnswer": self.reconcile,
             "SummaryAnswer": self.summarize,
             "PromoteAnswer": self.promote,
+            "TombstoneAnswer": self.judge_tombstone,
         }[name](page)
 
     def gate(self, page: str) -> dict[str, Any]:
@@ -132,6 +133,24 @@ class ScriptedModel:
     def reconcile(self, page: str) -> dict[str, Any]:
         shown = items(page, "Memories")
         return {"judgements": [_judgement(item, shown) for item in shown if item.head.startswith("NEW ")]}
+
+    def judge_tombstone(self, page: str) -> dict[str, Any]:
+        """The same where subject and attribute of the statement language and the value are, whatever the words."""
+        new = re.search(r"^## New memory$(.*?)^## ", page, re.MULTILINE | re.DOTALL)[1]
+        said = frozenset(re.findall(r"\w+", new.lower())) - {"the", "of", "is", "now", "a", "to", "has", "at"}
+        for item in items(page, "Deleted memories"):
+            words = frozenset(re.findall(r"\w+", item.text.lower())) - {
+                "the",
+                "of",
+                "is",
+                "now",
+                "a",
+                "to",
+                "has",
+            }
+            if said == words:
+                return {"reason": "The same words that count.", "same_as": item.number}
+        return {"reason": "Another statement.", "same_as": 0}
 
     def summarize(self, page: str) -> dict[str, Any]:
         name = re.search(r"^name: (.*)$", page, re.MULTILINE)[1]

@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints import recall, words
+from slowwave.entrypoints import inspect_words, recall, words
 from slowwave.entrypoints.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.prefect_env import stop_temporary_server
 from slowwave.entrypoints.runs import (
@@ -148,7 +148,7 @@ def run(
 app.command()(recall.search)
 app.command()(recall.context)
 app.command()(recall.cite)
-for word in words.COMMANDS:
+for word in (*words.COMMANDS, *inspect_words.COMMANDS):
     app.command()(word)
 
 

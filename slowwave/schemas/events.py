@@ -133,7 +133,7 @@ CATALOGUE: dict[str, EventKind] = {
         _kind(
             "chunk.released",
             {"chunk_id": pl.String},
-            "A person sent a quarantined chunk back to work.",
+            "A person sent a chunk back to work: a quarantined one, or one of which a part was erased.",
             is_raw=True,
         ),
         _kind("chunk.cut", _row_of("chunks"), "A window of turns was cut for extraction."),

@@ -48,6 +48,14 @@ class PageCell:
 
 
 @dataclass(frozen=True, slots=True)
+class DeletedCell:
+    """A memory that a person deleted."""
+
+    number: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class TopicCell:
     """A live memory of a topic."""
 

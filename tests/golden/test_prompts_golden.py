@@ -20,9 +20,17 @@ from slowwave.prompts import (
     prompt_versions,
     reconcile_prompt,
     summarize_prompt,
+    tombstone_prompt,
 )
 from slowwave.schemas.prompt import Prompt
-from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.schemas.prompt_inputs import (
+    CandidateCell,
+    DeletedCell,
+    KnownCell,
+    PageCell,
+    TopicCell,
+    TurnLine,
+)
 
 FOLDER = Path(__file__).parent / "prompts"
 
@@ -96,6 +104,7 @@ def rendered() -> dict[str, Prompt]:
         reconcile_prompt(PAGE),
         summarize_prompt("kiln of line 2", TOPIC, 150),
         promote_prompt(CANDIDATES, 20),
+        tombstone_prompt(PAGE[1].content, [DeletedCell(1, KNOWN[0].content), DeletedCell(2, TURNS[2].text)]),
     ]
     return {prompt.prompt_version: prompt for prompt in prompts}
 
