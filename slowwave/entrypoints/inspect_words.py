@@ -51,7 +51,7 @@ def erase(
 
 
 def explain(cell_id: CellArgument, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Say why a memory is there: what was said, what was judged, what became of it."""
+    """Say why a memory is there. What was said, what was judged, what became of it."""
     from slowwave.entrypoints.show import show_json
     from slowwave.entrypoints.show_inspection import show_explanation
     from slowwave.memory import Memory
@@ -87,7 +87,7 @@ def weak(
 
 
 def stats(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """What the memory holds, how it is used, and how often it forgot what came back."""
+    """What the memory holds. By type, status, topic, age and origin; its use, and what it forgot wrongly."""
     from slowwave.entrypoints.show import show_json
     from slowwave.entrypoints.show_inspection import show_stats
     from slowwave.memory import Memory

@@ -32,7 +32,6 @@ from slowwave.words.regenerate import regenerate
 from slowwave.words.traces import files_with, rows_with
 from slowwave.words.what_goes import Target, WhatGoes, what_goes
 
-PLAN_FILE = "erase.json"
 SHOWN = 20
 SHOWN_CHARACTERS = 120
 
@@ -70,7 +69,7 @@ class Unfinished:
 
 def erase(home: Home, target: Target | None, *, dry_run: bool, now: datetime) -> Erased:
     """Erases what a target names, as `Memory.erase` says; without a target it ends an erase that was cut off."""
-    path = home.root / PLAN_FILE
+    path = home.erase_path
     if path.exists():
         if dry_run:
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
@@ -108,7 +107,7 @@ def _plan(home: Home, found: WhatGoes, *, is_text: bool) -> Unfinished:
 
 def _carry_out(work: Desk, plan: Unfinished) -> Erased:
     """All that follows the plan, from the start or from where a kill left it."""
-    home, path = work.home, work.home.root / PLAN_FILE
+    home, path = work.home, work.home.erase_path
     erasure = plan.erasure()
     take_spool(work, erasure.cell_ids)
     _commit(work, plan)

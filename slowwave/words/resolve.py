@@ -165,7 +165,10 @@ def _standing_again(
         "pair.judged": judged(winner_id, losers, effect="none", why="a person took the resolution back"),
     }
     if winner_id in ids:
-        named = {"cell_id": winner_id, "supersedes": settled["former_supersedes"]}
+        made_by = work.store.by_key("cells", [winner_id], ["cell_id", "prompt_version", "model"]).row(
+            0, named=True
+        )
+        named = {"supersedes": settled["former_supersedes"], **made_by}
         plan["cell.succeeded"] = rows_of("cell.succeeded", [{**named, "summary": settled["former_summary"]}])
         gone = losers
     else:

@@ -36,17 +36,23 @@ def succession(
     told = timelines(links, members).filter(
         (pl.col("cell_id") == winner_id) & pl.col("supersedes").is_in(losers["cell_id"].implode())
     )
-    named = {"prompt_version": pl.lit(PERSON), "model": pl.lit(None, dtype=pl.String)}
+    made_by = [
+        "prompt_version",
+        "model",
+    ]  # who made a memory stays with it; that a person spoke says the judgement
     return {
         "pair.judged": judged(winner_id, losers, effect="superseded", why=why),
         "cell.superseded": losers.select(
             "cell_id",
+            *made_by,
             superseded_by=pl.lit(winner_id),
             superseded_at=pl.lit(now),
             valid_until="valid_from",
             verdict=pl.lit("corrects"),
-        ).with_columns(**named),
-        "cell.succeeded": told.sort("supersedes").head(1).with_columns(**named),
+        ),
+        "cell.succeeded": told.sort("supersedes")
+        .head(1)
+        .join(winner.select("cell_id", *made_by), on="cell_id"),
     }
 
 

@@ -156,7 +156,7 @@ def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, 
 
 def test_a_judge_never_retires_what_a_person_confirmed_but_opens_a_contradiction(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
-        llm = {"provider": "openai", "base_url": server.base_url, "api_key": "k", "model": "m"}
+        llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
         home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "none"}, own=OWN))
         chats = tmp_path / "chats"
         write_chat(
@@ -241,7 +241,7 @@ def test_a_summary_that_knew_a_forgotten_memory_is_gone_at_once(memory, folder):
 @pytest.mark.parametrize("has_model", [True, False])
 def test_a_paraphrase_of_what_was_forgotten_is_kept_out_and_a_new_value_is_not(tmp_path, has_model):
     with OpenAIServer(ScriptedModel()) as server:
-        llm = {"provider": "openai", "base_url": server.base_url, "api_key": "k", "model": "m"}
+        llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
         home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "wordllama"}, own=OWN))
         chats = tmp_path / "chats"
         write_chat(chats, "s1", [("2026-06-01T09:00:00Z", "Mara", "The number of the garden gate is 4711.")])
