@@ -135,20 +135,12 @@ class ScriptedModel:
         return {"judgements": [_judgement(item, shown) for item in shown if item.head.startswith("NEW ")]}
 
     def judge_tombstone(self, page: str) -> dict[str, Any]:
-        """The same where subject and attribute of the statement language and the value are, whatever the words."""
+        """The same where the words are, apart from little ones."""
+        little = frozenset(["the", "of", "is", "now", "a", "to", "has", "at", "so", "well"])
         new = re.search(r"^## New memory$(.*?)^## ", page, re.MULTILINE | re.DOTALL)[1]
-        said = frozenset(re.findall(r"\w+", new.lower())) - {"the", "of", "is", "now", "a", "to", "has", "at"}
+        said = frozenset(re.findall(r"\w+", new.lower())) - little
         for item in items(page, "Deleted memories"):
-            words = frozenset(re.findall(r"\w+", item.text.lower())) - {
-                "the",
-                "of",
-                "is",
-                "now",
-                "a",
-                "to",
-                "has",
-            }
-            if said == words:
+            if said == frozenset(re.findall(r"\w+", item.text.lower())) - little:
                 return {"reason": "The same words that count.", "same_as": item.number}
         return {"reason": "Another statement.", "same_as": 0}
 

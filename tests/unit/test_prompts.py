@@ -31,6 +31,7 @@ from slowwave.schemas.answers import (
     PromoteAnswer,
     ReconcileAnswer,
     SummaryAnswer,
+    TombstoneAnswer,
 )
 from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
 
@@ -40,6 +41,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "promote_cells": PromoteAnswer,
     "reconcile_cells": ReconcileAnswer,
     "summarize_topic": SummaryAnswer,
+    "judge_tombstone": TombstoneAnswer,
 }
 FILES = sorted((Path(__file__).parent.parent.parent / "prompts").glob("*.md"))
 TURN = TurnLine(number=1, speaker="Ada", role="user", date="2026-06-02", text="The pump is in hall 3.")
