@@ -112,6 +112,18 @@ def _cell_deleted(rows: pl.DataFrame) -> list[Change]:
     ]
 
 
+def _cell_erased(rows: pl.DataFrame) -> list[Change]:
+    nothing = {name: pl.lit(None, dtype=pl.String) for name in ("content", "note")}
+    return _cell_deleted(rows.with_columns(**nothing))
+
+
+def _turn_erased(rows: pl.DataFrame) -> list[Change]:
+    return [
+        Change("erasures", _only(_recorded(rows, "erased_at"), "erasures"), "whole"),
+        Change("turns", rows.select("turn_id", "order"), "removal"),
+    ]
+
+
 def _cell_pruned(rows: pl.DataFrame) -> list[Change]:
     return [
         Change("cells", rows.select("cell_id", "order"), "removal"),
@@ -229,6 +241,20 @@ def _topic_summarized(rows: pl.DataFrame) -> list[Change]:
     ]
 
 
+def _topic_unsummarized(rows: pl.DataFrame) -> list[Change]:
+    nothing = {
+        name: pl.lit(None, dtype=pl.String) for name in ("summary", "compressed", "prompt_version", "model")
+    }
+    topics = rows.with_columns(
+        **nothing, summarized_at=pl.lit(None, dtype=TIMESTAMP), needs_review=pl.lit(value=True)
+    )
+    cells = rows.select(cell_id=pl.col("cell_ids"), order="order").explode("cell_id").drop_nulls()
+    return [
+        Change("topics", _only(topics, "topics"), "patch"),
+        Change("cells", cells.with_columns(is_summarized=pl.lit(value=False)), "patch"),
+    ]
+
+
 def _topic_counted(rows: pl.DataFrame) -> list[Change]:
     return [Change("topics", _only(_recorded(rows, "updated_at"), "topics"), "patch")]
 
@@ -238,8 +264,20 @@ def _contradiction_opened(rows: pl.DataFrame) -> list[Change]:
         status=pl.lit("open"),
         resolution=pl.lit(None, dtype=pl.String),
         resolved_at=pl.lit(None, dtype=TIMESTAMP),
+        resolution_note=pl.lit(None, dtype=pl.String),
     )
     return [Change("contradictions", _only(opened, "contradictions"), "birth")]
+
+
+def _contradiction_resolved(rows: pl.DataFrame) -> list[Change]:
+    resolved = _recorded(rows, "resolved_at").with_columns(status=pl.lit("resolved"))
+    return [Change("contradictions", _only(resolved, "contradictions"), "patch")]
+
+
+def _contradiction_reopened(rows: pl.DataFrame) -> list[Change]:
+    nothing = {name: pl.lit(None, dtype=pl.String) for name in ("resolution", "resolution_note")}
+    opened = rows.with_columns(status=pl.lit("open"), resolved_at=pl.lit(None, dtype=TIMESTAMP), **nothing)
+    return [Change("contradictions", _only(opened, "contradictions"), "patch")]
 
 
 def _usage_recorded(rows: pl.DataFrame) -> list[Change]:
@@ -342,6 +380,12 @@ FOLDS: dict[str, Fold] = {
     "usage.recorded": _usage_recorded,
     "usage.folded": _usage_folded,
     "cell.deleted": _cell_deleted,
+    "cell.protected": _patch("cells", protected=True),
+    "cell.restored": _patch("cells"),
+    "cell.erased": _cell_erased,
+    "turn.erased": _turn_erased,
+    "contradiction.resolved": _contradiction_resolved,
+    "contradiction.reopened": _contradiction_reopened,
     "chunk.released": _chunk_released,
     "chunk.cut": _row("chunks", "birth", stamp="recorded_at"),
     "chunk.gated": _chunk_gated,
@@ -370,6 +414,7 @@ FOLDS: dict[str, Fold] = {
     "topic.merged": _patch("topics"),
     "topic.renamed": _patch("topics"),
     "topic.summarized": _topic_summarized,
+    "topic.unsummarized": _topic_unsummarized,
     "topic.flagged": _patch("topics", needs_review=True),
     "pair.judged": _row("judgements", "whole", stamp="judged_at"),
     "contradiction.opened": _contradiction_opened,

@@ -8,6 +8,7 @@
     |-- calibration.json     thresholds measured on this store
     |-- MEMORY.md            core memory, written by `promote`
     |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
+    |-- erase.json           an erase that was cut off, until the next one ends it
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
     `-- writer.lock          held by the one process that writes the store
 
@@ -67,6 +68,11 @@ class Home:
     def core_path(self) -> Path:
         """Core memory as a file."""
         return self.root / "MEMORY.md"
+
+    @property
+    def erase_path(self) -> Path:
+        """The plan of an erase that is under way, or was cut off."""
+        return self.root / "erase.json"
 
     def write_core(self, text: str) -> None:
         """Replaces `MEMORY.md` whole."""

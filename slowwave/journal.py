@@ -87,6 +87,32 @@ class Journal:
             ) from error
         return Segment(segment_id, events.height)
 
+    def lines(self, segment_id: str) -> list[str] | None:
+        """The event lines of a whole segment as they stand in the file; None where the file is torn or foreign."""
+        found = _whole_lines(self.path_of(segment_id))
+        return None if isinstance(found, str) else list(found)
+
+    def rewrite(self, segment_id: str, lines: Sequence[str]) -> None:
+        """Puts other event lines in the place of a segment's, for `erase` alone: the file is the old or the new one.
+
+        Without a line the segment goes.
+
+        Raises:
+            TransientError: the disk is full or the folder cannot be written; the segment is as it was.
+        """
+        body = "".join(f"{line}\n" for line in lines).encode()
+        path = self.path_of(segment_id)
+        try:
+            if lines:
+                _write_whole(path, _header(len(lines), body) + body)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise TransientError(
+                f"segment {segment_id} could not be written anew ({error.strerror}); make room or mend the "
+                "permissions, then erase again"
+            ) from error
+
     def path_of(self, segment_id: str) -> Path:
         """Where a segment lies: by the day in its id."""
         day = ULID.from_str(segment_id).datetime

@@ -3,47 +3,40 @@
 No language model, no Prefect. Reading takes no lock and stays warm from question to question.
 """
 
-import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack, cast, get_args
+from typing import Any, Self, TypedDict, Unpack, cast
 
-import polars as pl
-from filelock import FileLock
 from pydantic import ValidationError
 
 from slowwave.context import assemble
 from slowwave.context.shown import shown_to
-from slowwave.embeddings import Embedder, open_embedder
-from slowwave.errors import BusyError, ConfigError, InputError, OutputError, TransientError
-from slowwave.home import Home, open_home, writing
+from slowwave.errors import InputError
+from slowwave.home import open_home
 from slowwave.query import ask, open_reader
 from slowwave.query.entity import describe
 from slowwave.query.timeline import timeline
 from slowwave.readers.files import clean_text
-from slowwave.readers.remembered import REMEMBERED, cell_id_of, read_statement, said_rows
-from slowwave.schemas.choices import CellType, SourceType
+from slowwave.schemas.choices import CellType, Resolution, SourceType
 from slowwave.schemas.context import Activity, Context, ContextRequest
-from slowwave.schemas.events import encode
 from slowwave.schemas.graph import EntityResult, Timeline
-from slowwave.schemas.identity import content_hash
 from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult
-from slowwave.schemas.tables import OWN
-from slowwave.store import Store, col, create_store, lit, owned_by
+from slowwave.schemas.words import Dispute, Done, Erased, Explanation, Fading, Resolved, Stats
 from slowwave.transforms.times import Use, time_of_filter
 from slowwave.usage import Usage, cite
+from slowwave.words import confirm, correct, erase, forget, remember, resolve
+from slowwave.words.explain import explain
+from slowwave.words.remember import Remembered
+from slowwave.words.stock import stats, weak
+from slowwave.words.what_goes import Target
 
 When = datetime | str
 """A moment, or the words for one ("2026-05-01", "last_week"); without a zone it is UTC."""
 
 MOST_CONVERSATIONS = 1_000
 """Conversations whose citations are kept for `Memory.settle`; of more, the oldest go."""
-
-_APPLYING = threading.Lock()
-"""Held by the thread that writes the store: the writer lock keeps other processes out, and threads of this one not."""
 
 
 class FilterWords(TypedDict, total=False):
@@ -57,15 +50,6 @@ class FilterWords(TypedDict, total=False):
     scope: Scope | None
     as_of: When | None
     known_at: When | None
-
-
-@dataclass(frozen=True)
-class Remembered:
-    """What became of a `remember`; not searchable while someone else writes the store, who takes it in (`notes`)."""
-
-    cell_id: str
-    is_searchable: bool
-    notes: tuple[str, ...] = ()
 
 
 class Memory:
@@ -221,35 +205,106 @@ class Memory:
             InputError: the text is empty or too long, a name is, or this memory was deleted before.
             TransientError: the journal cannot be written; nothing was recorded.
         """
-        if cell_type not in get_args(CellType):
-            known = ", ".join(get_args(CellType))
-            raise InputError(f"there is no cell type {cell_type[:40]!r}: choose one of {known}")
-        if not 0 <= salience <= 1:
-            raise InputError(f"salience {salience} is not possible: choose 0 to 1")
-        said = read_statement(text, subject=subject, attribute=attribute, value=value, entities=entities)
-        moment, digest, store = _moment(now), content_hash(said.content), self._reader.current()
-        if store is not None:
-            _refuse_deleted(self._home, store, digest)
-        session_id, is_known = _session(self._home, store, digest, moment)
-        own = _own(self._home)
-        cell_id = cell_id_of(own, session_id, digest)
-        if is_known:
-            return Remembered(cell_id, True, ("this was remembered today already; nothing was added",))
-        decay = self._home.settings.decay
-        plan = said_rows(
-            said,
-            own=own,
-            session_id=session_id,
-            moment=moment,
+        return remember.remember(
+            self._reader,
+            text,
             cell_type=cell_type,
-            salience=float(salience),
-            decay_rate=decay.rates.get(cell_type, decay.default_rate),
+            subject=subject,
+            attribute=attribute,
+            value=value,
+            entities=entities,
+            salience=salience,
+            now=_moment(now),
         )
-        events = pl.concat([encode(kind, rows) for kind, rows in plan.items()])
-        self._home.journal.commit(events, now=moment)
-        notes = [f"{count} {kind} redacted" for kind, count in sorted(said.redacted.items())]
-        is_searchable, waits = self._apply()
-        return Remembered(cell_id, is_searchable, (*notes, *([waits] if waits else [])))
+
+    def correct(
+        self,
+        cell_id: str,
+        text: str,
+        *,
+        subject: str | None = None,
+        attribute: str | None = None,
+        value: str | None = None,
+        entities: Iterable[str] | None = None,
+        note: str = "",
+        now: datetime | None = None,
+    ) -> Done:
+        """A person says what is right: the text takes the memory's place, protected from the start.
+
+        What is not given is carried over: subject, attribute and entities; the value only where the text says it. The
+        old memory stays for audit, and what depended on it is flagged. Ids may be cut to six characters or more.
+
+        Raises:
+            InputError: the id, the text or a name is not possible, or the memory was superseded already.
+            NotFoundError: there is no memory yet.
+            BusyError: someone else writes the store for longer than `words.lock_seconds`; nothing was recorded.
+        """
+        return correct.correct(
+            self._home,
+            cell_id,
+            text,
+            subject=subject,
+            attribute=attribute,
+            value=value,
+            entities=entities,
+            note=note,
+            now=_moment(now),
+        )
+
+    def confirm(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
+        """A person says that a memory holds: it never fades, and no judge retires it. Raises as `correct`."""
+        return confirm.confirm(self._home, cell_id, note=note, now=_moment(now))
+
+    def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
+        """A person takes a memory away; it stays out, also said in other words. Raises as `correct`.
+
+        The turns that it rests on stay in the record, and `search` shows them at `evidence`; `erase` takes those too.
+        """
+        return forget.forget(self._home, cell_id, note=note, now=_moment(now))
+
+    def erase(
+        self,
+        cell_id: str | None = None,
+        *,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+        text: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> Erased:
+        """Takes what was said out of the home, down to the bytes, and proves by a search over them that it is out.
+
+        Exactly one thing is named; without any, an erase that was cut off is ended. With it goes what rests on it: of a
+        memory its turns, of turns every memory that was made from them. Raises as `correct`.
+        """
+        named = Target(cell_id, turn_id, session_id, text)
+        target = None if named == Target() else named
+        return erase.erase(self._home, target, dry_run=dry_run, now=_moment(now))
+
+    def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
+        """Open contradictions with both memories, newest first; resolved ones after them where asked for."""
+        return resolve.disputes(self._reader, has_resolved=has_resolved)
+
+    def resolve(
+        self,
+        contradiction_id: str,
+        resolution: Resolution,
+        *,
+        text: str = "",
+        note: str = "",
+        now: datetime | None = None,
+    ) -> Resolved:
+        """A person settles a contradiction: `a_wins`, `b_wins`, `both_valid`, or `merged` with the `text` that holds.
+
+        Reconciliation never opens the same pair again. Raises as `correct`.
+        """
+        return resolve.resolve(
+            self._home, contradiction_id, resolution, text=text, note=note, now=_moment(now)
+        )
+
+    def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
+        """Takes a resolution back: both memories stand as before, open again. Raises as `correct`."""
+        return resolve.undo(self._home, contradiction_id, now=_moment(now))
 
     def cite(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> list[str]:
         """Records at once that memories were used; returns their whole ids.
@@ -285,6 +340,23 @@ class Memory:
         known = {*cited, *self._cited.get(conversation_id, ())}
         return self._usage.settle(conversation_id, shown=shown, cited=known, at=moment)
 
+    def explain(self, cell_id: str, *, now: datetime | None = None) -> Explanation:
+        """Why a memory is there: its turns, chains, judgements and every event of its life, also once it is deleted.
+
+        Raises:
+            InputError: no memory of this owner has that id, or several begin so.
+            NotFoundError: there is no memory yet, or it was erased.
+        """
+        return explain(self._reader, cell_id, now=_moment(now))
+
+    def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
+        """What the nights will archive within so many days (else `words.weak_days`) unless it is used."""
+        return weak(self._reader, days=days, now=_moment(now))
+
+    def stats(self, *, now: datetime | None = None) -> Stats:
+        """What the memory holds, by type, status, topic, age and origin, and how much it is used."""
+        return stats(self._reader, now=_moment(now))
+
     def flush(self) -> None:
         """Writes the uses noted so far to the home; a TransientError says that they wait for the next time."""
         self._usage.flush()
@@ -296,49 +368,6 @@ class Memory:
     def _note(self, cell_ids: Sequence[str], conversation_id: str, at: datetime) -> None:
         if self._records_usage and cell_ids:
             self._usage.note(cell_ids, "retrieved", context=conversation_id, at=at)
-
-    def _apply(self) -> tuple[bool, str]:
-        """Takes what is committed into the store, with vectors; returns whether it is there, else what to say."""
-        from slowwave.workspace import apply_pending, store_identity  # noqa: PLC0415 - imports the model's client
-
-        try:
-            with _APPLYING:
-                if _is_held_here(self._home):
-                    return False, _WAITS.format("a run in this program")
-                with writing(self._home):
-                    if self._reader.current() is None:
-                        embedder, _ = open_embedder(
-                            self._home.settings.embedding, self._home.calibration_path
-                        )
-                        create_store(self._home.store_root, **store_identity(embedder))
-                    store = self._reader.current()
-                    assert store is not None  # made above, under the lock
-                    apply_pending(self._home.journal, store)
-                    return True, _embed(store, self._reader.embedder)
-        except BusyError:
-            return False, _WAITS.format("another process")
-        except (TransientError, ConfigError) as error:
-            return False, f"recorded; the next writer makes it searchable: {error}"
-
-
-_WAITS = "recorded; {} writes the store just now, and the next writer takes this memory in"
-
-
-def _embed(store: Store, embedder: Embedder | None) -> str:
-    """Computes missing vectors; a sentence where they have to wait."""
-    from slowwave.workspace import refresh_vectors  # noqa: PLC0415 - as above
-
-    try:
-        refresh_vectors(store, embedder)
-    except (TransientError, OutputError) as error:
-        return f"found by its words alone until a vector is there: {error}"
-    return ""
-
-
-def _is_held_here(home: Home) -> bool:
-    """Whether this process holds the writer lock: then another thread of it, or the caller, is at work."""
-    lock = FileLock(home.root / "writer.lock", timeout=0, is_singleton=True, thread_local=False)
-    return bool(lock.is_locked)
 
 
 def _moment(now: datetime | None) -> datetime:
@@ -371,30 +400,3 @@ def _filters(filters: Filters | None, words: FilterWords, *, now: datetime) -> F
 def _told(error: ValidationError) -> str:
     first = error.errors(include_input=False, include_url=False)[0]
     return f"{first['loc'][0]} is not possible: {first['msg']}"
-
-
-def _refuse_deleted(home: Home, store: Store, digest: str) -> None:
-    own = home.settings.own
-    mine = owned_by(own.user_id, own.project_id) & (col("scope") == lit(own.scope))
-    if store.rows("tombstones", ["cell_id"], mine & (col("content_hash") == lit(digest))).height:
-        raise InputError("this memory was deleted, and what is deleted stays so: say it in other words")
-
-
-def _session(home: Home, store: Store | None, digest: str, moment: datetime) -> tuple[str, bool]:
-    """The session of a text said now, and whether it is remembered there already.
-
-    What is said on one day is one session; what is said again after it was retired that day has its own.
-    """
-    day = f"{REMEMBERED}-{moment:%Y-%m-%d}"
-    if store is None:
-        return day, False
-    known = store.by_key("cells", [cell_id_of(_own(home), day, digest)], ["cell_id", "status"])
-    if known.is_empty():
-        return day, False
-    if known["status"][0] == "active":
-        return day, True
-    return f"{REMEMBERED}-{moment:%Y-%m-%dT%H:%M:%S.%f}", False
-
-
-def _own(home: Home) -> dict[str, str]:
-    return {name: str(getattr(home.settings.own, name)) for name in OWN}

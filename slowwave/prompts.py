@@ -28,6 +28,7 @@ from slowwave.schemas.prompt import Prompt
 from slowwave.schemas.prompt_inputs import (
     CandidateCell,
     ChangeLine,
+    DeletedCell,
     EpisodeCell,
     KnownCell,
     PageCell,
@@ -247,6 +248,11 @@ def reconcile_prompt(cells: Sequence[PageCell]) -> Prompt:
 def review_prompt(cell: ReviewedCell, changes: Sequence[ChangeLine]) -> Prompt:
     """Asks for a `ReviewAnswer` about one memory that rests on others which changed."""
     return render("review_cell", {"cell": cell, "changes": changes})
+
+
+def tombstone_prompt(content: str, deleted: Sequence[DeletedCell]) -> Prompt:
+    """Asks for a `TombstoneAnswer` about one new memory and the deleted ones near it."""
+    return render("judge_tombstone", {"content": content, "deleted": deleted})
 
 
 def summarize_prompt(name: str, cells: Sequence[TopicCell], max_words: int) -> Prompt:

@@ -26,6 +26,7 @@ MEANING = {
     "cell.revived": "memories revived",
     "cell.pruned": "superseded memories pruned",
     "cell.deleted": "deleted memories kept out",
+    "cell.protected": "protections passed on",
     "topic.opened": "topics opened",
     "topic.counted": "topics counted again",
     "topic.merged": "topics merged",

@@ -293,6 +293,35 @@ class ForgetSettings(Group):
     )
 
 
+class WordSettings(Group):
+    """The words of a person: correct, confirm, forget, erase, resolve."""
+
+    lock_seconds: float = Field(
+        default=10.0, ge=0, description="How long a word waits while another process writes the store."
+    )
+    tombstones_a_memory: int = Field(
+        default=3, ge=1, le=20, description="Nearest deleted memories that a new one is held against."
+    )
+    same_words: float = Field(
+        default=0.6,
+        ge=0,
+        le=1,
+        description="Share of common words from which, without a language model, a new memory counts as a "
+        "deleted one said again, where no number, day, name or negation differs.",
+    )
+    weak_days: float = Field(
+        default=30.0, gt=0, description="How far `weak` looks ahead, unless it is told otherwise."
+    )
+    erase_shortest: int = Field(
+        default=4, ge=1, description="Characters of the shortest text that can be erased by its words."
+    )
+    proof_shortest: int = Field(
+        default=12,
+        ge=1,
+        description="An erased turn or memory shorter than this is not looked for afterwards: it stands anywhere.",
+    )
+
+
 class PromoteSettings(Group):
     """Core memory."""
 

@@ -34,6 +34,7 @@ from slowwave.setting_groups import (
     SearchSettings,
     StoreSettings,
     SummarySettings,
+    WordSettings,
 )
 
 
@@ -56,6 +57,7 @@ class Settings(BaseSettings):
     graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
+    words: WordSettings = WordSettings()
     promote: PromoteSettings = PromoteSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()

@@ -143,7 +143,7 @@ def cite(
         raise InputError("no memory is named: give the id of one, as `slowwave search` shows it")
     if len(wanted) > MOST_CITED:
         raise InputError(f"{len(wanted)} memories at once are too many: cite at most {MOST_CITED}")
-    found = _whole_ids(home, store or open_store(home.store_root), wanted)
+    found = whole_ids(home, store or open_store(home.store_root), wanted)
     where = _label(context)
     home.journal.commit(_events([Use(cell_id, "cited", now, where) for cell_id in found]), now=now)
     return found
@@ -305,8 +305,12 @@ def _label(context: str) -> str:
     return " ".join(clean_text(context).split())[:LONGEST_CONTEXT]
 
 
-def _whole_ids(home: Home, store: Store, wanted: Sequence[str]) -> list[str]:
-    """The id of each memory named, among those that the owner of the home's settings may see."""
+def whole_ids(home: Home, store: Store, wanted: Sequence[str]) -> list[str]:
+    """The id of each memory named, among those that the owner of the home's settings may see.
+
+    Raises:
+        InputError: an id is unknown, too short or stands for several memories.
+    """
     own = home.settings.own
     for cell_id in wanted:
         if not _ID.fullmatch(cell_id) or len(cell_id) > 2 * ID_LENGTH:

@@ -134,6 +134,8 @@ def open_workspace(path: Path | str | None = None) -> Iterator[Workspace]:
             notes.append("no language model: stages do what they can without one")
         workspace = Workspace(home, store, embedder, llm, notes)
         try:
+            if home.erase_path.exists():
+                notes.append("an erase was cut off: `slowwave erase --resume` ends it")
             notes.extend(_told(problem) for problem in apply_pending(home.journal, store))
             workspace.last_segment = max(home.journal.segment_ids(), default="")
             _OPEN[key] = workspace

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.store import col, lit
+from slowwave.supersede_chains import PERSON
 from slowwave.transforms.cascade import dependents
 from slowwave.transforms.reconciliation import confirmations, supersessions, timelines
 from slowwave.transforms.repetitions import between_elements, inherited, stand_ins
+from tasks.persons_word import protection_passed_on
 from tasks.stage import Plan, Stage
 
 PAIRS = {"cell_id": pl.String, "target_id": pl.String, "verdict": pl.String}
@@ -44,7 +46,8 @@ def place(
     )
     elements = stand_ins(links, repeats, members)
     chain = between_elements(links, repeats, elements)
-    follows = supersessions(chain, members)
+    by_person = _retired_by_person(run, members)
+    follows = supersessions(chain, members).join(by_person, on="cell_id", how="anti")
     heads = timelines(follows, members)
     now = members.select(
         "cell_id", "status", "superseded_by", "valid_until", "topic_id", "session_id", "content"
@@ -54,12 +57,15 @@ def place(
     standing = elements.filter(pl.col("cell_id") == pl.col("element_id")).join(
         follows, on="cell_id", how="anti"
     )
-    back = now.join(standing, on="cell_id", how="semi")
+    back = now.join(standing, on="cell_id", how="semi").join(by_person, on="cell_id", how="anti")
     named = {"prompt_version": pl.lit(prompt_version, pl.String), "model": pl.lit(model, pl.String)}
     gone = pl.concat([merged["cell_id"], leaving["cell_id"]])
     plan: Plan = {
         "cell.merged": merged.with_columns(superseded_at=pl.lit(run.now)),
         **_said_again(run, merged, members, named),
+        "cell.protected": protection_passed_on(
+            merged.select(cell_id="superseded_by", confirmed_by="cell_id"), members
+        ),
         "cell.superseded": follows.with_columns(superseded_at=pl.lit(run.now), **named),
         "cell.succeeded": heads.with_columns(**named),
         "cell.reinstated": back.filter(pl.col("status") == "superseded").select("cell_id"),
@@ -84,6 +90,7 @@ def _with_chains(
         before = run.store.having("cells", "superseded_by", frontier)
         known = pl.concat([known, after, before]).unique("cell_id")
         tied = pl.concat([after, before]).unique("cell_id").drop_nulls("superseded_by")
+        tied = tied.join(_retired_by_person(run, tied), on="cell_id", how="anti")
         is_value = pl.col("valid_until").is_not_null()
         corrected = _corrected_pairs(run, tied.filter(is_value)["cell_id"])
         was = pl.concat_list("cell_id", "superseded_by").list.sort().list.join(" ").is_in(corrected.implode())
@@ -103,6 +110,20 @@ def _with_chains(
         pl.concat(repeats).unique(pair, keep="first", maintain_order=True),
         known,
     )
+
+
+def _retired_by_person(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id` of the memories that a person put another in the place of: no date undoes that."""
+    pair = pl.concat_list("cell_id", "target_id").list.sort().list.join(" ").alias("pair")
+    names = ["cell_id", "target_id", "effect", "prompt_version"]
+    gone = cells.drop_nulls("superseded_by")
+    parts = [
+        run.store.having("judgements", name, gone["cell_id"], names) for name in ("cell_id", "target_id")
+    ]
+    word = (pl.col("prompt_version") == PERSON) & (pl.col("effect") == "superseded")
+    said = pl.concat(parts).filter(word).select(pair)
+    tie = pl.concat_list("cell_id", "superseded_by").list.sort().list.join(" ").alias("pair")
+    return gone.select("cell_id", tie).join(said, on="pair", how="semi").select("cell_id")
 
 
 def _corrected_pairs(run: Stage, cell_ids: pl.Series) -> pl.Series:

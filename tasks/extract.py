@@ -25,6 +25,7 @@ from slowwave.transforms.extraction import (
 from slowwave.transforms.reconciliation import confirmations
 from tasks.models import ask
 from tasks.stage import Plan, Stage
+from tasks.tombstones import keep_out_deleted, without_deleted_turns
 
 KNOWN_SCHEMA = {"chunk_id": pl.String, "known": pl.Int64, "target_id": pl.String, "content": pl.String}
 
@@ -48,11 +49,12 @@ def find_work(run: Stage) -> pl.DataFrame:
 
 def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
     """Without a model: each chunk becomes a raw cell, kept as it was said."""
-    turns = _turns_of(run, chunks)
+    turns = without_deleted_turns(run, chunks, _turns_of(run, chunks))
     cells = raw_cells(chunks, turns, decay_rate=run.settings.decay.default_rate, now=run.now)
+    cells, _ = keep_out_deleted(run, cells)
     run.commit(
         {
-            "cell.extracted": _without_deleted(run, cells),
+            "cell.extracted": cells,
             "chunk.extracted": _extracted(chunks["chunk_id"], cells, prompt_version=RAW_PROMPT, model=None),
         }
     )
@@ -131,7 +133,10 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
         answers, chunks, turns, decay_rates=decay.rates, default_decay_rate=decay.default_rate, now=run.now
     )
     cells, confirmed = split_confirmed(made, known)
-    cells = _without_deleted(run, cells)
+    cells, waiting = keep_out_deleted(run, cells)
+    if waiting:
+        done = [chunk for chunk in done if chunk not in waiting]
+        confirmed = confirmed.filter(~pl.col("confirmed_by").is_in(sorted(waiting)))
     run.show(cells.select(pl.format("[{}] {}", "cell_type", "content")).to_series())
     return {
         "cell.extracted": cells,
@@ -288,17 +293,10 @@ def _raw_cells_of(run: Stage, chunk_ids: list[str]) -> pl.DataFrame:
         col("chunk_id").isin(chunk_ids)
         & (col("prompt_version") == lit(RAW_PROMPT))
         & (col("status") == lit("active"))
+        & (col("protected") == lit(value=False))
     )
     return (
         run.store.rows("cells", ["cell_id"], where)
         .sort("cell_id")
         .with_columns(superseded_at=pl.lit(run.now))
     )
-
-
-def _without_deleted(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
-    """Cells without those that a person deleted earlier."""
-    dead = run.store.rows("tombstones", [*OWN, "content_hash"])
-    kept = cells.join(dead, on=[*OWN, "content_hash"], how="anti", maintain_order="left")
-    run.reject("deleted by a person", cells.height - kept.height)
-    return kept

@@ -11,6 +11,7 @@ from slowwave.readers.detect import find_sources, read_path, source_hash
 from slowwave.readers.reading import Reading, source_id_of
 from slowwave.schemas.report import UNREADABLE
 from slowwave.schemas.tables import OWN
+from slowwave.store import col, lit
 from slowwave.transforms.chunking import cut_chunks, with_overlap
 from slowwave.transforms.ingestion import changed_turns, owned, pending_chunks
 from tasks.stage import Stage
@@ -57,7 +58,7 @@ def read_source(run: Stage, path: Path) -> Reading | None:
 
 def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
     """Commits a source in one segment: its new turns, their chunks, and the hash that it has now."""
-    turns = owned(reading.turns, run.settings.own)
+    turns = _not_erased(run, owned(reading.turns, run.settings.own), source_id_of(path))
     known = run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
     new = changed_turns(turns, known)
     window = run.settings.chunks
@@ -78,6 +79,16 @@ def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
     if new.height:
         run.show(pl.Series([f"{path.name}: {new.height} turns, {cut.height} chunks"]))
     run.commit({"turn.recorded": new, "chunk.cut": pending_chunks(cut), "source.recorded": source})
+
+
+def _not_erased(run: Stage, turns: pl.DataFrame, source_id: str) -> pl.DataFrame:
+    """Turns without those whose text a person erased, whatever place they have in their source by now."""
+    gone = run.store.rows("erasures", ["turn_id", "content_hash"], col("source_id") == lit(source_id))
+    kept = turns.join(gone, on="turn_id", how="anti", maintain_order="left").join(
+        gone, on="content_hash", how="anti", maintain_order="left"
+    )
+    run.reject("erased by a person", turns.height - kept.height)
+    return kept
 
 
 def index_new_turns(run: Stage) -> None:

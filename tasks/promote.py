@@ -4,6 +4,7 @@ from typing import cast
 
 import polars as pl
 
+from slowwave.core_file import write_core_file
 from slowwave.llm import Request
 from slowwave.prompts import promote_prompt
 from slowwave.schemas.answers import PromoteAnswer
@@ -110,9 +111,5 @@ def rewrite(run: Stage, chosen: pl.DataFrame) -> None:
 
 def write_file(run: Stage) -> None:
     """Writes `MEMORY.md` anew where it is not what the store holds: lines changed, or a run was cut off before this."""
-    home = run.workspace.home
-    lines = run.store.rows("core", ["line_rank", "line"]).sort("line_rank")["line"]
-    text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines), ""])
-    before = home.core_path.read_text(encoding="utf-8") if home.core_path.exists() else ""
-    if not run.report.dry_run and text != before and (before or len(lines)):
-        home.write_core(text)
+    if not run.report.dry_run:
+        write_core_file(run.workspace.home, run.store)

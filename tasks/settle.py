@@ -9,6 +9,7 @@ from slowwave.transforms.reconciliation import contradiction_rows
 from slowwave.transforms.vetoes import hold_back
 from tasks.chains import Placed, place
 from tasks.judge import Page, judgements
+from tasks.persons_word import as_a_person_left_it
 from tasks.stage import Stage
 
 
@@ -41,6 +42,7 @@ def checked(run: Stage, said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     judged = hold_back(guarded, cells, _settled_pairs(run, guarded)).join(
         cells.select("cell_id", *OWN), on="cell_id", how="inner", maintain_order="left"
     )
+    judged = as_a_person_left_it(run, judged, cells)
     for reason, number in (
         judged.drop_nulls("guard_note").group_by("guard_note").len().sort("guard_note").iter_rows()
     ):

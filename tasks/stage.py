@@ -6,7 +6,7 @@ and the report is only returned. That is how interactive commands and benchmarks
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import ParamSpec, TypeVar
@@ -24,7 +24,7 @@ from slowwave.report import headline, night_headline, night_markdown, stage_mark
 from slowwave.schemas.events import encode
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.report import NightReport, StageReport
-from slowwave.store import col
+from slowwave.topic_counts import counts_after, topic_counts
 from slowwave.workspace import Workspace, open_workspace
 
 P = ParamSpec("P")
@@ -32,16 +32,6 @@ R = TypeVar("R")
 
 Plan = dict[str, pl.DataFrame]
 """Rows by event kind, in the order in which they are committed."""
-
-STATUS_AFTER = {
-    "cell.merged": "superseded",
-    "cell.retired": "superseded",
-    "cell.superseded": "superseded",
-    "cell.archived": "archived",
-    "cell.revived": "active",
-    "cell.reinstated": "active",
-}
-"""Events that take memories out of the living ones or back to them: their topics are counted in the same segment."""
 
 
 def is_under_prefect() -> bool:
@@ -112,15 +102,8 @@ class Stage:
     def commit(self, plan: Plan) -> None:
         """Commits a plan as one segment; a dry run only counts it."""
         parts = {kind: rows for kind, rows in plan.items() if rows.height}
-        statuses = {
-            cell: status
-            for kind, status in STATUS_AFTER.items()
-            if kind in parts
-            for cell in parts[kind]["cell_id"]
-        }
-        if statuses:
-            counted = self.topic_counts(self._topics_of(statuses), statuses)
-            parts |= {"topic.counted": counted} if counted.height else {}
+        counted = counts_after(self.store, parts)
+        parts |= {"topic.counted": counted} if counted.height else {}
         self.count(**{kind: rows.height for kind, rows in parts.items()})
         if parts and not self.report.dry_run:
             events = pl.concat([encode(kind, rows) for kind, rows in parts.items()])
@@ -131,22 +114,7 @@ class Stage:
 
         `statuses` is what the plan at hand makes of cells. Returns `topic_id`, `cell_count`, `unsummarized_count`.
         """
-        names = ["topic_id", "cell_count", "unsummarized_count"]
-        known = self.store.by_key("topics", topic_ids, names)
-        columns = ["cell_id", "topic_id", "status", "is_summarized"]
-        cells = self.store.rows("cells", columns, col("topic_id").isin(known["topic_id"].to_list()))
-        becomes = pl.col("cell_id").replace_strict(statuses, default=None, return_dtype=pl.String)
-        is_live = pl.coalesce(becomes, "status") == "active"
-        counted = cells.group_by("topic_id").agg(
-            cell_count=is_live.sum().cast(pl.Int64),
-            unsummarized_count=(is_live & ~pl.col("is_summarized")).sum().cast(pl.Int64),
-        )
-        every = known.select("topic_id").join(counted, on="topic_id", how="left").fill_null(0)
-        return every.join(known, on=names, how="anti").sort("topic_id")
-
-    def _topics_of(self, cell_ids: Iterable[str]) -> list[str]:
-        cells = self.store.by_key("cells", cell_ids, ["cell_id", "topic_id"])
-        return cells["topic_id"].drop_nulls().unique().to_list()
+        return topic_counts(self.store, topic_ids, statuses)
 
     def refresh_vectors(self) -> None:
         """Embeds what lacks a vector; an embedder that is away leaves it waiting, and that is said."""

@@ -312,5 +312,37 @@ def one_of_every_kind() -> pl.DataFrame:
             events("cell.unlinked", {"cell_id": "c5"}),
             of_row("night.completed", "nights", "n1", has_llm=True, call_count=4, cost=0.25),
             episode_events(),
+            words_of_a_person(),
+        ]
+    )
+
+
+def words_of_a_person() -> pl.DataFrame:
+    """What a person said about the memories of `one_of_every_kind`."""
+    settled = {
+        "contradiction_id": "x1",
+        "resolution": "a_wins",
+        "resolution_note": "I looked",
+        "winner_id": "c2",
+    }
+    standing = {"cell_id": "c3", "status": "active"}
+    return pl.concat(
+        [
+            events("cell.protected", {"cell_id": "c2", "confidence": 1.0, "note": "seen on the dial"}),
+            events(
+                "contradiction.resolved", {**settled, "former_supersedes": "c1", "former_summary": "now 1040"}
+            ),
+            of_row("contradiction.opened", "contradictions", "d2", cell_a="c2", cell_b="c3"),
+            events("contradiction.resolved", {"contradiction_id": "d2", "resolution": "both_valid"}),
+            events("contradiction.reopened", {"contradiction_id": "d2"}),
+            events("cell.restored", standing),
+            events("topic.unsummarized", {"topic_id": "T1", "cell_ids": ["c2", "c4"], "reason": "forgotten"}),
+            events(
+                "cell.deleted",
+                {"cell_id": "c7", "content_hash": "blue", "content": "The kiln is blue.", **OWNER},
+            ),
+            events("cell.erased", {"cell_id": "c5", "content_hash": "text", **OWNER}),
+            of_row("turn.recorded", "turns", "t9", content="erased"),
+            events("turn.erased", {"turn_id": "t9", "source_id": "s1", "content_hash": "text", **OWNER}),
         ]
     )

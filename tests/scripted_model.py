@@ -108,6 +108,7 @@ class ScriptedModel:
             "PromoteAnswer": self.promote,
             "EntityAnswer": self.enrich,
             "CausesAnswer": self.infer,
+            "TombstoneAnswer": self.judge_tombstone,
         }[name](page)
 
     def gate(self, page: str) -> dict[str, Any]:
@@ -145,6 +146,16 @@ class ScriptedModel:
         if not named.get("attribute"):
             return {"reason": "It speaks of nothing else.", "verdict": "keep", **told, "change": 0}
         return {"reason": "It changed.", "verdict": "retires" if is_correction else "updates", **told}
+
+    def judge_tombstone(self, page: str) -> dict[str, Any]:
+        """The same where the words are, apart from little ones."""
+        little = frozenset(["the", "of", "is", "now", "a", "to", "has", "at", "so", "well"])
+        new = re.search(r"^## New memory$(.*?)^## ", page, re.MULTILINE | re.DOTALL)[1]
+        said = frozenset(re.findall(r"\w+", new.lower())) - little
+        for item in items(page, "Deleted memories"):
+            if said == frozenset(re.findall(r"\w+", item.text.lower())) - little:
+                return {"reason": "The same words that count.", "same_as": item.number}
+        return {"reason": "Another statement.", "same_as": 0}
 
     def summarize(self, page: str) -> dict[str, Any]:
         name = re.search(r"^name: (.*)$", page, re.MULTILINE)[1]

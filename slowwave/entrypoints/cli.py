@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints import graph, recall
+from slowwave.entrypoints import graph, inspect_words, recall, words
 from slowwave.entrypoints.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.prefect_env import stop_temporary_server
 from slowwave.entrypoints.runs import (
@@ -150,6 +150,8 @@ app.command()(recall.context)
 app.command()(recall.cite)
 app.command()(graph.entity)
 app.command()(graph.timeline)
+for word in (*words.COMMANDS, *inspect_words.COMMANDS):
+    app.command()(word)
 
 
 @app.command()

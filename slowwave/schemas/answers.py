@@ -186,6 +186,20 @@ class ExtractAnswer(Answer):
         return self
 
 
+class TombstoneAnswer(Answer):
+    """Whether a new memory says the same as one that a person deleted; 0 says no."""
+
+    reason: Line = Field(description="One short sentence that names what is the same, or what differs")
+    same_as: int = Field(description="Number of the deleted memory that says the same, 0 for none")
+
+    @model_validator(mode="after")
+    def _is_usable(self, info: ValidationInfo) -> Self:
+        page = shown(info, "page_numbers")
+        if self.same_as and page is not None and self.same_as not in page:
+            raise ValueError(f"same_as {self.same_as} is not on this page; use 0 or one of {listed(page)}")
+        return self
+
+
 class ReconcileJudgement(Answer):
     """The judgement of one new memory against at most one other memory of the same page."""
 

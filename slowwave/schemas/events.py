@@ -77,14 +77,21 @@ CATALOGUE: dict[str, EventKind] = {
         ),
         _kind(
             "cell.deleted",
-            {"cell_id": pl.String, "content_hash": pl.String, "note": pl.String, **_OWN},
+            {
+                "cell_id": pl.String,
+                "content_hash": pl.String,
+                "note": pl.String,
+                **_OWN,
+                "content": pl.String,
+            },
             "A person deleted a memory: a tombstone that no later run undoes.",
             is_raw=True,
+            version=2,
         ),
         _kind(
             "chunk.released",
             {"chunk_id": pl.String},
-            "A person sent a quarantined chunk back to work.",
+            "A person sent a chunk back to work: a quarantined one, or one of which a part was erased.",
             is_raw=True,
         ),
         _kind("chunk.cut", _row_of("chunks"), "A window of turns was cut for extraction."),
@@ -136,7 +143,7 @@ CATALOGUE: dict[str, EventKind] = {
         _kind(
             "cell.retired",
             {"cell_id": pl.String, "superseded_at": TIMESTAMP},
-            "A raw cell made way for the extracted cells of its chunk.",
+            "A memory made way: a raw one for the extracted ones of its chunk, a merged one for the two it stood for.",
         ),
         _kind(
             "cell.superseded",
@@ -302,6 +309,60 @@ CATALOGUE: dict[str, EventKind] = {
             },
             "A model's judgement of a memory could not be used.",
         ),
+        _kind(
+            "cell.protected",
+            {"cell_id": pl.String, "confidence": pl.Float64, "note": pl.String},
+            "A person confirmed a memory: it never fades, and no judge retires it.",
+            is_raw=True,
+        ),
+        _kind(
+            "cell.restored",
+            {
+                "cell_id": pl.String,
+                "status": pl.String,
+                "superseded_by": pl.String,
+                "superseded_at": TIMESTAMP,
+                "valid_until": TIMESTAMP,
+            },
+            "A person took a resolution back: a memory stands again as it stood before.",
+            is_raw=True,
+        ),
+        _kind(
+            "contradiction.resolved",
+            {
+                "contradiction_id": pl.String,
+                "resolution": pl.String,
+                "resolution_note": pl.String,
+                "winner_id": pl.String,
+                "former_supersedes": pl.String,
+                "former_summary": pl.String,
+            },
+            "A person settled a contradiction; the former fields of the winner are what taking it back restores.",
+            is_raw=True,
+        ),
+        _kind(
+            "contradiction.reopened",
+            {"contradiction_id": pl.String},
+            "A person took the resolution of a contradiction back.",
+            is_raw=True,
+        ),
+        _kind(
+            "cell.erased",
+            {"cell_id": pl.String, "content_hash": pl.String, **_OWN},
+            "A person erased a memory: its text left the journal too, and it stays out.",
+            is_raw=True,
+        ),
+        _kind(
+            "turn.erased",
+            {"turn_id": pl.String, "source_id": pl.String, "content_hash": pl.String, **_OWN},
+            "A person erased what was said: its text left the journal too, and it stays out.",
+            is_raw=True,
+        ),
+        _kind(
+            "topic.unsummarized",
+            {"topic_id": pl.String, "cell_ids": STRINGS, "reason": pl.String},
+            "A topic's summary held what a person took away: it is gone, and the live cells named wait for a new one.",
+        ),
         _kind("vitals.folded", _row_of("vitals"), "A memory's counts after usage was folded in."),
         _kind("usage.folded", {"usage_id": pl.String}, "A usage record reached the vitals."),
         _kind(
@@ -379,6 +440,7 @@ CATALOGUE: dict[str, EventKind] = {
 
 UPCASTS: dict[tuple[str, int], dict[str, object]] = {
     ("cell.extracted", 1): {"steps": [], "template": None},
+    ("cell.deleted", 1): {"content": None},
 }
 """For a kind and an old version: the columns that the next version added, with the value that old events mean."""
 

@@ -60,6 +60,14 @@ class ReviewedCell:
 
 
 @dataclass(frozen=True, slots=True)
+class DeletedCell:
+    """A memory that a person deleted."""
+
+    number: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeLine:
     """One change of what a memory rests on; `date` is since when the new one holds."""
 

@@ -243,6 +243,7 @@ class Contradictions(Owned):
     resolution: str = pa.Field(nullable=True, isin=list(get_args(Resolution)))
     resolved_at: Timestamp = _nullable()
     note: str = _nullable()
+    resolution_note: str = _nullable()
 
 
 class Judgements(Owned):
@@ -276,12 +277,22 @@ class Usage(pa.DataFrameModel):
 
 
 class Tombstones(Owned):
-    """Deleted memories: what no later run may bring back."""
+    """Deleted memories: what no later run may bring back. `content` finds what says the same in other words."""
 
     cell_id: str = pa.Field(unique=True)
+    content: str = _nullable()
     content_hash: str
     deleted_at: Timestamp
     note: str = _nullable()
+
+
+class Erasures(Owned):
+    """Turns whose text was erased: what no later run takes in again. Nothing of the text is kept."""
+
+    turn_id: str = pa.Field(unique=True)
+    source_id: str
+    content_hash: str
+    erased_at: Timestamp
 
 
 class Core(Owned):
@@ -326,6 +337,7 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "judgements": Judgements,
     "usage": Usage,
     "tombstones": Tombstones,
+    "erasures": Erasures,
     "core": Core,
     "nights": Nights,
     "entities": Entities,
@@ -349,6 +361,7 @@ KEYS: dict[str, str] = {
     "judgements": "judgement_id",
     "usage": "usage_id",
     "tombstones": "cell_id",
+    "erasures": "turn_id",
     "core": "cell_id",
     "nights": "night_id",
     "entities": "entity_id",
@@ -363,6 +376,7 @@ VECTOR_TEXT: dict[str, tuple[str, ...]] = {
     "cells": ("content",),
     "topics": ("name", "summary"),
     "entities": ("canonical_name", "summary"),
+    "tombstones": ("content",),
 }
 """Tables with a vector, and the columns whose text it is made from, joined by a line break."""
 

@@ -263,7 +263,9 @@ class StoreReader:
         texts = VECTOR_TEXT[table]
         frame = self.rows(table, [key, *texts], col(EMBEDDER_OF["vector"]) == lit(""))
         text = pl.concat_str([pl.col(name) for name in texts], separator="\n", ignore_nulls=True)
-        return frame.select(key, text=text).sort(key)
+        return (
+            frame.select(key, text=text).filter(pl.col("text") != "").sort(key)
+        )  # a tombstone may have none
 
     def size_bytes(self) -> int:
         """Bytes of this generation on disk."""

@@ -11,7 +11,7 @@ from slowwave.schemas.tables import OWN
 def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
     """Active cells that say exactly what an older one of the same owner says.
 
-    `cells` has `cell_id`, the owner, `content_hash`, `event_time`, `evidence`. Returns `cell_id`,
+    `cells` has `cell_id`, the owner, `content_hash`, `event_time`. Returns `cell_id`,
     `superseded_by` (the survivor: the oldest), sorted; exact repetition needs no judge.
     """
     ranked = cells.sort("event_time", "cell_id").with_columns(

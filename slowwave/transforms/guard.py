@@ -1,7 +1,8 @@
 """The structural guard behind the judge: what a judgement may change, checked against both memories.
 
 To retire a memory, a judgement must name the subject and the single-valued attribute that both carry, with
-different values, from a source that may. What fails is recorded as an open contradiction, and both stay.
+different values, from a source that may, and no person may have confirmed the one that goes. What fails is recorded as
+an open contradiction, and both stay.
 """
 
 import polars as pl
@@ -60,6 +61,8 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("both memories were said in one breath"))
         .when(retires & ~is_trusted)
         .then(pl.lit("a less trusted source may not retire this memory"))
+        .when(retires & pl.col("protected_old"))
+        .then(pl.lit("a person confirmed this memory: only a person retires it"))
         .when(confirms & _differs())
         .then(pl.lit("said again, but numbers, dates, names or negations differ"))
     )
@@ -82,9 +85,10 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """Judgements with the facts of the new cell (`_new`) and of its target (`_old`)."""
     content = pl.col("content")
-    facts = cells.select(
+    known = cells if "protected" in cells.columns else cells.with_columns(protected=pl.lit(value=False))
+    facts = known.select(
         "cell_id",
-        *["subject", "attribute", "value", "content", "origin"],
+        *["subject", "attribute", "value", "content", "origin", "protected"],
         day=pl.col("valid_from").dt.truncate("1d"),
         turns=pl.col("evidence").list.sort().list.join(" "),
         denied=denied_words(content),

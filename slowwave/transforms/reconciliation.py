@@ -79,6 +79,33 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def spare_protected(judged: pl.DataFrame, chain: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Guarded judgements of which none retires a memory that a person confirmed.
+
+    `chain` has the judged pairs and the links of earlier nights, `cells` their cells. Dates may put a confirmed memory
+    before others: then all pairs of its group become contradictions, for a person to settle.
+    """
+    standing = cells.select(
+        "cell_id", "protected", known_by=pl.when(pl.col("status") == "superseded").then("superseded_by")
+    )
+    lost = (
+        supersessions(chain, cells)
+        .join(standing, on="cell_id", how="inner")
+        .filter(pl.col("protected") & pl.col("superseded_by").ne_missing(pl.col("known_by")))
+    )
+    groups = connected(chain)
+    spared = groups.join(
+        groups.join(lost, on="cell_id", how="semi").select("group").unique(), on="group", how="semi"
+    )["cell_id"]
+    hits = (pl.col("effect") == "superseded") & pl.col("cell_id").is_in(spared.implode())
+    return judged.with_columns(
+        guard_note=pl.when(hits)
+        .then(pl.lit("a person confirmed one of these memories: only a person retires it"))
+        .otherwise("guard_note"),
+        effect=pl.when(hits).then(pl.lit("contradiction")).otherwise("effect"),
+    )
+
+
 def _is_later(*columns: str) -> pl.Expr:
     """The row is after its `_other` in the order of these columns."""
     later = pl.lit(value=False)

@@ -24,11 +24,13 @@ from slowwave.prompts import (
     reconcile_prompt,
     review_prompt,
     summarize_prompt,
+    tombstone_prompt,
 )
 from slowwave.schemas.prompt import Prompt
 from slowwave.schemas.prompt_inputs import (
     CandidateCell,
     ChangeLine,
+    DeletedCell,
     EpisodeCell,
     KnownCell,
     PageCell,
@@ -142,6 +144,7 @@ def rendered() -> dict[str, Prompt]:
         infer_cause_prompt(
             TOPIC[1:], [TopicCell(2, "decision", "2026-09-16", "Line 2 runs\n## Later\nat 1040.")]
         ),
+        tombstone_prompt(PAGE[1].content, [DeletedCell(1, KNOWN[0].content), DeletedCell(2, TURNS[2].text)]),
     ]
     return {prompt.prompt_version: prompt for prompt in prompts}
 

@@ -32,6 +32,7 @@ from slowwave.schemas.answers import (
     PromoteAnswer,
     ReconcileAnswer,
     SummaryAnswer,
+    TombstoneAnswer,
 )
 from slowwave.schemas.graph_answers import CausesAnswer, EntityAnswer
 from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
@@ -45,6 +46,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "reconcile_cells": ReconcileAnswer,
     "summarize_topic": SummaryAnswer,
     "write_episode": EpisodeAnswer,
+    "judge_tombstone": TombstoneAnswer,
 }
 FILES = sorted((Path(__file__).parent.parent.parent / "prompts").glob("*.md"))
 TURN = TurnLine(number=1, speaker="Ada", role="user", date="2026-06-02", text="The pump is in hall 3.")

@@ -1,0 +1,222 @@
+"""What the words of a person come to: results of `correct`, `confirm`, `forget`, `erase`, `resolve`, and the queue."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.schemas.choices import CellStatus, Resolution
+
+
+class Frozen(BaseModel):
+    """Base of these results."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Done(Frozen):
+    """What became of a word: it is in the journal and in the store. `changed` counts events by kind."""
+
+    cell_id: str = Field(description="The memory that stands now, or the one that went.")
+    content: str = Field(description="Its text.")
+    replaced: list[str] = Field(default_factory=list, description="Memories that it took the place of.")
+    changed: dict[str, int] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+
+
+class Side(Frozen):
+    """One side of a contradiction."""
+
+    cell_id: str
+    content: str
+    value: str | None
+    status: CellStatus
+    origin: str
+    protected: bool
+    event_time: datetime
+    valid_from: datetime
+    source_name: str
+
+
+class Dispute(Frozen):
+    """A contradiction with both of its memories; a side that left the store is null."""
+
+    contradiction_id: str
+    status: str
+    subject: str | None
+    attribute: str | None
+    detected_at: datetime
+    note: str | None = Field(description="Why the two cannot both hold.")
+    resolution: Resolution | None = None
+    resolved_at: datetime | None = None
+    resolution_note: str | None = None
+    a: Side | None
+    b: Side | None
+
+
+class Resolved(Frozen):
+    """What a resolution changed, or taking it back."""
+
+    contradiction_id: str
+    resolution: Resolution | None = Field(description="Null after it was taken back.")
+    winner_id: str | None = None
+    superseded: list[str] = Field(default_factory=list)
+    restored: list[str] = Field(default_factory=list)
+    changed: dict[str, int] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+
+
+class Erased(Frozen):
+    """What an erase took away, or would: `remaining` names places that still hold a text, with how many of them."""
+
+    dry_run: bool = False
+    turn_ids: list[str] = Field(default_factory=list)
+    cell_ids: list[str] = Field(default_factory=list)
+    topic_ids: list[str] = Field(
+        default_factory=list, description="Topics that lose their summary until the next one."
+    )
+    shown: list[str] = Field(
+        default_factory=list, description="The first words of what goes (a dry run only)."
+    )
+    rewritten: dict[str, int] = Field(default_factory=dict, description="What was rewritten or removed.")
+    searched_texts: int = Field(
+        default=0, description="Texts that were looked for in every byte of the home."
+    )
+    short_texts: int = Field(default=0, description="Texts too short to be looked for; their rows are gone.")
+    remaining: dict[str, int] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the search over the whole home found nothing more."""
+        return not self.dry_run and not self.remaining
+
+
+class Quote(Frozen):
+    """A turn that a memory rests on, word by word."""
+
+    turn_id: str
+    speaker: str | None
+    role: str
+    content: str
+    event_time: datetime
+    source_name: str
+    session_id: str
+
+
+class Link(Frozen):
+    """A memory before or after another in a chain of supersession."""
+
+    cell_id: str
+    content: str
+    status: str
+    valid_from: datetime
+    valid_until: datetime | None
+    superseded_at: datetime | None
+
+
+class Judged(Frozen):
+    """What was decided about the memory and another one, and by whom (a prompt version, or `person`)."""
+
+    other_id: str
+    verdict: str
+    effect: str
+    reason: str | None
+    judged_at: datetime
+    prompt_version: str | None
+    model: str | None
+
+
+class Step(Frozen):
+    """One event of a memory's life, from the journal."""
+
+    at: datetime
+    kind: str
+    told: str = Field(description="What the event changed, in words.")
+
+
+class Explanation(Frozen):
+    """Why a memory is there and what became of it.
+
+    `state` is its status, or `pruned` or `deleted`: then all of it comes from the journal.
+    """
+
+    cell_id: str
+    state: str
+    cell_type: str
+    content: str
+    summary: str | None
+    subject: str | None
+    attribute: str | None
+    value: str | None
+    salience: float
+    confidence: float
+    effective_confidence: float | None = Field(
+        description="After fading and use; null once it left the store."
+    )
+    protected: bool
+    origin: str
+    event_time: datetime
+    valid_from: datetime
+    valid_until: datetime | None
+    recorded_at: datetime
+    source_name: str
+    session_id: str
+    chunk_id: str | None
+    prompt_version: str
+    model: str | None
+    topic_name: str | None
+    core_rank: int | None = Field(description="Its line in core memory.")
+    confirmations: int
+    retrieval_count: int
+    citation_count: int
+    quotes: list[Quote]
+    missing_turns: list[str] = Field(description="Turns that it rested on and that are no longer there.")
+    before: list[Link] = Field(description="What it took the place of, nearest first.")
+    after: list[Link] = Field(description="What took its place, nearest first.")
+    judgements: list[Judged]
+    contradictions: list[Dispute]
+    steps: list[Step]
+    notes: list[str] = Field(default_factory=list)
+
+
+class Fading(Frozen):
+    """A memory that will be archived if nobody uses it."""
+
+    cell_id: str
+    cell_type: str
+    content: str
+    effective_confidence: float
+    last_accessed: datetime
+    fades_at: datetime
+    retrieval_count: int
+
+
+class Stats(Frozen):
+    """What a memory holds, of the owner that asks. Counts of memories are by what they are called."""
+
+    cells: int = 0
+    by_status: dict[str, int] = Field(default_factory=dict)
+    by_type: dict[str, int] = Field(default_factory=dict, description="Active memories.")
+    by_origin: dict[str, int] = Field(default_factory=dict, description="Active memories.")
+    by_age: dict[str, int] = Field(default_factory=dict, description="Active memories, by when it was said.")
+    by_topic: dict[str, int] = Field(default_factory=dict, description="Active memories, the largest topics.")
+    without_topic: int = 0
+    protected: int = 0
+    never_used: int = Field(default=0, description="Active memories that nobody retrieved or cited.")
+    turns: int = 0
+    topics: int = 0
+    tombstones: int = 0
+    erased_turns: int = 0
+    open_contradictions: int = 0
+    usage: dict[str, int] = Field(default_factory=dict, description="Uses counted in the store, by kind.")
+    archived_events: int = Field(
+        default=0, description="Times that a memory was archived, of the whole home."
+    )
+    revived_events: int = 0
+    false_forgetting_rate: float | None = Field(
+        default=None, description="Revived of archived; null at first."
+    )
+    journal_bytes: int = 0
+    journal_segments: int = 0
+    store_bytes: int = 0
+    notes: list[str] = Field(default_factory=list)

@@ -1,0 +1,60 @@
+"""Live and unsummarized memories of topics, counted again for the plan that changes them, in the same segment."""
+
+from collections.abc import Collection, Mapping
+
+import polars as pl
+
+from slowwave.store import Store, col
+
+STATUS_AFTER = {
+    "cell.merged": "superseded",
+    "cell.retired": "superseded",
+    "cell.superseded": "superseded",
+    "cell.archived": "archived",
+    "cell.revived": "active",
+    "cell.reinstated": "active",
+    "cell.deleted": "deleted",
+}
+"""Events that take memories out of the living ones or back to them: their topics are counted in the same segment."""
+
+
+def counts_after(store: Store, parts: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Rows of `topic.counted` that a plan (rows by event kind) asks for; none where it changes no count."""
+    statuses = {
+        cell: status
+        for kind, status in STATUS_AFTER.items()
+        if kind in parts
+        for cell in parts[kind]["cell_id"]
+    }
+    if "cell.restored" in parts:
+        statuses.update(parts["cell.restored"].select("cell_id", "status").iter_rows())
+    emptied = parts["topic.unsummarized"]["topic_id"].to_list() if "topic.unsummarized" in parts else []
+    topics = store.by_key("cells", statuses, ["cell_id", "topic_id"])["topic_id"].drop_nulls().unique()
+    return topic_counts(store, {*topics, *emptied}, statuses, unsummarized=emptied)
+
+
+def topic_counts(
+    store: Store,
+    topic_ids: Collection[str],
+    statuses: Mapping[str, str],
+    *,
+    unsummarized: Collection[str] = (),
+) -> pl.DataFrame:
+    """Live and unsummarized cells of these topics, where they are not what is stored.
+
+    `statuses` is what the plan at hand makes of cells, `unsummarized` the topics that lose their summary in it.
+    Returns `topic_id`, `cell_count`, `unsummarized_count`.
+    """
+    names = ["topic_id", "cell_count", "unsummarized_count"]
+    known = store.by_key("topics", topic_ids, names)
+    columns = ["cell_id", "topic_id", "status", "is_summarized"]
+    cells = store.rows("cells", columns, col("topic_id").isin(known["topic_id"].to_list()))
+    becomes = pl.col("cell_id").replace_strict(statuses, default=None, return_dtype=pl.String)
+    is_live = pl.coalesce(becomes, "status") == "active"
+    waits = ~pl.col("is_summarized") | pl.col("topic_id").is_in(list(unsummarized))
+    counted = cells.group_by("topic_id").agg(
+        cell_count=is_live.sum().cast(pl.Int64),
+        unsummarized_count=(is_live & waits).sum().cast(pl.Int64),
+    )
+    every = known.select("topic_id").join(counted, on="topic_id", how="left").fill_null(0)
+    return every.join(known, on=names, how="anti").sort("topic_id")

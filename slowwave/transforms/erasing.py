@@ -1,0 +1,121 @@
+"""What of an event stays when turns and memories are erased: by the names of its fields, for every kind alike.
+
+Pure: payload in, payload out. Ids and owners are never touched; a text that quotes what goes is masked.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+ERASED = "[erased]"
+"""Stands where a text quoted what was erased."""
+
+ABOUT_ONE = ("cell_id", "target_id", "cell_a", "cell_b", "turn_id", "source_id", "winner_id", "confirmed_by")
+"""Fields that say what an event is about: of something erased nothing stays."""
+
+ID_LISTS = ("turn_ids", "cell_ids", "evidence")
+
+KEPT_KINDS = frozenset({"cell.erased", "turn.erased"})
+
+OWN_WORDS = frozenset({"turn.recorded", "cell.extracted", "cell.deleted"})
+"""Kinds that hold the words of one turn or memory: those of others are masked only where a text was named."""
+
+NO_TEXT = frozenset(
+    {
+        "user_id", "project_id", "scope", "session_id", "source_type", "content_hash", "hash", "origin", "role",
+        "status", "cell_type", "verdict", "effect", "prompt_version", "model", "usage_type", "outcome", "resolution",
+        "scale", "event_time", "kind",
+    }
+)  # fmt: skip
+"""Fields that name and never tell, beside those that end in `_id`, `_ids` or `_at`."""
+
+WHOLE_TURN = 2**31 - 1
+"""`last_char` of a chunk that ends with a whole turn."""
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What goes: ids, and the texts that nothing may quote any more.
+
+    `cut_ids` are memories whose timeline tells of erased ones, and chunks that hold more than erased turns. `is_text`
+    says that a text was named: it is masked wherever it stands, in any case and with any white space.
+    """
+
+    turn_ids: frozenset[str]
+    cell_ids: frozenset[str]
+    chunk_ids: frozenset[str]
+    topic_ids: frozenset[str]
+    cut_ids: frozenset[str]
+    texts: tuple[str, ...]
+    is_text: bool
+
+    @cached_property
+    def gone(self) -> frozenset[str]:
+        """Turns and memories that go."""
+        return self.turn_ids | self.cell_ids
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """What is masked; None where there is no text."""
+        return pattern_of(self.texts, is_exact=not self.is_text)
+
+
+def pattern_of(texts: Iterable[str], *, is_exact: bool) -> re.Pattern[str] | None:
+    """Finds the texts, longer ones first; unless `is_exact`, in any case and with any white space."""
+    ordered = sorted({text for text in texts if text.strip()}, key=lambda text: (-len(text), text))
+    if not ordered:
+        return None
+    if is_exact:
+        return re.compile("|".join(re.escape(text) for text in ordered))
+    flat = (r"\s+".join(re.escape(word) for word in text.split()) for text in ordered)
+    return re.compile("|".join(flat), re.IGNORECASE)
+
+
+def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) -> dict[str, object] | None:
+    """An event's payload after an erasure; None where nothing of the event stays."""
+    if kind in KEPT_KINDS:
+        return dict(payload)
+    is_about_gone = any(payload.get(name) in erasure.gone for name in ABOUT_ONE)
+    is_lone = payload.get("topic_id") in erasure.topic_ids and kind != "cell.extracted"
+    is_chunk = kind.startswith("chunk.") and payload.get("chunk_id") in erasure.chunk_ids
+    if is_about_gone or is_lone or is_chunk:
+        return None
+    after = dict(payload)
+    for name in ID_LISTS:
+        before = payload.get(name)
+        if isinstance(before, list) and any(item in erasure.gone for item in before):
+            after[name] = [item for item in before if item not in erasure.gone]
+            if kind == "topic.summarized":
+                return None  # the summary was written from what goes
+    if after.get("supersedes") in erasure.gone:
+        after["supersedes"] = None
+    _cut(kind, payload, after, erasure)
+    return {name: _masked(kind, name, value, erasure) for name, value in after.items()}
+
+
+def _cut(kind: str, before: Mapping[str, object], after: dict[str, object], erasure: Erasure) -> None:
+    """Takes out what a model or a fold wrote with an eye on what goes."""
+    if before.get("cell_id") in erasure.cut_ids and kind == "cell.succeeded":
+        after["summary"] = None
+    if before.get("winner_id") in erasure.cut_ids and "former_summary" in after:
+        after["former_summary"] = None
+    if before.get("chunk_id") in erasure.cut_ids:
+        after.update({name: None for name in ("reason", "error") if name in after})
+    turns = before.get("turn_ids")
+    if kind == "chunk.cut" and isinstance(turns, list) and turns != after["turn_ids"]:
+        if turns[0] in erasure.gone:
+            after["first_char"] = 0
+        if turns[-1] in erasure.gone:
+            after["last_char"] = WHOLE_TURN
+
+
+def _masked(kind: str, name: str, value: object, erasure: Erasure) -> object:
+    is_name = name in NO_TEXT or name.endswith(("_id", "_ids", "_at"))
+    if is_name or erasure.pattern is None or (kind in OWN_WORDS and not erasure.is_text):
+        return value
+    if isinstance(value, str):
+        return erasure.pattern.sub(ERASED, value)
+    if isinstance(value, list):
+        return [erasure.pattern.sub(ERASED, item) if isinstance(item, str) else item for item in value]
+    return value

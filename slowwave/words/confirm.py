@@ -1,0 +1,42 @@
+"""`confirm`: a person says that a memory holds. It never fades, and no judge retires it any more."""
+
+from datetime import datetime
+
+import polars as pl
+
+from slowwave.home import Home
+from slowwave.schemas.words import Done
+from slowwave.words.correct import protection, refuse_retired
+from slowwave.words.desk import desk
+
+PERSON_SAID = "a person"
+"""`confirmed_by` of a confirmation that no text stands behind."""
+
+
+def confirm(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
+    """Protects a memory for good, as `Memory.confirm` says."""
+    with desk(home, now=now) as work:
+        row = work.cell(cell_id)
+        refuse_retired(row)
+        found = str(row["cell_id"])
+        vitals = work.store.by_key("vitals", [found])
+        plan = {
+            "cell.protected": protection(found, note),
+            "cell.confirmed": vitals.select(
+                "cell_id",
+                confirmed_by=pl.lit(PERSON_SAID),
+                confirmations=pl.col("confirmations") + 1,
+                evidence=pl.lit(row["evidence"], dtype=pl.List(pl.String)),
+                last_accessed=pl.max_horizontal("last_accessed", pl.lit(now)),
+                prompt_version=pl.lit(None, dtype=pl.String),
+                model=pl.lit(None, dtype=pl.String),
+            ),
+        }
+        notes = []
+        if row["status"] == "archived":
+            plan["cell.revived"] = vitals.select(
+                "cell_id", revived_count=pl.col("revived_count") + 1, last_accessed=pl.lit(now)
+            )
+            notes.append("it was archived, and is back in search")
+        changed, waits = work.commit(plan)
+        return Done(cell_id=found, content=str(row["content"]), changed=changed, notes=[*notes, *waits])

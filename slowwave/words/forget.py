@@ -1,0 +1,79 @@
+"""`forget`: a person takes a memory away. A tombstone keeps it out, said in the same words or in others.
+
+The turns stay: what was said was said, and the raw record shows it. `erase` takes the text itself.
+"""
+
+from datetime import datetime
+
+import polars as pl
+
+from slowwave.home import Home
+from slowwave.schemas.events import rows_of
+from slowwave.schemas.tables import OWN, RAW_PROMPT
+from slowwave.schemas.words import Done
+from slowwave.store import Store, col, lit, same_owner
+from slowwave.words.desk import desk
+from slowwave.words.retiring import cascade, joined, settled_by
+
+WHY = "a person deleted it"
+
+
+def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
+    """Deletes a memory and what says exactly the same, as `Memory.forget` says."""
+    with desk(home, now=now) as work:
+        row = work.cell(cell_id)
+        gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
+        ids = gone["cell_id"].to_list()
+        raw = gone.filter(pl.col("prompt_version") == RAW_PROMPT).drop_nulls("chunk_id")
+        gated = rows_of(
+            "chunk.gated",
+            [
+                {"chunk_id": chunk, "is_worth": False, "reason": WHY}
+                for chunk in raw["chunk_id"].unique().sort()
+            ],
+        )
+        follows = cascade(work.store, gone, why=WHY)
+        flagged = follows.pop("topic.flagged")
+        plan = joined(
+            {
+                "cell.deleted": gone.select(
+                    "cell_id", "content_hash", *OWN, "content", note=pl.lit(note or None, dtype=pl.String)
+                ),
+                "chunk.gated": gated,
+                "topic.unsummarized": unsummarized(work.store, flagged["topic_id"], gone=gone, why=WHY),
+            },
+            {kind: rows for kind, rows in follows.items() if kind != "core.demoted"},
+            {"contradiction.resolved": settled_by(work.store, ids, why=note or WHY)},
+        )
+        changed, notes = work.commit(plan)
+        return Done(
+            cell_id=ids[0], content=str(row["content"]), replaced=ids[1:], changed=changed, notes=notes
+        )
+
+
+def unsummarized(store: Store, topic_ids: pl.Series, *, gone: pl.DataFrame, why: str) -> pl.DataFrame:
+    """Rows of `topic.unsummarized` for topics whose summary may speak of memories that go.
+
+    Until the next summary such a topic answers by its memories alone.
+    """
+    topics = store.by_key("topics", topic_ids, ["topic_id", "summary"]).drop_nulls("summary")
+    live = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
+    cells = store.rows("cells", ["cell_id", "topic_id"], live)
+    left = cells.filter(~pl.col("cell_id").is_in(gone["cell_id"].implode())).sort("cell_id")
+    by_topic = left.group_by("topic_id").agg(cell_ids=pl.col("cell_id"))
+    return (
+        topics.select("topic_id")
+        .join(by_topic, on="topic_id", how="left")
+        .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(why))
+        .sort("topic_id")
+    )
+
+
+def _same(store: Store, cell: pl.DataFrame) -> pl.DataFrame:
+    """The memory first, then those that say exactly the same, and those that live on in it as said again."""
+    cell_id, digest = cell["cell_id"][0], cell["content_hash"][0]
+    exact = store.rows("cells", where=same_owner(cell) & (col("content_hash") == lit(digest)))
+    merged = store.rows("cells", where=col("superseded_by") == lit(cell_id))
+    merged = merged.filter(pl.col("valid_until").is_null())
+    others = pl.concat([exact, merged]).unique("cell_id").filter(pl.col("cell_id") != cell_id)
+    return pl.concat([cell, others.sort("cell_id")])

@@ -1,0 +1,216 @@
+"""Erase: no byte of what a person said stays in the home, whenever the work is cut off."""
+
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+from flows.nightly import nightly
+from flows.rebuild import rebuild
+from slowwave import Memory
+from slowwave.errors import BusyError, InputError, NotFoundError
+from slowwave.home import open_home
+from slowwave.words.traces import files_with, forms_of
+from tests.integration.test_home import another_writer
+from tests.rows import NOW
+from tests.scripted_model import store_of, tables, write_chat, write_settings
+
+DAY = timedelta(days=1)
+SECRET = 'My number is "+49 151 2345678" \\ call\tme, Zoë.'
+PLAIN = "The glaze kiln runs at 1040 degrees since May."
+
+
+class Cut(BaseException):
+    """As a kill: nothing of ours catches it."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    own = {"user_id": "ana", "project_id": "kiln"}
+    write_settings(home, embedding={"provider": "none"}, own=own, words={"lock_seconds": 0.2})
+    return home
+
+
+def chat(tmp_path: Path, *texts: str, session: str = "s1") -> str:
+    turns = [(f"2026-06-02T09:{minute:02d}:00Z", "Mara", text) for minute, text in enumerate(texts)]
+    write_chat(tmp_path / "chats", session, turns)
+    return str(tmp_path / "chats")
+
+
+def told(folder: Path) -> set[str]:
+    store = store_of(folder)
+    return {*store.rows("turns", ["content"])["content"], *store.rows("cells", ["content"])["content"]}
+
+
+def assert_gone(folder: Path, *texts: str) -> None:
+    assert files_with(folder, texts) == {}
+    for text in texts:
+        assert not [content for content in told(folder) if text in content]
+    wanted = tables(folder)
+    assert open_home(folder).journal.scan().problems == ()
+    rebuild.fn(home=str(folder))
+    for table, frame in tables(folder).items():
+        assert_frame_equal(frame, wanted[table])
+    assert files_with(folder, texts) == {}
+
+
+def test_a_text_goes_with_what_was_made_from_it_and_stays_out(folder, tmp_path):
+    sources = [chat(tmp_path, PLAIN, SECRET)]
+    nightly.fn(home=str(folder), sources=sources)
+    memory = Memory(folder)
+    kept = memory.remember("Invoices are due on Friday.", now=NOW)
+    memory.remember(f"Remember this: {SECRET}", now=NOW)
+    memory.search("number", conversation_id="c")
+    memory.flush()
+    shown = memory.erase(text="+49 151  2345678", dry_run=True)
+    assert (len(shown.turn_ids), len(shown.cell_ids)) == (2, 2)
+    assert files_with(folder, [SECRET])
+    done = memory.erase(text="+49 151  2345678")
+    assert done.is_proven
+    assert not (folder / "erase.json").exists()
+    assert_gone(folder, SECRET, "+49 151 2345678")
+    chat(tmp_path, PLAIN, SECRET, "Tea is at five, as ever.")
+    report = nightly.fn(home=str(folder), sources=sources)
+    assert report.stages[0].rejected["erased by a person"] == 1
+    assert not [text for text in told(folder) if "2345678" in text]
+    assert any("1040 degrees" in text for text in told(folder)), "what stood beside it is extracted again"
+    assert memory.explain(kept.cell_id).state == "active"
+
+
+def test_a_session_goes_whole_and_other_sessions_stay(folder, tmp_path):
+    chat(tmp_path, SECRET, "ok", session="s1")
+    sources = [chat(tmp_path, PLAIN, "ok", session="s2")]
+    nightly.fn(home=str(folder), sources=sources)
+    done = Memory(folder).erase(session_id="s1")
+    assert (len(done.turn_ids), done.short_texts, done.is_proven) == (2, 1, True)
+    assert_gone(folder, SECRET)
+    assert {text for text in told(folder) if "kiln" not in text} == {"ok"}
+
+
+def test_the_same_words_elsewhere_are_named_and_not_taken_along(folder):
+    memory = Memory(folder)
+    one = memory.remember(PLAIN, now=NOW)
+    other = memory.remember(PLAIN, now=NOW + DAY)
+    done = memory.erase(one.cell_id)
+    assert not done.is_proven
+    assert any(place.startswith("journal/") for place in done.remaining)
+    assert store_of(folder).rows("cells", ["cell_id"])["cell_id"].to_list() == [other.cell_id]
+    assert Memory(folder).erase(text=PLAIN).is_proven
+    assert_gone(folder, PLAIN)
+
+
+def test_timelines_notes_and_deleted_memories_that_quote_it_are_cut(folder):
+    memory = Memory(folder)
+    about = {"subject": "Mara", "attribute": "number"}
+    one = memory.remember(SECRET, value="+49 151 2345678", **about, now=NOW)
+    two = memory.correct(one.cell_id, "Mara has no number.", note=f"was {SECRET}", now=NOW + DAY)
+    gone = memory.remember(f"Also {SECRET}", now=NOW)
+    memory.forget(gone.cell_id, note=f"forget {SECRET}", now=NOW + DAY)
+    assert memory.erase(text="2345678").is_proven
+    assert_gone(folder, "2345678")
+    assert memory.explain(two.cell_id).content == "Mara has no number."
+
+
+def test_prefect_s_record_and_logs_of_runs_lose_the_text_too(folder):
+    memory = Memory(folder)
+    said = memory.remember(SECRET, now=NOW)
+    place = folder / "prefect"
+    place.mkdir()
+    (place / "worker.log").write_text(f"begin\nreport: {SECRET}\nend\n", encoding="utf-8")
+    database = sqlite3.connect(place / "prefect.db")
+    database.execute("CREATE TABLE artifact (id TEXT, data TEXT)")
+    database.executemany("INSERT INTO artifact VALUES (?, ?)", [("1", f'"{SECRET}"'), ("2", "other")])
+    database.commit()
+    database.close()
+    done = memory.erase(said.cell_id)
+    assert done.rewritten["prefect records"] == 2
+    assert (place / "worker.log").read_text(encoding="utf-8") == "begin\nend\n"
+    database = sqlite3.connect(place / "prefect.db")
+    assert database.execute("SELECT id FROM artifact").fetchall() == [("2",)]
+    database.close()
+    assert_gone(folder, SECRET)
+
+
+def test_leftovers_of_a_kill_in_the_journal_and_other_files_are_found(folder):
+    memory = Memory(folder)
+    said = memory.remember(SECRET, now=NOW)
+    journal = open_home(folder).journal
+    draft = journal.path_of(journal.segment_ids()[0]).with_name(".torn.jsonl.draft")
+    draft.write_bytes(sorted(forms_of(SECRET))[0])
+    (folder / "notes.txt").write_text(SECRET, encoding="utf-16-le")
+    done = memory.erase(said.cell_id)
+    assert done.remaining == {"notes.txt": 1}
+    assert done.rewritten["torn files"] == 1
+    assert not draft.exists()
+
+
+@pytest.mark.parametrize("part", ["_commit", "_rewrite", "regenerate", "clean", "files_with"])
+@pytest.mark.parametrize("is_done", [False, True])
+def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, part, is_done):
+    memory = Memory(folder)
+    said = memory.remember(SECRET, now=NOW)
+    memory.remember(PLAIN, now=NOW)
+    import slowwave.words.erase as stages
+
+    work = getattr(stages, part)
+
+    def cut(*given: object, **named: object) -> object:
+        if is_done:
+            work(*given, **named)
+        raise Cut
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stages, part, cut)
+        with pytest.raises(Cut):
+            memory.erase(said.cell_id)
+    assert (folder / "erase.json").exists()
+    assert [cell.content for cell in memory.search("kiln").cells] == [PLAIN]
+    assert open_home(folder).journal.scan().problems == ()
+    with pytest.raises(InputError, match="cut off"):
+        memory.erase(said.cell_id, dry_run=True)
+    assert memory.erase().is_proven
+    assert_gone(folder, SECRET)
+
+
+def test_a_kill_between_two_segments_leaves_each_of_them_whole(folder, monkeypatch):
+    memory = Memory(folder)
+    said = memory.remember(SECRET, now=NOW)
+    memory.confirm(said.cell_id)
+    from slowwave.journal import Journal
+
+    rewrite, done = Journal.rewrite, []
+
+    def cut(journal: Journal, segment_id: str, lines: list[str]) -> None:
+        if done:
+            raise Cut
+        done.append(segment_id)
+        rewrite(journal, segment_id, lines)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "rewrite", cut)
+        with pytest.raises(Cut):
+            memory.erase(said.cell_id)
+    assert open_home(folder).journal.scan().problems == ()
+    assert memory.erase().is_proven
+    assert_gone(folder, SECRET)
+
+
+def test_what_cannot_be_erased_is_said_and_changes_nothing(folder):
+    memory = Memory(folder)
+    said = memory.remember(PLAIN, now=NOW)
+    before = files_with(folder, [PLAIN])
+    for named, told_as in (
+        ({"text": "ki"}, "too short"),
+        ({"cell_id": "x", "text": "kiln"}, "name one thing"),
+    ):
+        with pytest.raises(InputError, match=told_as):
+            memory.erase(**named)
+    for named in ({"text": "no such words"}, {"session_id": "nowhere"}, {"turn_id": "abcdef"}, {}):
+        with pytest.raises(NotFoundError):
+            memory.erase(**named)
+    with another_writer(folder), pytest.raises(BusyError, match="another run is writing"):
+        memory.erase(said.cell_id)
+    assert files_with(folder, [PLAIN]) == before

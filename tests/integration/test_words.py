@@ -1,0 +1,440 @@
+"""The words of a person over a real home: each holds at once, survives a rebuild, and no judge undoes it."""
+
+import json
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
+
+from flows.forget import forget as forget_stage
+from flows.nightly import nightly
+from flows.rebuild import rebuild
+from slowwave import Memory
+from slowwave.entrypoints.cli import app
+from slowwave.errors import BusyError, InputError, NotFoundError
+from slowwave.home import open_home, writing
+from slowwave.schemas.events import encode
+from slowwave.workspace import open_workspace
+from tests.integration.test_home import another_writer
+from tests.rows import NOW, events, row, rows
+from tests.scripted_model import ScriptedModel, store_of, tables, write_chat, write_settings
+from tests.servers import OpenAIServer
+
+DAY = timedelta(days=1)
+OWN = {"user_id": "ana", "project_id": "kiln"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    write_settings(home, embedding={"provider": "none"}, own=OWN, words={"lock_seconds": 0.2})
+    return home
+
+
+@pytest.fixture
+def memory(folder: Path) -> Memory:
+    return Memory(folder)
+
+
+def known(folder: Path, *whole: dict[str, object], contradictions: str = "") -> None:
+    """Commits cells that are spelled out, and contradictions such as "d1:a-b d2:c-d"."""
+    frame = rows("cells", *({"entities": [], "artifacts": [], "evidence": [], **one} for one in whole))
+    parts = [encode("cell.extracted", frame)]
+    for pair in contradictions.split():
+        name, sides = pair.split(":")
+        one, other = sides.split("-")
+        told = {"contradiction_id": name, "cell_a": one, "cell_b": other, "note": "cannot both hold"}
+        parts.append(events("contradiction.opened", {**told, "scope": "user-private", **OWN}))
+    with open_workspace(folder) as workspace:
+        workspace.commit(pl.concat(parts), now=NOW)
+
+
+def two_ports(folder: Path) -> None:
+    shared = {"subject": "staging", "attribute": "port", "content_hash": ""}
+    one = row("cells", "aaaaaa1", content="Staging listens on 5432.", value="5432", **shared)
+    other = row("cells", "bbbbbb1", content="Staging listens on 6432.", value="6432", **shared)
+    known(
+        folder,
+        {**one, "content_hash": "a"},
+        {**other, "content_hash": "b"},
+        contradictions="d11111:aaaaaa1-bbbbbb1",
+    )
+
+
+def found(memory: Memory, query: str) -> list[str]:
+    return [cell.content for cell in memory.search(query, now=NOW + 3 * DAY).cells]
+
+
+def assert_rebuilds(folder: Path) -> None:
+    wanted = tables(folder)
+    rebuild.fn(home=str(folder))
+    for table, frame in tables(folder).items():
+        assert_frame_equal(frame, wanted[table])
+
+
+# correct and confirm
+
+
+def test_a_correction_takes_the_place_of_a_memory_and_is_protected(memory, folder):
+    said = memory.remember(
+        "Staging listens on port 5432.", subject="staging", attribute="port", value="5432", now=NOW
+    )
+    done = memory.correct(said.cell_id[:6], "Staging listens on port 6432.", value="6432", now=NOW + DAY)
+    (cell,) = memory.search("staging port", now=NOW + 2 * DAY).cells
+    assert (cell.cell_id, cell.value, cell.subject, cell.attribute) == (
+        done.cell_id,
+        "6432",
+        "staging",
+        "port",
+    )
+    old, new = store_of(folder).by_key("cells", [said.cell_id, done.cell_id]).sort("status").to_dicts()[::-1]
+    assert (old["status"], old["superseded_by"], new["supersedes"]) == (
+        "superseded",
+        done.cell_id,
+        said.cell_id,
+    )
+    assert (new["protected"], new["confidence"], new["origin"]) == (True, 1.0, "user")
+    assert new["valid_from"] == old["valid_from"] == old["valid_until"], "what was wrong never held"
+    assert_rebuilds(folder)
+
+
+def test_an_old_value_is_carried_over_only_where_the_new_text_says_it(memory, folder):
+    about = {"subject": "staging", "attribute": "port"}
+    one = memory.remember("Staging listens on port 5432.", value="5432", **about, now=NOW)
+    two = memory.correct(one.cell_id, "Staging listens on port 5432 behind the proxy.", now=NOW + DAY)
+    three = memory.correct(two.cell_id, "Staging listens on port 6432.", now=NOW + 2 * DAY)
+    values = store_of(folder).by_key("cells", [two.cell_id, three.cell_id], ["cell_id", "value"])
+    assert dict(values.iter_rows()) == {two.cell_id: "5432", three.cell_id: None}
+
+
+def test_what_depended_on_a_corrected_memory_is_flagged(memory, folder):
+    two_ports(folder)
+    with open_workspace(folder) as workspace:
+        workspace.commit(
+            pl.concat(
+                [
+                    events(
+                        "topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWN}
+                    ),
+                    events("cell.assigned", {"cell_id": "aaaaaa1", "topic_id": "T", "similarity": 1.0}),
+                    events("topic.counted", {"topic_id": "T", "cell_count": 1, "unsummarized_count": 1}),
+                ]
+            ),
+            now=NOW,
+        )
+    done = memory.correct("aaaaaa1", "Staging listens on 7432.", now=NOW + DAY)
+    topic = store_of(folder).by_key("topics", ["T"]).row(0, named=True)
+    assert (topic["needs_review"], topic["cell_count"]) == (True, 0)
+    assert done.changed["contradiction.resolved"] == 1, "the other side stands alone now"
+    assert memory.contradictions() == []
+
+
+def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, folder):
+    old = NOW - 2_000 * DAY
+    known(folder, row("cells", "aaaaaa1", content="The kiln is blue.", event_time=old, confidence=0.1))
+    with open_workspace(folder) as workspace:
+        gone = {"cell_id": "aaaaaa1", "effective_confidence": 0.01, "reason": "faded"}
+        workspace.commit(events("cell.archived", gone), now=NOW)
+        faded = {"cell_id": "aaaaaa1", "last_accessed": old, "retrieval_count": 0, "citation_count": 0}
+        counts = {"ignore_count": 0, "confirmations": 0, "revived_count": 0}
+        workspace.commit(events("vitals.folded", {**faded, **counts}), now=NOW)
+    memory.confirm("aaaaaa1", note="seen", now=NOW)
+    assert found(memory, "kiln") == ["The kiln is blue."]
+    with open_workspace(folder) as workspace:
+        workspace.commit(events("vitals.folded", {**faded, **counts}), now=NOW)
+    forget_stage.fn(home=str(folder))
+    assert store_of(folder).by_key("cells", ["aaaaaa1"])["status"].to_list() == ["active"]
+    assert memory.stats(now=NOW).false_forgetting_rate == 1.0
+    assert_rebuilds(folder)
+
+
+def test_a_judge_never_retires_what_a_person_confirmed_but_opens_a_contradiction(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
+        home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "none"}, own=OWN))
+        chats = tmp_path / "chats"
+        write_chat(
+            chats, "s1", [("2026-06-01T09:00:00Z", "Mara", "The port of staging is 5432 for all of us.")]
+        )
+        nightly.fn(home=str(home), sources=[str(chats)], force=True)
+        memory = Memory(home)
+        (cell,) = memory.search("port of staging").cells
+        memory.confirm(cell.cell_id)
+        write_chat(
+            chats, "s2", [("2026-07-01T09:00:00Z", "Ben", "The port of staging is now 6432 for all of us.")]
+        )
+        nightly.fn(home=str(home), sources=[str(chats)], force=True)
+        status = store_of(home).by_key("cells", [cell.cell_id])["status"].to_list()
+        (dispute,) = memory.contradictions()
+        assert status == ["active"]
+        assert {dispute.a.value, dispute.b.value} == {"5432 for all of us", "6432 for all of us"}
+        memory.resolve(dispute.contradiction_id, "both_valid", note="two stagings")
+        assert memory.contradictions() == []
+        with open_workspace(home) as workspace:  # judged again, as after a new neighbour
+            store = workspace.store
+            pairs = store.rows("judgements").with_columns(verdict=pl.lit("unjudged"), effect=pl.lit("none"))
+            workspace.commit(encode("pair.judged", pairs), now=NOW)
+        nightly.fn(home=str(home), force=True)
+        assert memory.contradictions() == []
+        assert set(store_of(home).rows("cells", ["status"])["status"]) == {"active"}
+
+
+# forget
+
+
+def test_what_was_forgotten_is_not_found_and_does_not_come_back_from_its_source(memory, folder, tmp_path):
+    chats = tmp_path / "chats"
+    turns = [("2026-06-01T09:00:00Z", "Mara", "My old phone ends with 4711 and nobody may know it.")]
+    write_chat(chats, "s1", turns)
+    nightly.fn(home=str(folder), sources=[str(chats)])
+    (cell,) = memory.search("phone", detail_level="evidence").cells
+    memory.forget(cell.cell_id, note="private")
+    turns.append(("2026-06-01T09:05:00Z", "Mara", "The kiln runs at 1040 degrees from now on."))
+    write_chat(chats, "s1", turns)
+    report = nightly.fn(home=str(folder), sources=[str(chats)])
+    assert found(memory, "phone 4711") == []
+    assert found(memory, "kiln") == ["Mara: The kiln runs at 1040 degrees from now on."]
+    extract = next(stage for stage in report.stages if stage.stage == "extract")
+    assert extract.rejected["deleted by a person"] == 1
+    turns_told = memory.search("phone 4711", detail_level="evidence").turns
+    assert [turn.content for turn in turns_told][:1] == [
+        "My old phone ends with 4711 and nobody may know it."
+    ]
+    assert_rebuilds(folder)
+
+
+def test_a_summary_that_knew_a_forgotten_memory_is_gone_at_once(memory, folder):
+    two_ports(folder)
+    with open_workspace(folder) as workspace:
+        told = {
+            "topic_id": "T",
+            "summary": "Staging: 5432.",
+            "compressed": "5432",
+            "cell_ids": ["aaaaaa1", "bbbbbb1"],
+        }
+        assigned = ({"cell_id": name, "topic_id": "T", "similarity": 1.0} for name in ("aaaaaa1", "bbbbbb1"))
+        workspace.commit(
+            pl.concat(
+                [
+                    events(
+                        "topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWN}
+                    ),
+                    events("cell.assigned", *assigned),
+                    events("topic.counted", {"topic_id": "T", "cell_count": 2, "unsummarized_count": 2}),
+                    events("topic.summarized", told),
+                ]
+            ),
+            now=NOW,
+        )
+    memory.forget("aaaaaa1", now=NOW + DAY)
+    topic = store_of(folder).by_key("topics", ["T"]).row(0, named=True)
+    assert (topic["summary"], topic["cell_count"], topic["unsummarized_count"]) == (None, 1, 1)
+    assert_rebuilds(folder)
+
+
+@pytest.mark.parametrize("has_model", [True, False])
+def test_a_paraphrase_of_what_was_forgotten_is_kept_out_and_a_new_value_is_not(tmp_path, has_model):
+    with OpenAIServer(ScriptedModel()) as server:
+        llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
+        home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "wordllama"}, own=OWN))
+        chats = tmp_path / "chats"
+        write_chat(chats, "s1", [("2026-06-01T09:00:00Z", "Mara", "The number of the garden gate is 4711.")])
+        nightly.fn(home=str(home), sources=[str(chats)], force=True)
+        memory = Memory(home)
+        (cell,) = memory.search("garden gate").cells
+        memory.forget(cell.cell_id)
+        again = "So, the number of the garden gate is now 4711."
+        other = "Well, the number of the garden gate is 4712."
+        write_chat(chats, "s2", [("2026-06-02T09:00:00Z", "Mara", again)])
+        write_chat(chats, "s3", [("2026-06-03T09:00:00Z", "Mara", other)])
+        if not has_model:
+            write_settings(home, embedding={"provider": "wordllama"}, own=OWN)
+        report = nightly.fn(home=str(home), sources=[str(chats)], force=True)
+        contents = store_of(home).rows("cells", ["content"])["content"].to_list()
+        assert not [text for text in contents if "4711" in text]
+        assert [text for text in contents if "4712" in text]
+        extract = next(stage for stage in report.stages if stage.stage == "extract")
+        assert extract.rejected["deleted by a person"] == 1
+
+
+# the queue
+
+
+def test_contradictions_show_both_sides_and_a_resolution_supersedes_the_loser(memory, folder):
+    two_ports(folder)
+    (dispute,) = memory.contradictions()
+    assert (dispute.a.content, dispute.b.content) == ("Staging listens on 5432.", "Staging listens on 6432.")
+    before = tables(folder)
+    done = memory.resolve("d11111", "a_wins", note="I looked", now=NOW + DAY)
+    assert (done.winner_id, done.superseded) == ("aaaaaa1", ["bbbbbb1"])
+    assert found(memory, "staging") == ["Staging listens on 5432."]
+    (settled,) = memory.contradictions(has_resolved=True)
+    assert (settled.resolution, settled.resolution_note, settled.note) == (
+        "a_wins",
+        "I looked",
+        "cannot both hold",
+    )
+    assert_rebuilds(folder)
+    undone = memory.unresolve("d11111", now=NOW + 2 * DAY)
+    assert undone.restored == ["bbbbbb1"]
+    for table in ("cells", "contradictions", "topics"):
+        assert_frame_equal(tables(folder)[table], before[table])
+    assert len(memory.contradictions()) == 1
+    assert_rebuilds(folder)
+
+
+def test_merged_writes_what_holds_of_both_and_undo_brings_both_back(memory, folder):
+    two_ports(folder)
+    done = memory.resolve("d11111", "merged", text="Staging listens on 5432 and 6432.", now=NOW + DAY)
+    assert found(memory, "staging") == ["Staging listens on 5432 and 6432."]
+    assert sorted(done.superseded) == ["aaaaaa1", "bbbbbb1"]
+    memory.unresolve("d11111", now=NOW + 2 * DAY)
+    assert sorted(found(memory, "staging")) == ["Staging listens on 5432.", "Staging listens on 6432."]
+    assert_rebuilds(folder)
+
+
+def test_an_undo_that_another_word_overtook_is_refused(memory, folder):
+    two_ports(folder)
+    memory.resolve("d11111", "a_wins", now=NOW + DAY)
+    memory.correct("aaaaaa1", "Staging listens on 7432.", now=NOW + 2 * DAY)
+    with pytest.raises(InputError, match="replaced since"):
+        memory.unresolve("d11111", now=NOW + 3 * DAY)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize("word", ["correct", "confirm", "forget", "erase", "explain", "resolve"])
+def test_a_wrong_id_and_an_empty_home_end_in_one_line(memory, folder, word):
+    arguments = {"correct": ["aaaaaa1", "text"], "resolve": ["aaaaaa1", "a_wins"]}.get(word, ["aaaaaa1"])
+    with pytest.raises(NotFoundError, match="no memory yet"):
+        getattr(memory, word)(*arguments)
+    assert not (folder / "store").exists()
+    memory.remember("The kiln is blue.", now=NOW)
+    before = len(open_home(folder).journal.segment_ids())
+    with pytest.raises((InputError, NotFoundError), match="there is no"):
+        getattr(memory, word)(*arguments) if word != "erase" else memory.erase("there is no 1")
+    assert len(open_home(folder).journal.segment_ids()) == before
+
+
+def test_words_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
+    said = memory.remember("The kiln is blue.", now=NOW)
+    with another_writer(folder), pytest.raises(BusyError, match="another run is writing"):
+        memory.confirm(said.cell_id)
+    with writing(open_home(folder)), pytest.raises(BusyError, match="a run in this program"):
+        memory.forget(said.cell_id)
+    assert memory.confirm(said.cell_id).cell_id == said.cell_id
+
+
+def test_two_words_at_once_from_two_processes_leave_one_line_of_succession(folder):
+    write_settings(folder, embedding={"provider": "none"}, own=OWN, words={"lock_seconds": 60})
+    said = Memory(folder).remember("The kiln is blue.", now=NOW)
+    code = "import sys; from slowwave import Memory; Memory(sys.argv[1]).correct(sys.argv[2], sys.argv[3])"
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(folder), said.cell_id, f"The kiln is {color}."],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for color in ("red", "green")
+    ]
+    errors = [process.communicate(timeout=120)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 1]
+    assert "superseded by" in "".join(errors), "the second one is told that the memory was corrected already"
+    assert store_of(folder).rows("cells", ["status"])["status"].to_list().count("active") == 1
+
+
+def test_threads_of_one_program_speak_one_after_the_other(folder):
+    write_settings(folder, embedding={"provider": "none"}, own=OWN, words={"lock_seconds": 60})
+    memory = Memory(folder)
+    ids = [memory.remember(f"Kiln {number} is blue.", now=NOW).cell_id for number in range(3)]
+    threads = [threading.Thread(target=memory.confirm, args=(cell_id,)) for cell_id in ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store_of(folder).rows("cells", ["protected"])["protected"].to_list() == [True] * 3
+
+
+def test_a_memory_of_the_system_is_not_changed_from_a_private_home(memory, folder):
+    known(folder, row("cells", "aaaaaa1", content="The kiln is blue.", scope="system"))
+    with pytest.raises(InputError, match="belongs to the system"):
+        memory.forget("aaaaaa1")
+
+
+def test_words_of_another_owner_reach_nothing(memory, folder):
+    known(folder, row("cells", "aaaaaa1", content="The kiln is blue.", user_id="ben"))
+    for word in (memory.confirm, memory.forget, memory.explain):
+        with pytest.raises(InputError, match="there is no memory"):
+            word("aaaaaa1")
+    with pytest.raises(NotFoundError):
+        memory.erase("aaaaaa1")
+    assert memory.stats(now=NOW).cells == 0
+    assert memory.weak(100_000, now=NOW) == []
+
+
+# looking into it
+
+
+def test_explain_tells_a_memory_s_whole_life_also_after_it_was_forgotten(memory):
+    one = memory.remember("Staging listens on port 5432.", subject="staging", attribute="port", now=NOW)
+    two = memory.correct(one.cell_id, "Staging listens on port 6432.", note="typo", now=NOW + DAY)
+    told = memory.explain(two.cell_id[:8], now=NOW + DAY)
+    assert [quote.content for quote in told.quotes] == ["Staging listens on port 6432."]
+    assert [link.cell_id for link in told.before] == [one.cell_id]
+    assert [link.cell_id for link in memory.explain(one.cell_id).after] == [two.cell_id]
+    assert [(one.verdict, one.prompt_version, one.reason) for one in told.judgements] == [
+        ("corrects", "person", "typo")
+    ]
+    memory.forget(two.cell_id, note="too private", now=NOW + 2 * DAY)
+    gone = memory.explain(two.cell_id[:8])
+    assert (gone.state, gone.content) == ("deleted", "Staging listens on port 6432.")
+    assert [step.kind for step in gone.steps] == [
+        "cell.extracted", "cell.succeeded", "cell.protected", "cell.deleted",
+    ] or {step.kind for step in gone.steps} >= {"cell.extracted", "cell.protected", "cell.deleted"}  # fmt: skip
+    memory.erase(two.cell_id)
+    with pytest.raises(NotFoundError, match="was erased"):
+        memory.explain(two.cell_id[:8])
+
+
+def test_every_word_is_a_command_with_a_document_for_programs(folder):
+    def run(*words: str) -> object:
+        done = CliRunner().invoke(app, [*words, "--home", str(folder), "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    said = run("remember", "Staging listens on port 5432.", "--subject", "staging", "--attribute", "port")
+    done = run("correct", said["cell_id"][:8], "Staging listens on port 6432.", "--value", "6432")
+    run("confirm", done["cell_id"][:8])
+    assert run("explain", done["cell_id"][:8])["protected"] is True
+    assert run("contradictions") == []
+    assert run("weak", "--days", "1") == []
+    assert run("stats")["protected"] == 1
+    run("forget", done["cell_id"][:8], "--note", "private")
+    assert run("erase", "--text", "5432", "--dry-run")["cell_ids"] == [said["cell_id"]]
+    assert run("erase", said["cell_id"][:8])["remaining"] == {}
+    shown = CliRunner().invoke(app, ["stats", "--home", str(folder)])
+    assert "1 turns erased" in shown.stdout
+
+
+def test_a_text_for_people_stands_for_every_word(folder):
+    two_ports(folder)
+
+    def shown(*words: str) -> str:
+        done = CliRunner().invoke(app, [*words, "--home", str(folder)])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    assert "Staging listens on 6432." in shown("contradictions")
+    assert "holds: bbbbbb1" in shown("resolve", "d11111", "b_wins")
+    assert "Open again" in shown("resolve", "d11111", "--undo")
+    assert "contradiction d11111, open" in shown("explain", "aaaaaa1")
+    assert "next night" in shown("weak", "--days", "40000") or "fades" in shown("weak", "--days", "40000")
+    assert "Would erase 0 turns, 1 memories" in shown("erase", "aaaaaa1", "--dry-run")
+    assert "proof" in shown("erase", "aaaaaa1")

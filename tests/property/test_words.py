@@ -1,0 +1,268 @@
+"""Laws of a person's words: erased texts leave no byte, chains have no circle, and a rebuild tells the same memory."""
+
+import shutil
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from flows.rebuild import rebuild
+from slowwave import Memory
+from slowwave.errors import InputError
+from slowwave.schemas.tables import TABLES
+from slowwave.setting_groups import DecaySettings, ForgetSettings
+from slowwave.transforms.erasing import Erasure, payload_after
+from slowwave.transforms.fading import fading
+from slowwave.transforms.forgetting import to_archive
+from slowwave.transforms.tombstones import said_again, without_deleted
+from slowwave.words.traces import files_with, forms_of
+from slowwave.workspace import open_workspace
+from tests.rows import NOW, events, one_of_every_kind, row, rows
+from tests.scripted_model import store_of, tables, write_settings
+
+OWN = {"user_id": "ana", "project_id": "kiln"}
+SLOW = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+WORD = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\"\\\n\t'{}"), min_size=1)
+TEXT = st.lists(WORD, min_size=3, max_size=8).map(" ".join).filter(lambda text: len(text.strip()) > 14)
+
+
+def home() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="slowwave-words-"))
+    write_settings(folder, embedding={"provider": "none"}, own=OWN)
+    return folder
+
+
+@SLOW
+@given(TEXT)
+@example('He said: "C:\\new\\table"\nand \U0001f600 left,\u2028then Zoë\tcame \\" back.')
+def test_an_erased_text_leaves_no_byte_and_the_rest_stays(text):
+    folder = home()
+    memory = Memory(folder)
+    kept = memory.remember("The other memory of this home stays as it is.", now=NOW)
+    try:
+        said = memory.remember(text, now=NOW)
+    except InputError:
+        return  # nothing in it can be remembered
+    content = memory.explain(said.cell_id).content
+    assert files_with(folder, [content])
+    done = memory.erase(said.cell_id, now=NOW)
+    assert done.is_proven or len(content) < 12
+    assert files_with(folder, [content]) == {} or len(content) < 12
+    assert store_of(folder).rows("cells", ["cell_id"])["cell_id"].to_list() == [kept.cell_id]
+    shutil.rmtree(folder)
+
+
+STEP = st.tuples(
+    st.sampled_from(["correct", "confirm", "forget", "a_wins", "b_wins", "both_valid", "merged", "undo"]),
+    st.integers(0, 3),
+)
+
+
+def beginning(folder: Path) -> None:
+    """Four memories, of which each contradicts the next."""
+    ids = [f"{name * 6}1" for name in "abcd"]
+    whole = [
+        row(
+            "cells",
+            name,
+            content=f"Kiln {name} is hot.",
+            content_hash=name,
+            entities=[],
+            artifacts=[],
+            evidence=[],
+        )
+        for name in ids
+    ]
+    pairs = [
+        {"contradiction_id": f"{number}" * 7, "cell_a": ids[number], "cell_b": ids[number + 1], **OWN}
+        for number in range(3)
+    ]
+    with open_workspace(folder) as workspace:
+        opened = events("contradiction.opened", *({**pair, "scope": "user-private"} for pair in pairs))
+        workspace.commit(pl.concat([events("cell.extracted", *_payloads(whole)), opened]), now=NOW)
+
+
+def _payloads(whole: list[dict[str, object]]) -> list[dict[str, object]]:
+    return [{name: value for name, value in one.items() if name != "recorded_at"} for one in whole]
+
+
+def say(memory: Memory, folder: Path, word: str, number: int, step: int) -> None:
+    """One word about the memory or the contradiction of that number, where it is possible."""
+    now = NOW + timedelta(minutes=step)
+    cells = store_of(folder).rows("cells", ["cell_id"])["cell_id"].sort()
+    if word in ("correct", "confirm", "forget") and cells.is_empty():
+        return
+    cell_id, pair = cells[number % len(cells)] if len(cells) else "", f"{number % 3}" * 7
+    try:
+        if word == "correct":
+            memory.correct(cell_id, f"Kiln number {step % 4} is cold.", now=now)
+        elif word == "undo":
+            memory.unresolve(pair, now=now)
+        elif word in ("confirm", "forget"):
+            getattr(memory, word)(cell_id, now=now)
+        else:
+            memory.resolve(pair, word, text=f"Kilns {step} are warm." if word == "merged" else "", now=now)
+    except InputError:
+        return
+
+
+@SLOW
+@given(st.lists(STEP, min_size=1, max_size=6))
+@example([("a_wins", 0), ("undo", 0), ("b_wins", 0), ("correct", 1), ("undo", 0)])
+@example([("correct", 0), ("correct", 1), ("correct", 2), ("merged", 2), ("undo", 2), ("forget", 0)])
+def test_after_any_words_chains_have_no_circle_and_a_rebuild_tells_the_same(story):
+    folder = home()
+    beginning(folder)
+    memory = Memory(folder)
+    for step, (word, number) in enumerate(story):
+        say(memory, folder, word, number, step)
+    cells = store_of(folder).rows("cells", ["cell_id", "superseded_by", "status"])
+    follows = dict(cells.drop_nulls().select("cell_id", "superseded_by").iter_rows())
+    for start in follows:
+        seen = [start]
+        while seen[-1] in follows:
+            seen.append(follows[seen[-1]])
+            assert len(seen) == len(set(seen)), f"a circle: {seen}"
+    assert cells.filter((pl.col("status") != "superseded") & pl.col("superseded_by").is_not_null()).is_empty()
+    before = tables(folder)
+    rebuild.fn(home=str(folder))
+    after = tables(folder)
+    assert [name for name in TABLES if not before[name].equals(after[name])] == []
+    shutil.rmtree(folder)
+
+
+@SLOW
+@given(st.sampled_from(["a_wins", "b_wins", "both_valid", "merged"]), st.lists(STEP, max_size=2))
+def test_taking_a_resolution_back_restores_what_was_believed(resolution, story):
+    folder = home()
+    beginning(folder)
+    memory = Memory(folder)
+    for step, (word, number) in enumerate(story):
+        say(memory, folder, word, number, step)
+    before = tables(folder)
+    text = "Kilns are warm at most." if resolution == "merged" else ""
+    try:
+        memory.resolve("1" * 7, resolution, text=text, now=NOW)
+    except InputError:
+        return
+    memory.unresolve("1" * 7, now=NOW)
+    after = tables(folder)
+    believed = [
+        "cell_id",
+        "status",
+        "superseded_by",
+        "supersedes",
+        "summary",
+        "valid_until",
+        "prompt_version",
+    ]
+    old = before["cells"].select(believed)
+    assert after["cells"].select(believed).join(old, on="cell_id", how="semi").equals(old)
+    others = after["cells"].join(before["cells"], on="cell_id", how="anti")
+    assert set(others["status"]) <= {"superseded"}
+    assert after["contradictions"].filter(pl.col("contradiction_id") == "1" * 7)["status"].item() == "open"
+    shutil.rmtree(folder)
+
+
+@given(TEXT)
+def test_every_form_of_a_text_is_looked_for(text):
+    import json
+
+    forms = forms_of(text)
+    line = json.dumps({"payload": json.dumps({"content": text})}, ensure_ascii=False).encode()
+    assert any(form in line for form in forms)
+    assert any(form in json.dumps([text]).encode() for form in forms)
+    assert text.encode("utf-16-le") in forms
+
+
+def test_an_erasure_of_nothing_changes_no_event_and_twice_is_once():
+    import json
+
+    nothing = Erasure(*(frozenset[str]() for _ in range(5)), (), False)
+    some = Erasure(
+        frozenset(["t1"]), frozenset(["c2"]), frozenset(["k1"]), frozenset(["T2"]), frozenset(["c4"]),
+        ("Kiln 2 runs at 1040",), True,
+    )  # fmt: skip
+    for kind, text in one_of_every_kind().iter_rows():
+        payload = json.loads(text)
+        assert payload_after(kind, payload, nothing) == payload
+        once = payload_after(kind, payload, some)
+        if once is not None:
+            assert payload_after(kind, once, some) == once
+            assert "1040 °C" not in json.dumps(once.get("content") or "") or kind not in ("cell.extracted",)
+
+
+SENTENCE = st.lists(
+    st.sampled_from(
+        [
+            "kiln",
+            "glaze",
+            "oven",
+            "blue",
+            "number",
+            "gate",
+            "garden",
+            "Mara",
+            "Ruth",
+            "4711",
+            "1040",
+            "not",
+            "Graz",
+        ]
+    ),
+    min_size=3,
+    max_size=8,
+    unique=True,
+).map(" ".join)
+
+
+def same(new: str, deleted: str) -> bool:
+    frame = pl.DataFrame({"new": [new], "deleted": [deleted]})
+    return bool(frame.select(said_again("new", "deleted", same_words=0.6)).item())
+
+
+@given(SENTENCE, st.integers(10_000, 99_999))
+def test_the_rule_knows_a_text_again_in_another_order_and_never_with_another_number(text, number):
+    assert same(text, text)
+    assert same(text.upper(), text)
+    assert not same(f"{text} {number}", text)
+    assert not same(f"{text} {number}", f"{text} {number + 1}")
+
+
+@given(st.lists(SENTENCE, min_size=1, max_size=4, unique=True), st.sets(st.integers(0, 3)))
+def test_turns_that_were_deleted_go_and_no_other(texts, gone):
+    turns = pl.DataFrame(
+        {"chunk_id": "k", "turn_number": list(range(len(texts))), "text": texts, "user_id": "ana"}
+    )
+    dead = [f"Mara: {texts[number]}" for number in gone if number < len(texts)]
+    deleted = pl.DataFrame(
+        {"content": dead, "user_id": ["ana"] * len(dead)},
+        schema_overrides={"content": pl.String, "user_id": pl.String},
+    )
+    kept = without_deleted(turns, deleted, own=["user_id"])["turn_number"].to_list()
+    assert kept == [number for number in range(len(texts)) if number not in gone]
+
+
+@given(
+    confidence=st.floats(0.06, 1.0),
+    rate=st.floats(0.01, 1.0),
+    retrievals=st.integers(0, 50),
+    age=st.floats(0, 500),
+)
+def test_the_day_on_which_a_memory_fades_is_the_day_on_which_it_would_be_archived(
+    confidence, rate, retrievals, age
+):
+    used = NOW - timedelta(days=age)
+    cell = row("cells", "a", confidence=confidence, decay_rate=rate, entities=[], artifacts=[], evidence=[])
+    vitals = rows("vitals", row("vitals", "a", last_accessed=used, retrieval_count=retrievals))
+    cells, ways = rows("cells", cell), {"forget": ForgetSettings(), "decay": DecaySettings()}
+    found = fading(cells.join(vitals, on="cell_id"), now=NOW, days=1_000_000, **ways)
+    if found.is_empty():
+        assert to_archive(cells, vitals, now=NOW + timedelta(days=9_000), **ways).is_empty()
+        return
+    day = found["fades_at"].item()
+    assert to_archive(cells, vitals, now=day - timedelta(minutes=5), **ways).is_empty()
+    assert to_archive(cells, vitals, now=day + timedelta(minutes=5), **ways).height == 1
