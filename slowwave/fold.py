@@ -18,8 +18,10 @@ VITALS_AT_BIRTH = {
     "citation_count": 0,
     "ignore_count": 0,
     "confirmations": 0,
+    "archived_count": 0,
     "revived_count": 0,
 }
+MOMENTS_AFTER_BIRTH = ("retrieved_at", "archived_at", "revived_at")
 
 
 def fold(events: pl.DataFrame) -> list[Change]:
@@ -81,6 +83,7 @@ def _cell_extracted(rows: pl.DataFrame) -> list[Change]:
         "order",
         last_accessed=pl.col("recorded_at"),  # what was learned today was not yet there to be used
         **{name: pl.lit(value) for name, value in VITALS_AT_BIRTH.items()},
+        **{name: pl.lit(None, dtype=TIMESTAMP) for name in MOMENTS_AFTER_BIRTH},
     )
     return [
         Change("cells", _only(cells, "cells"), "birth"),
@@ -95,9 +98,18 @@ def _cell_confirmed(rows: pl.DataFrame) -> list[Change]:
     ]
 
 
-def _cell_revived(rows: pl.DataFrame) -> list[Change]:
+def _cell_archived(rows: pl.DataFrame) -> list[Change]:
+    counted = rows.select("cell_id", "order", "archived_count", archived_at="event_recorded_at")
     return [
-        Change("vitals", rows.select("cell_id", "order", "revived_count", "last_accessed"), "patch"),
+        Change("vitals", counted, "patch"),
+        Change("cells", rows.select("cell_id", "order", status=pl.lit("archived")), "patch"),
+    ]
+
+
+def _cell_revived(rows: pl.DataFrame) -> list[Change]:
+    names = ["cell_id", "order", "revived_count", "last_accessed"]
+    return [
+        Change("vitals", rows.select(*names, revived_at="event_recorded_at"), "patch"),
         Change("cells", rows.select("cell_id", "order", status=pl.lit("active")), "patch"),
     ]
 
@@ -213,7 +225,7 @@ FOLDS: dict[str, Fold] = {
     ],
     "cell.judged": _patch("cells", is_judged=True),
     "cell.flagged": _patch("cells", needs_review=True),
-    "cell.archived": _patch("cells", status="archived"),
+    "cell.archived": _cell_archived,
     "cell.revived": _cell_revived,
     "cell.pruned": _cell_pruned,
     "cell.assigned": _patch("cells"),
@@ -225,7 +237,7 @@ FOLDS: dict[str, Fold] = {
     "topic.flagged": _patch("topics", needs_review=True),
     "pair.judged": _row("judgements", "whole", stamp="judged_at"),
     "contradiction.opened": _contradiction_opened,
-    "vitals.folded": _row("vitals", "whole"),
+    "vitals.folded": _patch("vitals"),
     "core.promoted": _row("core", "whole", stamp="promoted_at"),
     "core.demoted": _removal("core"),
     "night.completed": _row("nights", "whole"),

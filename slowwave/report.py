@@ -4,7 +4,7 @@ import html
 import re
 
 from slowwave.schemas.ledger import Ledger
-from slowwave.schemas.report import NightReport, StageReport
+from slowwave.schemas.report import Forgetting, NightReport, StageReport
 
 MEANING = {
     "turn.recorded": "turns taken in",
@@ -60,9 +60,25 @@ def spent(ledger: Ledger) -> str:
     )
 
 
-def many(number: int, what: str) -> str:
+def many(number: int, what: str, plural: str = "") -> str:
     """A number with its noun, in the plural where it needs one."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"{number} {what}" if number == 1 else f"{number} {plural or f'{what}s'}"
+
+
+def forgetting_line(counted: Forgetting) -> str:
+    """How often forgetting was wrong, in one sentence."""
+    if counted.rate is None:
+        return "nothing was archived so far"
+    told = (
+        f"of {many(counted.archived_count, 'archived memory', 'archived memories')} so far "
+        f"{counted.revived_count} came back ({counted.rate:.1%})"
+    )
+    if counted.recent_rate is None:
+        return f"{told}; none was archived in the last {counted.recent_days:g} days"
+    return (
+        f"{told}; in the last {counted.recent_days:g} days {counted.recent_revived_count} "
+        f"of {counted.recent_archived_count} ({counted.recent_rate:.1%})"
+    )
 
 
 def headline(report: StageReport) -> str:

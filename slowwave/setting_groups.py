@@ -182,7 +182,14 @@ class DecaySettings(Group):
     )
     citation_weight: float = Field(default=3.0, ge=0, description="Accesses that one citation counts for.")
     ignore_weight: float = Field(
-        default=0.5, ge=0, description="Accesses that one ignored retrieval takes away."
+        default=1.5,
+        ge=0,
+        description="Accesses that an ignored retrieval takes away: its own, and from 1 on some more.",
+    )
+    shown_days: float = Field(
+        default=180.0,
+        ge=0,
+        description="Days by which being shown, and neither cited nor said again, prolongs a life at most.",
     )
 
 
@@ -198,6 +205,18 @@ class ForgetSettings(Group):
     )
     prune: bool = Field(
         default=False, description="May superseded cells older than `prune_superseded_days` be removed."
+    )
+    preview_days: float = Field(
+        default=30.0, ge=0, description="Days that the preview of fading looks ahead."
+    )
+    recent_days: float = Field(
+        default=90.0, gt=0, description="Days of the recent false-forgetting rate, beside that of all time."
+    )
+    max_false_rate: float = Field(
+        default=0.01,
+        ge=0,
+        le=1,
+        description="Share of archived cells that came back above which a night warns.",
     )
 
 
@@ -300,5 +319,5 @@ class StoreSettings(Group):
 
     vector_index_rows: int = Field(default=20_000, ge=256, description="Rows from which a vector index pays.")
     keep_versions_hours: float = Field(
-        default=24.0, ge=1, description="Hours for which old table versions are kept."
+        default=24.0, ge=0, description="Hours for which old table versions are kept; readers need minutes."
     )

@@ -1,12 +1,13 @@
 """Work of the forget stage. The store picks out what may leave; only that is read, in narrow columns."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 
+from slowwave.report import forgetting_line, many
 from slowwave.schemas.tables import OWN
-from slowwave.store import col, lit
-from slowwave.transforms.forgetting import to_archive, to_bury, to_prune
+from slowwave.store import col, forgetting_of, lit
+from slowwave.transforms.forgetting import fading, false_forgetting, to_archive, to_bury, to_prune
 from tasks.stage import Stage
 
 COLUMNS = [
@@ -27,7 +28,8 @@ HASHES_A_READ = 2_000
 def find_cells(run: Stage) -> pl.DataFrame:
     """The memories that may leave, in narrow columns: long unused, deleted by a person, or long superseded."""
     run.report.rows_in = run.store.count("cells")
-    parts = [_came_back(run), _long_unused(run)]
+    limit = run.now - timedelta(days=run.settings.forget.unused_days)
+    parts = [_came_back(run), _long_unused(run, since=limit)]
     if run.settings.forget.prune:
         parts.append(run.store.rows("cells", COLUMNS, col("status") == lit("superseded")))
     return pl.concat(parts).unique("cell_id").sort("cell_id")
@@ -44,9 +46,9 @@ def _came_back(run: Stage) -> pl.DataFrame:
     )
 
 
-def _long_unused(run: Stage) -> pl.DataFrame:
-    """Active memories that nobody used for long; the whole rule is `to_archive`."""
-    limit = run.now - timedelta(days=run.settings.forget.unused_days)
+def _long_unused(run: Stage, *, since: datetime) -> pl.DataFrame:
+    """Active memories that were last cited, said again or made before; the whole rule is in `transforms`."""
+    limit = min(since, run.now)
     unused = run.store.rows("vitals", ["cell_id"], col("last_accessed") <= lit(limit))
     if unused.is_empty():
         return run.store.by_key("cells", [], COLUMNS)
@@ -77,13 +79,38 @@ def archive(run: Stage, cells: pl.DataFrame) -> None:
         .unique()
         .sort("topic_id")
     )
-    run.show(faded.select(pl.format("{}: {}", "cell_id", "reason")).to_series())
+    texts = run.store.by_key("cells", faded["cell_id"], ["cell_id", "content"])
+    told = faded.join(texts, on="cell_id", how="inner", maintain_order="left")
+    run.show(told.select(pl.format("{}: {}", "content", "reason")).to_series())
     run.commit(
         {
             "cell.archived": faded,
             "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was archived")),
         }
     )
+
+
+def look_ahead(run: Stage) -> None:
+    """Tells what will fade soon, and how often forgetting was wrong so far."""
+    forget = run.settings.forget
+    soon = run.now - timedelta(days=forget.unused_days - forget.preview_days)
+    cells = _long_unused(run, since=soon)
+    vitals = run.store.by_key("vitals", cells["cell_id"])
+    found = fading(
+        cells, vitals, now=run.now, forget=forget, decay=run.settings.decay, days=forget.preview_days
+    )
+    if found.height:
+        run.note(
+            f"{many(found.height, 'memory', 'memories')} will fade within {forget.preview_days:g} days "
+            "if nobody uses them"
+        )
+    counted = forgetting_of(run.store, now=run.now, days=forget.recent_days)
+    if counted.archived_count:
+        run.note(forgetting_line(counted))
+    if (counted.rate or 0.0) > forget.max_false_rate:
+        run.note(
+            f"that is above {forget.max_false_rate:.1%}: raise forget.unused_days, or lower the rates of decay"
+        )
 
 
 def prune(run: Stage, cells: pl.DataFrame) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 from prefect import task
@@ -43,7 +43,7 @@ def open_night(home: str, *, dry_run: bool) -> Iterator[Night]:
         BusyError: another night or stage is at work.
     """
     with open_workspace(home) as workspace:
-        started = datetime.now(UTC)
+        started = workspace.clock()
         workspace.is_introduced = True
         night_id = f"{started:%Y-%m-%d}-{str(ULID.from_datetime(started))[-6:].lower()}"
         yield Night(night_id, workspace, started, dry_run, notes=list(workspace.notes))
@@ -119,7 +119,7 @@ def record(night: Night, *, seconds: float) -> NightReport:
         row = {
             "night_id": night.night_id,
             "started_at": night.started_at,
-            "finished_at": datetime.now(UTC),
+            "finished_at": night.workspace.clock(),
             "outcome": "gated" if night.is_gated else "completed",
             "has_llm": report.has_llm,
             "call_count": total.call_count,
@@ -128,5 +128,5 @@ def record(night: Night, *, seconds: float) -> NightReport:
             "note": "; ".join(night.notes),
         }
         events = encode("night.completed", rows_of("night.completed", [row]))
-        call_task(commit_segment, night.workspace, events, datetime.now(UTC))
+        call_task(commit_segment, night.workspace, events, night.workspace.clock())
     return report

@@ -173,6 +173,7 @@ def settle(run: Stage, page: Page) -> None:
         {
             "pair.judged": pl.concat([_judgement_rows(told), _left_apart(run, page, told)]),
             **_confirmation_plan(run, confirmed, lives_on, cells),
+            **_revived(run, _said_again(settled, lives_on), cells),
             **_supersession_plan(run, settled, cells),
             "contradiction.opened": contradiction_rows(settled, cells),
             "cell.judged": pl.DataFrame({"cell_id": page.new_ids}),
@@ -264,7 +265,6 @@ def _confirmation_plan(
     return {
         "cell.merged": merged,
         "cell.confirmed": _confirmed(run, pairs, cells, prompt_version=prompt_version, model=model),
-        **_revived(run, pairs["cell_id"], cells),
     }
 
 
@@ -358,9 +358,18 @@ def _revived(run: Stage, cell_ids: pl.Series, cells: pl.DataFrame) -> Plan:
     vitals = run.store.by_key("vitals", archived["cell_id"])
     return {
         "cell.revived": vitals.select(
-            "cell_id", revived_count=pl.col("revived_count") + 1, last_accessed=pl.lit(run.now)
+            "cell_id",
+            revived_count=pl.col("revived_count") + 1,
+            last_accessed=pl.lit(run.now),
+            reason=pl.lit("said again"),
         )
     }
+
+
+def _said_again(settled: pl.DataFrame, lives_on: dict[str, str]) -> pl.Series:
+    """Cells that live on in a page's confirmations, and those that it said again with more or in other words."""
+    elaborated = settled.filter(pl.col("effect") == "elaborated")["target_id"]
+    return pl.concat([pl.Series([*lives_on.values()], dtype=pl.String), elaborated]).unique()
 
 
 def _judgement_rows(judged: pl.DataFrame) -> pl.DataFrame:

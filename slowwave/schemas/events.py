@@ -155,13 +155,25 @@ CATALOGUE: dict[str, EventKind] = {
         ),
         _kind(
             "cell.archived",
-            {"cell_id": pl.String, "effective_confidence": pl.Float64, "reason": pl.String},
+            {
+                "cell_id": pl.String,
+                "effective_confidence": pl.Float64,
+                "reason": pl.String,
+                "archived_count": pl.Int64,
+            },
             "A faded memory left default search; it can be revived.",
+            version=2,
         ),
         _kind(
             "cell.revived",
-            {"cell_id": pl.String, "revived_count": pl.Int64, "last_accessed": TIMESTAMP},
+            {
+                "cell_id": pl.String,
+                "revived_count": pl.Int64,
+                "last_accessed": TIMESTAMP,
+                "reason": pl.String,
+            },
             "An archived memory came back.",
+            version=2,
         ),
         _kind(
             "cell.pruned",
@@ -220,7 +232,12 @@ CATALOGUE: dict[str, EventKind] = {
             },
             "Two memories cannot both hold.",
         ),
-        _kind("vitals.folded", _row_of("vitals"), "A memory's counts after usage was folded in."),
+        _kind(
+            "vitals.folded",
+            _row_of("vitals", without=("archived_count", "archived_at", "revived_at")),
+            "A memory's counts after usage was folded in.",
+            version=2,
+        ),
         _kind("usage.folded", {"usage_id": pl.String}, "A usage record reached the vitals."),
         _kind(
             "core.promoted",
@@ -238,7 +255,11 @@ CATALOGUE: dict[str, EventKind] = {
     )
 }
 
-UPCASTS: dict[tuple[str, int], dict[str, object]] = {}
+UPCASTS: dict[tuple[str, int], dict[str, object]] = {
+    ("cell.archived", 1): {"archived_count": 1},
+    ("cell.revived", 1): {"reason": None},
+    ("vitals.folded", 1): {"retrieved_at": None},
+}
 """For a kind and an old version: the columns that the next version added, with the value that old events mean."""
 
 

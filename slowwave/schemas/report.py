@@ -55,3 +55,25 @@ class NightReport(BaseModel):
     def change_count(self) -> int:
         """Changes of all stages."""
         return sum(stage.change_count for stage in self.stages)
+
+
+class Forgetting(BaseModel):
+    """How often forgetting was wrong: of what was archived, how much came back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    archived_count: int = Field(default=0, ge=0, description="Times that memories were archived.")
+    revived_count: int = Field(default=0, ge=0, description="Times that archived memories came back.")
+    recent_days: float = Field(default=90.0, ge=0, description="Days that the recent figures look back.")
+    recent_archived_count: int = Field(default=0, ge=0, description="Memories archived within these days.")
+    recent_revived_count: int = Field(default=0, ge=0, description="Memories revived within these days.")
+
+    @property
+    def rate(self) -> float | None:
+        """Revived over archived, of all time; null before anything was archived."""
+        return self.revived_count / self.archived_count if self.archived_count else None
+
+    @property
+    def recent_rate(self) -> float | None:
+        """The same within the recent days; what came back may have been archived before them."""
+        return self.recent_revived_count / self.recent_archived_count if self.recent_archived_count else None

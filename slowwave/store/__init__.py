@@ -3,6 +3,7 @@
 Everything here can be made again from the journal.
 """
 
+from slowwave.store.forgetting import forgetting_of
 from slowwave.store.generations import create_store, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.legs import RowsLeg, TextLeg, VectorLeg
@@ -21,6 +22,7 @@ __all__ = [
     "VectorLeg",
     "col",
     "create_store",
+    "forgetting_of",
     "lit",
     "open_store",
     "owned_by",
