@@ -239,6 +239,7 @@ FOLDS: dict[str, Fold] = {
     "contradiction.opened": _contradiction_opened,
     "vitals.folded": _patch("vitals"),
     "core.promoted": _row("core", "whole", stamp="promoted_at"),
+    "core.moved": _patch("core"),
     "core.demoted": _removal("core"),
     "night.completed": _row("nights", "whole"),
 }

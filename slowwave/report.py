@@ -36,8 +36,9 @@ MEANING = {
     "usage.recorded": "usage records taken in",
     "vitals.folded": "usage counts updated",
     "usage.folded": "usage records folded in",
-    "core.promoted": "lines of core memory written",
-    "core.demoted": "lines of core memory dropped",
+    "core.promoted": "lines of core memory that entered or were reworded",
+    "core.moved": "lines of core memory that moved up or down",
+    "core.demoted": "lines of core memory that left",
 }
 """How a report names each kind of event."""
 
@@ -116,10 +117,26 @@ def night_headline(report: NightReport) -> str:
     return f"night {report.night_id}: {verb} {many(report.change_count, 'change')} in {report.seconds:.1f} s"
 
 
+def closings(report: NightReport) -> list[str]:
+    """Sentences after the story: that nothing happened, how often forgetting was wrong, what a dry run leaves out."""
+    if report.dry_run:
+        return ["A dry run: nothing was changed, so there is nothing to tell but the numbers."]
+    told = [] if report.story else ["A quiet night: nothing new came in and nothing changed."]
+    if report.forgetting.archived_count:
+        line = forgetting_line(report.forgetting)
+        told.append(f"{line[0].upper()}{line[1:]}.")
+    return told
+
+
 def night_markdown(report: NightReport) -> str:
     """The whole night's report: a line a stage, then what each one says."""
     lines = [f"# {night_headline(report).capitalize()}", ""]
-    lines += [f"- {plain(note)}" for note in report.notes]
+    for part in report.story:
+        lines += [f"**{plain(part.said)}**", "", *(f"- {plain(line)}" for line in part.lines)]
+        lines += [f"- and {part.more_count} more"] if part.more_count else []
+        lines += [""]
+    lines += [f"{closing}\n" for closing in closings(report)]
+    lines += ["## The work in numbers", "", *(f"- {plain(note)}" for note in report.notes)]
     lines += [
         "",
         "| stage | looked at | changes | left out | calls | seconds |",

@@ -224,7 +224,21 @@ class PromoteSettings(Group):
     """Core memory."""
 
     max_lines: int = Field(default=200, ge=1, le=1000, description="Longest core memory.")
-    candidates: int = Field(default=80, ge=1, description="Cells shown to the model for core memory.")
+    target_lines: int = Field(
+        default=60,
+        ge=1,
+        le=1000,
+        description="Lines that a choice may have: well below `max_lines`, since each stands in every prompt.",
+    )
+    candidates: int = Field(
+        default=80, ge=3, description="Cells shown to the model for core memory, a third of them newcomers."
+    )
+    margin: float = Field(
+        default=0.25, ge=0, description="Share that a line of core memory counts more than a newcomer."
+    )
+    settled_days: float = Field(
+        default=7.0, ge=0, description="Days that a line stays at least, as long as it holds."
+    )
 
 
 class SearchSettings(Group):

@@ -1,13 +1,13 @@
 """Work of the forget stage. The store picks out what may leave; only that is read, in narrow columns."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import polars as pl
 
 from slowwave.report import forgetting_line, many
 from slowwave.schemas.tables import OWN
-from slowwave.store import col, forgetting_of, lit
-from slowwave.transforms.forgetting import fading, false_forgetting, to_archive, to_bury, to_prune
+from slowwave.store import col, fading_of, forgetting_of, lit, long_unused
+from slowwave.transforms.forgetting import to_archive, to_bury, to_prune
 from tasks.stage import Stage
 
 COLUMNS = [
@@ -29,7 +29,7 @@ def find_cells(run: Stage) -> pl.DataFrame:
     """The memories that may leave, in narrow columns: long unused, deleted by a person, or long superseded."""
     run.report.rows_in = run.store.count("cells")
     limit = run.now - timedelta(days=run.settings.forget.unused_days)
-    parts = [_came_back(run), _long_unused(run, since=limit)]
+    parts = [_came_back(run), long_unused(run.store, COLUMNS, since=limit)]
     if run.settings.forget.prune:
         parts.append(run.store.rows("cells", COLUMNS, col("status") == lit("superseded")))
     return pl.concat(parts).unique("cell_id").sort("cell_id")
@@ -44,16 +44,6 @@ def _came_back(run: Stage) -> pl.DataFrame:
     return pl.concat(
         [by_id, *(run.store.rows("cells", COLUMNS, col("content_hash").isin(part)) for part in texts)]
     )
-
-
-def _long_unused(run: Stage, *, since: datetime) -> pl.DataFrame:
-    """Active memories that were last cited, said again or made before; the whole rule is in `transforms`."""
-    limit = min(since, run.now)
-    unused = run.store.rows("vitals", ["cell_id"], col("last_accessed") <= lit(limit))
-    if unused.is_empty():
-        return run.store.by_key("cells", [], COLUMNS)
-    active = run.store.rows("cells", ["cell_id"], col("status") == lit("active"))
-    return run.store.by_key("cells", active.join(unused, on="cell_id", how="semi")["cell_id"], COLUMNS)
 
 
 def bury(run: Stage, cells: pl.DataFrame) -> None:
@@ -93,12 +83,7 @@ def archive(run: Stage, cells: pl.DataFrame) -> None:
 def look_ahead(run: Stage) -> None:
     """Tells what will fade soon, and how often forgetting was wrong so far."""
     forget = run.settings.forget
-    soon = run.now - timedelta(days=forget.unused_days - forget.preview_days)
-    cells = _long_unused(run, since=soon)
-    vitals = run.store.by_key("vitals", cells["cell_id"])
-    found = fading(
-        cells, vitals, now=run.now, forget=forget, decay=run.settings.decay, days=forget.preview_days
-    )
+    found = fading_of(run.store, now=run.now, forget=forget, decay=run.settings.decay)
     if found.height:
         run.note(
             f"{many(found.height, 'memory', 'memories')} will fade within {forget.preview_days:g} days "

@@ -14,12 +14,13 @@ from ulid import ULID
 from slowwave.schemas.events import encode, rows_of
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import col, lit
+from slowwave.store import col, forgetting_of, lit
 from slowwave.workspace import Workspace, open_workspace
 from tasks.stage import call_task, commit_segment
+from tasks.story import tell_story
 
-LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "promote"})
-"""Stages that wait when the gate is closed."""
+LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate"})
+"""Stages that wait when the gate is closed; core memory then only lets go of what no longer holds."""
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Night:
     stages: list[StageReport] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_gated: bool = False
+    last_segment: str = ""
+    """The newest segment before the night: what comes after it is the night's."""
 
 
 @contextmanager
@@ -46,7 +49,14 @@ def open_night(home: str, *, dry_run: bool) -> Iterator[Night]:
         started = workspace.clock()
         workspace.is_introduced = True
         night_id = f"{started:%Y-%m-%d}-{str(ULID.from_datetime(started))[-6:].lower()}"
-        yield Night(night_id, workspace, started, dry_run, notes=list(workspace.notes))
+        yield Night(
+            night_id,
+            workspace,
+            started,
+            dry_run,
+            notes=list(workspace.notes),
+            last_segment=workspace.last_segment,
+        )
 
 
 def close_gate(night: Night, *, force: bool) -> bool:
@@ -112,6 +122,12 @@ def record(night: Night, *, seconds: float) -> NightReport:
         has_llm=night.workspace.llm is not None,
         stages=night.stages,
         notes=night.notes,
+        story=tell_story(night.workspace, since=night.last_segment) if not night.dry_run else [],
+        forgetting=forgetting_of(
+            night.workspace.store,
+            now=night.started_at,
+            days=night.workspace.settings.forget.recent_days,
+        ),
         seconds=round(seconds, 3),
     )
     total = report.ledger.total

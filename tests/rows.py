@@ -234,6 +234,7 @@ def one_of_every_kind() -> pl.DataFrame:
                     **MODEL,
                 },
             ),
+            events("core.moved", {"cell_id": "c2", "line_rank": 3}),
             events("core.demoted", {"cell_id": "c4", "reason": "not chosen"}),
             events("cell.pruned", {"cell_id": "c1", "reason": "superseded"}),
             events("cell.deleted", {"cell_id": "c5", "content_hash": "text", "note": "asked for", **OWNER}),

@@ -247,6 +247,11 @@ CATALOGUE: dict[str, EventKind] = {
             "A memory stands in core memory at this line.",
         ),
         _kind(
+            "core.moved",
+            {"cell_id": pl.String, "line_rank": pl.Int64},
+            "A line of core memory has another place, because of lines before it that came or left.",
+        ),
+        _kind(
             "core.demoted",
             {"cell_id": pl.String, "reason": pl.String},
             "A memory left core memory; it stays in the store.",

@@ -34,29 +34,6 @@ class StageReport(BaseModel):
         return sum(self.counts.values())
 
 
-class NightReport(BaseModel):
-    """All stages of one night."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    night_id: str
-    dry_run: bool = False
-    has_llm: bool
-    stages: list[StageReport]
-    notes: list[str] = Field(default_factory=list)
-    seconds: float = Field(default=0.0, ge=0)
-
-    @property
-    def ledger(self) -> Ledger:
-        """Calls, tokens and cost of all stages."""
-        return sum((stage.ledger for stage in self.stages), Ledger())
-
-    @property
-    def change_count(self) -> int:
-        """Changes of all stages."""
-        return sum(stage.change_count for stage in self.stages)
-
-
 class Forgetting(BaseModel):
     """How often forgetting was wrong: of what was archived, how much came back."""
 
@@ -77,3 +54,44 @@ class Forgetting(BaseModel):
     def recent_rate(self) -> float | None:
         """The same within the recent days; what came back may have been archived before them."""
         return self.recent_revived_count / self.recent_archived_count if self.recent_archived_count else None
+
+
+class StoryPart(BaseModel):
+    """One part of what a night tells: a sentence, and some of the things that it speaks of, a line each."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(description="What the part is about, such as `learned` or `core_lost`.")
+    said: str
+    lines: list[str] = Field(
+        default_factory=list, description="With stored text in them: escape before showing."
+    )
+    count: int = Field(default=0, ge=0, description="Things that the part speaks of.")
+    more_count: int = Field(default=0, ge=0, description="Lines that were left out for length.")
+
+
+class NightReport(BaseModel):
+    """All stages of one night."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    night_id: str
+    dry_run: bool = False
+    has_llm: bool
+    stages: list[StageReport]
+    notes: list[str] = Field(default_factory=list)
+    story: list[StoryPart] = Field(
+        default_factory=list, description="What the night did, in sentences; empty for a dry run."
+    )
+    forgetting: Forgetting = Forgetting()
+    seconds: float = Field(default=0.0, ge=0)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Calls, tokens and cost of all stages."""
+        return sum((stage.ledger for stage in self.stages), Ledger())
+
+    @property
+    def change_count(self) -> int:
+        """Changes of all stages."""
+        return sum(stage.change_count for stage in self.stages)

@@ -101,8 +101,8 @@ def test_what_the_preview_says_is_what_archiving_does(drawn):
     )
     rules = {"forget": ForgetSettings(), "decay": DecaySettings()}
     found = fading(cells, vitals, now=NOW, days=3_000, **rules)
-    for cell_id, moment in found.rows():
-        moment = max(moment, NOW)
+    for cell_id, told in found.rows():
+        moment = max(told, NOW)
         after, before = moment + timedelta(seconds=2), moment - timedelta(seconds=2)
         assert cell_id in set(to_archive(cells, vitals, now=after, **rules)["cell_id"])
         if before > NOW:

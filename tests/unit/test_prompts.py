@@ -321,4 +321,7 @@ def test_limits_stand_on_the_page() -> None:
     candidate = CandidateCell(1, "fact", "x", 0.5, 3, 2, 1, "2026-06-02", is_core=True)
     user = promote_prompt([candidate], 40).user
     assert "Choose at most 40." in user
-    assert "[1] fact, 2026-06-02, salience 0.5, cited 2, retrieved 3, confirmed 1, in core\n> x\n" in user
+    assert (
+        "[1] fact, 2026-06-02, salience 0.5, cited 2, retrieved 3, ignored 0, confirmed 1, in core\n> x\n"
+        in user
+    )
