@@ -98,7 +98,7 @@ def read_year(path):
 @app.function
 def paragraph(text):
     """Text as it is, never as markup."""
-    return mo.Html(Markup("<p style='margin:0'>{}</p>").format(escape(visible(text))))
+    return mo.Html(str(Markup("<p style='margin:0'>{}</p>").format(escape(visible(text)))))
 
 
 @app.function
@@ -113,7 +113,7 @@ def listing(frame):
         )
         for row in frame.iter_rows()
     )
-    return mo.Html(Markup("<table style='width:100%'><tr>{}</tr>{}</table>").format(head, body))
+    return mo.Html(str(Markup("<table style='width:100%'><tr>{}</tr>{}</table>").format(head, body)))
 
 
 @app.cell(hide_code=True)
@@ -141,7 +141,8 @@ def _(home_box, year_box):
     now = datetime.now(UTC)
     memories = read_memories(home_box.value.strip())
     year = read_year(year_box.value.strip())
-    mo.callout(paragraph(memories.problem), kind="info") if memories.problem else None
+    _shown = mo.callout(paragraph(memories.problem), kind="info") if memories.problem else mo.md("")
+    _shown
     return memories, now, year
 
 
