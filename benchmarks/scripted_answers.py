@@ -41,7 +41,7 @@ class ScriptedAnswers:
         return answer
 
 
-def _items(text: str) -> list[Item]:
+def items_of(text: str) -> list[Item]:
     """The numbered items of a page: number, head, quoted text, and the fields that the item names."""
     parts = _ITEM.split(text)
     return [
@@ -62,9 +62,9 @@ def _gate(page: str) -> dict[str, Any]:
 
 def _extract(page: str) -> dict[str, Any]:
     before, _, turns = page.partition("## Turns")
-    known = {(item.get("subject"), item.get("attribute")): item for item in _items(before)}
+    known = {(item.get("subject"), item.get("attribute")): item for item in items_of(before)}
     said = {}  # of a value that changes on the page, the last one
-    for turn in _items(turns):
+    for turn in items_of(turns):
         for fact in FACT.finditer(turn["text"]):
             said[fact["subject"], fact["attribute"]] = (int(turn["number"]), fact["value"])
     cells = []
@@ -98,7 +98,7 @@ def _extract(page: str) -> dict[str, Any]:
 
 
 def _reconcile(page: str) -> dict[str, Any]:
-    items = _items(page)
+    items = items_of(page)
     judgements = []
     for new in (item for item in items if item["head"].startswith("NEW")):
         target = next((item for item in items if item is not new and _is_about_same(item, new)), None)
@@ -130,15 +130,16 @@ def _is_about_same(one: Item, other: Item) -> bool:
     )
 
 
-def _summarize(page: str) -> dict[str, Any]:
-    words = " ".join(item["text"] for item in _items(page)).split()
+def summarize(page: str) -> dict[str, Any]:
+    """The first words of the page's memories, under the topic's own name."""
+    words = " ".join(item["text"] for item in items_of(page)).split()
     name = re.search(r"^name: (.*)$", page, re.MULTILINE)
     label = " ".join(name[1].split()[:4]) if name else "topic"
     return {"name": label, "summary": " ".join(words[:100]), "compressed": " ".join(words[:12])}
 
 
 def _tell(page: str) -> dict[str, Any]:
-    words = " ".join(item["text"] for item in _items(page)).split()
+    words = " ".join(item["text"] for item in items_of(page)).split()
     return {
         "title": " ".join(words[:6]),
         "narrative": " ".join(words[:100]),
@@ -149,11 +150,11 @@ def _tell(page: str) -> dict[str, Any]:
 
 
 def _promote(page: str) -> dict[str, Any]:
-    return {"chosen": [int(item["number"]) for item in _items(page)][:40]}
+    return {"chosen": [int(item["number"]) for item in items_of(page)][:40]}
 
 
 def _enrich(page: str) -> dict[str, Any]:
-    words = " ".join(item["text"] for item in _items(page)).split()
+    words = " ".join(item["text"] for item in items_of(page)).split()
     return {"summary": " ".join(words[:40])}
 
 
@@ -165,7 +166,7 @@ _ANSWERS = {
     "GateAnswer": _gate,
     "ExtractAnswer": _extract,
     "ReconcileAnswer": _reconcile,
-    "SummaryAnswer": _summarize,
+    "SummaryAnswer": summarize,
     "EpisodeAnswer": _tell,
     "PromoteAnswer": _promote,
     "EntityAnswer": _enrich,

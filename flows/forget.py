@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.forget import archive, bury, find_cells, prune
+from tasks.forget import archive, bury, find_cells, look_ahead, prune
 from tasks.stage import run_name, stage
 
 
@@ -20,6 +20,7 @@ def forget(home: str = "", dry_run: bool = True) -> StageReport:
         bury(run, cells)
         archive(run, cells)
         prune(run, cells)
+        look_ahead(run)
         if not run.report.counts:
             run.skip("nothing has faded")
     return run.report

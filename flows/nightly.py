@@ -19,7 +19,7 @@ from slowwave.schemas.report import NightReport
 from tasks.nightly import LLM_STAGES, close_gate, keep_up, open_night, record
 from tasks.stage import call_flow, publish, run_name
 
-STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget, promote)
+STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget)
 
 
 @flow(name="nightly", flow_run_name=run_name)
@@ -45,6 +45,7 @@ def nightly(
             if closed and story.name in LLM_STAGES:
                 continue
             night.stages.append(call_flow(story, home=home, dry_run=dry_run))
+        night.stages.append(call_flow(promote, home=home, is_choosing=not closed, dry_run=dry_run))
         keep_up(night)
         report = record(night, seconds=time.monotonic() - started)
         publish(report)

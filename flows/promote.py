@@ -3,23 +3,25 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.promote import choose, find_candidates, rewrite, write_file
+from tasks.promote import choose, find_candidates, let_go, rewrite, write_file
 from tasks.stage import run_name, stage
 
 
 @flow(name="promote", flow_run_name=run_name)
-def promote(home: str = "", dry_run: bool = False) -> StageReport:
+def promote(home: str = "", is_choosing: bool = True, dry_run: bool = False) -> StageReport:
     """Chooses what is always in the prompt. What leaves core memory stays in the store.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        is_choosing: Choose anew; else only what no longer holds leaves, without a model.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("promote", home=home, dry_run=dry_run) as run:
-        candidates = find_candidates(run)
-        chosen = choose(run, candidates)
-        if chosen is not None:
-            rewrite(run, chosen)
+        let_go(run)
+        if is_choosing:
+            chosen = choose(run, find_candidates(run))
+            if chosen is not None:
+                rewrite(run, chosen)
         write_file(run)
         if not run.report.counts:
             run.skip("core memory stays as it is")

@@ -75,14 +75,35 @@ def _collapse_table(table: str, changes: list[Change]) -> TableChange:
 
 
 def _overlaid(parts: list[pl.DataFrame], key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
-    """One row a key with the last value of every column and `has_<column>`, in key order."""
-    rows = _orders(parts, key).sort(key).select(key)
-    for name, dtype in columns.items():
-        values = _last_values([part for part in parts if name in part.columns], key, name, dtype)
-        rows = rows.join(values, on=key, how="left", maintain_order="left").with_columns(
-            pl.col(f"has_{name}").fill_null(value=False)
+    """One row a key with the last value of every column and `has_<column>`, in key order.
+
+    One pass over all parts: an operation for each column costs more than the rows do.
+    """
+    nothing = pl.DataFrame(
+        schema={key: pl.String, "rank": pl.Int64, **columns, **dict.fromkeys(_has(columns), pl.Boolean)}
+    )
+    marked = [
+        part.select(
+            key,
+            "rank",
+            *(pl.col(name).cast(columns[name]) for name in columns if name in part.columns),
+            *((pl.col("rank") >= 0).alias(f"has_{name}") for name in columns if name in part.columns),
         )
-    return rows
+        for part in parts
+    ]
+    together = pl.concat([nothing, *marked], how="diagonal").sort("rank", maintain_order=True)
+    return (
+        together.group_by(key)
+        .agg(
+            *(pl.col(name).filter(pl.col(f"has_{name}").is_not_null()).last() for name in columns),
+            *(pl.col(name).drop_nulls().last().fill_null(value=False) for name in _has(columns)),
+        )
+        .sort(key)
+    )
+
+
+def _has(columns: Iterable[str]) -> list[str]:
+    return [f"has_{name}" for name in columns]
 
 
 def _first(parts: list[pl.DataFrame], key: str) -> pl.DataFrame:
@@ -114,14 +135,6 @@ def _orders(frames: list[pl.DataFrame], key: str) -> pl.DataFrame:
         return pl.DataFrame(schema={key: pl.String, "last_order": pl.Int64})
     orders = pl.concat([frame.select(key, "order") for frame in frames])
     return orders.group_by(key).agg(pl.col("order").max().alias("last_order"))
-
-
-def _last_values(frames: list[pl.DataFrame], key: str, name: str, dtype: pl.DataType) -> pl.DataFrame:
-    if not frames:
-        return pl.DataFrame(schema={key: pl.String, name: dtype, f"has_{name}": pl.Boolean})
-    values = pl.concat([frame.select(key, pl.col(name).cast(dtype), "rank") for frame in frames])
-    last = values.sort("rank", maintain_order=True).unique(key, keep="last", maintain_order=True)
-    return last.select(key, name, (pl.col("rank") >= 0).alias(f"has_{name}"))
 
 
 def overlay(change: TableChange, known: pl.DataFrame) -> pl.DataFrame:

@@ -61,11 +61,7 @@ class Memory:
     """
 
     def __init__(self, home: Path | str | None = None, *, records_usage: bool = True) -> None:
-        """Opens the home at `home`, else at `SLOWWAVE_HOME`, else `data/home`; it need not exist yet.
-
-        Raises:
-            ConfigError: its settings or its store are not usable.
-        """
+        """Opens the home at `home`, else at `SLOWWAVE_HOME`, else `data/home`; a `ConfigError` if it is not usable."""
         self._home = open_home(home)
         self._reader = open_reader(self._home)
         self._usage = Usage(self._home)

@@ -20,7 +20,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from slowwave.errors import ContractError
@@ -151,6 +151,12 @@ def _environment() -> ImmutableSandboxedEnvironment:
     return environment
 
 
+@lru_cache(maxsize=64)
+def _template(user: str) -> Template:
+    """A prompt file's template, compiled once: that takes longer than to fill in a page."""
+    return _environment().from_string(user)
+
+
 @dataclass(frozen=True, slots=True)
 class PromptFile:
     """One prompt file: its declared inputs, its constant system text and its user template."""
@@ -223,7 +229,7 @@ def render_file(file: PromptFile, inputs: Mapping[str, object]) -> Prompt:
             f"prompt {file.prompt_version}: missing inputs {missing}, undeclared inputs {undeclared}"
         )
     try:
-        user = _environment().from_string(file.user).render(inputs)
+        user = _template(file.user).render(inputs)
     except TemplateError as error:
         problem = f"{type(error).__name__}: {error.message}"
         raise ContractError(f"prompt {file.prompt_version} cannot be rendered: {problem}") from error

@@ -4,7 +4,7 @@ import html
 import re
 
 from slowwave.schemas.ledger import Ledger
-from slowwave.schemas.report import NightReport, StageReport
+from slowwave.schemas.report import Forgetting, NightReport, StageReport
 
 MEANING = {
     "turn.recorded": "turns taken in",
@@ -47,8 +47,6 @@ MEANING = {
     "episode.dropped": "episodes dropped with their conversation",
     "vitals.folded": "usage counts updated",
     "usage.folded": "usage records folded in",
-    "core.promoted": "lines of core memory written",
-    "core.demoted": "lines of core memory dropped",
     "entity.resolved": "entities found or changed",
     "entity.merged": "entities that became one with others",
     "entity.dropped": "entities that no memory names any more",
@@ -64,6 +62,9 @@ MEANING = {
     "edge.examined": "pairs of sessions asked about causes",
     "cell.linked": "memories linked",
     "cell.unlinked": "memories that left the graph",
+    "core.promoted": "lines of core memory that entered or were reworded",
+    "core.moved": "lines of core memory that moved up or down",
+    "core.demoted": "lines of core memory that left",
 }
 """How a report names each kind of event."""
 
@@ -86,9 +87,25 @@ def spent(ledger: Ledger) -> str:
     )
 
 
-def many(number: int, what: str) -> str:
+def many(number: int, what: str, plural: str = "") -> str:
     """A number with its noun, in the plural where it needs one."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"{number} {what}" if number == 1 else f"{number} {plural or f'{what}s'}"
+
+
+def forgetting_line(counted: Forgetting) -> str:
+    """How often forgetting was wrong, in one sentence."""
+    if counted.rate is None:
+        return "nothing was archived so far"
+    told = (
+        f"of {many(counted.archived_count, 'archived memory', 'archived memories')} so far "
+        f"{counted.revived_count} came back ({counted.rate:.1%})"
+    )
+    if counted.recent_rate is None:
+        return f"{told}; none was archived in the last {counted.recent_days:g} days"
+    return (
+        f"{told}; in the last {counted.recent_days:g} days {counted.recent_revived_count} "
+        f"of {counted.recent_archived_count} ({counted.recent_rate:.1%})"
+    )
 
 
 def headline(report: StageReport) -> str:
@@ -126,10 +143,26 @@ def night_headline(report: NightReport) -> str:
     return f"night {report.night_id}: {verb} {many(report.change_count, 'change')} in {report.seconds:.1f} s"
 
 
+def closings(report: NightReport) -> list[str]:
+    """Sentences after the story: that nothing happened, how often forgetting was wrong, what a dry run leaves out."""
+    if report.dry_run:
+        return ["A dry run: nothing was changed, so there is nothing to tell but the numbers."]
+    told = [] if report.story else ["A quiet night: nothing new came in and nothing changed."]
+    if report.forgetting.archived_count:
+        line = forgetting_line(report.forgetting)
+        told.append(f"{line[0].upper()}{line[1:]}.")
+    return told
+
+
 def night_markdown(report: NightReport) -> str:
     """The whole night's report: a line a stage, then what each one says."""
     lines = [f"# {night_headline(report).capitalize()}", ""]
-    lines += [f"- {plain(note)}" for note in report.notes]
+    for part in report.story:
+        lines += [f"**{plain(part.said)}**", "", *(f"- {plain(line)}" for line in part.lines)]
+        lines += [f"- and {part.more_count} more"] if part.more_count else []
+        lines += [""]
+    lines += [f"{closing}\n" for closing in closings(report)]
+    lines += ["## The work in numbers", "", *(f"- {plain(note)}" for note in report.notes)]
     lines += [
         "",
         "| stage | looked at | changes | left out | calls | seconds |",

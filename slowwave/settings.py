@@ -18,9 +18,9 @@ from pydantic_settings import (
 )
 
 from slowwave.errors import ConfigError
+from slowwave.reading_settings import ContextSettings, SearchSettings
 from slowwave.setting_groups import (
     ChunkSettings,
-    ContextSettings,
     DecaySettings,
     EmbeddingSettings,
     EpisodeSettings,
@@ -31,7 +31,6 @@ from slowwave.setting_groups import (
     PromoteSettings,
     ReconcileSettings,
     ScopeSettings,
-    SearchSettings,
     StoreSettings,
     SummarySettings,
     WordSettings,

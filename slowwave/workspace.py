@@ -1,9 +1,9 @@
 """A workspace: a home with all gateways open, under the writer lock, with everything committed applied."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
@@ -23,11 +23,19 @@ from slowwave.store import Store, create_store, open_store
 from slowwave.store import col as column
 from slowwave.transforms.topic_upkeep import centroids
 
+Clock = Callable[[], datetime]
+"""What the present moment is asked of, in UTC."""
+
 SEGMENTS_A_FOLD = 200
 """Segments folded together: enough to be fast, few enough to bound memory."""
 
 EMBED_ROWS = 1_024
 """Rows embedded and stored together, so that a kill loses little."""
+
+
+def wall_clock() -> datetime:
+    """The machine's own time."""
+    return datetime.now(UTC)
 
 
 @dataclass
@@ -46,6 +54,8 @@ class Workspace:
     """Whether the notes were said in this run's first report already."""
     last_segment: str = ""
     """The newest segment that is applied."""
+    clock: Clock = wall_clock
+    """Every time that a night writes down is read from it."""
 
     @property
     def settings(self) -> Settings:
@@ -113,10 +123,11 @@ _OPEN: dict[Path, Workspace] = {}
 
 
 @contextmanager
-def open_workspace(path: Path | str | None = None) -> Iterator[Workspace]:
+def open_workspace(path: Path | str | None = None, *, clock: Clock = wall_clock) -> Iterator[Workspace]:
     """A workspace under the writer lock, with everything that is committed applied.
 
-    Opened again within one process, it is the same one.
+    Opened again within one process, it is the same one, with the clock of the first opening: who lives through
+    other days than today (a simulation) opens it around its nights with a clock of its own.
 
     Raises:
         BusyError: another process is writing.
@@ -132,7 +143,7 @@ def open_workspace(path: Path | str | None = None) -> Iterator[Workspace]:
         llm = open_llm(home.settings.llm, home.cache_path)
         if llm is None:
             notes.append("no language model: stages do what they can without one")
-        workspace = Workspace(home, store, embedder, llm, notes)
+        workspace = Workspace(home, store, embedder, llm, notes, clock=clock)
         try:
             if home.erase_path.exists():
                 notes.append("an erase was cut off: `slowwave erase --resume` ends it")

@@ -69,7 +69,7 @@ def place(
         "cell.superseded": follows.with_columns(superseded_at=pl.lit(run.now), **named),
         "cell.succeeded": heads.with_columns(**named),
         "cell.reinstated": back.filter(pl.col("status") == "superseded").select("cell_id"),
-        "cell.revived": _revived(run, back.filter(pl.col("status") == "archived")["cell_id"]),
+        "cell.revived": revived(run, back.filter(pl.col("status") == "archived")["cell_id"]),
         **_flagged(run, now.join(leaving, on="cell_id", how="semi"), gone),
     }
     _show(run, leaving, merged, now)
@@ -159,10 +159,13 @@ def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, named: 
     }
 
 
-def _revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
+def revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
     """Archived memories that were said again, or hold again, come back, and that is counted."""
     return run.store.by_key("vitals", cell_ids).select(
-        "cell_id", revived_count=pl.col("revived_count") + 1, last_accessed=pl.lit(run.now)
+        "cell_id",
+        revived_count=pl.col("revived_count") + 1,
+        last_accessed=pl.lit(run.now),
+        reason=pl.lit("said again"),
     )
 
 

@@ -11,7 +11,7 @@ from slowwave.errors import InputError, OutputError
 from slowwave.llm import Outcome, Request
 from slowwave.prompts import episode_prompt
 from slowwave.readers.remembered import REMEMBERED
-from slowwave.schemas.answers import EpisodeAnswer
+from slowwave.schemas.episode_answers import EpisodeAnswer
 from slowwave.schemas.events import rows_of
 from slowwave.schemas.prompt_inputs import EpisodeCell, TurnLine
 from slowwave.schemas.tables import OWN, RAW_PROMPT
@@ -245,7 +245,10 @@ def _written(run: Stage, texts: pl.DataFrame, material: Material, *, live: pl.Da
     archived = run.store.by_key("cells", rows["cell_id"], ["cell_id", "status"])
     vitals = run.store.by_key("vitals", archived.filter(pl.col("status") == "archived")["cell_id"])
     revived = vitals.select(
-        "cell_id", revived_count=pl.col("revived_count") + 1, last_accessed=pl.lit(run.now)
+        "cell_id",
+        revived_count=pl.col("revived_count") + 1,
+        last_accessed=pl.lit(run.now),
+        reason=pl.lit("its conversation went on"),
     )
     return {"episode.written": rows, "cell.revived": revived}
 

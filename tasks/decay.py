@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.transforms.decay import fold_usage
+from slowwave.transforms.decay import fold_usage, found_again
 from slowwave.usage import collect_spools
 from tasks.stage import Stage
 
@@ -31,10 +31,13 @@ def fold_in(run: Stage, usage: pl.DataFrame) -> None:
     vitals = run.store.by_key("vitals", usage["cell_id"])
     folded = fold_usage(usage, vitals)
     cells = run.store.by_key("cells", folded["cell_id"], ["cell_id", "status"])
-    found = usage.filter(pl.col("usage_type") != "ignored")
-    archived = cells.filter(pl.col("status") == "archived").join(found, on="cell_id", how="semi")
+    is_found = pl.col("cell_id").is_in(found_again(usage).implode())
+    archived = cells.filter((pl.col("status") == "archived") & is_found)
     revived = folded.join(archived, on="cell_id", how="semi").select(
-        "cell_id", "last_accessed", revived_count=pl.col("revived_count") + 1
+        "cell_id",
+        last_accessed=pl.max_horizontal("last_accessed", "retrieved_at"),
+        revived_count=pl.col("revived_count") + 1,
+        reason=pl.lit("found again"),
     )
     run.reject("use of a memory that is gone", usage.join(vitals, on="cell_id", how="anti").height)
     run.commit(

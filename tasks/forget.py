@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import polars as pl
 
+from slowwave.report import forgetting_line, many
 from slowwave.schemas.tables import OWN
-from slowwave.store import col, lit
+from slowwave.store import col, fading_of, forgetting_of, lit, long_unused
 from slowwave.transforms.forgetting import to_archive, to_bury, to_prune
 from tasks.stage import Stage
 
@@ -27,7 +28,8 @@ HASHES_A_READ = 2_000
 def find_cells(run: Stage) -> pl.DataFrame:
     """The memories that may leave, in narrow columns: long unused, deleted by a person, or long superseded."""
     run.report.rows_in = run.store.count("cells")
-    parts = [_came_back(run), _long_unused(run)]
+    limit = run.now - timedelta(days=run.settings.forget.unused_days)
+    parts = [_came_back(run), long_unused(run.store, COLUMNS, since=limit)]
     if run.settings.forget.prune:
         parts.append(run.store.rows("cells", COLUMNS, col("status") == lit("superseded")))
     return pl.concat(parts).unique("cell_id").sort("cell_id")
@@ -42,16 +44,6 @@ def _came_back(run: Stage) -> pl.DataFrame:
     return pl.concat(
         [by_id, *(run.store.rows("cells", COLUMNS, col("content_hash").isin(part)) for part in texts)]
     )
-
-
-def _long_unused(run: Stage) -> pl.DataFrame:
-    """Active memories that nobody used for long; the whole rule is `to_archive`."""
-    limit = run.now - timedelta(days=run.settings.forget.unused_days)
-    unused = run.store.rows("vitals", ["cell_id"], col("last_accessed") <= lit(limit))
-    if unused.is_empty():
-        return run.store.by_key("cells", [], COLUMNS)
-    active = run.store.rows("cells", ["cell_id"], col("status") == lit("active"))
-    return run.store.by_key("cells", active.join(unused, on="cell_id", how="semi")["cell_id"], COLUMNS)
 
 
 def bury(run: Stage, cells: pl.DataFrame) -> None:
@@ -77,13 +69,33 @@ def archive(run: Stage, cells: pl.DataFrame) -> None:
         .unique()
         .sort("topic_id")
     )
-    run.show(faded.select(pl.format("{}: {}", "cell_id", "reason")).to_series())
+    texts = run.store.by_key("cells", faded["cell_id"], ["cell_id", "content"])
+    told = faded.join(texts, on="cell_id", how="inner", maintain_order="left")
+    run.show(told.select(pl.format("{}: {}", "content", "reason")).to_series())
     run.commit(
         {
             "cell.archived": faded,
             "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was archived")),
         }
     )
+
+
+def look_ahead(run: Stage) -> None:
+    """Tells what will fade soon, and how often forgetting was wrong so far."""
+    forget = run.settings.forget
+    found = fading_of(run.store, now=run.now, forget=forget, decay=run.settings.decay)
+    if found.height:
+        run.note(
+            f"{many(found.height, 'memory', 'memories')} will fade within {forget.preview_days:g} days "
+            "if nobody uses them"
+        )
+    counted = forgetting_of(run.store, now=run.now, days=forget.recent_days)
+    if counted.archived_count:
+        run.note(forgetting_line(counted))
+    if (counted.rate or 0.0) > forget.max_false_rate:
+        run.note(
+            f"that is above {forget.max_false_rate:.1%}: raise forget.unused_days, or lower the rates of decay"
+        )
 
 
 def prune(run: Stage, cells: pl.DataFrame) -> None:

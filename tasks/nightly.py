@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 from prefect import task
@@ -14,12 +14,13 @@ from ulid import ULID
 from slowwave.schemas.events import encode, rows_of
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import col, lit
+from slowwave.store import col, forgetting_of, lit
 from slowwave.workspace import Workspace, open_workspace
 from tasks.stage import call_task, commit_segment
+from tasks.story import tell_story
 
-LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link", "promote"})
-"""Stages that wait when the gate is closed."""
+LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link"})
+"""Stages that wait when the gate is closed; core memory then only lets go of what no longer holds."""
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Night:
     stages: list[StageReport] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     is_gated: bool = False
+    last_segment: str = ""
+    """The newest segment before the night: what comes after it is the night's."""
 
 
 @contextmanager
@@ -43,10 +46,17 @@ def open_night(home: str, *, dry_run: bool) -> Iterator[Night]:
         BusyError: another night or stage is at work.
     """
     with open_workspace(home) as workspace:
-        started = datetime.now(UTC)
+        started = workspace.clock()
         workspace.is_introduced = True
         night_id = f"{started:%Y-%m-%d}-{str(ULID.from_datetime(started))[-6:].lower()}"
-        yield Night(night_id, workspace, started, dry_run, notes=list(workspace.notes))
+        yield Night(
+            night_id,
+            workspace,
+            started,
+            dry_run,
+            notes=list(workspace.notes),
+            last_segment=workspace.last_segment,
+        )
 
 
 def close_gate(night: Night, *, force: bool) -> bool:
@@ -114,6 +124,12 @@ def record(night: Night, *, seconds: float) -> NightReport:
         has_llm=night.workspace.llm is not None,
         stages=night.stages,
         notes=night.notes,
+        story=tell_story(night.workspace, since=night.last_segment) if not night.dry_run else [],
+        forgetting=forgetting_of(
+            night.workspace.store,
+            now=night.started_at,
+            days=night.workspace.settings.forget.recent_days,
+        ),
         seconds=round(seconds, 3),
     )
     total = report.ledger.total
@@ -121,7 +137,7 @@ def record(night: Night, *, seconds: float) -> NightReport:
         row = {
             "night_id": night.night_id,
             "started_at": night.started_at,
-            "finished_at": datetime.now(UTC),
+            "finished_at": night.workspace.clock(),
             "outcome": "gated" if night.is_gated else "completed",
             "has_llm": report.has_llm,
             "call_count": total.call_count,
@@ -130,5 +146,5 @@ def record(night: Night, *, seconds: float) -> NightReport:
             "note": "; ".join(night.notes),
         }
         events = encode("night.completed", rows_of("night.completed", [row]))
-        call_task(commit_segment, night.workspace, events, datetime.now(UTC))
+        call_task(commit_segment, night.workspace, events, night.workspace.clock())
     return report

@@ -7,7 +7,7 @@ from slowwave.schemas.tables import OWN, frame_schema
 from slowwave.transforms.guard import guard
 from slowwave.transforms.reconciliation import contradiction_rows
 from slowwave.transforms.vetoes import hold_back
-from tasks.chains import Placed, place
+from tasks.chains import Placed, place, revived
 from tasks.judge import Page, judgements
 from tasks.persons_word import as_a_person_left_it
 from tasks.stage import Stage
@@ -30,10 +30,19 @@ def settle(run: Stage, page: Page) -> None:
         {
             "pair.judged": pl.concat([judgement_rows(rows), _left_apart(run, page, rows, done)]),
             **placed.plan,
+            "cell.revived": _said_again(run, judged, cells, placed),
             "contradiction.opened": opened,
             "cell.judged": pl.DataFrame({"cell_id": done}, schema={"cell_id": pl.String}),
         }
     )
+
+
+def _said_again(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame, placed: Placed) -> pl.DataFrame:
+    """Archived memories that come back: those of the chains, and those that were said again with more in it."""
+    elaborated = judged.filter(pl.col("effect") == "elaborated")["target_id"]
+    archived = cells.filter((pl.col("status") == "archived") & pl.col("cell_id").is_in(elaborated.implode()))
+    back = revived(run, archived["cell_id"])
+    return pl.concat([placed.plan["cell.revived"], back]).unique("cell_id") if placed.plan else back
 
 
 def checked(run: Stage, said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

@@ -58,7 +58,7 @@ class Stage:
         self.workspace = workspace
         self.store = workspace.store
         self.settings = workspace.settings
-        self.now = datetime.now(UTC)
+        self.now = workspace.clock()
         self.report = StageReport(stage=name, dry_run=dry_run)
 
     def count(self, **counts: int) -> None:

@@ -268,6 +268,7 @@ def one_of_every_kind() -> pl.DataFrame:
                     **MODEL,
                 },
             ),
+            events("core.moved", {"cell_id": "c2", "line_rank": 3}),
             events("core.demoted", {"cell_id": "c4", "reason": "not chosen"}),
             events("cell.pruned", {"cell_id": "c1", "reason": "superseded"}),
             events("cell.deleted", {"cell_id": "c5", "content_hash": "text", "note": "asked for", **OWNER}),
@@ -325,7 +326,7 @@ def words_of_a_person() -> pl.DataFrame:
         "resolution_note": "I looked",
         "winner_id": "c2",
     }
-    standing = {"cell_id": "c3", "status": "active"}
+    standing = {"cell_id": "c3", "status": "archived"}
     return pl.concat(
         [
             events("cell.protected", {"cell_id": "c2", "confidence": 1.0, "note": "seen on the dial"}),

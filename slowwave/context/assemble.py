@@ -11,8 +11,8 @@ from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines
 from slowwave.query import Reader
 from slowwave.query.search import MAX_QUERY_CHARACTERS, NOTHING
+from slowwave.reading_settings import ContextSettings, Shares
 from slowwave.schemas.context import Context, ContextRequest
-from slowwave.setting_groups import ContextSettings, Shares
 from slowwave.store import Store
 from slowwave.transforms.context_signals import branch_words, file_words
 from slowwave.transforms.context_tiers import Candidate, pack

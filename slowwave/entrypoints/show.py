@@ -19,7 +19,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from slowwave.progress import listening
-from slowwave.report import MEANING, headline, night_headline, spent
+from slowwave.report import MEANING, closings, headline, night_headline, spent
 from slowwave.schemas.report import NightReport, StageReport
 
 PIPE_WIDTH = 120
@@ -145,6 +145,7 @@ def show_report(report: StageReport | NightReport, *, is_brief: bool = False) ->
     if isinstance(report, NightReport):
         console.print(Text(flat(night_headline(report)), style="bold"))
         _show_lines(console, report.notes)
+        _show_story(console, report)
     console.print(_stage_table(stages))
     for stage in [] if is_brief else stages:
         if not stage.is_skipped or stage.notes:
@@ -152,6 +153,19 @@ def show_report(report: StageReport | NightReport, *, is_brief: bool = False) ->
     console.print(Text(f"Spent: {flat(spent(report.ledger))}."))
     if report.dry_run:
         console.print(Text("A dry run: nothing was changed.", style="bold"))
+
+
+def _show_story(console: Console, report: NightReport) -> None:
+    """What the night did, as a colleague would tell it."""
+    for part in report.story:
+        console.print(Text(f"\n{flat(part.said)}", style="bold"))
+        for line in part.lines:
+            console.print(Text(f"  - {flat(line)}"))
+        if part.more_count:
+            console.print(Text(f"  - and {part.more_count} more"))
+    for closing in closings(report):
+        console.print(Text(f"\n{flat(closing)}"))
+    console.print()
 
 
 def _stage_table(stages: Sequence[StageReport]) -> Table:

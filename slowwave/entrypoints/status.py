@@ -1,6 +1,6 @@
 """What a home holds and what waits in it, read without a lock and without making anything."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,8 +10,10 @@ from slowwave.entrypoints.show_answer import FIRST_STEPS
 from slowwave.errors import NotFoundError
 from slowwave.home import Home
 from slowwave.journal import Journal
+from slowwave.report import forgetting_line
+from slowwave.schemas.report import Forgetting
 from slowwave.schemas.tables import TABLES, VECTOR_TEXT
-from slowwave.store import EMBEDDER_OF, Store, col, lit, open_store
+from slowwave.store import EMBEDDER_OF, Store, col, forgetting_of, lit, open_store
 
 KILO = 1024.0
 
@@ -59,6 +61,7 @@ class Status(Part):
     embedder_id: str = Field(default="", description="Empty when the store holds no vectors.")
     pending: Pending = Pending()
     last_night: Night | None = None
+    forgetting: Forgetting = Forgetting()
     rows: dict[str, int] = Field(default_factory=dict)
     journal_bytes: int = 0
     store_bytes: int = 0
@@ -88,6 +91,7 @@ def read_status(home: Home) -> Status:
         embedder_id=store.meta.embedder_id,
         pending=_pending(store, segments, _unreadable(journal, segments - store.applied_segments())),
         last_night=_last_night(store),
+        forgetting=forgetting_of(store, now=datetime.now(UTC), days=home.settings.forget.recent_days),
         rows={name: store.count(name) for name in TABLES},
         **sizes,
     )
@@ -149,6 +153,7 @@ def show_status(status: Status, *, now: datetime) -> None:
         return
     console.print(f"embedder  {flat(status.embedder_id or 'none: full-text search only')}", soft_wrap=True)
     console.print(f"night     {_night_line(status.last_night, now)}", soft_wrap=True)
+    console.print(f"forgotten {forgetting_line(status.forgetting)}", soft_wrap=True)
     waiting = table("waiting", number("how many"))
     for name, count in pending_lines(status.pending).items():
         waiting.add_row(name, str(count))

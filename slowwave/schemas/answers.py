@@ -38,8 +38,7 @@ WORKFLOW_STEPS = 2
 LABEL_WORDS = 8
 COMPRESSED_WORDS = 18
 SUMMARY_COMPRESSED_WORDS = 22
-TITLE_WORDS = 12
-"""Bounds that are enforced; the prompts ask for less (4, 12, 15 and 8 words), since small models miscount."""
+"""Bounds that are enforced; the prompts ask for less (4, 12 and 15 words), since small models miscount."""
 
 Line = Annotated[str, AfterValidator(one_line)]
 LineOrBlank = Annotated[str, AfterValidator(blank_if_none)]
@@ -360,43 +359,6 @@ class SummaryAnswer(Answer):
             problems.append(
                 f"compressed has {short_count} words; write the core of the topic in 1 to 15 words"
             )
-        if problems:
-            raise ValueError("; ".join(problems))
-        return self
-
-
-class EpisodeAnswer(Answer):
-    """A conversation told: its title, what happened, and two shorter forms."""
-
-    title: Line = Field(description="What it was about, in 3-8 words")
-    narrative: Annotated[str, AfterValidator(paragraph)] = Field(
-        description="What was wanted, what happened and how it ended, exact values kept"
-    )
-    summary: Annotated[str, AfterValidator(paragraph)] = Field(
-        description="Aim, outcome and what stayed open"
-    )
-    compressed: Line = Field(description="The outcome in at most 15 words, telegraphic")
-    index_label: Annotated[str, AfterValidator(label)] = Field(description="1-3 words in snake_case")
-
-    @model_validator(mode="after")
-    def _is_usable(self, info: ValidationInfo) -> Self:
-        self.index_label = self.index_label or label(self.title)
-        limits = info.context or {}
-        problems = []
-        for name, most in (
-            ("title", TITLE_WORDS),
-            ("narrative", limits.get("max_words")),
-            ("summary", limits.get("summary_words")),
-            ("compressed", SUMMARY_COMPRESSED_WORDS),
-        ):
-            text: str = getattr(self, name)
-            count = word_count(text)
-            if not text:
-                problems.append(f"{name} is empty; write it from what the page says")
-            if most is not None and count > most:
-                problems.append(
-                    f"{name} has {count} words, at most {most} are allowed; drop the least important"
-                )
         if problems:
             raise ValueError("; ".join(problems))
         return self

@@ -113,3 +113,4 @@ class CandidateCell:
     confirmations: int
     date: str
     is_core: bool
+    ignores: int = 0

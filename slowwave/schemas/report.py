@@ -34,6 +34,42 @@ class StageReport(BaseModel):
         return sum(self.counts.values())
 
 
+class Forgetting(BaseModel):
+    """How often forgetting was wrong: of what was archived, how much came back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    archived_count: int = Field(default=0, ge=0, description="Times that memories were archived.")
+    revived_count: int = Field(default=0, ge=0, description="Times that archived memories came back.")
+    recent_days: float = Field(default=90.0, ge=0, description="Days that the recent figures look back.")
+    recent_archived_count: int = Field(default=0, ge=0, description="Memories archived within these days.")
+    recent_revived_count: int = Field(default=0, ge=0, description="Memories revived within these days.")
+
+    @property
+    def rate(self) -> float | None:
+        """Revived over archived, of all time; null before anything was archived."""
+        return self.revived_count / self.archived_count if self.archived_count else None
+
+    @property
+    def recent_rate(self) -> float | None:
+        """The same within the recent days; what came back may have been archived before them."""
+        return self.recent_revived_count / self.recent_archived_count if self.recent_archived_count else None
+
+
+class StoryPart(BaseModel):
+    """One part of what a night tells: a sentence, and some of the things that it speaks of, a line each."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(description="What the part is about, such as `learned` or `core_lost`.")
+    said: str
+    lines: list[str] = Field(
+        default_factory=list, description="With stored text in them: escape before showing."
+    )
+    count: int = Field(default=0, ge=0, description="Things that the part speaks of.")
+    more_count: int = Field(default=0, ge=0, description="Lines that were left out for length.")
+
+
 class NightReport(BaseModel):
     """All stages of one night."""
 
@@ -44,6 +80,10 @@ class NightReport(BaseModel):
     has_llm: bool
     stages: list[StageReport]
     notes: list[str] = Field(default_factory=list)
+    story: list[StoryPart] = Field(
+        default_factory=list, description="What the night did, in sentences; empty for a dry run."
+    )
+    forgetting: Forgetting = Forgetting()
     seconds: float = Field(default=0.0, ge=0)
 
     @property

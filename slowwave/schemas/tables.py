@@ -185,11 +185,15 @@ class Vitals(pa.DataFrameModel):
 
     cell_id: str = pa.Field(unique=True)
     last_accessed: Timestamp
+    retrieved_at: Timestamp = _nullable()
     retrieval_count: int = pa.Field(ge=0)
     citation_count: int = pa.Field(ge=0)
     ignore_count: int = pa.Field(ge=0)
     confirmations: int = pa.Field(ge=0)
+    archived_count: int = pa.Field(ge=0)
+    archived_at: Timestamp = _nullable()
     revived_count: int = pa.Field(ge=0)
+    revived_at: Timestamp = _nullable()
 
     class Config:
         """Strict: a column that is not named here is a bug."""

@@ -4,6 +4,7 @@ Everything here can be made again from the journal.
 """
 
 from slowwave.store.conditions import Expr, col, lit
+from slowwave.store.forgetting import fading_of, forgetting_of, long_unused
 from slowwave.store.generations import create_store, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.legs import SCORE, RowsLeg, TextLeg, VectorLeg
@@ -25,7 +26,10 @@ __all__ = [
     "VectorLeg",
     "col",
     "create_store",
+    "fading_of",
+    "forgetting_of",
     "lit",
+    "long_unused",
     "open_store",
     "owned_by",
     "same_owner",

@@ -1,11 +1,12 @@
-"""Which memories fade out of default search, and which superseded ones may leave the store."""
+"""Which memories fade and when, which superseded ones may leave the store, and how often forgetting was wrong."""
 
 from datetime import datetime, timedelta
 
 import polars as pl
 
+from slowwave.schemas.report import Forgetting
 from slowwave.setting_groups import DecaySettings, ForgetSettings
-from slowwave.transforms.decay import days_since, effective_confidence
+from slowwave.transforms.decay import DAY, days_until, effective_confidence, rate_of, reinforced, unused_days
 
 
 def to_archive(
@@ -13,18 +14,17 @@ def to_archive(
 ) -> pl.DataFrame:
     """Active cells that faded: below the least effective confidence, never cited, long unused, not protected.
 
-    Returns `cell_id`, `effective_confidence` (0..1) and `reason`, sorted by id.
+    Returns `cell_id`, `effective_confidence` (0..1), `reason` and the new `archived_count`, sorted by id.
     """
-    unused = days_since(pl.col("last_accessed"), now=now)
     return (
-        cells.filter(pl.col("status") == "active")
-        .join(vitals, on="cell_id", how="inner")
-        .with_columns(effective_confidence=effective_confidence(now=now, settings=decay), unused_days=unused)
+        _mortal(cells, vitals)
+        .with_columns(
+            effective_confidence=effective_confidence(now=now, settings=decay),
+            unused_days=unused_days(now=now, settings=decay),
+        )
         .filter(
             (pl.col("effective_confidence") < forget.min_confidence)
-            & (pl.col("citation_count") == 0)
             & (pl.col("unused_days") >= forget.unused_days)
-            & ~pl.col("protected")
         )
         .select(
             "cell_id",
@@ -34,9 +34,65 @@ def to_archive(
                 pl.col("effective_confidence").round(3),
                 pl.col("unused_days").round(0).cast(pl.Int64),
             ),
+            archived_count=pl.col("archived_count") + 1,
         )
         .sort("cell_id")
     )
+
+
+def fading(
+    cells: pl.DataFrame,
+    vitals: pl.DataFrame,
+    *,
+    now: datetime,
+    forget: ForgetSettings,
+    decay: DecaySettings,
+    days: float,
+) -> pl.DataFrame:
+    """Active cells that `to_archive` will archive within `days` if nobody uses them until then.
+
+    The retention formula is solved for the time at which it meets the least effective confidence; the days that
+    must pass without use bound that from below. Returns `cell_id` and `fades_at` (what is due already has a
+    moment before `now`), soonest first, ties by id.
+    """
+    share = pl.lit(forget.min_confidence) / reinforced(pl.col("confidence"), settings=decay)
+    lasts = days_until(share, rate_of(), exponent=decay.exponent).clip(lower_bound=forget.unused_days)
+    ahead = lasts - unused_days(now=now, settings=decay)
+    return (
+        _mortal(cells, vitals)
+        .with_columns(ahead=ahead)
+        .filter(pl.col("ahead") <= days)
+        .select(
+            "cell_id",
+            fades_at=pl.lit(now)
+            + pl.duration(microseconds=(pl.col("ahead") * DAY * 1e6).round(0).cast(pl.Int64)),
+        )
+        .sort("fades_at", "cell_id")
+    )
+
+
+def _mortal(cells: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
+    """Cells that time alone may archive: active, not protected, never cited; with their vitals."""
+    joined = cells.filter((pl.col("status") == "active") & ~pl.col("protected")).join(
+        vitals, on="cell_id", how="inner"
+    )
+    return joined.filter(pl.col("citation_count") == 0)
+
+
+def false_forgetting(vitals: pl.DataFrame, *, now: datetime, days: float) -> Forgetting:
+    """How many memories were archived and how many of them came back, over all time and within the last `days`.
+
+    `vitals` has `archived_count`, `archived_at`, `revived_count`, `revived_at`. Memories that were deleted or
+    pruned since are not counted. Recent figures count each memory once.
+    """
+    since = pl.lit(now - timedelta(days=days))
+    counts = vitals.select(
+        archived_count=pl.col("archived_count").sum(),
+        revived_count=pl.col("revived_count").sum(),
+        recent_archived_count=(pl.col("archived_at") > since).sum(),
+        recent_revived_count=(pl.col("revived_at") > since).sum(),
+    )
+    return Forgetting(**counts.cast(pl.Int64).row(0, named=True), recent_days=days)
 
 
 def to_prune(cells: pl.DataFrame, *, now: datetime, forget: ForgetSettings) -> pl.DataFrame:

@@ -1,48 +1,125 @@
 """Core memory: who may stand in it, and how its lines stay where they are."""
 
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
 import polars as pl
 
-LINE_CHARACTERS = 200
+from slowwave.setting_groups import DecaySettings
+from slowwave.transforms.decay import access_count, rate_of, retention, unused_days
 
-USE_ORDER = ["citation_count", "retrieval_count", "confirmations", "salience", "event_time", "cell_id"]
-USE_DESCENDING = [True, True, True, True, True, False]
-"""The usage record as an order: most used first, ties by id."""
+LINE_CHARACTERS = 200
 
 AVERAGE_SALIENCE = 0.5
 """The salience of a memory that nobody judged."""
 
+LINES = ["cell_id", "user_id", "project_id", "scope", "line_rank", "line"]
+
+
+@dataclass(frozen=True)
+class CoreChanges:
+    """What happens to core memory: whole lines that enter or are reworded, and `cell_id` (with `line_rank`) else."""
+
+    entered: pl.DataFrame
+    reworded: pl.DataFrame
+    moved: pl.DataFrame
+    left: pl.DataFrame
+
+
+def worth(*, now: datetime, decay: DecaySettings) -> pl.Expr:
+    """What a memory is worth in every prompt, from its use: at least 0, of rows that join `cells` and `vitals`.
+
+    Salience and the logarithm of its uses (net of being ignored, confirmations among them), as far as it was not
+    left unused since.
+    """
+    uses = (access_count(settings=decay) + pl.col("confirmations")).clip(lower_bound=0.0)
+    left = retention(rate_of(), unused_days(now=now, settings=decay), exponent=decay.exponent)
+    return (pl.col("salience") + (1.0 + uses).log()) * left
+
+
+def usage_record() -> pl.Expr:
+    """The usage record in words: "cited 3 times, said again once", or its salience where there was no use."""
+    parts = [
+        pl.when(pl.col(name) > 0).then(
+            pl.when(pl.col(name) == 1)
+            .then(pl.lit(f"{word} once"))
+            .otherwise(pl.format(f"{word} {{}} times", pl.col(name)))
+        )
+        for name, word in (
+            ("citation_count", "cited"),
+            ("confirmations", "said again"),
+            ("retrieval_count", "retrieved"),
+            ("ignore_count", "ignored"),
+        )
+    ]
+    told = pl.concat_str(parts, separator=", ", ignore_nulls=True)
+    return pl.when(told == "").then(pl.format("salience {}", pl.col("salience").round(2))).otherwise(told)
+
 
 def promotion_candidates(
-    cells: pl.DataFrame, vitals: pl.DataFrame, core: pl.DataFrame, *, limit: int
+    cells: pl.DataFrame,
+    vitals: pl.DataFrame,
+    core: pl.DataFrame,
+    *,
+    doubted: pl.Series,
+    limit: int,
+    now: datetime,
+    decay: DecaySettings,
 ) -> pl.DataFrame:
-    """Active cells in the order of their usage record: what stands in core memory first, then by use and salience.
+    """Active cells that may stand in core memory, at most `limit`: its lines in their order, then others by worth.
 
-    Returns the cells' columns with the vitals' counts, `is_core` and `line_rank` (null for newcomers).
+    `doubted` are cells in open contradictions: what is not settled is not told in every prompt. A third of the
+    places is kept for newcomers; of the lines those worth most are among the candidates.
+    Returns the cells' columns with the vitals' counts, `worth`, `is_core` and `line_rank` (null for newcomers).
     """
-    return (
-        cells.filter(pl.col("status") == "active")
+    ranked = (
+        cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
         .join(vitals, on="cell_id", how="inner")
-        .join(core.select("cell_id", "line_rank"), on="cell_id", how="left")
-        .with_columns(is_core=pl.col("line_rank").is_not_null())
-        .sort("is_core", *USE_ORDER, descending=[True, *USE_DESCENDING])
-        .head(limit)
+        .join(core.select("cell_id", "line_rank", "promoted_at"), on="cell_id", how="left")
+        .with_columns(is_core=pl.col("line_rank").is_not_null(), worth=worth(now=now, decay=decay))
+        .sort("worth", "cell_id", descending=[True, False])
+    )
+    standing, others = ranked.filter("is_core"), ranked.filter(~pl.col("is_core"))
+    kept = standing.head(limit - min(others.height, limit // 3))
+    return pl.concat([kept.sort("line_rank", "cell_id"), others.head(limit - kept.height)])
+
+
+def choose_by_use(candidates: pl.DataFrame, *, lines: int, margin: float) -> pl.DataFrame:
+    """The choice without a model, most worth first: cells that were used, or are salient above average (0.5).
+
+    What stands in core memory counts `margin` (a share) more, so that two of about the same worth do not take
+    turns from night to night.
+    """
+    counts = pl.col("citation_count") + pl.col("confirmations")
+    is_used = counts + pl.col("retrieval_count") - pl.col("ignore_count") > 0
+    standing = pl.col("worth") * pl.when("is_core").then(1.0 + margin).otherwise(1.0)
+    return (
+        candidates.filter(is_used | (pl.col("salience") > AVERAGE_SALIENCE))
+        .with_columns(standing=standing)
+        .sort("standing", "cell_id", descending=[True, False])
+        .drop("standing")
+        .head(lines)
     )
 
 
-def choose_by_use(candidates: pl.DataFrame, *, max_lines: int) -> pl.DataFrame:
-    """The choice without a model: cells that were cited, retrieved, confirmed, or are salient above average (0.5)."""
-    used = pl.col("citation_count") + pl.col("retrieval_count") + pl.col("confirmations") > 0
-    ordered = candidates.filter(used | (pl.col("salience") > AVERAGE_SALIENCE)).sort(
-        *USE_ORDER, descending=USE_DESCENDING
-    )
-    return ordered.head(max_lines)
+def with_unsettled(
+    chosen: pl.DataFrame, candidates: pl.DataFrame, *, now: datetime, settled_days: float, max_lines: int
+) -> pl.DataFrame:
+    """The choice and the lines that are younger than `settled_days`: what entered stays for some days.
+
+    At most `max_lines`: where it is more, what is chosen last goes without.
+    """
+    young = pl.col("promoted_at") > pl.lit(now - timedelta(days=settled_days))
+    kept = candidates.filter(young.fill_null(value=False)).join(chosen, on="cell_id", how="anti")
+    room = max(max_lines - kept.height, 0)
+    return pl.concat([chosen.head(room), kept.select(chosen.columns)])
 
 
 def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
     """Lines of core memory from the chosen cells (best first, `line_rank` null for newcomers).
 
-    A line that stays keeps its place among those that stay; newcomers follow in the order of the choice.
-    Returns the owner, `cell_id`, `line_rank` (1-based), `line`.
+    A line that stays keeps its place among those that stay. A newcomer stands behind the line that comes before it
+    in the choice, or at the top. Returns the owner, `cell_id`, `line_rank` (1-based), `line`.
     """
     text = pl.coalesce("summary", "content").str.replace_all(r"\s+", " ").str.strip_chars()
     short = (
@@ -55,24 +132,51 @@ def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
         .then(pl.format("{} {}: ", "subject", pl.col("attribute").fill_null("")))
         .otherwise(pl.lit(""))
     )
+    date = pl.col("valid_from").dt.strftime("%Y-%m-%d")
     return (
         chosen.with_row_index("choice")
-        .sort(pl.col("line_rank").is_null(), "line_rank", "choice")
+        .with_columns(place=pl.col("line_rank").forward_fill().fill_null(0))
+        .sort("place", pl.col("line_rank").is_null(), "choice")
         .with_columns(
-            line=pl.format(
-                "[{}] {}{} ({})", "cell_type", subject, short, pl.col("valid_from").dt.strftime("%Y-%m-%d")
-            ),
+            line=pl.format("[{}] {}{} ({})", "cell_type", subject, short, date),
             line_rank=pl.int_range(1, pl.len() + 1),
         )
-        .select("cell_id", "user_id", "project_id", "scope", "line_rank", "line")
+        .select(LINES)
     )
 
 
-def core_changes(lines: pl.DataFrame, core: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Lines that are new or changed, and cells that leave; both empty when core memory stays as it is."""
-    same = lines.join(
-        core.select("cell_id", "line_rank", "line"), on=["cell_id", "line_rank", "line"], how="semi"
+def core_changes(lines: pl.DataFrame, core: pl.DataFrame) -> CoreChanges:
+    """What is different between the lines wanted and those that stand; all empty when core memory stays as it is."""
+    before = core.select("cell_id", rank_before="line_rank", line_before="line")
+    both = lines.join(before, on="cell_id", how="inner", maintain_order="left")
+    is_same_text = pl.col("line") == pl.col("line_before")
+    has_moved = pl.col("line_rank") != pl.col("rank_before")
+    return CoreChanges(
+        entered=lines.join(before, on="cell_id", how="anti", maintain_order="left"),
+        reworded=both.filter(~is_same_text).select(LINES),
+        moved=both.filter(is_same_text & has_moved).select("cell_id", "line_rank"),
+        left=core.join(lines, on="cell_id", how="anti").select("cell_id").sort("cell_id"),
     )
-    promoted = lines.join(same, on="cell_id", how="anti")
-    demoted = core.join(lines, on="cell_id", how="anti").select("cell_id").sort("cell_id")
-    return promoted, demoted
+
+
+def successions(core: pl.DataFrame, chains: pl.DataFrame) -> pl.DataFrame:
+    """Who takes the place of a line whose cell was superseded: the cell at the end of its chain.
+
+    `chains` has `cell_id` and `superseded_by` of superseded cells, all steps. Returns `cell_id` (the line's cell) and
+    `heir_id`; a chain that leads to a cell that stands in core memory already gives none, and of two lines with the
+    same heir the first one counts.
+    """
+    ends = core.select("cell_id", "line_rank", heir_id="cell_id")
+    steps = chains.drop_nulls("superseded_by").select(heir_id="cell_id", next_id="superseded_by")
+    before = ends.clear()
+    while not ends.equals(before):  # chains have no circle: what supersedes is later
+        before = ends
+        ends = before.join(steps, on="heir_id", how="left", maintain_order="left").select(
+            "cell_id", "line_rank", heir_id=pl.coalesce("next_id", "heir_id")
+        )
+    return (
+        ends.filter(~pl.col("heir_id").is_in(core["cell_id"].implode()))
+        .sort("line_rank", "cell_id")
+        .unique("heir_id", keep="first", maintain_order=True)
+        .select("cell_id", "heir_id")
+    )

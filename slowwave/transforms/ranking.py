@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from slowwave.setting_groups import DecaySettings, SearchSettings
+from slowwave.reading_settings import SearchSettings
+from slowwave.setting_groups import DecaySettings
 from slowwave.transforms.decay import retention
 
 

@@ -80,7 +80,7 @@ def inherited(merged: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
     gained = (
         merged.join(vitals, on="cell_id", how="inner")
         .group_by("superseded_by")
-        .agg(pl.col(counts).sum(), pl.col("last_accessed").max())
+        .agg(pl.col(counts).sum(), pl.col("last_accessed", "retrieved_at").max())
         .filter(pl.sum_horizontal(counts) > 0)
     )
     return (
@@ -88,6 +88,7 @@ def inherited(merged: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             *(pl.col(name) + pl.col(f"{name}_gained") for name in counts),
             pl.max_horizontal("last_accessed", "last_accessed_gained").alias("last_accessed"),
+            pl.max_horizontal("retrieved_at", "retrieved_at_gained").alias("retrieved_at"),
         )
         .select(vitals.columns)
         .sort("cell_id")

@@ -35,7 +35,10 @@ def confirm(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
         notes = []
         if row["status"] == "archived":
             plan["cell.revived"] = vitals.select(
-                "cell_id", revived_count=pl.col("revived_count") + 1, last_accessed=pl.lit(now)
+                "cell_id",
+                revived_count=pl.col("revived_count") + 1,
+                last_accessed=pl.lit(now),
+                reason=pl.lit("a person confirmed it"),
             )
             notes.append("it was archived, and is back in search")
         changed, waits = work.commit(plan)

@@ -10,8 +10,8 @@ from slowwave.journal import Journal
 from slowwave.query import Reader
 from slowwave.schemas.words import Fading, Stats
 from slowwave.store import Expr, Store, col, lit, owned_by
-from slowwave.transforms.decay import days_since
-from slowwave.transforms.fading import fading
+from slowwave.transforms.decay import days_since, effective_confidence
+from slowwave.transforms.forgetting import fading
 from slowwave.words.resolve import disputes
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
@@ -28,9 +28,13 @@ def weak(reader: Reader, *, days: float | None, now: datetime) -> list[Fading]:
         return []
     columns = ["cell_id", "cell_type", "content", "status", "confidence", "decay_rate", "protected"]
     cells = store.rows("cells", columns, _mine(reader) & (col("status") == lit("active")))
-    joined = cells.join(store.rows("vitals"), on="cell_id", how="inner")
-    settings = reader.settings
-    found = fading(joined, now=now, days=ahead, forget=settings.forget, decay=settings.decay)
+    vitals, settings = store.by_key("vitals", cells["cell_id"]), reader.settings
+    soon = fading(cells, vitals, now=now, forget=settings.forget, decay=settings.decay, days=ahead)
+    found = (
+        soon.join(cells, on="cell_id", how="inner", maintain_order="left")
+        .join(vitals, on="cell_id", how="inner", maintain_order="left")
+        .with_columns(effective_confidence=effective_confidence(now=now, settings=settings.decay))
+    )
     return [Fading(**row) for row in found.select(list(Fading.model_fields)).iter_rows(named=True)]
 
 

@@ -198,3 +198,28 @@ def test_pairs_tells_whether_the_older_statement_is_a_candidate_of_the_newer(tmp
     assert found["ranks"]["1"] == 1
     assert found["memories"] == 4
     assert found["missed"] == []
+
+
+@pytest.mark.slow
+def test_a_short_year_is_lived_and_told_by_month(tmp_path):
+    from benchmarks.year import live_year, summary, table
+
+    with pytest.MonkeyPatch.context() as patched:
+        for name in [name for name in os.environ if name.startswith("SLOWWAVE_")]:
+            patched.delenv(name)
+        patched.setenv("SLOWWAVE_EMBEDDING__PROVIDER", "wordllama")
+        patched.setenv("PREFECT_HOME", str(tmp_path))
+        days = live_year(tmp_path, days=16, seed=1, every=5, rows=tmp_path / "rows.jsonl")
+        for name in [name for name in os.environ if name.startswith("SLOWWAVE_LLM__")]:
+            del os.environ[name]
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == len(days) == 16
+    result = summary(days)
+    year = result["year"]
+    assert year["asked"] > 0
+    assert year["precision"] == 1.0, "nothing stale is believed"
+    assert year["stale"] == 0.0
+    assert year["recall"] > 0.5
+    assert year["active"] > 50
+    assert year["archived"] == 0, "nothing is old enough to fade"
+    assert year["false_forgetting"] is None
+    assert "nothing was archived" in table(result)

@@ -13,14 +13,11 @@ from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.errors import InputError
 from slowwave.schemas.tables import TABLES
-from slowwave.setting_groups import DecaySettings, ForgetSettings
 from slowwave.transforms.erasing import Erasure, payload_after
-from slowwave.transforms.fading import fading
-from slowwave.transforms.forgetting import to_archive
 from slowwave.transforms.tombstones import said_again, without_deleted
 from slowwave.words.traces import files_with, forms_of
 from slowwave.workspace import open_workspace
-from tests.rows import NOW, events, one_of_every_kind, row, rows
+from tests.rows import NOW, events, one_of_every_kind, row
 from tests.scripted_model import store_of, tables, write_settings
 
 OWN = {"user_id": "ana", "project_id": "kiln"}
@@ -244,25 +241,3 @@ def test_turns_that_were_deleted_go_and_no_other(texts, gone):
     )
     kept = without_deleted(turns, deleted, own=["user_id"])["turn_number"].to_list()
     assert kept == [number for number in range(len(texts)) if number not in gone]
-
-
-@given(
-    confidence=st.floats(0.06, 1.0),
-    rate=st.floats(0.01, 1.0),
-    retrievals=st.integers(0, 50),
-    age=st.floats(0, 500),
-)
-def test_the_day_on_which_a_memory_fades_is_the_day_on_which_it_would_be_archived(
-    confidence, rate, retrievals, age
-):
-    used = NOW - timedelta(days=age)
-    cell = row("cells", "a", confidence=confidence, decay_rate=rate, entities=[], artifacts=[], evidence=[])
-    vitals = rows("vitals", row("vitals", "a", last_accessed=used, retrieval_count=retrievals))
-    cells, ways = rows("cells", cell), {"forget": ForgetSettings(), "decay": DecaySettings()}
-    found = fading(cells.join(vitals, on="cell_id"), now=NOW, days=1_000_000, **ways)
-    if found.is_empty():
-        assert to_archive(cells, vitals, now=NOW + timedelta(days=9_000), **ways).is_empty()
-        return
-    day = found["fades_at"].item()
-    assert to_archive(cells, vitals, now=day - timedelta(minutes=5), **ways).is_empty()
-    assert to_archive(cells, vitals, now=day + timedelta(minutes=5), **ways).height == 1

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 from slowwave.schemas.answers import (
     MAX_CELLS,
     Answer,
-    EpisodeAnswer,
     ExtractAnswer,
     ExtractedCell,
     GateAnswer,
@@ -19,6 +18,7 @@ from slowwave.schemas.answers import (
     ReconcileAnswer,
     SummaryAnswer,
 )
+from slowwave.schemas.episode_answers import EpisodeAnswer
 from slowwave.schemas.graph_answers import CausesAnswer, EntityAnswer
 
 PAGE = {"turn_numbers": {1, 2, 3}, "known_numbers": {1, 2}}

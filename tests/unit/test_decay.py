@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.setting_groups import DecaySettings
-from slowwave.transforms.decay import days_since, effective_confidence, fold_usage, reinforced, retention
+from slowwave.transforms.decay import (
+    days_since,
+    days_until,
+    effective_confidence,
+    fold_usage,
+    found_again,
+    reinforced,
+    retention,
+    unused_days,
+)
 from tests.rows import NOW, row, rows
 
 SETTINGS = DecaySettings()
@@ -53,8 +62,8 @@ def test_days_are_fractions_and_the_future_is_no_day_away():
         ((0, 0, 0), 0.8),
         ((20, 0, 0), 0.8346573590),  # 0.05 * ln 2
         ((2, 6, 0), 0.8346573590),  # a citation counts for three
-        ((21, 0, 2), 0.8346573590),  # an ignored one takes a half away
-        ((0, 0, 50), 0.8),  # and never more than there is
+        ((23, 0, 2), 0.8346573590),  # an ignored one takes itself and a half away
+        ((40, 0, 40), 0.7653426410),  # what is always ignored loses what use would have given
         ((10_000, 0, 0), 1.0),  # capped
     ],
 )
@@ -91,7 +100,7 @@ def vitals(*keys: str, **given: object) -> pl.DataFrame:
     return rows("vitals", *(row("vitals", key, last_accessed=NOW, **given) for key in keys))
 
 
-def test_new_usage_adds_to_the_counts_and_only_access_moves_the_clock():
+def test_new_usage_adds_to_the_counts_and_a_citation_alone_moves_the_last_access():
     usage = used(
         ("a", "retrieved", 1),
         ("a", "cited", 3),
@@ -100,17 +109,11 @@ def test_new_usage_adds_to_the_counts_and_only_access_moves_the_clock():
         ("b", "ignored", 5),
     )
     folded = fold_usage(usage, vitals("a", "b", "c", retrieval_count=10, confirmations=4))
-    columns = [
-        "cell_id",
-        "retrieval_count",
-        "citation_count",
-        "ignore_count",
-        "confirmations",
-        "last_accessed",
-    ]
-    assert folded.select(columns).rows() == [
-        ("a", 12, 1, 1, 4, NOW + timedelta(days=3)),
-        ("b", 10, 0, 1, 4, NOW),
+    counts = ["cell_id", "retrieval_count", "citation_count", "ignore_count", "confirmations"]
+    assert folded.select(counts).rows() == [("a", 12, 1, 1, 4), ("b", 10, 0, 1, 4)]
+    assert folded.select("last_accessed", "retrieved_at").rows() == [
+        (NOW + timedelta(days=3), NOW + timedelta(days=2)),
+        (NOW, None),
     ]
 
 
@@ -118,6 +121,75 @@ def test_usage_of_before_does_not_move_the_clock_back_and_of_a_gone_memory_count
     folded = fold_usage(used(("a", "cited", -5), ("gone", "cited", 1)), vitals("a"))
     assert folded.select("cell_id", "last_accessed").rows() == [("a", NOW)]
     assert fold_usage(used(), vitals("a")).is_empty()
+
+
+def unused(days: float, *, shown: float | None, counts: tuple[int, int] = (10, 0)) -> float:
+    """Days without use of a memory made `days` ago and last shown `shown` days ago."""
+    retrieved, ignored = counts
+    at = None if shown is None else NOW - timedelta(days=shown)
+    made = NOW - timedelta(days=days)
+    one = row(
+        "vitals", "c", last_accessed=made, retrieved_at=at, retrieval_count=retrieved, ignore_count=ignored
+    )
+    return rows("vitals", one).select(unused_days(now=NOW, settings=SETTINGS)).item()
+
+
+def test_being_shown_prolongs_a_life_as_far_as_it_was_not_ignored_and_not_for_ever():
+    assert unused(100, shown=None, counts=(0, 0)) == 100
+    assert unused(100, shown=1) == pytest.approx(1)
+    assert unused(100, shown=0, counts=(100, 100)) == 100, "shown daily and always ignored"
+    assert unused(100, shown=0, counts=(100, 50)) == pytest.approx(50)
+    assert unused(100, shown=0, counts=(3, 9)) == 100, "never below what it is without"
+    assert unused(400, shown=0) == pytest.approx(400 - SETTINGS.shown_days), (
+        "only shown, for more than a year"
+    )
+    assert unused(10, shown=30) == 10, "shown before it was last said"
+
+
+def test_a_memory_retrieved_daily_and_always_ignored_fades_as_if_nobody_had_seen_it():
+    cell = rows("cells", row("cells", "c", confidence=0.8))
+    known = vitals("c")
+    for day in range(1, 121):
+        known = fold_usage(used(("c", "retrieved", day), ("c", "ignored", day)), known)
+    last = NOW + timedelta(days=120)
+    left = cell.join(known, on="cell_id").select(effective_confidence(now=last, settings=SETTINGS)).item()
+    alone = (
+        cell.join(vitals("c"), on="cell_id").select(effective_confidence(now=last, settings=SETTINGS)).item()
+    )
+    assert left < alone < 0.05
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.001, 2.0), st.floats(0.3, 1.5))
+def test_days_until_is_the_inverse_of_retention(share: float, rate: float, exponent: float):
+    frame = pl.DataFrame({"share": [share], "rate": [rate]})
+    days = frame.select(days_until(pl.col("share"), pl.col("rate"), exponent=exponent))
+    back = pl.concat([frame, days.rename({"share": "days"})], how="horizontal").select(
+        retention(pl.col("rate"), pl.col("days"), exponent=exponent)
+    )
+    assert back.item() == pytest.approx(share, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("share", "rate", "days"), [(1.0, 0.1, 0.0), (3.0, 0.0, 0.0), (0.5, 0.0, float("inf"))]
+)
+def test_what_does_not_fade_lasts_for_ever_and_what_is_gone_is_gone_now(
+    share: float, rate: float, days: float
+):
+    frame = pl.DataFrame({"share": [share], "rate": [rate]})
+    assert frame.select(days_until(pl.col("share"), pl.col("rate"), exponent=0.8)).item() == days
+
+
+def test_a_memory_is_found_again_when_cited_or_shown_where_it_was_not_ignored():
+    found = rows(
+        "usage",
+        row("usage", "1", cell_id="cited", usage_type="cited", context="c1"),
+        row("usage", "2", cell_id="shown", usage_type="retrieved", context="c1"),
+        row("usage", "3", cell_id="plain", usage_type="retrieved", context=None),
+        row("usage", "4", cell_id="passed", usage_type="retrieved", context="c1"),
+        row("usage", "5", cell_id="passed", usage_type="ignored", context="c1"),
+        row("usage", "6", cell_id="ignored", usage_type="ignored", context="c2"),
+    )
+    assert found_again(found).to_list() == ["cited", "plain", "shown"]
 
 
 KINDS = st.sampled_from(["retrieved", "cited", "ignored"])
@@ -136,3 +208,18 @@ def test_from_the_same_vitals_the_same_usage_gives_the_same_whatever_its_order(r
     before = known.join(folded, on="cell_id", how="semi").select(counts).sum().sum_horizontal().item()
     counted = sum(cell != "x" for cell, *_ in records)
     assert folded.select(counts).sum().sum_horizontal().item() - before == counted
+
+
+@settings(max_examples=50)
+@given(RECORDS, st.data())
+def test_usage_that_comes_in_batches_of_any_order_gives_the_same_vitals(records, data):
+    usage, known = used(*records), vitals("a", "b", "c")
+    order = data.draw(st.permutations(range(usage.height)))
+    cut = data.draw(st.integers(0, usage.height))
+    batches = [usage[list(order[:cut])], usage[list(order[cut:])]]
+    folded = known
+    for batch in batches:
+        new = fold_usage(batch, folded)
+        folded = pl.concat([folded.join(new, on="cell_id", how="anti"), new]).sort("cell_id")
+    at_once = fold_usage(usage, known)
+    assert folded.join(at_once, on="cell_id", how="semi").equals(at_once)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.setting_groups import DecaySettings, ForgetSettings
-from slowwave.transforms.forgetting import to_archive, to_bury, to_prune
+from slowwave.transforms.forgetting import fading, false_forgetting, to_archive, to_bury, to_prune
 from tests.rows import NOW, row, rows
 
 FADED: dict[str, object] = {"confidence": 0.5, "decay_rate": 1.0}
@@ -51,7 +51,86 @@ def test_the_reason_says_how_much_was_left_and_for_how_long():
     cells = rows("cells", row("cells", "c", confidence=0.04, decay_rate=0.0))
     vitals = rows("vitals", row("vitals", "c", last_accessed=NOW - timedelta(days=91)))
     found = to_archive(cells, vitals, now=NOW, forget=ForgetSettings(), decay=DecaySettings())
-    assert found.rows() == [("c", 0.04, "confidence 0.04 after 91 days unused")]
+    assert found.rows() == [("c", 0.04, "confidence 0.04 after 91 days unused", 1)]
+
+
+def coming(days: float = 30.0, *, ago: float = 0.0, cited: int = 0, **cell: object) -> list[float]:
+    """Days from now until a memory last used `ago` days ago fades, as the preview says."""
+    cells = rows("cells", row("cells", "c", **{"confidence": 0.9, **cell}))
+    vitals = rows("vitals", row("vitals", "c", last_accessed=NOW - timedelta(days=ago), citation_count=cited))
+    found = fading(cells, vitals, now=NOW, forget=ForgetSettings(), decay=DecaySettings(), days=days)
+    return [(moment - NOW).total_seconds() / 86_400 for moment in found["fades_at"]]
+
+
+def test_the_preview_tells_when_a_memory_will_fade():
+    assert coming(ago=70) == [20.0], "at rate 0.1 the confidence is gone after 68 days; 90 must pass"
+    assert coming(ago=100) == [-10.0], "what is due already"
+    assert coming(ago=50) == []
+    assert coming(200, ago=0, decay_rate=0.05) == pytest.approx([159.3968], abs=1e-3), (
+        "ln(18) / 0.05 to the power of 1.25"
+    )
+    assert coming(10_000, cited=1) == coming(10_000, protected=True) == coming(10_000, decay_rate=0.0) == []
+    assert coming(10_000, status="archived") == []
+
+
+MEMORY = st.tuples(
+    st.floats(0.0, 1.0), st.floats(0.0, 0.5), st.integers(0, 200), st.integers(0, 30), st.integers(0, 30)
+)
+
+
+@settings(max_examples=100)
+@given(st.lists(MEMORY, min_size=1, max_size=12))
+def test_what_the_preview_says_is_what_archiving_does(drawn):
+    cells = rows(
+        "cells",
+        *(row("cells", f"c{n}", confidence=one[0], decay_rate=one[1]) for n, one in enumerate(drawn)),
+    )
+    vitals = rows(
+        "vitals",
+        *(
+            row(
+                "vitals",
+                f"c{n}",
+                last_accessed=NOW - timedelta(days=one[2]),
+                retrieved_at=NOW - timedelta(days=one[2] / 2),
+                retrieval_count=one[3],
+                ignore_count=one[4],
+            )
+            for n, one in enumerate(drawn)
+        ),
+    )
+    rules = {"forget": ForgetSettings(), "decay": DecaySettings()}
+    found = fading(cells, vitals, now=NOW, days=3_000, **rules)
+    for cell_id, told in found.rows():
+        moment = max(told, NOW)
+        after, before = moment + timedelta(seconds=2), moment - timedelta(seconds=2)
+        assert cell_id in set(to_archive(cells, vitals, now=after, **rules)["cell_id"])
+        if before > NOW:
+            assert cell_id not in set(to_archive(cells, vitals, now=before, **rules)["cell_id"])
+    late = to_archive(cells, vitals, now=NOW + timedelta(days=2_999), **rules)
+    assert set(late["cell_id"]) <= set(found["cell_id"])
+
+
+def test_false_forgetting_is_what_came_back_of_what_was_archived():
+    def one(key: str, archived: int | None, revived: int | None, **counts: int) -> dict[str, object]:
+        moments = {
+            name: None if days is None else NOW - timedelta(days=days)
+            for name, days in (("archived_at", archived), ("revived_at", revived))
+        }
+        return row("vitals", key, **moments, **counts)
+
+    vitals = rows(
+        "vitals",
+        one("never", None, None),
+        one("old", 200, None, archived_count=1),
+        one("back", 200, 10, archived_count=1, revived_count=1),
+        one("again", 20, 150, archived_count=2, revived_count=1),
+    )
+    counted = false_forgetting(vitals, now=NOW, days=90)
+    assert (counted.archived_count, counted.revived_count, counted.rate) == (4, 2, 0.5)
+    assert (counted.recent_archived_count, counted.recent_revived_count, counted.recent_rate) == (1, 1, 1.0)
+    nothing = false_forgetting(vitals.clear(), now=NOW, days=90)
+    assert (nothing.archived_count, nothing.rate, nothing.recent_rate) == (0, None, None)
 
 
 CELL = st.fixed_dictionaries(

@@ -26,7 +26,6 @@ from slowwave.prompts import (
 )
 from slowwave.schemas.answers import (
     Answer,
-    EpisodeAnswer,
     ExtractAnswer,
     GateAnswer,
     PromoteAnswer,
@@ -34,6 +33,7 @@ from slowwave.schemas.answers import (
     SummaryAnswer,
     TombstoneAnswer,
 )
+from slowwave.schemas.episode_answers import EpisodeAnswer
 from slowwave.schemas.graph_answers import CausesAnswer, EntityAnswer
 from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
 
@@ -332,4 +332,7 @@ def test_limits_stand_on_the_page() -> None:
     candidate = CandidateCell(1, "fact", "x", 0.5, 3, 2, 1, "2026-06-02", is_core=True)
     user = promote_prompt([candidate], 40).user
     assert "Choose at most 40." in user
-    assert "[1] fact, 2026-06-02, salience 0.5, cited 2, retrieved 3, confirmed 1, in core\n> x\n" in user
+    assert (
+        "[1] fact, 2026-06-02, salience 0.5, cited 2, retrieved 3, ignored 0, confirmed 1, in core\n> x\n"
+        in user
+    )

@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from slowwave.setting_groups import DecaySettings, SearchSettings
+from slowwave.reading_settings import SearchSettings
+from slowwave.setting_groups import DecaySettings
 from slowwave.transforms.ranking import prior
 
 
