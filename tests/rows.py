@@ -23,6 +23,8 @@ PLAIN: dict[str, object] = {
     "usage_type": "retrieved",
     "outcome": "completed",
     "verdict": "keep",
+    "relation": "temporal",
+    "artifact_type": "pr",
     "line_rank": 1,
     "salience": 0.5,
     "confidence": 0.9,

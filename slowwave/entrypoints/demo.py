@@ -43,9 +43,6 @@ transport_retries = 0
 [embedding]
 provider = "wordllama"
 
-[graph] # the recording has no answers to these two prompts
-enrich_entities = 0
-causal_pairs = 0
 """
 
 

@@ -63,9 +63,6 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleNight]:
             "transport_retries = 0",
             "[embedding]",
             'provider = "wordllama"',
-            "[graph]",  # the recording has no answers to these two prompts
-            "enrich_entities = 0",
-            "causal_pairs = 0",
         ]
         (home / "slowwave.toml").write_text("\n".join(lines), encoding="utf-8")
         report = nightly.fn(home=str(home), sources=[str(samples)], force=True)

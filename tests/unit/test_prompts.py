@@ -30,6 +30,7 @@ from slowwave.schemas.answers import (
     GateAnswer,
     PromoteAnswer,
     ReconcileAnswer,
+    ReviewAnswer,
     SummaryAnswer,
     TombstoneAnswer,
 )
@@ -44,6 +45,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "infer_cause": CausesAnswer,
     "promote_cells": PromoteAnswer,
     "reconcile_cells": ReconcileAnswer,
+    "review_cell": ReviewAnswer,
     "summarize_topic": SummaryAnswer,
     "write_episode": EpisodeAnswer,
     "judge_tombstone": TombstoneAnswer,
