@@ -41,12 +41,13 @@ def place(
     `retiring` has `cell_id`, `target_id`, `verdict` of guarded updates and corrections, `repeating` has `cell_id`,
     `target_id` of memories that say the same. Chains and repetitions of earlier nights are taken in.
     """
+    said = _said_by_person(run)
     links, repeats, members = _with_chains(
-        run, retiring.select(*PAIRS), repeating.select("cell_id", "target_id")
+        run, retiring.select(*PAIRS), repeating.select("cell_id", "target_id"), said
     )
     elements = stand_ins(links, repeats, members)
     chain = between_elements(links, repeats, elements)
-    by_person = _retired_by_person(run, members)
+    by_person = _retired_by(said, members)
     follows = supersessions(chain, members).join(by_person, on="cell_id", how="anti")
     heads = timelines(follows, members)
     now = members.select(
@@ -77,7 +78,7 @@ def place(
 
 
 def _with_chains(
-    run: Stage, retiring: pl.DataFrame, repeating: pl.DataFrame
+    run: Stage, retiring: pl.DataFrame, repeating: pl.DataFrame, said: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Pairs and repetitions with those of the chains that their memories already belong to, and all their memories."""
     links, repeats = [retiring], [repeating]
@@ -90,7 +91,7 @@ def _with_chains(
         before = run.store.having("cells", "superseded_by", frontier)
         known = pl.concat([known, after, before]).unique("cell_id")
         tied = pl.concat([after, before]).unique("cell_id").drop_nulls("superseded_by")
-        tied = tied.join(_retired_by_person(run, tied), on="cell_id", how="anti")
+        tied = tied.join(_retired_by(said, tied), on="cell_id", how="anti")
         is_value = pl.col("valid_until").is_not_null()
         corrected = _corrected_pairs(run, tied.filter(is_value)["cell_id"])
         was = pl.concat_list("cell_id", "superseded_by").list.sort().list.join(" ").is_in(corrected.implode())
@@ -112,18 +113,18 @@ def _with_chains(
     )
 
 
-def _retired_by_person(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
-    """`cell_id` of the memories that a person put another in the place of: no date undoes that."""
-    pair = pl.concat_list("cell_id", "target_id").list.sort().list.join(" ").alias("pair")
-    names = ["cell_id", "target_id", "effect", "prompt_version"]
-    gone = cells.drop_nulls("superseded_by")
-    parts = [
-        run.store.having("judgements", name, gone["cell_id"], names) for name in ("cell_id", "target_id")
-    ]
-    word = (pl.col("prompt_version") == PERSON) & (pl.col("effect") == "superseded")
-    said = pl.concat(parts).filter(word).select(pair)
-    tie = pl.concat_list("cell_id", "superseded_by").list.sort().list.join(" ").alias("pair")
-    return gone.select("cell_id", tie).join(said, on="pair", how="semi").select("cell_id")
+def _said_by_person(run: Stage) -> pl.DataFrame:
+    """`pair` of the memories of which a person put one in the place of the other: no date undoes that."""
+    word = (col("prompt_version") == lit(PERSON)) & (col("effect") == lit("superseded"))
+    said = run.store.rows("judgements", ["cell_id", "target_id"], word)
+    return said.select(pair=pl.concat_list("cell_id", "target_id").list.sort().list.join(" "))
+
+
+def _retired_by(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id` of the memories that one of these pairs retired."""
+    pair = pl.concat_list("cell_id", "superseded_by").list.sort().list.join(" ").alias("pair")
+    gone = cells.drop_nulls("superseded_by").select("cell_id", pair)
+    return gone.join(said, on="pair", how="semi").select("cell_id")
 
 
 def _corrected_pairs(run: Stage, cell_ids: pl.Series) -> pl.Series:

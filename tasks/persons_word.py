@@ -50,7 +50,7 @@ def _without_settled(run: Stage, judged: pl.DataFrame) -> pl.DataFrame:
 
 def _sparing(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     retiring = judged.filter(pl.col("effect") == "superseded").select("cell_id", "target_id", "verdict")
-    if retiring.is_empty():
+    if retiring.is_empty() or not run.store.count("cells", col("protected") == lit(value=True)):
         return judged
     chain, members = with_earlier_links(run.store, retiring, cells)
     return spare_protected(judged, chain, members) if members["protected"].any() else judged

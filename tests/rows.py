@@ -247,8 +247,8 @@ def one_of_every_kind() -> pl.DataFrame:
             events("usage.folded", {"usage_id": "u1"}),
             events(
                 "cell.archived",
-                {"cell_id": "c4", "effective_confidence": 0.01, "reason": "faded"},
-                {"cell_id": "c7", "effective_confidence": 0.02, "reason": "faded"},
+                {"cell_id": "c4", "effective_confidence": 0.01, "reason": "faded", "archived_count": 1},
+                {"cell_id": "c7", "effective_confidence": 0.02, "reason": "faded", "archived_count": 1},
             ),
             events("cell.revived", {"cell_id": "c4", "revived_count": 1, "last_accessed": NOW}),
             events(
