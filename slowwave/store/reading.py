@@ -10,13 +10,14 @@ import lancedb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from lancedb.expr import Expr as LanceExpr
 from lancedb.query import LanceVectorQueryBuilder
 from lancedb.table import Table
 from numpy.typing import NDArray
 
 from slowwave.errors import ConfigError, ContractError
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT, frame_schema
-from slowwave.store.conditions import Expr, LanceExpr, col, lit, on_disk
+from slowwave.store.conditions import Expr, col, lit, on_disk
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
