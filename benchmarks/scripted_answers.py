@@ -138,7 +138,8 @@ def summarize(page: str) -> dict[str, Any]:
     return {"name": label, "summary": " ".join(words[:100]), "compressed": " ".join(words[:12])}
 
 
-def _tell(page: str) -> dict[str, Any]:
+def tell(page: str) -> dict[str, Any]:
+    """An episode in the first words of its page."""
     words = " ".join(item["text"] for item in items_of(page)).split()
     return {
         "title": " ".join(words[:6]),
@@ -153,12 +154,14 @@ def _promote(page: str) -> dict[str, Any]:
     return {"chosen": [int(item["number"]) for item in items_of(page)][:40]}
 
 
-def _enrich(page: str) -> dict[str, Any]:
+def enrich(page: str) -> dict[str, Any]:
+    """An entity in the first words of its page."""
     words = " ".join(item["text"] for item in items_of(page)).split()
     return {"summary": " ".join(words[:40])}
 
 
-def _infer(_: str) -> dict[str, Any]:
+def infer(_: str) -> dict[str, Any]:
+    """Nothing led to anything."""
     return {"causes": []}
 
 
@@ -167,8 +170,8 @@ _ANSWERS = {
     "ExtractAnswer": _extract,
     "ReconcileAnswer": _reconcile,
     "SummaryAnswer": summarize,
-    "EpisodeAnswer": _tell,
+    "EpisodeAnswer": tell,
     "PromoteAnswer": _promote,
-    "EntityAnswer": _enrich,
-    "CausesAnswer": _infer,
+    "EntityAnswer": enrich,
+    "CausesAnswer": infer,
 }

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from benchmarks.scripted_answers import Item, items_of, summarize
+from benchmarks.scripted_answers import Item, enrich, infer, items_of, summarize, tell
 from benchmarks.year_world import World
 
 FACT = re.compile(r"[Tt]he (?P<attribute>[a-z ]+?) of (?P<subject>[A-Z]\w+ [a-z]+) is (?P<value>\d+ \w+)\.")
@@ -26,7 +26,12 @@ class Oracle:
             "GateAnswer": self._gate,
             "ExtractAnswer": self._extract,
             "ReconcileAnswer": self._reconcile,
+            "ReviewAnswer": self._review,
+            "TombstoneAnswer": self._compare_with_deleted,
             "SummaryAnswer": summarize,
+            "EpisodeAnswer": tell,
+            "EntityAnswer": enrich,
+            "CausesAnswer": infer,
             "PromoteAnswer": self._promote,
         }
 
@@ -70,7 +75,14 @@ class Oracle:
             "index_label": "_".join(words[:3]),
             "compressed": " ".join(str(given["content"]).split()[:12]),
         }
-        nothing = {"valid_from": "", "valid_until": "", "entities": [], "artifacts": []}
+        nothing = {
+            "valid_from": "",
+            "valid_until": "",
+            "entities": [],
+            "artifacts": [],
+            "steps": [],
+            "template": "",
+        }
         return {**given, **label, **nothing, "confidence": 0.9, "evidence": [int(turn["number"])]}
 
     def _reconcile(self, page: str) -> dict[str, Any]:
@@ -100,6 +112,17 @@ class Oracle:
             verdict = "confirms"
         named = {"target": int(target["number"]), "subject": key[0], "attribute": key[1]}
         return {**judgement, "verdict": verdict, **named}
+
+    @staticmethod
+    def _review(_: str) -> dict[str, Any]:
+        """No fact of this world follows from another."""
+        nothing = {"verdict": "keep", "change": 0, "subject": "", "attribute": ""}
+        return {"reason": "It holds whatever else changed.", **nothing}
+
+    @staticmethod
+    def _compare_with_deleted(_: str) -> dict[str, Any]:
+        """Nobody deletes anything in this world."""
+        return {"reason": "It is about something else.", "same_as": 0}
 
     @staticmethod
     def _promote(page: str) -> dict[str, Any]:

@@ -94,6 +94,13 @@ THINGS = (
 PEOPLE = ("Mara", "Ilya", "Noor", "Teo", "Priya")
 SEEN = ("geese", "bicycles", "umbrellas", "lorries", "kites", "lanterns", "barrels", "posters")
 PLACES = ("harbour", "market", "station", "bridge", "orchard", "mill", "quarry", "tower")
+AROUND = (
+    "Before we close this point, and so that nobody has to ask around for it again next month:",
+    "I went through my notes from the call this morning and found this, please keep it in mind:",
+    "Somebody wanted to know at lunch, I looked it up for them and it turned out like this:",
+    "We talked about it for quite a while yesterday, and here is where we stand after all of that:",
+)
+"""Talk around what is said, as it is in life: a page of turns holds a dozen facts then, and not three dozen."""
 TYPES = ("fact", "fact", "fact", "decision", "preference", "insight")
 
 CITED_SHARE = 0.7
@@ -162,6 +169,7 @@ class World:
             if day == self._said_on(day):
                 self.said[day] += [self._noise(day) for _ in range(NOISE_A_DAY)]
                 self._chance.shuffle(self.said[day])
+                self.said[day] = [f"{self._chance.choice(AROUND)} {text}" for text in self.said[day]]
 
     def told_before(self, day: int) -> list[Fact]:
         """Facts that were said before this day's morning."""

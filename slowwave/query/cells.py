@@ -12,7 +12,7 @@ from slowwave.embeddings import Vectors
 from slowwave.query.conditions import PAST, as_they_stood, cell_condition, held, scope_condition
 from slowwave.query.current_values import ATTRIBUTE, holders, timelines
 from slowwave.query.episodes import EPISODE_LIST, episode_legs, without_episodes
-from slowwave.query.fusing import Fused, RankedList, fuse_ranks
+from slowwave.query.fusing import Fused, RankedList, fuse_ranks, fuse_scores
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
 from slowwave.settings import Settings
 from slowwave.store import SCORE, Expr, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
@@ -127,10 +127,15 @@ def rank_cells(
     if found.get("former"):
         ends, values["former"] = _successors(store, found["former"], question)
         rows.update(ends)
-    lists = [RankedList(name, given, weights[name]) for name, given in values.items()]
-    fused = fuse_ranks(lists, rank_constant=settings.search.rank_constant)
-    wanted = [entry for entry in fused if entry.score > 0]
-    return _weighed(store, wanted, rows, question, settings)[:count]
+    lists = [RankedList(name, given, weights[name]) for name, given in values.items() if weights[name] > 0]
+    return _weighed(store, _fused(lists, settings), rows, question, settings)[:count]
+
+
+def _fused(lists: Sequence[RankedList], settings: Settings) -> list[Fused]:
+    """The lists as one. Ranks alone lie so close together that the prior buries the best match under older ones."""
+    if settings.search.fusion == "scores":
+        return fuse_scores(lists)
+    return fuse_ranks(lists, rank_constant=settings.search.rank_constant)
 
 
 def cell_hits(

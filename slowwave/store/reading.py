@@ -10,6 +10,7 @@ import lancedb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from lancedb.expr import Expr as LanceExpr
 from lancedb.query import LanceVectorQueryBuilder
 from lancedb.table import Table
 from numpy.typing import NDArray
@@ -100,12 +101,9 @@ class StoreReader:
         copy = self._warmth.copy_of(table) if missing is None and where is not None else None
         if copy is not None and where is not None and copy.has(names):
             return copy.frame.select(names)[copy.places(where)]
-        query = self._table(table).search().select(names)
         if missing is not None:
-            query = query.where(self._condition(table, where, missing))
-        elif where is not None:
-            query = query.where(on_disk(where))
-        return self._frame(query.limit(None).to_arrow(), names)
+            return self._rows_on_disk(table, names, self._condition(table, where, missing))
+        return self._rows_on_disk(table, names, on_disk(where) if where is not None else None)
 
     def count(self, table: str, where: Expr | None = None, *, missing: str | None = None) -> int:
         """Number of rows."""
@@ -282,6 +280,12 @@ class StoreReader:
         vectors = self._load_vectors(table, rows, before) if extra else None
         return read_table(table, version, rows, vectors=vectors, before=before)
 
+    def _rows_on_disk(self, table: str, names: Sequence[str], where: LanceExpr | str | None) -> pl.DataFrame:
+        query = self._table(table).search().select(list(names))
+        if where is not None:
+            query = query.where(where)
+        return self._frame(query.limit(None).to_arrow(), names)
+
     def _load_vectors(self, table: str, rows: pl.DataFrame, before: MemoryTable | None) -> MemoryVectors:
         """Vectors of sorted rows; of those that `before` has, none is read again."""
         key = KEYS[table]
@@ -302,9 +306,10 @@ class StoreReader:
         wanted = wanted.filter(pl.col(EMBEDDER_OF["vector"]) == self.meta.embedder_id)
         if wanted.height > KEYS_A_READ:
             present = col(EMBEDDER_OF["vector"]) == lit(self.meta.embedder_id)
-            found = self.rows(table, [key, "vector"], present)
-        else:
-            found = self.vectors(table, wanted[key])
+            found = self._rows_on_disk(table, [key, "vector"], on_disk(present))
+        else:  # past the tables in memory: this one is being read, under its lock
+            named = on_disk(col(key).isin(wanted[key].to_list()))
+            found = self._rows_on_disk(table, [key, "vector"], named)
         fresh = wanted.join(found.drop_nulls("vector"), on=key, how="inner", maintain_order="left")
         if fresh.height:
             whole[fresh["place"].to_numpy()] = fresh["vector"].to_numpy()

@@ -86,6 +86,7 @@ def fact(
         "evidence": [f"turn-{session}"],
         "entities": [],
         "artifacts": [],
+        "steps": [],
         "prompt_version": "extract_cells.v1",
         "model": "m",
         **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False),

@@ -1,0 +1,50 @@
+"""The memory that a question names comes first, however young and salient those are that are merely like it."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from slowwave.home import open_home
+from slowwave.query import Reader, ask, open_reader
+from slowwave.schemas.events import encode
+from slowwave.workspace import open_workspace
+from tests.rows import row, rows
+
+NOW = datetime(2026, 9, 10, tzinfo=UTC)
+OLD = NOW - timedelta(days=80)
+OWN = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+NAMES = ("Amber", "Copper", "Willow", "Granite", "Saturn", "Meadow", "Velvet", "Cobalt", "Harvest", "Lantern")
+
+
+def cell(key: str, content: str, at: datetime, salience: float) -> dict[str, object]:
+    said = {"event_time": at, "valid_from": at, "recorded_at": at, "content_hash": key, "evidence": []}
+    return row("cells", key, content=content, salience=salience, entities=[], artifacts=[], **said, **OWN)
+
+
+ASKED = cell("asked", "The head count of Umbra festival is 25 people.", OLD, 0.5)
+
+
+def reader_of(folder: Path, *cells: dict[str, object]) -> Reader:
+    (folder / "slowwave.toml").write_text('[embedding]\nprovider = "wordllama"\n', encoding="utf-8")
+    with open_workspace(folder) as workspace:
+        workspace.commit(encode("cell.extracted", rows("cells", *cells)), now=NOW)
+        workspace.refresh_vectors()
+    return open_reader(open_home(folder))
+
+
+def test_the_memory_that_a_question_names_comes_before_younger_ones_that_are_like_it(tmp_path: Path):
+    others = [
+        cell(f"{name}-{thing}", f"The head count of {name} {thing} is 40 people.", NOW, 1.0)
+        for name in NAMES
+        for thing in ("festival", "workshop")
+    ]
+    reader = reader_of(tmp_path, ASKED, *others)
+    found = ask(reader, "What is the head count of Umbra festival?", now=NOW).cells
+    assert len(found) == 7
+    assert found[0].cell_id == "asked"
+
+
+def test_what_is_last_in_every_list_is_found_where_there_is_room(tmp_path: Path):
+    other = cell("other", "The ferry leaves the harbour at nine.", NOW, 1.0)
+    reader = reader_of(tmp_path, ASKED, other)
+    found = ask(reader, "What is the head count of Umbra festival?", now=NOW).cells
+    assert [hit.cell_id for hit in found] == ["asked", "other"]
