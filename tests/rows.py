@@ -31,7 +31,13 @@ PLAIN: dict[str, object] = {
     "decay_rate": 0.1,
     "steps": [],
 }
-STATUS = {"cells": "active", "chunks": "pending", "contradictions": "open"}
+STATUS = {
+    "cells": "active",
+    "chunks": "pending",
+    "contradictions": "open",
+    "episodes": "written",
+    "queue": "settled",
+}
 BY_TYPE: dict[pl.DataType, object] = {
     pl.String(): "text",
     pl.Int64(): 0,

@@ -112,6 +112,16 @@ class Or(Expr):
     right: Expr
 
 
+def columns_of(where: Expr) -> set[str]:
+    """The columns that a condition names."""
+    match where:
+        case And(left, right) | Or(left, right):
+            return columns_of(left) | columns_of(right)
+        case IsIn(column, _) | Compare(column, _, _):
+            return {column}
+    raise ContractError(f"{where!r} is no condition")
+
+
 def on_disk(where: Expr) -> LanceExpr:
     """A condition as LanceDB takes it."""
     match where:

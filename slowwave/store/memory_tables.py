@@ -5,7 +5,7 @@ them. What is here is a copy of one version of one table, never changed; `warmin
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -63,7 +63,7 @@ class MemoryTable:
     _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
     _lookups: dict[str, dict[str, list[int]]] = field(default_factory=dict, repr=False)
 
-    def has(self, columns: Sequence[str]) -> bool:
+    def has(self, columns: Collection[str]) -> bool:
         """Whether these columns are in memory."""
         return set(columns) <= set(self.frame.columns)
 

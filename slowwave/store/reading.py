@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from slowwave.errors import ConfigError, ContractError
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT, frame_schema
-from slowwave.store.conditions import Expr, col, lit, on_disk
+from slowwave.store.conditions import Expr, col, columns_of, lit, on_disk
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
@@ -99,7 +99,7 @@ class StoreReader:
         """
         names = list(columns) if columns is not None else frame_schema(table).names()
         copy = self._warmth.copy_of(table) if missing is None and where is not None else None
-        if copy is not None and where is not None and copy.has(names):
+        if copy is not None and where is not None and copy.has({*names, *columns_of(where)}):
             return copy.frame.select(names)[copy.places(where)]
         if missing is not None:
             return self._rows_on_disk(table, names, self._condition(table, where, missing))

@@ -163,7 +163,9 @@ def test_an_episode_that_a_person_deleted_is_not_told_again(plain: str, tmp_path
 
 
 def test_an_archived_episode_comes_back_when_its_conversation_goes_on(plain: str, tmp_path: Path):
-    faded = episodes(plain).select("cell_id", effective_confidence=pl.lit(0.01), reason=pl.lit("faded"))
+    faded = episodes(plain).select(
+        "cell_id", effective_confidence=pl.lit(0.01), reason=pl.lit("faded"), archived_count=pl.lit(1)
+    )
     with open_workspace(plain) as workspace:
         workspace.commit(encode("cell.archived", faded), now=datetime.now(UTC))
     write_chat(tmp_path / "talk", "port", [*TALK, *LATER])

@@ -139,7 +139,7 @@ def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, 
     old = NOW - 2_000 * DAY
     known(folder, row("cells", "aaaaaa1", content="The kiln is blue.", event_time=old, confidence=0.1))
     with open_workspace(folder) as workspace:
-        gone = {"cell_id": "aaaaaa1", "effective_confidence": 0.01, "reason": "faded"}
+        gone = {"cell_id": "aaaaaa1", "effective_confidence": 0.01, "reason": "faded", "archived_count": 1}
         workspace.commit(events("cell.archived", gone), now=NOW)
         faded = {"cell_id": "aaaaaa1", "last_accessed": old, "retrieval_count": 0, "citation_count": 0}
         counts = {"ignore_count": 0, "confirmations": 0, "revived_count": 0}

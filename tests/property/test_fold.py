@@ -33,7 +33,9 @@ EVENTS = {
     "topic": lambda key, text, _: events("topic.opened", {"topic_id": key, "name": text or "-", **OWNER}),
     "renamed": lambda key, text, _: events("topic.renamed", {"topic_id": key, "name": text or "-"}),
     "assigned": lambda key, text, _: events("cell.assigned", {"cell_id": key, "topic_id": text}),
-    "archived": lambda key, _, __: events("cell.archived", {"cell_id": key, "reason": "r"}),
+    "archived": lambda key, _, __: events(
+        "cell.archived", {"cell_id": key, "reason": "r", "archived_count": 1}
+    ),
     "revived": lambda key, _, number: events(
         "cell.revived", {"cell_id": key, "revived_count": number, "last_accessed": NOW}
     ),
