@@ -58,7 +58,9 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     counts = vitals.row(0, named=True) if vitals.height else {}
     topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
     core = store.by_key("core", [whole], ["cell_id", "line_rank"])
-    names = [name for name in Explanation.model_fields if name in row]
+    names = [
+        name for name in Explanation.model_fields if name in row and name != "steps"
+    ]  # those of its life
     strength = (
         stored.join(vitals, on="cell_id").select(
             effective_confidence(now=now, settings=reader.settings.decay)
