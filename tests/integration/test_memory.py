@@ -422,7 +422,7 @@ def test_the_examples_of_the_page_run(folder, monkeypatch, capsys):
         exec(compile(block, f"docs/memory.md, example {number}", "exec"), names)
     assert len(blocks) >= 5
     printed = capsys.readouterr().out
-    assert "remembered: The staging database listens on port 6432." in printed
+    assert "superseded: The staging database listens on port 6432." in printed
     (cited,) = journaled(folder, "usage.recorded")["cell_id"].unique()
     assert cited == names["said"].cell_id
 
