@@ -3,6 +3,7 @@
 import polars as pl
 
 from slowwave.store import Store, col, lit
+from slowwave.transforms.reconciliation import pair_key
 
 PERSON = "person"
 """`prompt_version` of a judgement that a person made."""
@@ -25,7 +26,7 @@ def with_earlier_links(
         around = pl.concat(
             [known, before, store.by_key("cells", known["superseded_by"].drop_nulls())]
         ).unique("cell_id")
-        found = _links_of(store, around, has_person=has_person)
+        found = links_of(store, around, has_person=has_person)
         links = pl.concat([links, found]).unique(["cell_id", "target_id"], keep="first", maintain_order=True)
         reached = pl.concat([found["cell_id"], found["target_id"], frontier]).unique()
         around = around.filter(pl.col("cell_id").is_in(reached.implode()))
@@ -35,10 +36,11 @@ def with_earlier_links(
     return links, members
 
 
-def _links_of(store: Store, around: pl.DataFrame, *, has_person: bool) -> pl.DataFrame:
+def links_of(store: Store, around: pl.DataFrame, *, has_person: bool = False) -> pl.DataFrame:
+    """Links (`cell_id`, `target_id`, `verdict`) of superseded cells to the values that followed theirs."""
     linked = around.drop_nulls("superseded_by").filter(pl.col("valid_until").is_not_null())
     judged = _retiring_judgements(store, linked["cell_id"])
-    pairs = linked.with_columns(pair=_pair("cell_id", "superseded_by"))
+    pairs = linked.with_columns(pair=pair_key("cell_id", "superseded_by"))
     if not has_person:
         by_person = judged.filter(pl.col("prompt_version") == PERSON)["pair"]
         pairs = pairs.filter(~pl.col("pair").is_in(by_person.implode()))
@@ -56,8 +58,4 @@ def _retiring_judgements(store: Store, cell_ids: pl.Series) -> pl.DataFrame:
     either = col("target_id").isin(ids) | col("cell_id").isin(ids)
     columns = ["cell_id", "target_id", "verdict", "prompt_version"]
     judged = store.rows("judgements", columns, either & (col("effect") == lit("superseded")))
-    return judged.select("verdict", "prompt_version", pair=_pair("cell_id", "target_id"))
-
-
-def _pair(one: str, other: str) -> pl.Expr:
-    return pl.concat_list(one, other).list.sort().list.join(" ")
+    return judged.select("verdict", "prompt_version", pair=pair_key("cell_id", "target_id"))

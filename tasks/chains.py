@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.store import col, lit
-from slowwave.supersede_chains import PERSON
+from slowwave.supersede_chains import PERSON, links_of
 from slowwave.transforms.cascade import dependents
-from slowwave.transforms.reconciliation import confirmations, supersessions, timelines
+from slowwave.transforms.episodes import EPISODE
+from slowwave.transforms.forgetting import revivals
+from slowwave.transforms.reconciliation import confirmations, pair_key, supersessions, timelines
 from slowwave.transforms.repetitions import between_elements, inherited, stand_ins
 from tasks.persons_word import protection_passed_on
 from tasks.stage import Plan, Stage
@@ -93,15 +95,7 @@ def _with_chains(
         tied = pl.concat([after, before]).unique("cell_id").drop_nulls("superseded_by")
         tied = tied.join(_retired_by(said, tied), on="cell_id", how="anti")
         is_value = pl.col("valid_until").is_not_null()
-        corrected = _corrected_pairs(run, tied.filter(is_value)["cell_id"])
-        was = pl.concat_list("cell_id", "superseded_by").list.sort().list.join(" ").is_in(corrected.implode())
-        links.append(
-            tied.filter(is_value).select(
-                cell_id="superseded_by",
-                target_id="cell_id",
-                verdict=pl.when(was).then(pl.lit("corrects")).otherwise(pl.lit("updates")),
-            )
-        )
+        links.append(links_of(run.store, tied))
         repeats.append(tied.filter(~is_value).select("cell_id", target_id="superseded_by"))
         ids = pl.concat([tied["cell_id"], tied["superseded_by"]]).unique()
         frontier = ids.filter(~ids.is_in(list(seen)))
@@ -117,23 +111,13 @@ def _said_by_person(run: Stage) -> pl.DataFrame:
     """`pair` of the memories of which a person put one in the place of the other: no date undoes that."""
     word = (col("prompt_version") == lit(PERSON)) & (col("effect") == lit("superseded"))
     said = run.store.rows("judgements", ["cell_id", "target_id"], word)
-    return said.select(pair=pl.concat_list("cell_id", "target_id").list.sort().list.join(" "))
+    return said.select(pair=pair_key("cell_id", "target_id"))
 
 
 def _retired_by(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """`cell_id` of the memories that one of these pairs retired."""
-    pair = pl.concat_list("cell_id", "superseded_by").list.sort().list.join(" ").alias("pair")
-    gone = cells.drop_nulls("superseded_by").select("cell_id", pair)
+    gone = cells.drop_nulls("superseded_by").select("cell_id", pair=pair_key("cell_id", "superseded_by"))
     return gone.join(said, on="pair", how="semi").select("cell_id")
-
-
-def _corrected_pairs(run: Stage, cell_ids: pl.Series) -> pl.Series:
-    """Pairs with these memories of which an earlier judgement said that one corrects the other."""
-    names = ["cell_id", "target_id", "verdict", "effect"]
-    parts = [run.store.having("judgements", name, cell_ids, names) for name in ("cell_id", "target_id")]
-    was = (pl.col("verdict") == "corrects") & (pl.col("effect") == "superseded")
-    pair = pl.concat_list("cell_id", "target_id").list.sort().list.join(" ")
-    return pl.concat(parts).filter(was).select(pair).to_series().unique()
 
 
 def _newly_merged(elements: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
@@ -162,12 +146,7 @@ def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, named: 
 
 def revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
     """Archived memories that were said again, or hold again, come back, and that is counted."""
-    return run.store.by_key("vitals", cell_ids).select(
-        "cell_id",
-        revived_count=pl.col("revived_count") + 1,
-        last_accessed=pl.lit(run.now),
-        reason=pl.lit("said again"),
-    )
+    return revivals(run.store.by_key("vitals", cell_ids), now=run.now, reason="said again")
 
 
 def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:
@@ -177,7 +156,7 @@ def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:
         [run.store.having("judgements", name, leaving["cell_id"], names) for name in ("cell_id", "target_id")]
     ).filter(pl.col("effect") == "elaborated")
     sessions = leaving["session_id"].unique().to_list()
-    is_told = (col("cell_type") == lit("episode")) & (col("status") == lit("active"))
+    is_told = (col("cell_type") == lit(EPISODE)) & (col("status") == lit("active"))
     episodes = (
         run.store.rows("cells", ["cell_id", "session_id"], is_told & col("session_id").isin(sessions))
         if sessions

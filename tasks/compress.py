@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import cast
 
 import polars as pl
 
-from slowwave.errors import InputError, OutputError
 from slowwave.llm import Outcome, Request
 from slowwave.prompts import episode_prompt
 from slowwave.readers.remembered import REMEMBERED
@@ -26,9 +24,11 @@ from slowwave.transforms.episodes import (
     session_spans,
 )
 from slowwave.transforms.excerpts import choose_excerpts, extractive_episodes
+from slowwave.transforms.forgetting import revivals
 from slowwave.transforms.labels import short_forms
 from slowwave.transforms.text import CHARACTERS_A_TOKEN
 from tasks.models import ask
+from tasks.retries import failed_try
 from tasks.stage import Plan, Stage
 
 SPAN = [*OWN, "session_id", "event_time", "recorded_at"]
@@ -244,12 +244,7 @@ def _written(run: Stage, texts: pl.DataFrame, material: Material, *, live: pl.Da
     run.show(rows.select(pl.format("{}: {}", "subject", "compressed")).to_series())
     archived = run.store.by_key("cells", rows["cell_id"], ["cell_id", "status"])
     vitals = run.store.by_key("vitals", archived.filter(pl.col("status") == "archived")["cell_id"])
-    revived = vitals.select(
-        "cell_id",
-        revived_count=pl.col("revived_count") + 1,
-        last_accessed=pl.lit(run.now),
-        reason=pl.lit("its conversation went on"),
-    )
+    revived = revivals(vitals, now=run.now, reason="its conversation went on")
     return {"episode.written": rows, "cell.revived": revived}
 
 
@@ -326,24 +321,11 @@ def _failed(run: Stage, sessions: pl.DataFrame, outcomes: Sequence[Outcome]) -> 
 
     An outage or a spent budget is no attempt. What grew since its last failure begins anew.
     """
-    pauses = run.settings.night
-    rows: list[dict[str, object]] = []
+    rows = []
     for session, outcome in zip(sessions.iter_rows(named=True), outcomes, strict=True):
-        if not isinstance(outcome.error, OutputError | InputError):
-            continue
         is_same = session["told_count"] == session["turn_count"]
-        attempts = (session["attempts"] or 0 if is_same else 0) + 1
-        is_last = attempts >= pauses.max_attempts
-        pause = timedelta(hours=pauses.retry_backoff_hours * 2 ** (attempts - 1))
-        rows.append(
-            {
-                **{name: session[name] for name in ("cell_id", *OWN, "session_id", "turn_count")},
-                "attempts": attempts,
-                "status": "quarantined" if is_last else "failed",
-                "error": str(outcome.error),
-                "retry_at": None if is_last else run.now + pause,
-                "prompt_version": outcome.prompt_version,
-                "model": outcome.model,
-            }
-        )
+        state = failed_try(run, outcome, tries_before=(session["attempts"] or 0) if is_same else 0)
+        if state is not None:
+            named = {name: session[name] for name in ("cell_id", *OWN, "session_id", "turn_count")}
+            rows.append({**named, **state})
     return rows_of("episode.failed", rows)

@@ -1,11 +1,9 @@
 """Work of the extract stage: which chunks wait, the questions about them, and what the answers become."""
 
-from datetime import timedelta
 from typing import cast
 
 import polars as pl
 
-from slowwave.errors import InputError, OutputError
 from slowwave.llm import Outcome, Request
 from slowwave.prompts import extract_prompt, gate_prompt
 from slowwave.schemas.answers import ExtractAnswer, GateAnswer
@@ -24,6 +22,7 @@ from slowwave.transforms.extraction import (
 )
 from slowwave.transforms.reconciliation import confirmations
 from tasks.models import ask
+from tasks.retries import failed_try
 from tasks.stage import Plan, Stage
 from tasks.tombstones import keep_out_deleted, without_deleted_turns
 
@@ -243,24 +242,11 @@ def _failed(run: Stage, chunks: pl.DataFrame, outcomes: list[Outcome]) -> pl.Dat
 
     An outage or a spent budget is no attempt: such chunks stay as they are.
     """
-    pauses = run.settings.night
-    rows = []
-    for chunk, outcome in zip(chunks.iter_rows(named=True), outcomes, strict=True):
-        if isinstance(outcome.error, OutputError | InputError):
-            attempts = chunk["attempts"] + 1
-            is_last = attempts >= pauses.max_attempts
-            pause = timedelta(hours=pauses.retry_backoff_hours * 2 ** (attempts - 1))
-            rows.append(
-                {
-                    "chunk_id": chunk["chunk_id"],
-                    "attempts": attempts,
-                    "status": "quarantined" if is_last else "failed",
-                    "error": str(outcome.error),
-                    "retry_at": None if is_last else run.now + pause,
-                    "prompt_version": outcome.prompt_version,
-                    "model": outcome.model,
-                }
-            )
+    rows = [
+        {"chunk_id": chunk["chunk_id"], **state}
+        for chunk, outcome in zip(chunks.iter_rows(named=True), outcomes, strict=True)
+        if (state := failed_try(run, outcome, tries_before=chunk["attempts"])) is not None
+    ]
     return rows_of("chunk.failed", rows)
 
 

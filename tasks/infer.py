@@ -11,12 +11,12 @@ from slowwave.schemas.graph_answers import CausesAnswer, EntityAnswer
 from slowwave.schemas.prompt_inputs import TopicCell
 from slowwave.schemas.tables import OWN
 from slowwave.store import col, lit
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.graph_edges import CAUSES, causal_edges
 from tasks.models import ask
 from tasks.stage import Stage
 
 TOLD = ["cell_id", "cell_type", "content", "salience", "event_time", "valid_from"]
-EPISODE = "episode"
 
 
 def enrich(run: Stage) -> None:

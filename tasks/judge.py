@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import cast
 
 import polars as pl
 
-from slowwave.errors import InputError, OutputError
 from slowwave.llm import Outcome, Request
 from slowwave.prompts import reconcile_prompt
 from slowwave.schemas.answers import ReconcileAnswer
@@ -16,6 +14,7 @@ from slowwave.schemas.prompt_inputs import PageCell
 from slowwave.transforms.candidates import build_pages
 from slowwave.transforms.reconciliation import AGE_ORDER
 from tasks.models import ask
+from tasks.retries import failed_try
 from tasks.stage import Stage
 
 
@@ -77,28 +76,12 @@ def failures(run: Stage, cell_ids: pl.Series, outcome: Outcome) -> list[dict[str
 
     An outage or a spent budget is no try: then there are none.
     """
-    if not isinstance(outcome.error, OutputError | InputError):
-        return []
-    night = run.settings.night
-    known = run.store.by_key("queue", cell_ids, ["cell_id", "attempts"])
-    tries = dict(known.iter_rows())
-    rows: list[dict[str, object]] = []
-    for cell in cell_ids.sort():
-        attempts = tries.get(cell, 0) + 1
-        is_last = attempts >= night.max_attempts
-        pause = timedelta(hours=night.retry_backoff_hours * 2 ** (attempts - 1))
-        rows.append(
-            {
-                "cell_id": cell,
-                "attempts": attempts,
-                "status": "quarantined" if is_last else "failed",
-                "error": str(outcome.error),
-                "retry_at": None if is_last else run.now + pause,
-                "prompt_version": outcome.prompt_version,
-                "model": outcome.model,
-            }
-        )
-    return rows
+    known = dict(run.store.by_key("queue", cell_ids, ["cell_id", "attempts"]).iter_rows())
+    return [
+        {"cell_id": cell, **state}
+        for cell in cell_ids.sort()
+        if (state := failed_try(run, outcome, tries_before=known.get(cell, 0))) is not None
+    ]
 
 
 def without_waiting(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,7 @@ import polars as pl
 from slowwave.schemas.tables import OWN, RAW_PROMPT, frame_schema
 from slowwave.store import col, lit, same_owner
 from slowwave.transforms.entities import entity_changes, mentions_of, resolve, vanished
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.graph_artifacts import artifacts_of
 from slowwave.transforms.graph_edges import (
     CAUSES,
@@ -178,7 +179,7 @@ def _still_asked(work: Work, order: pl.DataFrame) -> pl.DataFrame:
     They are drawn again, and so asked about again.
     """
     is_new = pl.col("cell_id").is_in(work.new_ids.implode())
-    grown = work.cells.filter(is_new & pl.col("cell_type").is_in(["episode", *CAUSES]))["session_id"]
+    grown = work.cells.filter(is_new & pl.col("cell_type").is_in([EPISODE, *CAUSES]))["session_id"]
     has_grown = pl.any_horizontal(pl.col("source_id", "target_id").is_in(grown.implode()))
     return order.with_columns(
         target_id=pl.when(has_grown & pl.col("prompt_version").is_not_null())
@@ -207,7 +208,7 @@ def _nodes(run: Stage, present: pl.DataFrame) -> list[pl.DataFrame]:
         "chunks", ["session_id", *OWN, "event_time"], col("source_type") == lit("conversation")
     )
     sessions = chunks.group_by("session_id", *OWN).agg(pl.col("event_time").min())
-    episodes = run.store.rows("cells", ["cell_id", *OWN, "event_time"], col("cell_type") == lit("episode"))
+    episodes = run.store.rows("cells", ["cell_id", *OWN, "event_time"], col("cell_type") == lit(EPISODE))
     written = episodes.join(present, on="cell_id", how="semi").rename({"cell_id": "node_id"})
     return [sessions.rename({"session_id": "node_id"}), written]
 

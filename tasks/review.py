@@ -11,6 +11,7 @@ from slowwave.schemas.answers import ReviewAnswer
 from slowwave.schemas.events import rows_of
 from slowwave.schemas.prompt_inputs import ChangeLine, ReviewedCell
 from slowwave.store import col, lit
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.reconciliation import AGE_ORDER
 from tasks.judge import failures, without_waiting
 from tasks.models import ask
@@ -25,7 +26,7 @@ def find_flagged(run: Stage) -> pl.DataFrame:
     """Living memories marked for review before this run, most salient first. Episodes are told anew, not judged."""
     wanted = col("needs_review") == lit(value=True)
     cells = run.store.rows("cells", where=wanted & col("status").isin(["active", "archived"]))
-    return cells.filter(pl.col("cell_type") != "episode").sort(
+    return cells.filter(pl.col("cell_type") != EPISODE).sort(
         "salience", *AGE_ORDER, descending=[True, *[False] * len(AGE_ORDER)]
     )
 

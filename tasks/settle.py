@@ -5,11 +5,11 @@ import polars as pl
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWN, frame_schema
 from slowwave.transforms.guard import guard
-from slowwave.transforms.reconciliation import contradiction_rows
+from slowwave.transforms.reconciliation import contradiction_rows, pair_key
 from slowwave.transforms.vetoes import hold_back
 from tasks.chains import Placed, place, revived
 from tasks.judge import Page, judgements
-from tasks.persons_word import as_a_person_left_it
+from tasks.persons_word import without_protected
 from tasks.stage import Stage
 
 
@@ -51,7 +51,7 @@ def checked(run: Stage, said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     judged = hold_back(guarded, cells, _settled_pairs(run, guarded)).join(
         cells.select("cell_id", *OWN), on="cell_id", how="inner", maintain_order="left"
     )
-    judged = as_a_person_left_it(run, judged, cells)
+    judged = without_protected(run, judged, cells)
     for reason, number in (
         judged.drop_nulls("guard_note").group_by("guard_note").len().sort("guard_note").iter_rows()
     ):
@@ -105,9 +105,7 @@ def _settled_pairs(run: Stage, judged: pl.DataFrame) -> pl.DataFrame:
     found = run.store.having(
         "contradictions", "cell_a", [*judged["cell_id"], *judged["target_id"].drop_nulls()], names
     )
-    return found.filter(pl.col("status") == "resolved").select(
-        pair=pl.concat_list("cell_a", "cell_b").list.sort().list.join(" ")
-    )
+    return found.filter(pl.col("status") == "resolved").select(pair=pair_key("cell_a", "cell_b"))
 
 
 def _left_apart(run: Stage, page: Page, told: pl.DataFrame, done: list[str]) -> pl.DataFrame:

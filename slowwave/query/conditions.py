@@ -6,6 +6,7 @@ from datetime import datetime
 from slowwave.schemas.search import Filters
 from slowwave.setting_groups import ScopeSettings
 from slowwave.store import Expr, Row, col, lit, owned_by
+from slowwave.transforms.episodes import EPISODE
 
 
 def cell_condition(own: ScopeSettings, filters: Filters) -> Expr:
@@ -59,7 +60,7 @@ def held(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> bool
         survivor = survivors.get(cell["superseded_by"])
         return survivor is not None and survivor > filters.as_of
     # what happened stays so after it ended
-    return cell["cell_type"] == "episode" or _is_after(cell["valid_until"], filters.as_of)
+    return cell["cell_type"] == EPISODE or _is_after(cell["valid_until"], filters.as_of)
 
 
 def as_they_stood(cell: Row, filters: Filters) -> Row:

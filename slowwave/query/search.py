@@ -22,6 +22,7 @@ from slowwave.readers.files import clean_text
 from slowwave.schemas.search import MAX_LIMIT, CellHit, ChainStep, DetailLevel, Filters, SearchResult, in_utc
 from slowwave.settings import Settings
 from slowwave.store import Row, Store
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.intents import is_complex
 
 MAX_QUERY_CHARACTERS = 100_000
@@ -82,9 +83,10 @@ def ask(
     if not 1 <= most <= MAX_LIMIT:
         raise InputError(f"limit {most} is not possible: choose 1 to {MAX_LIMIT}")
     store = reader.current()
-    if store is None or (store.count("cells") == 0 and store.count("turns") == 0):
+    cells_known = store.count("cells") if store is not None else 0
+    if store is None or (cells_known == 0 and store.count("turns") == 0):
         return SearchResult(query=query, notes=[NOTHING], topics=[], cells=[])
-    notes = [NOTHING_EXTRACTED] if store.count("cells") == 0 and detail_level != "evidence" else []
+    notes = [NOTHING_EXTRACTED] if cells_known == 0 and detail_level != "evidence" else []
     if vector is None:
         vector, note = reader.vector_of(query)
         notes += [note] if note else []
@@ -173,7 +175,7 @@ def _hits(
 def _with_evidence(store: Store, cells: list[CellHit], settings: Settings, filters: Filters) -> list[CellHit]:
     """Each cell with the turns that it came from, as far as they had been said, in the order in which they were."""
     # an episode rests on a whole conversation: its turns are not quoted under it
-    wanted = sorted({turn_id for cell in cells if cell.cell_type != "episode" for turn_id in cell.turn_ids})
+    wanted = sorted({turn_id for cell in cells if cell.cell_type != EPISODE for turn_id in cell.turn_ids})
     named = [Fused(turn_id, 0.0, ()) for turn_id in wanted]
     said_by_then = recorded_condition(settings.own, Filters(as_of=filters.as_of, known_at=filters.known_at))
     turns = {turn.turn_id: turn for turn in turn_hits(store, named, said_by_then)}

@@ -41,7 +41,7 @@ class MemoryVectors:
 
     def first_look(self, vector: Floats) -> Floats:
         """Cosine of a vector with every row, or what the sketches say of it."""
-        unit = (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32)
+        unit = _unit(vector)
         if self.sketches is None or self.axes is None:
             return np.asarray(self.whole @ unit, np.float32)
         return self.sketches @ (unit @ self.axes)
@@ -53,7 +53,7 @@ class MemoryVectors:
             return best(first_look, wanted, k)
         likely, _ = best(first_look, wanted, max(COMPARED_WHOLE, COMPARED_FOR_EACH * k))
         likely.sort()
-        unit = (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32)
+        unit = _unit(vector)
         places, values = best(self.whole[likely].astype(np.float32) @ unit, np.ones(likely.size, bool), k)
         return likely[places], values
 
@@ -83,6 +83,10 @@ def best(values: Floats, wanted: Mask, k: int) -> tuple[Places, Floats]:
         found, scores = found[scores >= least], scores[scores >= least]
     order = np.lexsort((found, -scores))[:k]
     return found[order], scores[order]
+
+
+def _unit(vector: Floats) -> Floats:
+    return (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32)
 
 
 def _axes(unit: Floats, count: int) -> Floats:

@@ -95,6 +95,16 @@ def false_forgetting(vitals: pl.DataFrame, *, now: datetime, days: float) -> For
     return Forgetting(**counts.cast(pl.Int64).row(0, named=True), recent_days=days)
 
 
+def revivals(vitals: pl.DataFrame, *, now: datetime, reason: str) -> pl.DataFrame:
+    """Rows of `cell.revived` for archived memories with these vitals, which come back now."""
+    return vitals.select(
+        "cell_id",
+        revived_count=pl.col("revived_count") + 1,
+        last_accessed=pl.lit(now),
+        reason=pl.lit(reason),
+    )
+
+
 def to_prune(cells: pl.DataFrame, *, now: datetime, forget: ForgetSettings) -> pl.DataFrame:
     """Superseded cells older than the limit; nothing unless pruning is allowed. Returns `cell_id`, `reason`."""
     limit = pl.lit(now - timedelta(days=forget.prune_superseded_days))

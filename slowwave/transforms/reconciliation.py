@@ -139,6 +139,11 @@ def _holding_from(said: pl.DataFrame, corrections: pl.DataFrame) -> pl.DataFrame
     return holding
 
 
+def pair_key(one: str, other: str) -> pl.Expr:
+    """A pair of ids in two columns as one text, whichever comes first."""
+    return pl.concat_list(one, other).list.sort().list.join(" ")
+
+
 def connected(pairs: pl.DataFrame) -> pl.DataFrame:
     """`cell_id`, `group` of the cells in `pairs` (`cell_id`, `target_id`): cells of a group are joined by pairs."""
     cells = pl.concat([pairs["cell_id"], pairs["target_id"]]).unique().sort()

@@ -6,12 +6,14 @@ have retired one, or a person may have settled the pair.
 
 import polars as pl
 
+from slowwave.transforms.reconciliation import pair_key
+
 
 def hold_back(judged: pl.DataFrame, cells: pl.DataFrame, settled: pl.DataFrame) -> pl.DataFrame:
     """Takes the effect from judgements that stand on a memory that no longer holds, or on a pair that was settled.
 
-    `judged` is what `guard` returned; `cells` has the present rows; `settled` has `pair` (both ids sorted, joined by
-    a blank) of contradictions that a person or an earlier night resolved. Returns `judged` with `is_deferred`: the new
+    `judged` is what `guard` returned; `cells` has the present rows; `settled` has `pair` (`pair_key`) of
+    contradictions that a person or an earlier night resolved. Returns `judged` with `is_deferred`: the new
     memory waits for a judgement against what holds now.
     """
     status = cells.select("cell_id", "status")
@@ -30,7 +32,7 @@ def hold_back(judged: pl.DataFrame, cells: pl.DataFrame, settled: pl.DataFrame) 
     ]
     says_wrong = (pl.col("effect") == "confirmed") & pl.col("target_id").is_in(corrected.implode())
     joins = pl.col("effect").is_in(["confirmed", "elaborated", "contradiction"])
-    pair = pl.concat_list("cell_id", "target_id").list.sort().list.join(" ")
+    pair = pair_key("cell_id", "target_id")
     note = (
         pl.when((pl.col("effect") != "none") & pair.is_in(settled["pair"].implode()))
         .then(pl.lit("this pair was settled before"))

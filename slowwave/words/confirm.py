@@ -6,6 +6,7 @@ import polars as pl
 
 from slowwave.home import Home
 from slowwave.schemas.words import Done
+from slowwave.transforms.forgetting import revivals
 from slowwave.words.correct import protection, refuse_retired
 from slowwave.words.desk import desk
 
@@ -34,12 +35,7 @@ def confirm(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
         }
         notes = []
         if row["status"] == "archived":
-            plan["cell.revived"] = vitals.select(
-                "cell_id",
-                revived_count=pl.col("revived_count") + 1,
-                last_accessed=pl.lit(now),
-                reason=pl.lit("a person confirmed it"),
-            )
+            plan["cell.revived"] = revivals(vitals, now=now, reason="a person confirmed it")
             notes.append("it was archived, and is back in search")
         changed, waits = work.commit(plan)
         return Done(cell_id=found, content=str(row["content"]), changed=changed, notes=[*notes, *waits])

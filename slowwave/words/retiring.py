@@ -10,6 +10,7 @@ from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWN
 from slowwave.store import Store, col, lit
 from slowwave.supersede_chains import PERSON, with_earlier_links
+from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.reconciliation import timelines
 from slowwave.words.desk import Plan
 
@@ -90,7 +91,7 @@ def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> dict[str, pl.DataF
     episodes = store.rows(
         "cells",
         ["cell_id", "evidence", "session_id"],
-        (col("cell_type") == lit("episode")) & (col("status") == lit("active")),
+        (col("cell_type") == lit(EPISODE)) & (col("status") == lit("active")),
     )
     told = set(gone["evidence"].explode().drop_nulls()), set(gone["session_id"])
     resting = episodes.filter(

@@ -1,14 +1,12 @@
 """The page of contradictions runs from top to bottom, counts right, escapes what is stored, and changes nothing."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.integration.test_notebooks import fingerprint, page
+from tests.integration.test_notebooks import fingerprint, run_notebook
 from tests.integration.test_reconcile_stage import OWNER, Home, fact
 
 NOTEBOOK = ROOT / "notebooks" / "contradictions.py"
@@ -17,17 +15,7 @@ EVIL = '<script>alert("x")</script>'
 
 def opened(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str], dict[str, Any]]:
     """Runs the notebook: what its cells show, and its names."""
-    pytest.importorskip("marimo", reason="marimo is not in requirements.lock yet")
-    pytest.importorskip("altair", reason="altair is not in requirements.lock yet")
-    monkeypatch.setattr(sys, "argv", [str(NOTEBOOK), *arguments])
-    spec = importlib.util.spec_from_file_location("contradictions", NOTEBOOK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "contradictions", module)
-    spec.loader.exec_module(module)
-    shown, names = module.app.run()
-    return [page(one) for one in shown if one is not None], dict(names)
+    return run_notebook(monkeypatch, NOTEBOOK, *arguments)
 
 
 def test_it_shows_the_queue_how_judgements_fell_and_candidates_by_rank(monkeypatch, tmp_path: Path):

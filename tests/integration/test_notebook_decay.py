@@ -1,8 +1,6 @@
 """The notebook of fading runs from top to bottom, agrees with the rules, and shows stored text as text."""
 
-import importlib.util
 import json
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,23 +8,14 @@ import pytest
 
 from slowwave.memory import Memory
 from tests.conftest import ROOT
-from tests.integration.test_notebooks import EVIL, fingerprint, page
+from tests.integration.test_notebooks import EVIL, fingerprint, run_notebook
 
 NOTEBOOK = ROOT / "notebooks" / "decay.py"
 
 
 def opened(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str], dict[str, Any]]:
-    pytest.importorskip("marimo", reason="marimo is not in requirements.lock yet")
-    pytest.importorskip("altair", reason="altair is not in requirements.lock yet")
-    monkeypatch.setattr(sys, "argv", [str(NOTEBOOK), *arguments])
-    spec = importlib.util.spec_from_file_location("decay_notebook", NOTEBOOK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "decay_notebook", module)
-    spec.loader.exec_module(module)
-    shown, names = module.app.run()
-    return [page(one) for one in shown if one is not None], dict(names)
+    """Runs the notebook: what its cells show, and its names."""
+    return run_notebook(monkeypatch, NOTEBOOK, *arguments)
 
 
 def test_it_tells_what_will_fade_and_changes_nothing(monkeypatch, tmp_path):

@@ -42,17 +42,23 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opened(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str], dict[str, Any]]:
-    """Runs the notebook as `python notebooks/memory_quality.py ARGUMENTS`: what its cells show, and its names."""
+    """Runs the notebook as `python notebooks/memory_quality.py ARGUMENTS`."""
+    return run_notebook(monkeypatch, NOTEBOOK, *arguments)
+
+
+def run_notebook(
+    monkeypatch: pytest.MonkeyPatch, path: Path, *arguments: str
+) -> tuple[list[str], dict[str, Any]]:
+    """Runs a notebook as `python PATH ARGUMENTS`: what its cells show, and its names."""
     pytest.importorskip("marimo", reason="marimo is not in requirements.lock yet")
     pytest.importorskip("altair", reason="altair is not in requirements.lock yet")
-    monkeypatch.setattr(sys, "argv", [str(NOTEBOOK), *arguments])
-    spec = importlib.util.spec_from_file_location("memory_quality", NOTEBOOK)
+    monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+    name = f"{path.stem}_notebook"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(
-        sys.modules, "memory_quality", module
-    )  # marimo finds its classes by the module's name
+    monkeypatch.setitem(sys.modules, name, module)  # marimo finds its classes by the module's name
     spec.loader.exec_module(module)
     shown, names = module.app.run()
     return [page(one) for one in shown if one is not None], dict(names)
