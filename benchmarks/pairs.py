@@ -82,6 +82,7 @@ def cell(content: str, at: datetime, session: str, **named: object) -> Row:
         "evidence": [stable_id("turn", session)],
         "entities": [],
         "artifacts": [],
+        "steps": [],
         "prompt_version": "given",
         **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False),
         **named,

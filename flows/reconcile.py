@@ -7,7 +7,7 @@ from tasks.candidates import find_candidates
 from tasks.contradictions import close_contradictions
 from tasks.judge import judge
 from tasks.older_pairs import scan, waiting_pairs
-from tasks.reconcile import find_work, merge_exact, note_alone, note_unjudged
+from tasks.reconcile import decide, find_work, merge_exact, note_alone, note_unjudged
 from tasks.review import find_flagged, leave_flagged, review
 from tasks.settle import settle
 from tasks.stage import run_name, stage
@@ -33,12 +33,10 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
             leave_flagged(run, flagged)
         else:
             note_alone(run, fresh, candidates)
-            for page in judge(run, fresh, candidates):
-                settle(run, page)
+            decide(run, fresh, candidates)
             review(run, flagged)
             scan(run)
-            for page in judge(run, *waiting_pairs(run)):
-                settle(run, page)
+            settle(run, judge(run, *waiting_pairs(run)))
         close_contradictions(run)
         if new.is_empty() and not run.report.change_count and not run.report.ledger.total.call_count:
             run.skip("no memory is waiting")

@@ -7,9 +7,10 @@ from slowwave.store import col, lit
 from slowwave.transforms.candidates import exact_duplicates, near_pairs
 from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.reconciliation import AGE_ORDER
+from tasks.candidates import find_candidates
 from tasks.chains import PAIRS, place
-from tasks.judge import without_waiting
-from tasks.settle import judgement_rows, near_threshold
+from tasks.judge import judge, without_waiting
+from tasks.settle import judgement_rows, near_threshold, settle
 from tasks.stage import Stage
 
 
@@ -32,7 +33,8 @@ def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
         return new
     pairs = repeated.select("cell_id", target_id="superseded_by")
     placed = place(run, pl.DataFrame(schema=PAIRS), pairs)
-    run.commit(placed.plan)
+    found_its_place = repeated.select("cell_id").sort("cell_id")
+    run.commit({**placed.plan, "cell.judged": found_its_place})
     return new.join(placed.merged, on="cell_id", how="anti", maintain_order="left")
 
 
@@ -57,3 +59,21 @@ def note_alone(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
     """Memories without any candidate need no judge."""
     alone = new.join(candidates, on="cell_id", how="anti")
     run.commit({"cell.judged": alone.select("cell_id").sort("cell_id")})
+
+
+MOST_ROUNDS = 4
+"""Each round settles the memories whose judgement stood on nothing that went: a few wait for the second."""
+
+
+def decide(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
+    """Asks about memories, and again about those whose judgement stood on one that was retired meanwhile."""
+    for _ in range(MOST_ROUNDS):
+        waiting = run.store.by_key("cells", settle(run, judge(run, new, candidates)))
+        new = waiting.filter(pl.col("status") == "active")
+        found_its_place = waiting.join(new, on="cell_id", how="anti")  # another took it into its chain since
+        run.commit({"cell.judged": found_its_place.select("cell_id")})
+        if new.is_empty() or run.report.dry_run:
+            break
+        candidates = find_candidates(run, new)
+        note_alone(run, new, candidates)
+    run.reject("waits for a judgement against what holds now", new.height)

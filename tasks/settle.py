@@ -1,5 +1,7 @@
 """What a page's judgements change, after the guard and the vetoes checked each of them."""
 
+from collections.abc import Iterable, Sequence
+
 import polars as pl
 
 from slowwave.schemas.identity import stable_ids
@@ -12,29 +14,69 @@ from tasks.judge import Page, judgements
 from tasks.persons_word import without_protected
 from tasks.stage import Stage
 
+PAGES_A_COMMIT = 16
+"""A commit costs the same for one page as for many, so pages that change nothing in common go together; a run that is
+cut off has to ask for none of them again, since answers are kept."""
 
-def settle(run: Stage, page: Page) -> None:
-    """Commits what one page's judgements change; what stands on a memory that was retired meanwhile waits."""
-    cells = run.store.by_key(
-        "cells", page.cells["cell_id"]
-    )  # as they are now: an earlier page may have changed some
-    judged = checked(run, judgements(page), cells)
+
+def settle(run: Stage, pages: Iterable[Page]) -> pl.Series:
+    """Commits what the judgements of pages change; returns the new memories that could not be settled.
+
+    A judgement may stand on a memory that another one retired meanwhile: its new memory waits for a judgement against
+    what holds now.
+    """
+    nothing = pl.Series("cell_id", [], dtype=pl.String)
+    return pl.concat([nothing, *(_settle_together(run, group) for group in _apart(pages))])
+
+
+def _apart(pages: Iterable[Page]) -> list[list[Page]]:
+    """Pages in groups that change no memory twice; of two that name the same one the later page comes after."""
+    groups: list[list[Page]] = []
+    after: dict[str, int] = {}
+    for page in pages:
+        named = _named(page)
+        place = max((after.get(cell, 0) for cell in named), default=0)
+        while place < len(groups) and not _takes(groups[place], page):
+            place += 1
+        if place == len(groups):
+            groups.append([])
+        groups[place].append(page)
+        after.update(dict.fromkeys(named, place + 1))
+    return groups
+
+
+def _named(page: Page) -> list[str]:
+    """The memories that a page's judgements may change."""
+    said = judgements(page).drop_nulls("target_id")
+    return [*said["cell_id"], *said["target_id"]]
+
+
+def _takes(group: list[Page], page: Page) -> bool:
+    one, other = group[0].outcome, page.outcome
+    is_same_model = (one.model, one.prompt_version) == (other.model, other.prompt_version)
+    return is_same_model and len(group) < PAGES_A_COMMIT
+
+
+def _settle_together(run: Stage, pages: Sequence[Page]) -> pl.Series:
+    ids = pl.concat([page.cells["cell_id"] for page in pages])
+    cells = run.store.by_key("cells", ids)  # as they are now: an earlier page may have changed some
+    judged = checked(run, pl.concat([judgements(page) for page in pages]), cells)
     placed = chain_plan(run, judged)
     opened, late = doubts(judged, cells, placed)
-    waiting = pl.concat([judged.filter("is_deferred")["cell_id"], late])
+    waiting = pl.concat([judged.filter("is_deferred")["cell_id"], late]).unique().sort()
     told = judged.filter(~pl.col("cell_id").is_in(waiting.implode())).drop_nulls("target_id")
     rows = told.with_columns(reason=pl.coalesce("guard_note", "reason"))
-    done = [cell for cell in page.new_ids if cell not in set(waiting)]
-    run.reject("waits for a judgement against what holds now", len(waiting.unique()))
+    done = sorted({cell for page in pages for cell in page.new_ids} - set(waiting))
     run.commit(
         {
-            "pair.judged": pl.concat([judgement_rows(rows), _left_apart(run, page, rows, done)]),
+            "pair.judged": pl.concat([judgement_rows(rows), _left_apart(run, pages, rows, done)]),
             **placed.plan,
             "cell.revived": _said_again(run, judged, cells, placed),
             "contradiction.opened": opened,
             "cell.judged": pl.DataFrame({"cell_id": done}, schema={"cell_id": pl.String}),
         }
     )
+    return waiting
 
 
 def _said_again(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame, placed: Placed) -> pl.DataFrame:
@@ -88,8 +130,8 @@ def doubts(judged: pl.DataFrame, cells: pl.DataFrame, placed: Placed) -> tuple[p
 
 
 def judgement_rows(judged: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `pair.judged`."""
-    identified = judged.with_columns(stable_ids("judgement", judged.select("cell_id", "target_id")))
+    """Rows of `pair.judged`: a pair has one, whichever of the two is judged against the other."""
+    identified = judged.with_columns(stable_ids("judgement", judged.select(pair_key("cell_id", "target_id"))))
     names = [name for name in frame_schema("judgements").names() if name != "judged_at"]
     return identified.select(names).sort("judgement_id")
 
@@ -108,32 +150,33 @@ def _settled_pairs(run: Stage, judged: pl.DataFrame) -> pl.DataFrame:
     return found.filter(pl.col("status") == "resolved").select(pair=pair_key("cell_a", "cell_b"))
 
 
-def _left_apart(run: Stage, page: Page, told: pl.DataFrame, done: list[str]) -> pl.DataFrame:
-    """Near or noted pairs that the page showed and no judgement named: they are kept apart and not asked again."""
-    noted = run.store.having("judgements", "cell_id", done)
-    is_waiting = pl.col("verdict") == "unjudged"
-    shown = page.pairs.join(
-        page.cells.select("cell_id", *OWN), on="cell_id", how="inner", maintain_order="left"
+def _left_apart(run: Stage, pages: Sequence[Page], told: pl.DataFrame, done: list[str]) -> pl.DataFrame:
+    """Near or noted pairs that pages showed and no judgement named: they are kept apart and not asked again."""
+    owners = pl.concat([page.cells.select("cell_id", *OWN) for page in pages]).unique("cell_id")
+    pairs = pl.concat([page.pairs for page in pages])
+    shown = (
+        pairs.filter(pl.col("cell_id").is_in(done))
+        .join(owners, on="cell_id", how="inner", maintain_order="left")
+        .with_columns(pair=pair_key("cell_id", "target_id"))
+        .unique("pair", keep="first", maintain_order=True)
     )
-    near = shown.filter(pl.col("similarity") >= near_threshold(run)).with_columns(
-        reason=pl.format("shown together and kept apart, similarity {}", pl.col("similarity").round(3))
+    names = ["cell_id", "target_id", "verdict"]
+    known = pl.concat(
+        [told.select(names), *(run.store.having("judgements", name, done, names) for name in names[:2])]
     )
-    names = ["cell_id", "target_id", *OWN, "reason"]
-    left = pl.concat([noted.filter(is_waiting).select(names), near.select(names)])
-    known = noted.filter(~is_waiting)
-    fresh = left.filter(pl.col("cell_id").is_in(done)).unique(
-        ["cell_id", "target_id"], keep="first", maintain_order=True
+    known = known.with_columns(pair=pair_key("cell_id", "target_id"))
+    is_noted = pl.col("pair").is_in(known.filter(pl.col("verdict") == "unjudged")["pair"].implode())
+    judged = known.filter(pl.col("verdict") != "unjudged")
+    fresh = shown.join(judged, on="pair", how="anti", maintain_order="left").filter(
+        (pl.col("similarity") >= near_threshold(run)) | is_noted
     )
-    pair = ["cell_id", "target_id"]
-    for judged in (told, known):
-        fresh = fresh.join(judged, on=pair, how="anti", maintain_order="left")
-        turned = judged.select(cell_id="target_id", target_id="cell_id")
-        fresh = fresh.join(turned, on=pair, how="anti", maintain_order="left")
+    apart = pl.format("shown together and kept apart, similarity {}", pl.col("similarity").round(3))
     return judgement_rows(
         fresh.with_columns(
+            reason=pl.coalesce(apart, pl.lit("shown together and kept apart")),
             verdict=pl.lit("keep"),
             effect=pl.lit("none"),
-            prompt_version=pl.lit(page.outcome.prompt_version),
-            model=pl.lit(page.outcome.model),
+            prompt_version=pl.lit(pages[0].outcome.prompt_version),
+            model=pl.lit(pages[0].outcome.model),
         )
     )

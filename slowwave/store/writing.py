@@ -12,6 +12,7 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from slowwave.changes import TableChange, overlay
 from slowwave.errors import ContractError, TransientError
+from slowwave.schemas.checking import assert_rows
 from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
 from slowwave.store.conditions import col, on_disk
 from slowwave.store.layout import (
@@ -253,7 +254,7 @@ class Store(StoreReader):
 
     def _check(self, table: str, rows: pl.DataFrame) -> None:
         try:
-            TABLES[table].validate(rows, lazy=True)
+            assert_rows(table, rows)
         except pandera.errors.SchemaErrors as error:
             cases = (
                 error.failure_cases.select("column", "check")

@@ -63,7 +63,7 @@ def judged(winner_id: str, losers: pl.DataFrame, *, effect: str, why: str) -> pl
         "pair.judged",
         [
             {
-                "judgement_id": stable_id("judgement", winner_id + "\x1f" + loser["cell_id"]),
+                "judgement_id": stable_id("judgement", " ".join(sorted([winner_id, loser["cell_id"]]))),
                 **{name: loser[name] for name in OWN},
                 "cell_id": winner_id,
                 "target_id": loser["cell_id"],

@@ -85,7 +85,7 @@ def cell(cell_id: str, content: str, **values: object) -> pl.DataFrame:
     fixed = {
         "cell_type": "decision", "status": "active", "origin": "user", "source_type": "conversation",
         "topic_id": None, "supersedes": None, "superseded_by": None, "superseded_at": None, "valid_until": None,
-        "chunk_id": None, "summary": None, "entities": [], "artifacts": [],
+        "chunk_id": None, "summary": None, "entities": [], "artifacts": [], "steps": [], "template": None,
     }  # fmt: skip
     return row(
         "cells", **{**fixed, "cell_id": cell_id, "content": content, "content_hash": cell_id, **values}

@@ -420,11 +420,14 @@ def test_the_examples_of_the_page_run(folder, monkeypatch, capsys):
     names: dict[str, object] = {}
     for number, block in enumerate(blocks, start=1):
         exec(compile(block, f"docs/memory.md, example {number}", "exec"), names)
+        if "memory.cite(" in block:
+            (cited,) = journaled(folder, "usage.recorded")["cell_id"].unique()
+            assert cited == names["said"].cell_id
     assert len(blocks) >= 5
     printed = capsys.readouterr().out
     assert "superseded: The staging database listens on port 6432." in printed
-    (cited,) = journaled(folder, "usage.recorded")["cell_id"].unique()
-    assert cited == names["said"].cell_id
+    assert names["done"].is_proven
+    assert journaled(folder, "usage.recorded").is_empty(), "its use goes with it"
 
 
 def test_the_page_names_every_call_and_every_filter():

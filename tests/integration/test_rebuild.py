@@ -15,6 +15,7 @@ from slowwave.home import open_home
 from slowwave.schemas.events import encode
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.store import col, lit, open_store
+from slowwave.store.conditions import on_disk
 from slowwave.workspace import open_workspace
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
@@ -131,7 +132,7 @@ def test_the_nights_that_the_tests_stand_on_met_everything(lived):
     rows = tables(lived)
     assert set(rows["cells"]["status"]) == {"active", "superseded"}
     assert rows["contradictions"].height == 1
-    assert rows["tombstones"].height == 1
+    assert rows["tombstones"].height == 2  # a memory, and the episode that tells of it
     assert rows["usage"]["folded_at"].null_count() == 0
     assert rows["vitals"]["citation_count"].sum() == 1
     assert rows["vitals"]["confirmations"].sum() == 2
@@ -150,7 +151,8 @@ def test_a_rebuild_gives_the_same_tables_and_vectors_without_a_model(home):
     assert_same_tables(tables(home), wanted)
     for name, rows in rows_with_vectors(home).items():
         assert_frame_equal(rows, vectors[name], abs_tol=1e-5, rel_tol=0)
-        assert rows.height > 0
+        is_told = name.startswith("entities")  # nothing is told of an entity that few memories name
+        assert rows.height > 0 or is_told, name
 
 
 def test_a_rebuild_needs_no_store_at_all(home):
@@ -205,7 +207,7 @@ def test_a_dry_rebuild_changes_neither_journal_nor_store(home):
 def test_a_dry_rebuild_says_what_the_store_holds_beyond_the_journal(home):
     with open_workspace(home) as workspace:
         cell = workspace.store.rows("cells").sort("cell_id").head(1)
-        workspace.store._table("cells").delete(col("cell_id") == lit(cell["cell_id"][0]))
+        workspace.store._table("cells").delete(on_disk(col("cell_id") == lit(cell["cell_id"][0])))
     before = state(home)
     report = rebuild.fn(home=home, dry_run=True)
     told = [note for note in report.notes if note.startswith("cells: ")]

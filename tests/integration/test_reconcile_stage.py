@@ -110,16 +110,16 @@ def beliefs(home: Home) -> tuple[list[str], list[str | None]]:
     return live["value"].to_list(), live["summary"].to_list()
 
 
-AGAIN = (("250", 1), ("100", 5), ("250", 9))
+AGAIN = (("250", 1), ("now 100", 5), ("now 250", 9))
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_a_value_that_came_back_is_believed_with_its_timeline_in_whatever_order_it_was_learned(home, order):
     """All orders, and more values, are the property test's (tests/property/test_chains.py)."""
     for place in order:
-        value, day = AGAIN[place]
-        said = f"On day {day} the rate limit of departures endpoint is {value}."
-        home.learn(fact(value, day, content=said))
+        said, day = AGAIN[place]
+        content = f"The rate limit of departures endpoint is {said}."
+        home.learn(fact(said.removeprefix("now "), day, content=content))
         reconcile.fn(home=home.path)
     assert beliefs(home) == (
         ["250"],
