@@ -10,7 +10,7 @@ import polars as pl
 
 from slowwave.embeddings import Vectors
 from slowwave.query.conditions import PAST, as_they_stood, cell_condition, held, scope_condition
-from slowwave.query.current_values import ATTRIBUTE, holders, timelines
+from slowwave.query.current_values import ATTRIBUTE, DISPUTE, disputes, holders, side_by_side, timelines
 from slowwave.query.episodes import EPISODE_LIST, episode_legs, without_episodes
 from slowwave.query.fusing import Fused, RankedList, fuse_ranks, fuse_scores
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
@@ -149,13 +149,13 @@ def cell_hits(
     around, contradictions, topics = store.find(
         [
             RowsLeg("cells", _SHOWN, _related(found, cell_condition(settings.own, filters))),
-            RowsLeg("contradictions", ("cell_a", "cell_b"), _open_between(ids)),
+            RowsLeg("contradictions", DISPUTE, side_by_side(ids)),
             RowsLeg("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
         ]
     )
-    doubted = {row[side] for row in contradictions for side in ("cell_a", "cell_b")}
+    doubted, both_valid = disputes(contradictions)
     known = _with_chain(store, found, around, filters)
-    outdated = holders(list(known.values()), doubted=doubted)
+    outdated = holders(list(known.values()), doubted=doubted, both_valid=both_valid)
     former = timelines(list(known.values()), outdated)
     names = {row["topic_id"]: row["name"] for row in topics}
     hits: dict[str, CellHit] = {}
@@ -299,10 +299,6 @@ def _related(cells: list[Row], where: Expr) -> Expr:
         return _superseded_by(cells)
     subjects, attributes = (_named(named, name) for name in ATTRIBUTE)
     return _superseded_by(cells) | (where & col("subject").isin(subjects) & col("attribute").isin(attributes))
-
-
-def _open_between(ids: list[str]) -> Expr:
-    return (col("cell_a").isin(ids) | col("cell_b").isin(ids)) & (col("status") == lit("open"))
 
 
 def _named(rows: list[Row], column: str) -> list[str]:

@@ -1,20 +1,44 @@
 """Which of several values holds: latest `valid_from`, then `recorded_at`. Computed, never asked of a model."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from slowwave.store import Row
+from slowwave.store import Expr, Row, col, lit
 
 ATTRIBUTE = ("subject", "attribute")
 """The pair that names a single-valued property."""
 
 
-def holders(cells: Sequence[Row], *, doubted: Collection[str]) -> dict[str, str]:
+DISPUTE = ("cell_a", "cell_b", "status")
+"""The columns of contradictions that tell what stands side by side."""
+
+
+def side_by_side(cell_ids: list[str]) -> Expr:
+    """Contradictions of which both sides stand: open ones, and those that somebody settled as valid both."""
+    stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
+    return (col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)) & stands
+
+
+def disputes(rows: Iterable[Row]) -> tuple[set[str], set[frozenset[str]]]:
+    """The memories that stand in an open contradiction, and the pairs that both hold (rows of `side_by_side`)."""
+    doubted, both_valid = set[str](), set[frozenset[str]]()
+    for row in rows:
+        pair = frozenset((row["cell_a"], row["cell_b"]))
+        if row["status"] == "open":
+            doubted |= pair
+        else:
+            both_valid.add(pair)
+    return doubted, both_valid
+
+
+def holders(
+    cells: Sequence[Row], *, doubted: Collection[str], both_valid: Collection[frozenset[str]] = ()
+) -> dict[str, str]:
     """Live cells that another live cell outdates, each with the cell whose value holds, by their ids.
 
     Cells with the same subject and attribute (case and blanks aside) and different values compete; those in
-    `doubted` stand in an open contradiction, and no date decides that.
+    `doubted` stand in an open contradiction, and no date decides that. Pairs in `both_valid` were said to hold both.
     """
     claims: dict[tuple[str, str], list[Row]] = {}
     for cell in cells:
@@ -26,7 +50,12 @@ def holders(cells: Sequence[Row], *, doubted: Collection[str]) -> dict[str, str]
         last = max(rivals, key=_holding)
         held = _plain(last["value"])
         outdated.update(
-            {rival["cell_id"]: last["cell_id"] for rival in rivals if _plain(rival["value"]) != held}
+            {
+                rival["cell_id"]: last["cell_id"]
+                for rival in rivals
+                if _plain(rival["value"]) != held
+                and frozenset((rival["cell_id"], last["cell_id"])) not in both_valid
+            }
         )
     return outdated
 

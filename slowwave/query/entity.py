@@ -3,14 +3,14 @@
 import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.query.current_values import ATTRIBUTE, holders, timelines
+from slowwave.query.current_values import ATTRIBUTE, DISPUTE, disputes, holders, side_by_side, timelines
 from slowwave.query.graph import cells_of, entities_named
 from slowwave.query.reader import Reader
 from slowwave.query.timeline import NOTHING, TOLD, events_of, told_cells
 from slowwave.schemas.graph import EntityPage, EntityResult, Fact, Neighbour
 from slowwave.schemas.search import FormerValue
 from slowwave.setting_groups import ScopeSettings
-from slowwave.store import Store, col, lit, owned_by
+from slowwave.store import Store, col, owned_by
 from slowwave.transforms.names import plain_name, thing_name
 
 SHOWN = 10
@@ -76,11 +76,9 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
     ids = about["cell_id"].to_list()
     if not ids:
         return []
-    either = (col("cell_a").isin(ids) | col("cell_b").isin(ids)) & (col("status") == lit("open"))
-    doubts = store.rows("contradictions", ["cell_a", "cell_b"], either)
-    doubted = {*doubts["cell_a"], *doubts["cell_b"]}
+    doubted, both_valid = disputes(store.rows("contradictions", DISPUTE, side_by_side(ids)).rows(named=True))
     claims = about.rows(named=True)
-    outdated = holders(claims, doubted=doubted)
+    outdated = holders(claims, doubted=doubted, both_valid=both_valid)
     former = timelines(claims, outdated)
     current = about.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(list(outdated)))
     return [

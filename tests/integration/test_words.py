@@ -183,6 +183,8 @@ def test_a_judge_never_retires_what_a_person_confirmed_but_opens_a_contradiction
         nightly.fn(home=str(home), force=True)
         assert memory.contradictions() == []
         assert set(store_of(home).rows("cells", ["status"])["status"]) == {"active"}
+        ports = {hit.value for hit in memory.search("port of staging").cells}
+        assert ports == {"5432 for all of us", "6432 for all of us"}, "both are told, neither as history"
 
 
 # forget

@@ -82,3 +82,8 @@ def test_a_chain_ends_where_an_outdated_live_cell_gives_way():
 def test_a_single_value_has_no_history():
     cells = [limit("now", "180", days=9)]
     assert not timelines(cells, holders(cells, doubted=NOBODY))
+
+
+def test_two_values_that_were_said_to_hold_both_outdate_neither():
+    cells = [limit("a", "100", days=1), limit("b", "250", days=5), limit("c", "180", days=3)]
+    assert holders(cells, doubted=NOBODY, both_valid={frozenset("ab")}) == {"c": "b"}
