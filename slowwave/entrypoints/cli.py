@@ -66,7 +66,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 75 busy or away, 78 configuration.",
 )
 quarantine_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Chunks whose answers could not be used."
+    no_args_is_help=True, rich_markup_mode=None, help="Work for which no answer of the model could be used."
 )
 app.add_typer(quarantine_app, name="quarantine")
 
@@ -185,7 +185,7 @@ def doctor(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 @quarantine_app.command("list")
 def quarantine_list(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Chunks in quarantine, with the reason."""
+    """What is in quarantine (chunks, conversations, memories to judge), with the reason."""
     from slowwave.entrypoints.quarantine import list_chunks, show_chunks
     from slowwave.entrypoints.show import show_json
     from slowwave.home import open_home
@@ -199,25 +199,23 @@ def quarantine_list(*, home: HomeOption = None, as_json: JsonOption = False) -> 
 
 @quarantine_app.command("release")
 def quarantine_release(
-    chunk_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[CHUNK_ID]...", help="Which chunks.")
-    ] = None,
+    chunk_ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which of them.")] = None,
     *,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send chunks back to work. The next night asks the model about them again."""
+    """Send it back to work. The next night asks the model again."""
     from slowwave.entrypoints.quarantine import release_chunks
     from slowwave.entrypoints.show import results, show_json
 
     if bool(chunk_ids) == everything:
-        raise typer.BadParameter("name chunks, or give --all", param_hint="CHUNK_ID")
+        raise typer.BadParameter("name what goes back, or give --all", param_hint="ID")
     released = release_chunks(home, chunk_ids or None, now=datetime.now(UTC))
     if as_json:
         show_json({"released": released})
     else:
-        results().print(f"{len(released)} chunks go back to work with the next night.")
+        results().print(f"{len(released)} of them go back to work with the next night.")
 
 
 @app.command()

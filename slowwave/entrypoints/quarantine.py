@@ -1,7 +1,8 @@
-"""Chunks and conversations whose answers could not be used after all tries: looking at them, and sending them back."""
+"""What no answer of the model could be used for after all tries: looking at it, and sending it back to work."""
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict
@@ -15,15 +16,26 @@ from slowwave.schemas.tables import OWN
 from slowwave.store import Store, col, lit, open_store
 from slowwave.workspace import open_workspace
 
-RELEASED = {"chunk.released": "chunk_id", "episode.released": "cell_id"}
-"""Events that send back to work, with the column of the id."""
+RELEASED = {
+    "chunk": ("chunk.released", "chunk_id"),
+    "conversation": ("episode.released", "cell_id"),
+    "memory": ("judging.released", "cell_id"),
+}
+"""For each kind of work the event that sends it back, and the column of its id."""
+
+
+IN_QUARANTINE = col("status") == lit("quarantined")
 
 
 class QuarantinedChunk(BaseModel):
-    """A chunk in quarantine, or a whole conversation as an episode, and why it is there."""
+    """A chunk to extract, a conversation to tell or a memory to judge, and why it is in quarantine.
+
+    `chunk_id` is the id of what waits, whatever it is: of a conversation that of its episode.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    kind: Literal["chunk", "conversation", "memory"]
     chunk_id: str
     event_time: datetime
     source_name: str
@@ -32,7 +44,7 @@ class QuarantinedChunk(BaseModel):
 
 
 def list_chunks(home: Home) -> list[QuarantinedChunk]:
-    """Quarantined chunks, oldest first; none where there is no store yet."""
+    """What is in quarantine, oldest first; nothing where there is no store yet."""
     try:
         store = open_store(home.store_root)
     except NotFoundError:
@@ -41,27 +53,22 @@ def list_chunks(home: Home) -> list[QuarantinedChunk]:
 
 
 def release_chunks(home: str | None, chunk_ids: Sequence[str] | None, *, now: datetime) -> list[str]:
-    """Commits that chunks go back to work, all of them when none is named; returns their ids.
+    """Commits that what is in quarantine goes back to work, all of it when nothing is named; returns the ids.
 
     Raises:
-        NotFoundError: there is no store, or no chunk with such an id.
+        NotFoundError: there is no store, or nothing in quarantine with such an id.
         InputError: a chunk is not in quarantine.
         BusyError: another process is writing.
     """
     open_store(open_home(home).store_root)  # a release never makes a store
     with open_workspace(home) as workspace:
-        held = [chunk.chunk_id for chunk in _quarantined(workspace.store)]
-        wanted = held if chunk_ids is None else list(dict.fromkeys(chunk_ids))
-        _check(workspace.store, set(wanted) - set(held))
-        told = set(_quarantined_episodes(workspace.store)["chunk_id"])
-        ids = {
-            "chunk.released": [name for name in wanted if name not in told],
-            "episode.released": [name for name in wanted if name in told],
-        }
-        events = [
-            encode(kind, pl.DataFrame({key: ids[kind]}, schema={key: pl.String}))
-            for kind, key in RELEASED.items()
-        ]
+        kinds = {work.chunk_id: work.kind for work in _quarantined(workspace.store)}
+        wanted = list(kinds) if chunk_ids is None else list(dict.fromkeys(chunk_ids))
+        _check(workspace.store, set(wanted) - set(kinds))
+        events = []
+        for kind, (event, key) in RELEASED.items():
+            ids = [name for name in wanted if kinds[name] == kind]
+            events.append(encode(event, pl.DataFrame({key: ids}, schema={key: pl.String})))
         workspace.commit(pl.concat(events), now=now)
     return wanted
 
@@ -73,36 +80,54 @@ def _check(store: Store, others: set[str]) -> None:
     first = min(others)
     known = store.by_key("chunks", [first], ["chunk_id", "status"])
     if known.is_empty():
-        raise NotFoundError(f"there is no chunk {first}. `slowwave quarantine list` shows the ids.")
+        raise NotFoundError(
+            f"nothing in quarantine is called {first}. `slowwave quarantine list` shows the ids."
+        )
     raise InputError(f"chunk {first} is {known['status'][0]}, not quarantined; nothing was released")
 
 
 def _quarantined(store: Store) -> list[QuarantinedChunk]:
     columns = list(QuarantinedChunk.model_fields)
-    chunks = store.rows("chunks", columns, col("status") == lit("quarantined"))
-    held = pl.concat([chunks, _quarantined_episodes(store).select(columns)]).sort("event_time", "chunk_id")
-    return [QuarantinedChunk(**row) for row in held.to_dicts()]
+    parts = {
+        "chunk": store.rows("chunks", columns[1:], IN_QUARANTINE),
+        "conversation": _conversations(store),
+        "memory": _memories(store),
+    }
+    held = pl.concat(
+        [
+            part.select(kind=pl.lit(kind), **{name: name for name in columns[1:]})
+            for kind, part in parts.items()
+        ]
+    )
+    return [QuarantinedChunk(**row) for row in held.sort("event_time", "chunk_id").to_dicts()]
 
 
-def _quarantined_episodes(store: Store) -> pl.DataFrame:
-    """Conversations in quarantine, in the columns of a chunk; the id is that of the episode."""
-    columns = ["cell_id", *OWN, "session_id", "attempts", "error"]
-    held = store.rows("episodes", columns, col("status") == lit("quarantined"))
+def _conversations(store: Store) -> pl.DataFrame:
+    """Conversations that could not be told, by the id of their episode."""
+    held = store.rows("episodes", ["cell_id", *OWN, "session_id", "attempts", "error"], IN_QUARANTINE)
     on = [*OWN, "session_id"]
     turns = store.having("turns", "session_id", held["session_id"], [*on, "event_time", "source_name"])
     said = turns.group_by(on).agg(pl.col("event_time").max(), pl.col("source_name").last())
     return held.join(said, on=on, how="inner").rename({"cell_id": "chunk_id"})
 
 
+def _memories(store: Store) -> pl.DataFrame:
+    """Memories that no answer could judge."""
+    held = store.rows("queue", ["cell_id", "attempts", "error"], IN_QUARANTINE)
+    cells = store.by_key("cells", held["cell_id"], ["cell_id", "event_time", "source_name"])
+    return held.join(cells, on="cell_id", how="inner").rename({"cell_id": "chunk_id"})
+
+
 def show_chunks(chunks: Sequence[QuarantinedChunk]) -> None:
-    """The chunks as a table."""
+    """What is in quarantine, as a table."""
     console = results()
     if not chunks:
         console.print("Nothing is in quarantine.")
         return
-    made = table(Column("chunk", min_width=24), "date", "source", number("tries"), "reason")
+    made = table("kind", Column("id", min_width=24), "date", "source", number("tries"), "reason")
     for chunk in chunks:
         made.add_row(
+            chunk.kind,
             chunk.chunk_id,
             f"{chunk.event_time:%Y-%m-%d}",
             flat(chunk.source_name),

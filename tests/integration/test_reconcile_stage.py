@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from flows.reconcile import reconcile
+from slowwave.entrypoints.quarantine import list_chunks, release_chunks
+from slowwave.home import open_home
 from slowwave.schemas.events import CATALOGUE, encode, rows_of
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.workspace import open_workspace
@@ -334,7 +336,9 @@ def test_a_memory_that_no_answer_can_judge_is_found_out_and_set_aside_and_the_ot
         assert report.rejected["judgement in quarantine"] == 1
         assert len(home.pages()) == asked
         server.answer = model
-        home.commit("judging.released", {"cell_id": evil})
+        (held,) = list_chunks(open_home(home.path))
+        assert (held.kind, held.chunk_id, held.attempts) == ("memory", evil, 3)
+        assert release_chunks(home.path, None, now=datetime.now(UTC)) == [evil]
         reconcile.fn(home=home.path)
         assert home.cell(evil)["is_judged"]
 
