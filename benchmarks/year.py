@@ -173,9 +173,7 @@ class Life:
 
     def _look_in_archive(self, fact: Fact, value: str | None, at: datetime) -> str:
         """A needed fact that default search does not give: asked for in the archive, else said again tomorrow."""
-        from slowwave.query.forgotten import find_forgotten
-
-        hits = find_forgotten(self.home, fact.question, limit=5)
+        hits = self.memory.archived(fact.question, limit=5)
         right = [hit.cell_id for hit in hits if (hit.subject, hit.attribute, hit.value) == (*fact.key, value)]
         if right:
             self.memory.cite(right[:1], "archive", now=at)

@@ -17,12 +17,13 @@ from slowwave.errors import InputError
 from slowwave.home import open_home
 from slowwave.query import ask, open_reader
 from slowwave.query.entity import describe
+from slowwave.query.forgotten import ForgottenCell, find_forgotten
 from slowwave.query.timeline import timeline
 from slowwave.readers.files import clean_text
 from slowwave.schemas.choices import CellType, Resolution, SourceType
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.graph import EntityResult, Timeline
-from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult
+from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult, in_utc
 from slowwave.schemas.words import Dispute, Done, Erased, Explanation, Fading, Resolved, Stats
 from slowwave.transforms.times import Use, time_of_filter
 from slowwave.usage import Usage, cite
@@ -95,7 +96,7 @@ class Memory:
             detail_level: `summary` (topics alone), `full`, or `evidence` (with the raw turns).
             filters: What a memory must be to be found; or its fields as keywords, such as `entity="Mara"`.
             conversation_id: Where the answer is used; noted with the use.
-            now: The present moment, for ages and for words such as "last week"; without a zone it is UTC.
+            now: The present moment, without a zone in UTC.
             **words: The fields of `Filters`; a time may be words, such as `after="last_week"`.
 
         Raises:
@@ -137,8 +138,8 @@ class Memory:
             branch: Branch of version control.
             budget_tokens: Tokens that the text may have; none means the setting.
             conversation_id: Where it is read.
-            small: The short form for every message: what is relevant and was not shown to this conversation.
-            now: The present moment; without a zone it is UTC.
+            small: The short form for every message: relevant, and not shown to this conversation before.
+            now: The present moment.
 
         Raises:
             InputError: a signal is not possible.
@@ -163,7 +164,7 @@ class Memory:
         return found
 
     def entity(self, name: str) -> EntityResult:
-        """Who or what a name stands for, with its values now and before; see `slowwave.query.entity.describe`."""
+        """Who or what a name stands for, with its values now and before; see `slowwave.query.entity`."""
         return describe(self._reader, clean_text(name))
 
     def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
@@ -349,6 +350,10 @@ class Memory:
         """What the nights will archive within so many days (else `words.weak_days`) unless it is used."""
         return weak(self._reader, days=days, now=_moment(now))
 
+    def archived(self, query: str, *, limit: int = 10) -> list[ForgottenCell]:
+        """What faded, by its words, best first; what is cited of it comes back with the next night."""
+        return find_forgotten(self._reader, query, limit=limit)
+
     def stats(self, *, now: datetime | None = None) -> Stats:
         """What the memory holds, by type, status, topic, age and origin, and how much it is used."""
         return stats(self._reader, now=_moment(now))
@@ -367,20 +372,14 @@ class Memory:
 
 
 def _moment(now: datetime | None) -> datetime:
-    if now is None:
-        return datetime.now(UTC)
-    return now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
+    return datetime.now(UTC) if now is None else in_utc(now)
 
 
 def _filters(filters: Filters | None, words: FilterWords, *, now: datetime) -> Filters:
-    """The filters given, whole or by keywords; times without a zone are UTC.
-
-    Raises:
-        InputError: both were given, or a keyword or its value is not possible.
-    """
+    """The filters given, whole or by keywords; times without a zone are UTC."""
     if filters is not None and words:
         raise InputError(f"give filters or the keywords {', '.join(sorted(words))}, not both")
-    given: dict[str, Any] = dict(words) if filters is None else dict(filters)
+    given: dict[str, Any] = dict(filters or words)
     for name in ("after", "before", "as_of", "known_at"):
         if isinstance(given.get(name), str):
             use = cast("Use", "as_of" if name == "known_at" else name)

@@ -1,4 +1,4 @@
-"""The commands that look into the memory, `explain`, `weak` and `stats`, and `erase`, which proves what is gone."""
+"""The commands that look into the memory, and `erase`, which proves what is gone."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -8,6 +8,7 @@ import typer
 from slowwave.entrypoints.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.words import CellArgument
 from slowwave.errors import InputError
+from slowwave.schemas.search import MAX_LIMIT
 
 NOT_PROVEN = 1
 """Exit code of an erase whose text still stands somewhere."""
@@ -86,6 +87,26 @@ def weak(
         show_weak(found, now=now)
 
 
+def archived(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words of what faded.")],
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_LIMIT, help="Memories at most.")] = 10,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What faded and is out of search. `cite` brings a memory back with the next night."""
+    from slowwave.entrypoints.show import show_json
+    from slowwave.entrypoints.show_inspection import show_archived
+    from slowwave.memory import Memory
+
+    with Memory(home) as memory:
+        found = memory.archived(query, limit=limit)
+    if as_json:
+        show_json([one.model_dump(mode="json") for one in found])
+    else:
+        show_archived(found)
+
+
 def stats(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """What the memory holds. By type, status, topic, age and origin; its use, and what it forgot wrongly."""
     from slowwave.entrypoints.show import show_json
@@ -100,5 +121,5 @@ def stats(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
         show_stats(found)
 
 
-COMMANDS = (erase, explain, weak, stats)
+COMMANDS = (erase, explain, weak, archived, stats)
 """In the order in which the help lists them."""

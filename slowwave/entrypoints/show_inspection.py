@@ -7,6 +7,7 @@ from rich.text import Text
 
 from slowwave.entrypoints.show import flat, number, results, table
 from slowwave.entrypoints.status import shown_bytes
+from slowwave.query.forgotten import ForgottenCell
 from slowwave.schemas.words import Erased, Explanation, Fading, Link, Stats
 
 QUOTED = 240
@@ -101,6 +102,17 @@ def show_weak(found: Sequence[Fading], *, now: datetime) -> None:
         made.add_row(
             day, f"{one.effective_confidence:.2f}", f"{one.last_accessed:%Y-%m-%d}", text, one.cell_id[:12]
         )
+    results().print(made)
+
+
+def show_archived(found: Sequence[ForgottenCell]) -> None:
+    """Archived memories, best first."""
+    if not found:
+        _say("Nothing that faded has these words.")
+        return
+    made = table("type", "memory", "id")
+    for one in found:
+        made.add_row(one.cell_type, flat(one.content)[:QUOTED], one.cell_id[:12])
     results().print(made)
 
 

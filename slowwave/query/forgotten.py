@@ -6,10 +6,10 @@ Looking changes nothing. To cite what was found (`slowwave.usage.cite`) brings i
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.errors import InputError
-from slowwave.home import Home
+from slowwave.query.reader import Reader
 from slowwave.readers.files import clean_text
 from slowwave.schemas.search import MAX_LIMIT
-from slowwave.store import col, lit, open_store, owned_by
+from slowwave.store import col, lit, owned_by
 
 COLUMNS = ("cell_id", "cell_type", "content", "subject", "attribute", "value")
 
@@ -28,19 +28,20 @@ class ForgottenCell(BaseModel):
     match_score: float = Field(description="BM25, from 0, unbounded.")
 
 
-def find_forgotten(home: Home, query: str, *, limit: int = 10) -> list[ForgottenCell]:
-    """Archived memories that the asking owner may see, by their words, best first.
+def find_forgotten(reader: Reader, query: str, *, limit: int = 10) -> list[ForgottenCell]:
+    """Archived memories that the asking owner may see, by their words, best first; none where there is no store yet.
 
     Raises:
         InputError: the question is empty, or the limit is not within 1..25.
-        NotFoundError: there is no store yet.
     """
     words = clean_text(query).strip()
     if not words:
         raise InputError("the question is empty: say what to look for")
     if not 1 <= limit <= MAX_LIMIT:
         raise InputError(f"limit {limit} is not possible: choose 1 to {MAX_LIMIT}")
-    store, own = open_store(home.store_root), home.settings.own
+    store, own = reader.current(), reader.settings.own
+    if store is None:
+        return []
     where = owned_by(own.user_id, own.project_id) & (col("status") == lit("archived"))
     found = store.matching("cells", [words], limit, where=where)
     cells = store.by_key("cells", found["cell_id"], COLUMNS)

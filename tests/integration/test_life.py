@@ -11,7 +11,6 @@ from flows.rebuild import rebuild
 from slowwave.entrypoints.status import read_status
 from slowwave.home import open_home
 from slowwave.memory import Memory
-from slowwave.query.forgotten import find_forgotten
 from slowwave.report import night_markdown
 from slowwave.schemas.report import NightReport, StoryPart
 from slowwave.workspace import open_workspace
@@ -71,7 +70,7 @@ def test_what_nobody_uses_fades_what_is_cited_stays_and_what_is_said_again_comes
         assert "it faded and was archived" in part(later, "core_lost").lines[0]
         assert [line for line in core(night) if "seat hold" in line] == []
         assert (later.forgetting.archived_count, later.forgetting.revived_count) == (1, 0)
-        found = find_forgotten(open_home(night.home), "how long is a seat hold")
+        found = Memory(night.home).archived("how long is a seat hold")
         assert [hit.content for hit in found] == [HOLD]
 
         night.say("september", ("2026-09-14T09:00:00Z", "Jonas", HOLD))
@@ -104,7 +103,7 @@ def test_being_asked_for_in_the_archive_brings_a_memory_back(tmp_path):
         gone = sleep(night, 200)
         assert part(gone, "let_go").count == 1
         assert memory.search("seat hold", now=FIRST + timedelta(days=200)).cells == []
-        hit = find_forgotten(open_home(night.home), "seat hold")[0]
+        hit = memory.archived("seat hold")[0]
         memory.cite([hit.cell_id], now=FIRST + timedelta(days=200, hours=1))
         assert part(sleep(night, 201), "came_back").count == 1
         assert [

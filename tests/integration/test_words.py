@@ -417,6 +417,7 @@ def test_every_word_is_a_command_with_a_document_for_programs(folder):
     assert run("explain", done["cell_id"][:8])["protected"] is True
     assert run("contradictions") == []
     assert run("weak", "--days", "1") == []
+    assert run("archived", "port of staging") == []
     assert run("stats")["protected"] == 1
     run("forget", done["cell_id"][:8], "--note", "private")
     assert run("erase", "--text", "5432", "--dry-run")["cell_ids"] == [said["cell_id"]]
