@@ -160,3 +160,13 @@ def in_memory(where: Compare | IsIn) -> pl.Expr:
         ">=": there.ge,
     }
     return named[where.operator](constant)
+
+
+def as_filter(where: Expr) -> pl.Expr:
+    """A whole condition as Polars takes it; what cannot be said for want of a value does not hold."""
+    if isinstance(where, And):
+        return as_filter(where.left) & as_filter(where.right)
+    if isinstance(where, Or):
+        return as_filter(where.left) | as_filter(where.right)
+    assert isinstance(where, (Compare, IsIn))  # there is nothing else
+    return in_memory(where).fill_null(value=False)

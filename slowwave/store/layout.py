@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import polars as pl
 import pyarrow as pa
@@ -64,6 +65,12 @@ def arrow_schema(table: str, dims: int) -> pa.Schema:
         for name in ("vector", "centroid") if table == "topics" else ("vector",):
             fields += [pa.field(EMBEDDER_OF[name], pa.utf8(), nullable=False), pa.field(name, vector)]
     return pa.schema(fields)
+
+
+@cache
+def plain_columns(table: str) -> tuple[str, ...]:
+    """The columns of a stored table apart from its vectors."""
+    return tuple(name for name in arrow_schema(table, 1).names if name not in EMBEDDER_OF)
 
 
 def text_query(text: str, columns: Sequence[str]) -> MatchQuery | MultiMatchQuery:

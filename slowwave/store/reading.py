@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from slowwave.errors import ConfigError, ContractError
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT, frame_schema
-from slowwave.store.conditions import Expr, col, columns_of, lit, on_disk
+from slowwave.store.conditions import Expr, as_filter, col, columns_of, lit, on_disk
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
@@ -26,6 +27,7 @@ from slowwave.store.layout import (
     TEXT_INDEX,
     StoreMeta,
     arrow_schema,
+    plain_columns,
     text_query,
 )
 from slowwave.store.legs import (
@@ -40,6 +42,7 @@ from slowwave.store.legs import (
 )
 from slowwave.store.memory_tables import MemoryTable, Row, read_table
 from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
+from slowwave.store.small_tables import SmallTables
 from slowwave.store.warming import Warmth
 
 SEARCHES_AT_ONCE = 4
@@ -66,6 +69,11 @@ class StoreReader:
             count=lambda table: int(self._table(table).count_rows()),
             version=lambda table: int(self._table(table).version),
             load=self._load,
+        )
+        self._small = SmallTables(
+            version=lambda table: int(self._table(table).version),
+            count=lambda table: int(self._table(table).count_rows()),
+            read=lambda table: self._rows_on_disk(table, plain_columns(table), None),
         )
         self._exact_rows = 0
 
@@ -103,6 +111,12 @@ class StoreReader:
             return copy.frame.select(names)[copy.places(where)]
         if missing is not None:
             return self._rows_on_disk(table, names, self._condition(table, where, missing))
+        asked = {*names, *(columns_of(where) if where is not None else ())}
+        if not self._warmth.most_rows and asked.issubset(plain_columns(table)):
+            small = self._small.frame(table)
+            if small is not None:
+                held = small if where is None else small.filter(as_filter(where))
+                return held.select(names)
         return self._rows_on_disk(table, names, on_disk(where) if where is not None else None)
 
     def count(self, table: str, where: Expr | None = None, *, missing: str | None = None) -> int:
@@ -121,11 +135,13 @@ class StoreReader:
     ) -> pl.DataFrame:
         """Rows whose `column` has one of these values, in no particular order."""
         wanted = sorted(set(values))
+        if not wanted:
+            return _nothing(table, self.meta.dims).select(columns or frame_schema(table).names())
         parts = [
             self.rows(table, columns, col(column).isin(wanted[start : start + KEYS_A_READ]))
             for start in range(0, len(wanted), KEYS_A_READ)
         ]
-        return pl.concat(parts) if parts else self.rows(table, columns, col(column) == lit(""))
+        return pl.concat(parts)
 
     def nearest(
         self,
@@ -348,6 +364,14 @@ class StoreReader:
         frame = pl.from_arrow(arrow)
         assert isinstance(frame, pl.DataFrame)
         return frame.select(names)
+
+
+@cache
+def _nothing(table: str, dims: int) -> pl.DataFrame:
+    """No rows of a table, with the columns that it has on disk."""
+    frame = pl.from_arrow(arrow_schema(table, dims).empty_table())
+    assert isinstance(frame, pl.DataFrame)
+    return frame
 
 
 def _best(found: pl.DataFrame, score: str, key: str, k: int) -> pl.DataFrame:

@@ -116,8 +116,7 @@ def test_a_night_over_the_sample_transcripts_settles_every_chunk_and_counts_ever
         assert (Path(home) / "MEMORY.md").read_text(encoding="utf-8").count("\n- ") > 0
 
 
-@pytest.mark.parametrize("provider", ["openai", "ollama"])
-@pytest.mark.parametrize("retries", [0, 1])
+@pytest.mark.parametrize(("provider", "retries"), [("openai", 0), ("ollama", 1)])
 def test_with_every_fifth_call_failing_every_chunk_ends_in_a_counted_state_with_its_reason(
     tmp_path, provider, retries
 ):

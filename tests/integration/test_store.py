@@ -12,11 +12,28 @@ import pytest
 from slowwave.changes import Change, collapse
 from slowwave.errors import ConfigError, ContractError, NotFoundError
 from slowwave.schemas.tables import KEYS, TABLES
-from slowwave.store import SCHEMA_VERSION, Store, col, create_store, lit, open_store, owned_by, same_owner
+from slowwave.store import (
+    SCHEMA_VERSION,
+    Store,
+    col,
+    create_store,
+    lit,
+    open_store,
+    owned_by,
+    same_owner,
+    small_tables,
+)
 from tests.rows import row, rows, table_of
 
 DIMS = 4
 EMBEDDER = "scripted/m/4/1"
+
+
+@pytest.fixture(autouse=True)
+def everything_is_read_on_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of a few rows would be read once and then held; here the disk itself answers."""
+    if "small" not in request.node.name:
+        monkeypatch.setattr(small_tables, "MOST_ROWS", 0)
 
 
 @pytest.fixture
@@ -411,6 +428,28 @@ def test_readers_see_what_another_handle_wrote(store: Store):
     write(store, "cells", cells(a="kiln"))
     assert reader.count("cells") == 1
     assert matching(reader, "kiln") == [["a"]]
+
+
+def test_a_small_table_is_read_once_and_anew_when_anybody_wrote_it(store: Store, monkeypatch):
+    reads = []
+    read = Store._rows_on_disk
+    monkeypatch.setattr(Store, "_rows_on_disk", lambda *given: reads.append(given[1]) or read(*given))
+    write(store, "cells", cells(a="one", b="two"))
+    reader = open_store(store.root)
+    reads.clear()
+    assert reader.by_key("cells", ["b"], ["cell_id", "content"])["content"].to_list() == ["two"]
+    assert reader.rows("cells", ["cell_id"], col("content") == lit("one"))["cell_id"].to_list() == ["a"]
+    assert reads == ["cells"]
+    write(store, "cells", cells(b="three"))
+    reads.clear()
+    assert reader.by_key("cells", ["b"], ["cell_id", "content"])["content"].to_list() == ["three"]
+    assert reads == ["cells"]
+    monkeypatch.setattr(small_tables, "MOST_ROWS", 1)
+    write(store, "cells", cells(c="four"))
+    reads.clear()
+    for _ in range(2):
+        assert reader.by_key("cells", ["c"], ["cell_id", "content"])["content"].to_list() == ["four"]
+    assert reads == ["cells"] * 2, "a larger one is read where it lies"
 
 
 def test_a_new_generation_is_found_only_once_it_is_current(store: Store):

@@ -93,6 +93,7 @@ def test_a_condition_holds_for_the_same_rows(stores: tuple[Store, Store], where)
     (frame,), (known,) = cold.at_once(legs), warm.at_once(legs)
     assert known.equals(frame.sort("cell_id"))
     assert warm.find(legs)[0] == known.rows(named=True)
+    assert cold.rows("cells", legs[0].columns, where).sort("cell_id").equals(known), "a small table, held"
 
 
 @given(conditions(depth=1), st.sampled_from([*NAMES, "ferries limited", "?!", "nothing"]), st.integers(1, 70))
