@@ -17,6 +17,7 @@ from slowwave.transforms.text import (
     normalized,
     numbers,
     words,
+    words_of_denials,
 )
 
 RELATED = 0.3
@@ -92,6 +93,7 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
         day=pl.col("valid_from").dt.truncate("1d"),
         turns=pl.col("evidence").list.sort().list.join(" "),
         denied=denied_words(content),
+        unsaid=words_of_denials(content),
         first=first_word(content),
         people=pl.col("entities").list.eval(
             pl.element()
@@ -193,8 +195,8 @@ def _says(side: str, word: pl.Expr) -> pl.Expr:
 
 
 def _denies(one: str, other: str) -> pl.Expr:
-    """One side denies a word that the other says and does not deny."""
-    plain = pl.col(f"words_{other}").list.set_difference(f"denied_{other}")
+    """One side denies a word that the other says outside of what it denies itself."""
+    plain = pl.col(f"words_{other}").list.set_difference(f"unsaid_{other}")
     return pl.col(f"denied_{one}").list.set_intersection(plain).list.len() > 0
 
 

@@ -17,6 +17,11 @@ _DENIAL = (
     r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't)\b"
     rf"(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
 )
+_CLAUSE = (
+    r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't)"
+    r"(?:\s+[\p{L}\p{N}_-]+){1,4}"
+)
+_REASON = r"\s(?:because|but|since|so)\s.*$"
 _NUMBER_TEXT = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
@@ -82,6 +87,13 @@ def denied_words(text: pl.Expr) -> pl.Expr:
     """The words that a text denies: those that follow a negation, past small words, as a list."""
     lower = text.str.to_lowercase().str.replace_all("’", "'")
     return lower.str.extract_all(_DENIAL).list.eval(pl.element().str.extract(r"([\p{L}\p{N}_]+)$"))
+
+
+def words_of_denials(text: pl.Expr) -> pl.Expr:
+    """The up to four words after each negation, before a comma or a reason: what is said of them is denied, too."""
+    lower = text.str.to_lowercase().str.replace_all("’", "'")
+    clauses = lower.str.extract_all(_CLAUSE).list.eval(pl.element().str.replace(_REASON, ""))
+    return words(clauses.list.join(" "))
 
 
 def first_word(text: pl.Expr) -> pl.Expr:
