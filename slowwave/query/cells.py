@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 from functools import reduce
 from operator import and_
 
-import polars as pl
-
 from slowwave.embeddings import Vectors
 from slowwave.query.conditions import PAST, as_they_stood, cell_condition, held, scope_condition
 from slowwave.query.current_values import ATTRIBUTE, DISPUTE, disputes, holders, side_by_side, timelines
@@ -214,18 +212,17 @@ def _weighed(
     used = {row["cell_id"]: row for row in vitals}
     ids = [key for key in ids if key in used]
     now = question.filters.as_of or question.now
-    frame = pl.DataFrame(
-        {
-            "salience": [rows[key]["salience"] for key in ids],
-            "decay_rate": [rows[key]["decay_rate"] for key in ids],
-            "protected": [rows[key]["protected"] for key in ids],
-            "age_days": [_days(rows[key]["event_time"], now) for key in ids],
-            "unused_days": [_days(used[key]["last_accessed"], now) for key in ids],
-        },
-        schema=_PRIOR_SCHEMA,
-    )
-    weight = prior(search=settings.search, decay=settings.decay)
-    priors = dict(zip(ids, frame.select(prior=weight)["prior"].to_list(), strict=True))
+    priors = {
+        key: prior(
+            salience=rows[key]["salience"],
+            rate=0.0 if rows[key]["protected"] else rows[key]["decay_rate"],
+            age_days=_days(rows[key]["event_time"], now),
+            unused_days=_days(used[key]["last_accessed"], now),
+            search=settings.search,
+            decay=settings.decay,
+        )
+        for key in ids
+    }
     ranked = [
         RankedCell(
             entry, entry.score * priors[entry.key], priors[entry.key], used[entry.key]["confirmations"]
@@ -234,12 +231,6 @@ def _weighed(
         if entry.key in priors
     ]
     return sorted(ranked, key=lambda entry: (-entry.score, entry.fused.key))
-
-
-_PRIOR_SCHEMA = {
-    "salience": pl.Float64, "decay_rate": pl.Float64, "protected": pl.Boolean, "age_days": pl.Float64,
-    "unused_days": pl.Float64,
-}  # fmt: skip
 
 
 def _days(moment: datetime, now: datetime) -> float:

@@ -10,9 +10,9 @@ import polars as pl
 
 from slowwave.schemas.graph import Direction
 from slowwave.schemas.search import ChainStep
-from slowwave.schemas.tables import OWN, Dtype, frame_schema
+from slowwave.schemas.tables import OWN
 from slowwave.setting_groups import ScopeSettings
-from slowwave.store import Expr, Store, col, lit, owned_by
+from slowwave.store import Row, RowsLeg, Store, col, lit, owned_by
 from slowwave.transforms.names import (
     family,
     first_name,
@@ -31,6 +31,9 @@ MOST_WORDS = 200
 
 CHAINED = ["causal", "supersedes", "elaborates"]
 """Relations that a chain goes along."""
+
+EDGE = ("source_id", "target_id", "relation", "predicate", "confidence", "valid_until")
+TOLD = ("cell_id", "content", "cell_type", "status", "event_time", "source_name")
 
 _WORD = re.compile(r"[\w'’/+#.&-]*\w[+#]*")
 _ENTITY = ["entity_id", *OWN, "canonical_name", "entity_type", "aliases", "family", "mention_count"]
@@ -137,48 +140,49 @@ def _matching(asked: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 def chain(
     store: Store, own: ScopeSettings, cell_ids: Iterable[str], *, direction: Direction, depth: int
-) -> pl.DataFrame:
+) -> list[Row]:
     """Edges along causes, supersessions and elaborations, from these cells up to `depth` steps away.
 
-    Returns `depth` (from 1), `cell_id` (reached), `reached_from`, `relation`, `predicate`, `confidence`; nearest first.
+    Nearest first, with `depth` (from 1), `cell_id` (reached), `reached_from`, `relation`, `predicate`, `confidence`.
     A cell is reached once, by the shortest way, and never one of those that the chain began with.
     """
-    shape: dict[str, Dtype] = {
-        "depth": pl.Int64,
-        "cell_id": pl.String,
-        "reached_from": pl.String,
-        **{name: frame_schema("edges")[name] for name in ("relation", "predicate", "confidence")},
-    }
-    found = [pl.DataFrame(schema=shape)]
-    frontier = sorted(set(cell_ids))
+    found: list[Row] = []
+    frontier = set(cell_ids)
     seen = set(frontier)
     for step in range(1, depth + 1):
         if not frontier:
             break
-        reached = _next(store, own, frontier, direction).filter(~pl.col("cell_id").is_in(list(seen)))
-        reached = reached.unique("cell_id", keep="first", maintain_order=True)
-        found.append(reached.with_columns(depth=pl.lit(step, dtype=pl.Int64)).select(list(shape)))
-        frontier = reached["cell_id"].to_list()
-        seen |= set(frontier)
-    return pl.concat(found)
+        reached: dict[str, Row] = {}
+        for edge in _next(store, own, sorted(frontier), direction):
+            if edge["cell_id"] not in seen:
+                reached.setdefault(edge["cell_id"], {"depth": step, **edge})
+        found += reached.values()
+        frontier = set(reached)
+        seen |= frontier
+    return found
 
 
-def _next(store: Store, own: ScopeSettings, frontier: list[str], direction: Direction) -> pl.DataFrame:
+def _next(store: Store, own: ScopeSettings, frontier: list[str], direction: Direction) -> list[Row]:
     """One step: a cause is at the source of its edge, what was there before at the target of the others."""
     mine = owned_by(own.user_id, own.project_id)
-    columns = ["source_id", "target_id", "relation", "predicate", "confidence", "valid_until"]
     to_source = col("relation") == lit("causal")
     others = col("relation").isin([name for name in CHAINED if name != "causal"])
-    parts = []
+    legs, ends = [], []
     for where, leads_to_source in ((to_source, True), (others, False)):
         at, to = ("target_id", "source_id") if leads_to_source else ("source_id", "target_id")
         if direction == "forward":
             at, to = to, at
-        condition: Expr = mine & where & col(at).isin(frontier)
-        rows = store.rows("edges", columns, condition).filter(pl.col("valid_until").is_null())
-        parts.append(rows.with_columns(reached_from=at, cell_id=to))
-    return pl.concat(parts).sort(
-        "relation", "confidence", "cell_id", "reached_from", descending=[False, True, False, False]
+        legs.append(RowsLeg("edges", EDGE, mine & where & col(at).isin(frontier)))
+        ends.append((at, to))
+    told = ("relation", "predicate", "confidence")
+    steps = [
+        {"cell_id": row[to], "reached_from": row[at], **{name: row[name] for name in told}}
+        for (at, to), rows in zip(ends, store.find(legs), strict=True)
+        for row in rows
+        if row["valid_until"] is None
+    ]
+    return sorted(
+        steps, key=lambda row: (row["relation"], -row["confidence"], row["cell_id"], row["reached_from"])
     )
 
 
@@ -195,10 +199,11 @@ def reasons(
     Archived and deleted cells are left out; a superseded one says so in `status`.
     """
     steps = chain(store, own, cell_ids, direction=direction, depth=depth)
-    if steps.is_empty():
+    if not steps:
         return []
-    told = ["cell_id", "content", "cell_type", "status", "event_time", "source_name"]
     mine = owned_by(own.user_id, own.project_id) & col("status").isin(["active", "superseded"])
-    cells = store.rows("cells", told, mine & col("cell_id").isin(steps["cell_id"].to_list()))
-    rows = steps.join(cells, on="cell_id", how="inner", maintain_order="left")
-    return [ChainStep(**row) for row in rows.iter_rows(named=True)]
+    (found,) = store.find(
+        [RowsLeg("cells", TOLD, mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
+    )
+    cells = {row["cell_id"]: row for row in found}
+    return [ChainStep(**{**row, **cells[row["cell_id"]]}) for row in steps if row["cell_id"] in cells]

@@ -1,6 +1,7 @@
 """Retention and effective confidence: pure functions of stored columns and `now`, computed where they are read."""
 
 from datetime import datetime
+from math import exp
 
 import polars as pl
 
@@ -48,6 +49,11 @@ def retention(rate: pl.Expr, days: pl.Expr, *, exponent: float) -> pl.Expr:
     Ebbesen's forgetting curves (1991). Rate 0 never fades.
     """
     return (-rate * days.pow(exponent)).exp()
+
+
+def retention_of(rate: float, days: float, *, exponent: float) -> float:
+    """`retention` of one memory."""
+    return exp(-rate * days**exponent)
 
 
 def days_until(share: pl.Expr, rate: pl.Expr, *, exponent: float) -> pl.Expr:

@@ -1,19 +1,29 @@
-"""The bounded prior of a search result: what is salient, recent and alive comes before its equals."""
+"""The bounded prior of a search result: what is salient, recent and alive comes before its equals.
 
-import polars as pl
+Plain numbers: a question weighs a few dozen rows, and one operation on a frame costs more than all of them.
+"""
+
+from math import exp
 
 from slowwave.reading_settings import SearchSettings
 from slowwave.setting_groups import DecaySettings
-from slowwave.transforms.decay import retention
+from slowwave.transforms.decay import retention_of
 
 
-def prior(*, search: SearchSettings, decay: DecaySettings) -> pl.Expr:
+def prior(
+    *,
+    salience: float,
+    rate: float,
+    age_days: float,
+    unused_days: float,
+    search: SearchSettings,
+    decay: DecaySettings,
+) -> float:
     """Salience * exp(-age_rate * age_days) * retention, never below the floor: it reorders and never buries.
 
-    0..1, on rows with `salience`, `decay_rate` and `protected` of a cell, `age_days` since the memory was last said and
-    `unused_days` since it was last used, both fractions from 0.
+    0..1, from the salience and the decay rate of a cell (0 for a protected one), days since the memory was last said
+    and days since it was last used, both fractions from 0.
     """
-    rate = pl.when(pl.col("protected")).then(0.0).otherwise("decay_rate")
-    kept = retention(rate, pl.col("unused_days"), exponent=decay.exponent)
-    fresh = (-search.age_rate * pl.col("age_days")).exp()
-    return (pl.col("salience") * fresh * kept).clip(lower_bound=search.prior_floor, upper_bound=1.0)
+    kept = retention_of(rate, unused_days, exponent=decay.exponent)
+    weight = salience * exp(-search.age_rate * age_days) * kept
+    return min(max(weight, search.prior_floor), 1.0)

@@ -337,7 +337,9 @@ def test_a_model_is_asked_once_for_causes_between_consecutive_conversations(tmp_
     assert edges(home, "causal") == [("c0", "c1"), ("c1", "c2b"), ("c2b", "c3")]
     store = store_of(home)
     back = chain(store, MINE, ["c3"], direction="back", depth=2)
-    assert back.select("depth", "cell_id", "relation").rows() == [(1, "c2b", "causal"), (2, "c1", "causal")]
+    assert [(row["depth"], row["cell_id"], row["relation"]) for row in back] == [
+        (1, "c2b", "causal"), (2, "c1", "causal"),
+    ]  # fmt: skip
     forward = reasons(store, MINE, ["c0"], direction="forward", depth=4)
     assert [step.cell_id for step in forward] == ["c1", "c2b", "c3"]
     assert forward[0].content == "Use JWT because sessions were lost."

@@ -16,6 +16,7 @@ from slowwave.transforms.decay import (
     found_again,
     reinforced,
     retention,
+    retention_of,
     unused_days,
 )
 from tests.rows import NOW, row, rows
@@ -49,6 +50,7 @@ def test_retention_is_a_stretched_exponential(rate: float, days: float, left: fl
     frame = pl.DataFrame({"rate": [rate], "days": [float(days)]})
     found = frame.select(retention(pl.col("rate"), pl.col("days"), exponent=0.8)).item()
     assert found == pytest.approx(left, rel=1e-9)
+    assert retention_of(rate, days, exponent=0.8) == pytest.approx(left, rel=1e-9)
 
 
 def test_days_are_fractions_and_the_future_is_no_day_away():

@@ -1,6 +1,5 @@
 """The prior of a search result."""
 
-import polars as pl
 import pytest
 
 from slowwave.reading_settings import SearchSettings
@@ -9,9 +8,14 @@ from slowwave.transforms.ranking import prior
 
 
 def weighed(*, salience: float, age_days: float, unused_days: float = 0.0, floor: float = 0.5) -> float:
-    cell = {"salience": salience, "decay_rate": 0.1, "protected": False}
-    both = pl.DataFrame([{**cell, "age_days": float(age_days), "unused_days": float(unused_days)}])
-    return both.select(prior(search=SearchSettings(prior_floor=floor), decay=DecaySettings())).item()
+    return prior(
+        salience=salience,
+        rate=0.1,
+        age_days=age_days,
+        unused_days=unused_days,
+        search=SearchSettings(prior_floor=floor),
+        decay=DecaySettings(),
+    )
 
 
 def test_the_prior_is_salience_times_age_times_what_is_left():

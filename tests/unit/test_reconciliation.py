@@ -159,7 +159,10 @@ def test_the_same_said_with_more_values_elaborates_and_both_stay():
 def test_two_denials_of_the_same_in_other_words_confirm():
     plain = {"subject": None, "attribute": None, "value": None}
     new = {**plain, "content": "There is no kiln firing on a Friday after noon."}
-    old = {**plain, "content": "No firing on a Friday after noon, the team agreed on it, as the last rule says."}
+    old = {
+        **plain,
+        "content": "No firing on a Friday after noon, the team agreed on it, as the last rule says.",
+    }
     assert ruled("confirms", new, old) == ("confirmed", None)
     other = {**plain, "content": "The kiln burns oak, not pine."}
     swapped = {**plain, "content": "The kiln burns pine, not oak."}
