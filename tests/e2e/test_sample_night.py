@@ -187,7 +187,11 @@ def test_the_pair_that_cannot_both_hold_is_an_open_contradiction(night: SampleNi
 
 @pytest.mark.parametrize(
     "words",
-    [("holds.ttl_minutes = 12",), ("named exports only", "never default"), ("Tobias", "Bosun")],
+    [
+        ("holds.ttl_minutes = 12",),
+        ("named exports only", "never default"),
+        ("production deploy", "Friday after 12:00"),
+    ],
 )
 def test_a_fact_said_again_is_one_cell_with_confirmations(night: SampleNight, words: tuple[str, ...]):
     active = about(night.cells.filter(pl.col("status") == "active"), *words)
