@@ -6,6 +6,7 @@ masked, and segments are merged when there are many: what a change costs follows
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -65,19 +66,27 @@ class TextIndex:
         idf is ln(1 + (n - df + 0.5) / (df + 0.5)) over the texts that are not empty.
         """
         found = np.zeros(self.height, np.float32)
+        count, resistances = self._measured
+        for term in query_terms(text) if count else ():
+            where = [segment.postings(term) for segment in self.segments]
+            frequency = sum(at.stop - at.start for at in where if at is not None)
+            idf = np.log1p((max(count - frequency, 0) + 0.5) / (frequency + 0.5))
+            for segment, at, resistance in zip(self.segments, where, resistances, strict=True):
+                if at is not None:
+                    _add(found, segment, at, float(idf), resistance)
+        return found
+
+    @cached_property
+    def _measured(self) -> tuple[int, list[Floats]]:
+        """Texts that are not empty, and what each sets against the count of a term, k1 (1 - b + b l / mean)."""
         lengths = [segment.lengths[segment.rows >= 0] for segment in self.segments]
         count = sum(int(np.count_nonzero(part)) for part in lengths)
         if count == 0:
-            return found
+            return 0, []
         mean = sum(float(part.sum()) for part in lengths) / count
-        for term in query_terms(text):
-            where = [(segment, segment.postings(term)) for segment in self.segments]
-            frequency = sum(at.stop - at.start for _, at in where if at is not None)
-            idf = np.log1p((max(count - frequency, 0) + 0.5) / (frequency + 0.5))
-            for segment, at in where:
-                if at is not None:
-                    _add(found, segment, at, float(idf), mean)
-        return found
+        share = np.float32(TERM_SATURATION * LENGTH_SHARE / mean)
+        least = np.float32(TERM_SATURATION * (1 - LENGTH_SHARE))
+        return count, [least + share * segment.lengths for segment in self.segments]
 
     def updated(self, rows: NDArray[np.int32], texts: pl.Series, *, kept: Places, height: int) -> "TextIndex":
         """The index after a change of the table.
@@ -97,12 +106,11 @@ class TextIndex:
         return TextIndex(tuple(whole), height)
 
 
-def _add(found: Floats, segment: Segment, at: slice, idf: float, mean: float) -> None:
+def _add(found: Floats, segment: Segment, at: slice, idf: float, resistance: Floats) -> None:
     places, counts = segment.places[at], segment.counts[at]
-    relative = segment.lengths[places] / np.float32(mean)
-    weight = counts + np.float32(TERM_SATURATION) * (1 - LENGTH_SHARE + LENGTH_SHARE * relative)
+    share = np.float32(idf * (TERM_SATURATION + 1)) * counts
+    share /= counts + resistance[places]
     rows = segment.rows[places]
-    share = np.float32(idf * (TERM_SATURATION + 1)) * counts / weight
     if rows.size and rows.min() < 0:
         rows, share = rows[rows >= 0], share[rows >= 0]
     found[rows] += share  # a row is once among the postings of a term
