@@ -211,7 +211,7 @@ def test_two_facts_of_one_topic_are_both_kept(night: SampleNight):
 
 def test_core_memory_names_people_and_their_wishes(night: SampleNight):
     core = (night.home / "MEMORY.md").read_text(encoding="utf-8")
-    for person in ("Mara", "Priya", "Tobias"):
+    for person in ("The user", "Priya", "Tobias"):
         assert f"[preference] {person}" in core
 
 
