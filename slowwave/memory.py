@@ -150,7 +150,7 @@ class Memory:
                 question=clean_text(question),
                 activity=activity,
                 current_file=current_file,
-                recent_errors=tuple(recent_errors),
+                recent_errors=(recent_errors,) if isinstance(recent_errors, str) else tuple(recent_errors),
                 branch=branch,
                 budget_tokens=budget_tokens,
                 conversation_id=conversation_id or None,
@@ -394,4 +394,5 @@ def _filters(filters: Filters | None, words: FilterWords, *, now: datetime) -> F
 
 def _told(error: ValidationError) -> str:
     first = error.errors(include_input=False, include_url=False)[0]
-    return f"{first['loc'][0]} is not possible: {first['msg']}"
+    place = f"{first['loc'][0]} is not possible: " if first["loc"] else ""
+    return f"{place}{first['msg'].removeprefix('Value error, ')}"

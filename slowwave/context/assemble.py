@@ -10,7 +10,7 @@ from slowwave.context.shown import keep_shown, shown_to
 from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines
 from slowwave.query import Reader
-from slowwave.query.search import MAX_QUERY_CHARACTERS, NOTHING
+from slowwave.query.search import MAX_QUERY_CHARACTERS
 from slowwave.reading_settings import ContextSettings, Shares
 from slowwave.schemas.context import Context, ContextRequest
 from slowwave.store import Store
@@ -35,7 +35,7 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
         budget = min(budget, settings.small_tokens)
     shares: Shares = (0.0, 1.0, 0.0, 0.0) if request.small else _shares(settings, request)
     store = reader.current()
-    notes, lines = [NOTHING], list[Candidate]()
+    notes, lines = [reader.why_nothing()], list[Candidate]()
     if store is not None and (store.count("cells") or store.count("turns")):
         lines, notes = (small_lines if request.small else _tiers)(reader, store, request, now=now)
     shown = frozenset[str]()

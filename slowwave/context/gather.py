@@ -8,7 +8,7 @@ from slowwave.context.fixes import Failure
 from slowwave.context.memories import Memory, cell_line, quote_line, read_memories, topic_line, untold_turns
 from slowwave.context.near import Findings, Near, age_factor, look_near
 from slowwave.query import Reader, ask
-from slowwave.query.conditions import scope_condition, turn_condition
+from slowwave.query.conditions import cell_condition, scope_condition, turn_condition
 from slowwave.query.episodes import without_episodes
 from slowwave.query.search import MAX_QUERY_CHARACTERS
 from slowwave.schemas.choices import CellType
@@ -83,8 +83,11 @@ def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozense
         lines.append(cell_line("relevant", memory, score * (0.5 if memory.is_closed_task else 1.0), why))
     compressed = _compressed(store, found)
     best_topics = sorted(found.topics.values(), key=lambda entry: -entry[1])[:TOPICS]
+    newest = _newest(reader, store, [topic.topic_id for topic, _ in best_topics])
     for topic, score in best_topics:
-        lines.append(topic_line("relevant", topic, compressed.get(topic.topic_id), 0.2 + score, "topic"))
+        until = newest.get(topic.topic_id, topic.updated_at)
+        text = compressed.get(topic.topic_id)
+        lines.append(topic_line("relevant", topic, text, 0.2 + score, "topic", told_until=until))
     for turn, score in found.turns.values():
         quote = quote_line(
             "relevant", turn, 0.9 * score, "said in a turn that is not yet worked through", words=words
@@ -94,6 +97,15 @@ def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozense
 
 
 # Inside
+
+
+def _newest(reader: Reader, store: Store, topic_ids: list[str]) -> dict[str, datetime]:
+    """When the newest living memory of each topic was said."""
+    living = cell_condition(reader.settings.own, Filters()) & col("topic_id").isin(topic_ids)
+    newest: dict[str, datetime] = {}
+    for row in store.find([RowsLeg("cells", ("topic_id", "event_time"), living)])[0]:
+        newest[row["topic_id"]] = max(row["event_time"], newest.get(row["topic_id"], row["event_time"]))
+    return newest
 
 
 def _answer(reader: Reader, store: Store, text: str, found: Findings, now: datetime) -> None:

@@ -166,16 +166,18 @@ def cell_line(
     )
 
 
-def topic_line(tier: TierName, topic: TopicHit, compressed: str | None, score: float, why: str) -> Candidate:
-    """A topic's summary, or its compressed form."""
+def topic_line(
+    tier: TierName, topic: TopicHit, compressed: str | None, score: float, why: str, *, told_until: datetime
+) -> Candidate:
+    """A topic's summary, or its compressed form, dated by its newest memory: it knows nothing that came later."""
     count = "1 memory" if topic.cell_count == 1 else f"{topic.cell_count} memories"
     texts = [f"{topic.name}: {text}" for text in (topic.summary, compressed or topic.summary)]
     return Candidate(
         tier=tier,
         score=score,
         kind="summary",
-        forms=_forms("summary", texts, topic.updated_at, count),
-        event_time=topic.updated_at,
+        forms=_forms("summary", texts, told_until, count),
+        event_time=told_until,
         source_name=count,
         why=why,
         topic_ids=(topic.topic_id,),

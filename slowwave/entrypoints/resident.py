@@ -52,8 +52,8 @@ def ask_resident(home: str | None, operation: str, arguments: dict[str, Any]) ->
 
 
 def leave_resident(home: str | None) -> None:
-    """Starts a reader of this home, detached from the terminal, and does not wait for it."""
-    if not hasattr(socket, "AF_UNIX"):
+    """Starts a reader of this home, detached from the terminal, and does not wait; none where nothing is stored."""
+    if not hasattr(socket, "AF_UNIX") or not (home_folder(home) / "store" / "CURRENT").exists():
         return
     subprocess.Popen(  # noqa: S603 # our own module, with our own interpreter
         [sys.executable, "-m", "slowwave.entrypoints.resident_server", str(home_folder(home))],

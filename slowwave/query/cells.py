@@ -1,6 +1,6 @@
 """The second tier: cells by hybrid search, each with the value that holds now and what held before."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import reduce
@@ -204,9 +204,7 @@ def _weighed(
     """Cells with their prior, best first; of the past those that held then."""
     ids = [entry.key for entry in fused if entry.key in rows]
     if question.filters.is_historical:
-        named = [row["superseded_by"] for row in rows.values() if row["superseded_by"]]
-        (survivors,) = store.find([RowsLeg("cells", ("cell_id", "event_time"), col("cell_id").isin(named))])
-        said = {row["cell_id"]: row["event_time"] for row in survivors}
+        said = _followers(store, rows.values())
         ids = [key for key in ids if held(rows[key], said, question.filters)]
     (vitals,) = store.find([RowsLeg("vitals", _VITALS, col("cell_id").isin(ids))])
     used = {row["cell_id"]: row for row in vitals}
@@ -252,7 +250,15 @@ def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filt
         newest = [row for row in before if row["cell_id"] not in known]
     if filters.as_of is not None:
         known = {key: row for key, row in known.items() if row["event_time"] <= filters.as_of}
-    return {key: as_they_stood(row, filters) for key, row in known.items()}
+    said = _followers(store, known.values()) if filters.is_historical else {}
+    return {key: as_they_stood(row, said, filters) for key, row in known.items()}
+
+
+def _followers(store: Store, cells: Iterable[Row]) -> dict[str, datetime]:
+    """When the cells that superseded some of these were said."""
+    named = [row["superseded_by"] for row in cells if row["superseded_by"]]
+    (found,) = store.find([RowsLeg("cells", ("cell_id", "event_time"), col("cell_id").isin(named))])
+    return {row["cell_id"]: row["event_time"] for row in found}
 
 
 def _superseded_by(cells: list[Row]) -> Expr:

@@ -37,7 +37,7 @@ def recorded_condition(own: ScopeSettings, filters: Filters) -> Expr:
     return where if filters.known_at is None else where & (col("recorded_at") <= lit(filters.known_at))
 
 
-PAST = ("cell_type", "status", "superseded_by", "superseded_at", "valid_until")
+PAST = ("cell_type", "status", "superseded_by", "superseded_at", "valid_from", "valid_until")
 """Columns that say how a cell stood at a moment."""
 
 
@@ -60,15 +60,31 @@ def held(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> bool
         survivor = survivors.get(cell["superseded_by"])
         return survivor is not None and survivor > filters.as_of
     # what happened stays so after it ended
-    return cell["cell_type"] == EPISODE or _is_after(cell["valid_until"], filters.as_of)
+    return cell["cell_type"] == EPISODE or _is_after(_end(cell, survivors), filters.as_of)
 
 
-def as_they_stood(cell: Row, filters: Filters) -> Row:
-    """A cell with what came later taken back: what was superseded after the moment asked for was live then."""
+def _end(cell: Row, survivors: Mapping[str, datetime]) -> datetime | None:
+    """When a cell ceased to be what was believed: not before what followed it was said, so that one of them holds.
+
+    A value that never held, because it was corrected, ends where it began.
+    """
+    end: datetime | None = cell["valid_until"]
+    follower = survivors.get(cell["superseded_by"])
+    if end is None or follower is None or end <= cell["valid_from"]:
+        return end
+    return max(end, follower)
+
+
+def as_they_stood(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> Row:
+    """A cell with what came later taken back: what was superseded after the moment asked for was live then.
+
+    `survivors` has when the cells that superseded some were said.
+    """
     revised = (
         filters.known_at is not None and cell["superseded_at"] and cell["superseded_at"] > filters.known_at
     )
-    ended = filters.as_of is not None and cell["valid_until"] and cell["valid_until"] > filters.as_of
+    end = _end(cell, survivors)
+    ended = filters.as_of is not None and end and end > filters.as_of
     if cell["status"] == "superseded" and (revised or ended):
         return {**cell, "status": "active", "superseded_by": None, "valid_until": None}
     return cell

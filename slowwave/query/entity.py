@@ -40,15 +40,20 @@ def describe(reader: Reader, name: str) -> EntityResult:
         )
     rows = store.by_key("entities", found["entity_id"], ["entity_id", "summary", "needs_review"])
     whole = found.join(rows, on="entity_id", how="inner", maintain_order="left")
-    pages = [_page(store, own, row) for row in whole.iter_rows(named=True)]
+    pages = [page for row in whole.iter_rows(named=True) if (page := _page(store, own, row)) is not None]
+    if not pages:
+        raise NotFoundError(f"no memory names {name.strip()!r} any more")
     notes = [f"{len(pages)} are called so"] if len(pages) > 1 else []
     return EntityResult(name=name.strip(), entities=pages, notes=notes)
 
 
-def _page(store: Store, own: ScopeSettings, row: dict[str, object]) -> EntityPage:
+def _page(store: Store, own: ScopeSettings, row: dict[str, object]) -> EntityPage | None:
+    """What memory holds of one entity; None where the memories that named it are gone since the last night."""
     entity_id = str(row["entity_id"])
     ids = cells_of(store, own, [entity_id])
     cells = told_cells(store, own, ids, READ)
+    if cells.is_empty():
+        return None
     names = [str(row["canonical_name"]), *(row["aliases"] if isinstance(row["aliases"], list) else [])]
     lately = events_of(cells.filter(pl.col("status") == "active").select(TOLD))[::-1][:SHOWN]
     return EntityPage.model_validate(

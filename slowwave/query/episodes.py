@@ -33,9 +33,12 @@ def without_episodes(where: Expr, filters: Filters) -> Expr:
 def episode_legs(
     words: str, where: Expr, filters: Filters, intent: Intent, settings: Settings, *, columns: tuple[str, ...]
 ) -> dict[str, TextLeg]:
-    """The list of episodes by full text; none for other questions, and none where cells of some type are wanted."""
+    """The list of episodes by full text; none for other questions, and none where cells of some type are wanted.
+
+    None for the past either: an episode is told anew when a memory of it is superseded, and then tells what came later.
+    """
     most = settings.search.episodes
-    if intent not in INTENTS or filters.cell_types or most == 0:
+    if intent not in INTENTS or filters.cell_types or filters.is_historical or most == 0:
         return {}
     only = where & (col("cell_type") == lit(EPISODE))
     return {EPISODE_LIST: TextLeg("cells", words, most, only, columns=columns)}

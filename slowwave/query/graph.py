@@ -65,13 +65,21 @@ def cells_naming(store: Store, own: ScopeSettings, name: str) -> list[str]:
 
 
 def cells_of(store: Store, own: ScopeSettings, ids: Iterable[str]) -> list[str]:
-    """Ids of the cells that name one of these entities, sorted."""
+    """Ids of the cells that name one of these entities, and of those in which such cells live on, sorted."""
     wanted = sorted(set(ids))
     if not wanted:
         return []
     mine = owned_by(own.user_id, own.project_id)
-    named = store.rows("mentions", ["cell_id"], mine & col("entity_id").isin(wanted))
-    return named["cell_id"].unique().sort().to_list()
+    named = store.rows("mentions", ["cell_id"], mine & col("entity_id").isin(wanted))["cell_id"].to_list()
+    found, newest = set(named), named
+    while newest:
+        said = store.find(
+            [RowsLeg("cells", ("superseded_by", "valid_until"), mine & col("cell_id").isin(newest))]
+        )[0]
+        lives_on = {row["superseded_by"] for row in said if row["valid_until"] is None} - {None}
+        newest = sorted(lives_on - found)
+        found |= lives_on
+    return sorted(found)
 
 
 def _phrases(text: str) -> list[str]:

@@ -9,6 +9,8 @@ from slowwave.settings import Settings
 from slowwave.store import Store, open_store
 from slowwave.transforms.intents import EXEMPLARS
 
+NOTHING = "No memory yet"
+
 
 @dataclass
 class Reader:
@@ -41,6 +43,12 @@ class Reader:
         if self.store is not None:
             self.store.begin_question()
         return self.store
+
+    def why_nothing(self) -> str:
+        """What to say where there is no store, or an empty one."""
+        if self.store is None and self.home.journal.segment_ids():
+            return "the store is gone; the journal holds everything: `slowwave rebuild` makes it anew"
+        return NOTHING
 
     def exemplar_vectors(self) -> Vectors | None:
         """Vectors of the exemplar questions, (n, dims) in the order of `EXEMPLARS`; made once."""

@@ -5,6 +5,7 @@ priors. Only what the asking owner may see appears, and of that only what holds,
 """
 
 from datetime import UTC, datetime
+from typing import get_args
 
 from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
@@ -15,7 +16,7 @@ from slowwave.query.episodes import EPISODE_LIST, shown_by_age
 from slowwave.query.fusing import Fused
 from slowwave.query.graph import reasons
 from slowwave.query.reader import Reader, open_reader
-from slowwave.query.topics import topic_hits, topic_legs
+from slowwave.query.topics import told_of, topic_hits, topic_legs
 from slowwave.query.turns import TurnQuestion, rank_turns, turn_hits, turn_legs
 from slowwave.query.understanding import understand
 from slowwave.readers.files import clean_text
@@ -33,7 +34,7 @@ EVIDENCE_OVERFETCH = 3
 SIMPLE_CHAIN, COMPLEX_CHAIN = (2, 5), (4, 20)
 """Steps back from an answer to why, and memories on the way, at most."""
 
-NOTHING = "No memory yet"
+UNFINISHED_ERASE = "an erase was cut off and its text may still stand here: `slowwave erase --resume` ends it"
 
 NOTHING_EXTRACTED = (
     "no memory was made of what came in yet: `slowwave run nightly` does, "
@@ -80,13 +81,16 @@ def ask(
         raise InputError(
             f"the question has {len(query)} characters, at most {MAX_QUERY_CHARACTERS} are possible: ask in a sentence"
         )
+    if detail_level not in get_args(DetailLevel):
+        raise InputError(f"detail_level {detail_level!r} is not possible: {', '.join(get_args(DetailLevel))}")
     if not 1 <= most <= MAX_LIMIT:
         raise InputError(f"limit {most} is not possible: choose 1 to {MAX_LIMIT}")
     store = reader.current()
     cells_known = store.count("cells") if store is not None else 0
     if store is None or (cells_known == 0 and store.count("turns") == 0):
-        return SearchResult(query=query, notes=[NOTHING], topics=[], cells=[])
-    notes = [NOTHING_EXTRACTED] if cells_known == 0 and detail_level != "evidence" else []
+        return SearchResult(query=query, notes=[reader.why_nothing()], topics=[], cells=[])
+    notes = [UNFINISHED_ERASE] if reader.home.erase_path.exists() else []
+    notes += [NOTHING_EXTRACTED] if cells_known == 0 and detail_level != "evidence" else []
     if vector is None:
         vector, note = reader.vector_of(query)
         notes += [note] if note else []
@@ -96,7 +100,8 @@ def ask(
     found = _first_round(
         store, question, settings, topic_count, cell_count, has_turns=detail_level == "evidence"
     )
-    topics = topic_hits(found["topics"], question, settings, count=topic_count)
+    told = told_of(store, found["topics"], question)
+    topics = topic_hits(told, question, settings, count=topic_count)
     cells, episodes = _hits(store, found["cells"], question, settings, topic_count, cell_count)
     topics, cells = topics[: topic_count - len(episodes)], cells + episodes
     turns = []
@@ -105,6 +110,8 @@ def ask(
         likely = rank_turns(found["turns"])[: most * EVIDENCE_OVERFETCH]
         turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
         cells = _with_evidence(store, cells, settings, filters)
+    if filters.entity is not None and not cells:
+        notes.append(f"no memory that may be found names {filters.entity!r}")
     cells = shown_by_age(cells, settings.episodes, now=filters.as_of or moment)
     period = question.period
     return SearchResult(

@@ -7,7 +7,7 @@ from slowwave.query.conditions import scope_condition
 from slowwave.query.fusing import RankedList, fuse_ranks
 from slowwave.schemas.search import TopicHit
 from slowwave.settings import Settings
-from slowwave.store import SCORE, Row, TextLeg, VectorLeg
+from slowwave.store import SCORE, Row, RowsLeg, Store, TextLeg, VectorLeg, col
 
 OVERFETCH = 4
 
@@ -26,6 +26,16 @@ def topic_legs(question: CellQuestion, settings: Settings, *, count: int) -> dic
     if question.vector is not None:
         legs["vector"] = VectorLeg("topics", question.vector, count * OVERFETCH, where, columns=_TOLD)
     return legs
+
+
+def told_of(store: Store, found: Mapping[str, list[Row]], question: CellQuestion) -> dict[str, list[Row]]:
+    """The rows that the lists found; where only some memories are wanted, of topics that have one of these."""
+    if not question.filters.is_narrow:
+        return dict(found)
+    ids = sorted({row["topic_id"] for rows in found.values() for row in rows})
+    leg = RowsLeg("cells", ("topic_id",), question.where & col("topic_id").isin(ids))
+    having = {row["topic_id"] for row in store.find([leg])[0]}
+    return {name: [row for row in rows if row["topic_id"] in having] for name, rows in found.items()}
 
 
 def topic_hits(

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from slowwave.schemas.choices import CellStatus, CellType, Origin, Relation, SourceType
 
@@ -49,6 +49,20 @@ class Filters(_Frozen):
         default=None,
         description="What Slowwave had learned by this moment: nothing recorded or revised later.",
     )
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether only some of the memories are wanted that the asking owner may see."""
+        wanted = (self.cell_types, self.source_type, self.entity, self.after, self.before)
+        return any(part is not None and part != () for part in wanted)
+
+    @model_validator(mode="after")
+    def _has_a_time(self) -> "Filters":
+        if self.after is not None and self.before is not None and self.after >= self.before:
+            raise ValueError(
+                f"after {self.after:%Y-%m-%d %H:%M} and before {self.before:%Y-%m-%d %H:%M} leave no time"
+            )
+        return self
 
     @property
     def is_historical(self) -> bool:

@@ -38,8 +38,9 @@ WHOLE_TURN = 2**31 - 1
 class Erasure:
     """What goes: ids, and the texts that nothing may quote any more.
 
-    `cut_ids` are memories whose timeline tells of erased ones, and chunks that hold more than erased turns. `is_text`
-    says that a text was named: it is masked wherever it stands, in any case and with any white space.
+    `entity_ids` are people and things that nothing else names. `cut_ids` are memories whose timeline tells of erased
+    ones, and chunks that hold more than erased turns. `is_text` says that a text was named: it is masked wherever it
+    stands, in any case and with any white space.
     """
 
     turn_ids: frozenset[str]
@@ -49,6 +50,7 @@ class Erasure:
     cut_ids: frozenset[str]
     texts: tuple[str, ...]
     is_text: bool
+    entity_ids: frozenset[str] = frozenset()
 
     @cached_property
     def gone(self) -> frozenset[str]:
@@ -78,6 +80,7 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
         return dict(payload)
     is_about_gone = any(payload.get(name) in erasure.gone for name in ABOUT_ONE)
     is_lone = payload.get("topic_id") in erasure.topic_ids and kind != "cell.extracted"
+    is_lone |= payload.get("entity_id") in erasure.entity_ids
     is_chunk = kind.startswith("chunk.") and payload.get("chunk_id") in erasure.chunk_ids
     if is_about_gone or is_lone or is_chunk:
         return None

@@ -13,7 +13,7 @@ nothing.
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -53,6 +53,7 @@ class Unfinished:
     texts: list[str]
     short_count: int
     is_text: bool
+    lone_entity_ids: list[str] = field(default_factory=list)
 
     def erasure(self) -> Erasure:
         """What goes, for events."""
@@ -64,6 +65,7 @@ class Unfinished:
             frozenset(self.cut_ids),
             tuple(self.texts),
             self.is_text,
+            frozenset(self.lone_entity_ids),
         )
 
 
@@ -102,6 +104,7 @@ def _plan(home: Home, found: WhatGoes, *, is_text: bool) -> Unfinished:
         texts=texts,
         short_count=len(found.texts) - len(texts),
         is_text=is_text,
+        lone_entity_ids=found.lone_entity_ids,
     )
 
 

@@ -39,7 +39,8 @@ class Target:
 class WhatGoes:
     """Rows of `turns` and `cells` that go, and the ids of what is touched by it.
 
-    `cells` may hold memories that left the store: they stand in the journal. `lone_topic_ids` held nothing else.
+    `cells` may hold memories that left the store: they stand in the journal. `lone_topic_ids` held nothing else, and
+    `lone_entity_ids` are named by nothing else.
     `waiting_chunk_ids` gave memories that rest on more than what goes: they go through the extractor again.
     """
 
@@ -50,6 +51,7 @@ class WhatGoes:
     topic_ids: list[str]
     cut_ids: list[str]
     waiting_chunk_ids: list[str]
+    lone_entity_ids: list[str]
     texts: list[str]
 
 
@@ -73,11 +75,14 @@ def what_goes(work: Desk, target: Target) -> WhatGoes:
         refuse_foreign(work.home, row)
     chunk_ids, touched_chunks = _chunks(work.store, turns)
     lone, touched_topics = _topics(work.store, cells["cell_id"].to_list())
-    texts = _texts(work, target, turns, cells)
+    entity_ids, names = _entities(work.store, turns["turn_id"], cells["cell_id"])
+    texts = sorted({*_texts(work, target, turns, cells), *names})
     cut = [*_heirs(work.store, cells["cell_id"].to_list()), *touched_chunks]
     left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
     waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
-    return WhatGoes(turns, cells, chunk_ids, lone, touched_topics, sorted(cut), waiting.to_list(), texts)
+    return WhatGoes(
+        turns, cells, chunk_ids, lone, touched_topics, sorted(cut), waiting.to_list(), entity_ids, texts
+    )
 
 
 def _extracted(work: Desk) -> pl.DataFrame:
@@ -171,6 +176,27 @@ def _topics(store: Store, cell_ids: Sequence[str]) -> tuple[list[str], list[str]
     lone = mine.filter(~mine.is_in(others.implode()))
     joined = store.having("topics", "merged_into", lone, ["topic_id"])["topic_id"]
     return sorted({*lone, *joined}), others.sort().to_list()
+
+
+def _entities(store: Store, turn_ids: pl.Series, cell_ids: pl.Series) -> tuple[list[str], list[str]]:
+    """People and things that only what goes names, and those of their names that nothing else says."""
+    named = store.having("mentions", "cell_id", cell_ids, ["entity_id"])["entity_id"].unique()
+    everywhere = store.having("mentions", "entity_id", named, ["entity_id", "cell_id"])
+    others = everywhere.filter(~pl.col("cell_id").is_in(cell_ids.implode()))["entity_id"]
+    lone = named.filter(~named.is_in(others.implode()))
+    known = store.by_key("entities", lone, ["entity_id", "canonical_name", "aliases"])
+    names = {*known["canonical_name"], *known["aliases"].explode().drop_nulls()}
+    if names:
+        stays = [
+            *store.rows("turns", ["turn_id", "content"]).filter(~pl.col("turn_id").is_in(turn_ids.implode()))[
+                "content"
+            ],
+            *store.rows("cells", ["cell_id", "content"]).filter(~pl.col("cell_id").is_in(cell_ids.implode()))[
+                "content"
+            ],
+        ]
+        names = {name for name in names if not any(name in text for text in stays)}
+    return sorted(lone), sorted(names)
 
 
 def _heirs(store: Store, cell_ids: Sequence[str]) -> list[str]:

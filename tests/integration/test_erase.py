@@ -214,3 +214,25 @@ def test_what_cannot_be_erased_is_said_and_changes_nothing(folder):
     with another_writer(folder), pytest.raises(BusyError, match="another run is writing"):
         memory.erase(said.cell_id)
     assert files_with(folder, [PLAIN]) == before
+
+
+def test_a_person_whom_nothing_else_names_goes_too(folder):
+    with Memory(folder) as memory:
+        gone = memory.remember("Hortensia Plumley has the code of the alarm.", entities=["Hortensia Plumley"])
+        memory.remember("Quillon Vexford keeps the kiln.", entities=["Quillon Vexford"])
+        memory.remember("Quillon Vexford fired the kiln in May.", entities=["Quillon Vexford"])
+        nightly.fn(home=str(folder), force=True)
+        assert memory.entity("Hortensia Plumley").entities[0].name == "Hortensia Plumley"
+        done = memory.erase(gone.cell_id)
+        assert done.is_proven
+        assert_gone(folder, "Plumley", "hortensia")
+        with pytest.raises(NotFoundError, match="Plumley"):
+            memory.entity("Hortensia Plumley")
+        assert memory.entity("Quillon Vexford").entities[0].mention_count == 2
+
+
+def test_a_question_says_that_an_erase_was_cut_off(folder):
+    with Memory(folder) as memory:
+        memory.remember(PLAIN)
+        open_home(folder).erase_path.write_text("{}", encoding="utf-8")
+        assert any("slowwave erase --resume" in note for note in memory.search("kiln").notes)

@@ -408,6 +408,17 @@ def test_half_a_character_in_a_question_is_no_reason_to_fail(memory):
     assert memory.search("kiln \ud800", now=NOW).model_dump_json()
 
 
+def test_a_time_that_cannot_be_and_a_form_that_is_none_are_refused(memory):
+    memory.remember("Kiln 2 is blue.", now=NOW)
+    with pytest.raises(InputError, match="leave no time"):
+        memory.search("kiln", after="2026-08-01", before="2026-07-01")
+    with pytest.raises(InputError, match="summary, full, evidence"):
+        memory.search("kiln", detail_level="all")
+    with pytest.raises(InputError, match="a text is wanted"):
+        memory.search(None)
+    assert any("'Nobody'" in note for note in memory.search("kiln", entity="Nobody").notes)
+
+
 # the page
 
 

@@ -44,6 +44,8 @@ CELLS = [
     rate("r3", "180", AUGUST, cell_type="decision"),
     cell("red", "Server-side sessions live in Redis with the cookie kw_sid.", JUNE),
     cell("jwt", "The login signs tokens with Ed25519.", JULY, cell_type="decision", evidence=["t0", "t1"]),
+    cell("p1", "The staging port is 5433.", JUNE),
+    cell("p2", "The staging port is 6432.", JULY, event_time=JULY + timedelta(hours=8)),
     cell("tue", "The settlement job runs on Tuesdays.", JUNE),
     cell("thu", "The settlement job runs on Thursdays.", JULY),
     cell(
@@ -52,7 +54,7 @@ CELLS = [
     cell("ben", "The rate limit of a stranger is 7.", JULY, user_id="ben"),
     cell("open", "The rate limit of the shared gateway is 900.", JULY, user_id="ben", scope="project-shared"),
 ]
-RETIRED = [("r1", "r2", JULY), ("r2", "r3", AUGUST), ("red", "jwt", JULY)]
+RETIRED = [("r1", "r2", JULY), ("r2", "r3", AUGUST), ("red", "jwt", JULY), ("p1", "p2", JULY)]
 TURNS = rows(
     "turns",
     *(
@@ -141,6 +143,15 @@ def test_the_past_is_answered_with_what_held_then(reader: Reader, moment: dateti
     ]
     assert hits[:1] == [value]
     assert {"r1", "r2", "r3"} & set(hits) == {value}
+
+
+@pytest.mark.parametrize(("hours", "port"), [(-1, "p1"), (0, "p1"), (7, "p1"), (8, "p2"), (30, "p2")])
+def test_one_value_holds_at_every_moment_of_the_day_on_which_it_changed(
+    reader: Reader, hours: int, port: str
+):
+    moment = JULY + timedelta(hours=hours)
+    hits = [hit for hit in answer(reader, "staging port", as_of=moment).cells if hit.cell_id in ("p1", "p2")]
+    assert [(hit.cell_id, hit.status, hit.valid_until) for hit in hits] == [(port, "active", None)]
 
 
 def test_the_past_shows_only_the_history_that_there_was(reader: Reader):

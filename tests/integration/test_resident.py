@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.entrypoints.resident import ask_resident, socket_path
+from slowwave import Memory
+from slowwave.entrypoints.resident import ask_resident, leave_resident, socket_path
 from slowwave.errors import ConfigError, InputError
 
 SERVER = [sys.executable, "-m", "slowwave.entrypoints.resident_server"]
@@ -70,6 +71,8 @@ def test_it_answers_what_a_process_of_its_own_answers(home: Path):
 
 
 def test_the_first_question_leaves_one_behind(home: Path):
+    with Memory(home) as memory:
+        memory.remember("The kiln is blue.")
     assert command(home, "kiln").returncode == 0
     try:
         until(lambda: ask_resident(str(home), "search", QUESTION) is not None)
@@ -117,3 +120,10 @@ def test_nobody_asking_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES", "0.02")
     process = subprocess.run([*SERVER, str(home)], timeout=60, check=False)
     assert process.returncode == 0
+
+
+def test_where_nothing_is_stored_none_is_left_behind(home: Path, monkeypatch: pytest.MonkeyPatch):
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: started.append(given))
+    leave_resident(str(home))
+    assert started == []

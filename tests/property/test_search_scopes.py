@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from typing import get_args
 
@@ -120,9 +120,16 @@ def owners(found: Iterable[str]) -> set[tuple[str, str, str]]:
     return {OWNERS[int(one.split("-")[0])] for one in found}
 
 
+def _in_order(after: datetime | None, before: datetime | None) -> dict[str, datetime | None]:
+    """A range that leaves no time is refused: here the earlier moment comes first."""
+    if after is None or before is None or after < before:
+        return {}
+    return {"after": before, "before": after + DAY}
+
+
 times = st.one_of(st.none(), st.integers(-12, 2).map(lambda days: NOW + days * DAY))
 filters_ = st.builds(
-    Filters,
+    lambda **given: Filters(**given | _in_order(given["after"], given["before"])),
     cell_types=st.lists(st.sampled_from(get_args(CellType)), max_size=3).map(tuple),
     source_type=st.sampled_from([None, None, "conversation", "file"]),
     entity=st.one_of(
