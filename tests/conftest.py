@@ -26,7 +26,9 @@ TEST_ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
     "NO_PROXY": "127.0.0.1,localhost",
     "no_proxy": "127.0.0.1,localhost",
-    "OPENBLAS_NUM_THREADS": "1",  # each worker has one core
+    "OPENBLAS_NUM_THREADS": "1",  # each worker has one core, and threads that wait for each other cost a fifth of it
+    "POLARS_MAX_THREADS": "1",
+    "LANCE_CPU_THREADS": "1",
     "NO_COLOR": "1",
     "COLUMNS": "120",
     "TZ": "UTC",

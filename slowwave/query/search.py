@@ -71,20 +71,12 @@ def ask(
     and under each cell the turns that it came from. `vector` is the question's own, where the caller has it.
 
     Raises:
-        InputError: the question is empty or beyond 100,000 characters, or the limit is not within 1..25.
+        InputError: the question is empty or beyond 100,000 characters, the limit is not within 1..25, or the level is
+            none.
     """
     settings, filters, query = reader.settings, filters or Filters(), clean_text(query)
     most = settings.search.limit if limit is None else limit
-    if not query.strip():
-        raise InputError("the question is empty: say what to look for")
-    if len(query) > MAX_QUERY_CHARACTERS:
-        raise InputError(
-            f"the question has {len(query)} characters, at most {MAX_QUERY_CHARACTERS} are possible: ask in a sentence"
-        )
-    if detail_level not in get_args(DetailLevel):
-        raise InputError(f"detail_level {detail_level!r} is not possible: {', '.join(get_args(DetailLevel))}")
-    if not 1 <= most <= MAX_LIMIT:
-        raise InputError(f"limit {most} is not possible: choose 1 to {MAX_LIMIT}")
+    _check(query, most, detail_level)
     store = reader.current()
     cells_known = store.count("cells") if store is not None else 0
     if store is None or (cells_known == 0 and store.count("turns") == 0):
@@ -125,6 +117,20 @@ def ask(
         turns=turns,
         reasons=_reasons(store, cells, question, settings),
     )
+
+
+def _check(query: str, limit: int, detail_level: DetailLevel) -> None:
+    """Refuses what cannot be asked, as `ask` says."""
+    if not query.strip():
+        raise InputError("the question is empty: say what to look for")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise InputError(
+            f"the question has {len(query)} characters, at most {MAX_QUERY_CHARACTERS} are possible: ask in a sentence"
+        )
+    if detail_level not in get_args(DetailLevel):
+        raise InputError(f"detail_level {detail_level!r} is not possible: {', '.join(get_args(DetailLevel))}")
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InputError(f"limit {limit} is not possible: choose 1 to {MAX_LIMIT}")
 
 
 def _reasons(

@@ -486,7 +486,7 @@ def test_eight_readers_get_whole_answers_while_a_night_and_a_rebuild_write(folde
             while not stop.is_set():
                 found = memory.search(question, detail_level=level, conversation_id=f"c{number}")
                 answers.append((level, found))
-                stop.wait(0.05)  # the night gets its share of the cores too
+                stop.wait(0.2)  # the night gets its share of the cores too
         except Exception as error:
             errors.append(error)
 

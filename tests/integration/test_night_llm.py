@@ -93,9 +93,8 @@ def sleep(home: str, sources: str, *, force: bool = True) -> NightReport:
     return nightly.fn(home=home, sources=[sources], force=force)
 
 
-@pytest.mark.parametrize("provider", ["openai", "ollama"])
-def test_a_night_over_the_sample_transcripts_settles_every_chunk_and_counts_every_call(tmp_path, provider):
-    with serving(provider, ScriptedModel()) as server:
+def test_a_night_over_the_sample_transcripts_settles_every_chunk_and_counts_every_call(tmp_path):
+    with serving("ollama", ScriptedModel()) as server:
         home = make_home(tmp_path / "home", server, chunks={}, embedding={"provider": "wordllama"})
         report = sleep(home, str(SAMPLES))
         chunks = store_of(home).rows("chunks")

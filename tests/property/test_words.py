@@ -21,7 +21,7 @@ from tests.rows import NOW, events, one_of_every_kind, row
 from tests.scripted_model import store_of, tables, write_settings
 
 OWN = {"user_id": "ana", "project_id": "kiln"}
-SLOW = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow])
 WORD = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\"\\\n\t'{}"), min_size=1)
 TEXT = st.lists(WORD, min_size=3, max_size=8).map(" ".join).filter(lambda text: len(text.strip()) > 14)
 
