@@ -70,7 +70,7 @@ ui: $(STAMP) ## Prefect's pages with a worker and all deployments
 	$(BIN)/slowwave ui
 
 test: $(STAMP) ## all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP) ## format, rules, types, import contracts and spelling; changes nothing
 	@status=0; \

@@ -56,11 +56,11 @@ def fuse_ranks(lists: Sequence[RankedList], *, rank_constant: int) -> list[Fused
     return _fused(lists, shares_of)
 
 
-def fuse_scores(lists: Sequence[RankedList]) -> list[Fused]:
+def fuse_scores(lists: Sequence[RankedList], *, most: int | None = None) -> list[Fused]:
     """Sum of weight * (value - worst) / (best - worst) over the lists: min-max or relative score fusion.
 
     It keeps what ranks lose: by how much the first one leads. A list with one row, or with equal values, gives
-    its weight to all. Best first, as `fuse_ranks`.
+    its weight to all. Best first, as `fuse_ranks`; the best `most` of them.
     """
 
     def shares_of(values: Sequence[float], weight: float) -> list[float]:
@@ -69,7 +69,7 @@ def fuse_scores(lists: Sequence[RankedList]) -> list[Fused]:
             return [weight] * len(values)
         return [weight * (value - worst) / (best - worst) for value in values]
 
-    return _fused(lists, shares_of)
+    return _fused(lists, shares_of, most)
 
 
 def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:
@@ -97,13 +97,22 @@ def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:
 
 
 def _fused(
-    lists: Sequence[RankedList], shares_of: Callable[[Sequence[float], float], list[float]]
+    lists: Sequence[RankedList],
+    shares_of: Callable[[Sequence[float], float], list[float]],
+    most: int | None = None,
 ) -> list[Fused]:
-    given: dict[str, list[Given]] = {}
+    totals: dict[str, float] = {}
+    placed: list[tuple[str, dict[str, tuple[int, float, float]]]] = []
     for entry in lists:
         ordered = sorted(entry.values.items(), key=lambda pair: (-pair[1], pair[0]))
         shares = shares_of([value for _, value in ordered], entry.weight) if ordered else []
+        at: dict[str, tuple[int, float, float]] = {}
         for rank, ((key, value), share) in enumerate(zip(ordered, shares, strict=True), start=1):
-            given.setdefault(key, []).append(Given(entry.name, rank, value, share))
-    fused = [Fused(key, sum(part.share for part in parts), tuple(parts)) for key, parts in given.items()]
-    return sorted(fused, key=lambda entry: (-entry.score, entry.key))
+            totals[key] = totals.get(key, 0.0) + share
+            at[key] = (rank, value, share)
+        placed.append((entry.name, at))
+    best = sorted(totals.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
+    return [
+        Fused(key, score, tuple(Given(name, *at[key]) for name, at in placed if key in at))
+        for key, score in best
+    ]

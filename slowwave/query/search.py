@@ -99,7 +99,7 @@ def ask(
     turns = []
     if detail_level == "evidence":
         # a memory that may be found rests on turns too that may not
-        likely = rank_turns(found["turns"])[: most * EVIDENCE_OVERFETCH]
+        likely = rank_turns(found["turns"], most=most * EVIDENCE_OVERFETCH)
         turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
         cells = _with_evidence(store, cells, settings, filters)
     if filters.entity is not None and not cells:

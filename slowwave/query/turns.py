@@ -52,13 +52,14 @@ def turn_legs(question: TurnQuestion, settings: Settings) -> dict[str, TextLeg |
     return {name: leg for name, leg in legs.items() if name in question.lists}
 
 
-def rank_turns(found: Mapping[str, list[Row]]) -> list[Fused]:
-    """Turns by fused score, best first, with what each list gave (`fuse_scores`).
+def rank_turns(found: Mapping[str, list[Row]], *, most: int | None = None) -> list[Fused]:
+    """Turns by fused score, best first, at most `most`, with what each list gave (`fuse_scores`).
 
     A passage gives its score to each of its turns, a cell to each turn of its evidence; where several do, the best
     counts. Every list weighs the same: one setting for all embedders and all kinds of talk.
     """
-    return fuse_scores([RankedList(name, _by_turn(rows), 1.0) for name, rows in found.items() if rows])
+    lists = [RankedList(name, _by_turn(rows), 1.0) for name, rows in found.items() if rows]
+    return fuse_scores(lists, most=most)
 
 
 def find_turns(store: Store, question: TurnQuestion, settings: Settings) -> list[Fused]:

@@ -22,7 +22,7 @@ LEAST_SKETCH = 128
 SAMPLE_ROWS = 20_000
 """Rows, evenly spaced, that tell in which directions vectors differ."""
 
-COMPARED_WHOLE, COMPARED_FOR_EACH = 1_000, 5
+COMPARED_WHOLE, COMPARED_FOR_EACH = 500, 5
 """Rows that are compared whole: so many at least, and so many for each that is wanted."""
 
 
