@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import polars as pl
@@ -29,6 +30,20 @@ class Page:
     new_ids: list[str]
     pairs: pl.DataFrame
     outcome: Outcome
+
+    @cached_property
+    def judgements(self) -> pl.DataFrame:
+        """Rows of the answer with cell ids instead of page numbers; `target_id` is null for keep."""
+        ids = dict(enumerate(self.cells["cell_id"], start=1))
+        answer = cast("ReconcileAnswer", self.outcome.answer)
+        rows = [
+            (ids[item.new], ids.get(item.target), item.verdict, item.subject, item.attribute, item.reason)
+            for item in answer.judgements
+        ]
+        names = ["cell_id", "target_id", "verdict", "subject", "attribute", "reason"]
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row").with_columns(
+            prompt_version=pl.lit(self.outcome.prompt_version), model=pl.lit(self.outcome.model)
+        )
 
 
 def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[Page]:
@@ -92,20 +107,6 @@ def without_waiting(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
     run.reject("judgement in quarantine", held.height)
     run.reject("waits for its next try", early.height)
     return cells.join(pl.concat([held, early]), on="cell_id", how="anti", maintain_order="left")
-
-
-def judgements(page: Page) -> pl.DataFrame:
-    """Rows of the answer with cell ids instead of page numbers; `target_id` is null for keep."""
-    ids = dict(enumerate(page.cells["cell_id"], start=1))
-    answer = cast("ReconcileAnswer", page.outcome.answer)
-    rows = [
-        (ids[item.new], ids.get(item.target), item.verdict, item.subject, item.attribute, item.reason)
-        for item in answer.judgements
-    ]
-    names = ["cell_id", "target_id", "verdict", "subject", "attribute", "reason"]
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row").with_columns(
-        prompt_version=pl.lit(page.outcome.prompt_version), model=pl.lit(page.outcome.model)
-    )
 
 
 def _request(page: pl.DataFrame) -> Request:

@@ -33,8 +33,7 @@ def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
         return new
     pairs = repeated.select("cell_id", target_id="superseded_by")
     placed = place(run, pl.DataFrame(schema=PAIRS), pairs)
-    found_its_place = repeated.select("cell_id").sort("cell_id")
-    run.commit({**placed.plan, "cell.judged": found_its_place})
+    run.commit({**placed.plan, "cell.judged": repeated.select("cell_id")})
     return new.join(placed.merged, on="cell_id", how="anti", maintain_order="left")
 
 

@@ -10,7 +10,7 @@ from slowwave.transforms.guard import guard
 from slowwave.transforms.reconciliation import contradiction_rows, pair_key
 from slowwave.transforms.vetoes import hold_back
 from tasks.chains import Placed, place, revived
-from tasks.judge import Page, judgements
+from tasks.judge import Page
 from tasks.persons_word import without_protected
 from tasks.stage import Stage
 
@@ -47,7 +47,7 @@ def _apart(pages: Iterable[Page]) -> list[list[Page]]:
 
 def _named(page: Page) -> list[str]:
     """The memories that a page's judgements may change."""
-    said = judgements(page).drop_nulls("target_id")
+    said = page.judgements.drop_nulls("target_id")
     return [*said["cell_id"], *said["target_id"]]
 
 
@@ -60,7 +60,7 @@ def _takes(group: list[Page], page: Page) -> bool:
 def _settle_together(run: Stage, pages: Sequence[Page]) -> pl.Series:
     ids = pl.concat([page.cells["cell_id"] for page in pages])
     cells = run.store.by_key("cells", ids)  # as they are now: an earlier page may have changed some
-    judged = checked(run, pl.concat([judgements(page) for page in pages]), cells)
+    judged = checked(run, pl.concat([page.judgements for page in pages]), cells)
     placed = chain_plan(run, judged)
     opened, late = doubts(judged, cells, placed)
     waiting = pl.concat([judged.filter("is_deferred")["cell_id"], late]).unique().sort()

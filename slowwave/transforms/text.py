@@ -13,14 +13,9 @@ _SMALL_WORDS = (
     "a|an|the|from|with|this|that|these|those|it|its|is|are|was|were|be|been|being|to|of|in|on|at|for|by|any|ever|more|longer|"
     "and|or|but|if|when|since|as|so|we|they|he|she|i|you|my|our|his|her|their|there|all|every|each|do|does|did|have|has"
 )
-_DENIAL = (
-    r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't)\b"
-    rf"(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
-)
-_CLAUSE = (
-    r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't)"
-    r"(?:\s+[\p{L}\p{N}_-]+){1,4}"
-)
+_DENIES = r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't)\b"
+_DENIAL = rf"{_DENIES}(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
+_CLAUSE = _DENIES + r"(?:\s+[\p{L}\p{N}_-]+){1,4}"
 _REASON = r"\s(?:because|but|since|so)\s.*$"
 _NUMBER_TEXT = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -78,21 +73,24 @@ def days_and_months(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.extract_all(_MONTH_OR_DAY).list.unique().list.sort()
 
 
+def _lower(text: pl.Expr) -> pl.Expr:
+    """Lower case, with the apostrophe of a keyboard."""
+    return text.str.to_lowercase().str.replace_all("’", "'")
+
+
 def is_negated(text: pl.Expr) -> pl.Expr:
     """Whether a text denies something."""
-    return text.str.to_lowercase().str.replace_all("’", "'").str.contains(NEGATIONS)
+    return _lower(text).str.contains(NEGATIONS)
 
 
 def denied_words(text: pl.Expr) -> pl.Expr:
     """The words that a text denies: those that follow a negation, past small words, as a list."""
-    lower = text.str.to_lowercase().str.replace_all("’", "'")
-    return lower.str.extract_all(_DENIAL).list.eval(pl.element().str.extract(r"([\p{L}\p{N}_]+)$"))
+    return _lower(text).str.extract_all(_DENIAL).list.eval(pl.element().str.extract(r"([\p{L}\p{N}_]+)$"))
 
 
 def words_of_denials(text: pl.Expr) -> pl.Expr:
     """The up to four words after each negation, before a comma or a reason: what is said of them is denied, too."""
-    lower = text.str.to_lowercase().str.replace_all("’", "'")
-    clauses = lower.str.extract_all(_CLAUSE).list.eval(pl.element().str.replace(_REASON, ""))
+    clauses = _lower(text).str.extract_all(_CLAUSE).list.eval(pl.element().str.replace(_REASON, ""))
     return words(clauses.list.join(" "))
 
 
