@@ -10,10 +10,14 @@ NEGATIONS = (
     r"aren't|wasn't|weren't|shouldn't|mustn't|no longer|instead of|stop|stopped|removed|disabled|off)\b"
 )
 _SMALL_WORDS = (
-    "a|an|the|from|with|this|that|these|those|it|its|is|are|was|were|be|been|being|to|of|in|on|at|for|by|any|ever|more|longer|"
-    "and|or|but|if|when|since|as|so|we|they|he|she|i|you|my|our|his|her|their|there|all|every|each|do|does|did|have|has"
+    "a|an|the|from|with|this|that|these|those|it|its|is|are|was|were|be|been|being|to|of|in|on|at|for|by|any|ever|"
+    "more|longer|and|or|but|if|when|since|as|so|we|they|he|she|i|you|my|our|his|her|their|there|all|every|each|do|"
+    "does|did|have|has"
 )
-_DENIES = r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|mustn't)\b"
+_DENIES = (
+    r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|"
+    r"mustn't)\b"
+)
 _DENIAL = rf"{_DENIES}(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
 _CLAUSE = _DENIES + r"(?:\s+[\p{L}\p{N}_-]+){1,4}"
 _REASON = r"\s(?:because|but|since|so)\s.*$"
