@@ -10,7 +10,8 @@
     |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
     |-- erase.json           an erase that was cut off, until the next one ends it
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
-    `-- writer.lock          held by the one process that writes the store
+    |-- writer.lock          held by the one process that writes the store
+    `-- writer.json          which process that is, while it writes
 
 Any process may commit to the journal. Only the holder of the writer lock changes the store
 (`slowwave/workspace.py`). Reading needs nothing more than this file, so it imports no language model.
@@ -74,6 +75,11 @@ class Home:
         """The plan of an erase that is under way, or was cut off."""
         return self.root / "erase.json"
 
+    @property
+    def writer_path(self) -> Path:
+        """Who writes the store at the moment. One that is killed leaves it behind, and the next one replaces it."""
+        return self.root / "writer.json"
+
     def write_core(self, text: str) -> None:
         """Replaces `MEMORY.md` whole."""
         draft = self.core_path.with_suffix(".md.draft")
@@ -98,30 +104,32 @@ def writing(home: Home) -> Iterator[None]:
         BusyError: another process holds it.
         ConfigError: the folder cannot be written.
     """
-    path = home.root / "writer.lock"
+    path, holder = home.root / "writer.lock", home.writer_path
     try:
         home.root.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, timeout=0, is_singleton=True, thread_local=False)
         lock.acquire()
     except Timeout as error:
         raise BusyError(
-            f"another run is writing to {home.root} ({_holder(path)}); this one left everything as it was"
+            f"another run is writing to {home.root} ({_name_of(holder)}); this one left everything as it was"
         ) from error
     except OSError as error:
         raise ConfigError(f"the home folder {home.root} cannot be written: {error.strerror}") from error
     try:
-        (home.root / "writer.json").write_text(
+        holder.write_text(
             json.dumps({"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds")}),
             encoding="utf-8",
         )
         yield
     finally:
+        if lock.lock_counter == 1:
+            holder.unlink(missing_ok=True)
         lock.release()
 
 
-def _holder(lock_path: Path) -> str:
+def _name_of(holder: Path) -> str:
     try:
-        held = json.loads(lock_path.with_name("writer.json").read_text(encoding="utf-8"))
+        held = json.loads(holder.read_text(encoding="utf-8"))
         return f"process {held['pid']} since {held['since']}"
     except (OSError, ValueError, KeyError):
         return "process unknown"

@@ -64,7 +64,8 @@ def timelines(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, li
     """The former values of each cell, by its id, newest first.
 
     A cell precedes the one that superseded it, through the whole chain, and its holder in `outdated`. What was
-    merged as the same memory said twice has no end of validity and is no former value.
+    merged as the same memory said twice has no end of validity and is no former value, and what was corrected never
+    held.
     """
     next_of = dict(outdated)
     for cell in cells:
@@ -76,9 +77,14 @@ def timelines(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, li
         while end in next_of and end not in passed:  # a damaged chain may be a circle
             passed.add(end)
             end = next_of[end]
-        if end is not None and end not in passed:
+        if end is not None and end not in passed and not never_held(cell):
             former.setdefault(end, []).append(cell)
     return former
+
+
+def never_held(cell: Row) -> bool:
+    """Whether a value was over when it began: a person corrected it."""
+    return cell["valid_until"] is not None and bool(cell["valid_until"] <= cell["valid_from"])
 
 
 def _holding(cell: Row) -> tuple[Any, ...]:

@@ -26,7 +26,9 @@ class Reader:
     def __post_init__(self) -> None:
         if self.store is not None:
             self.store.keep_in_memory(
-                most_rows=self.settings.search.memory_rows, exact_rows=self.settings.store.vector_index_rows
+                most_rows=self.settings.search.memory_rows,
+                exact_rows=self.settings.store.vector_index_rows,
+                is_written=self.home.writer_path.exists,
             )
 
     @property

@@ -54,10 +54,12 @@ def timeline(
 def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
     """Cells (with the columns `TOLD`) as events, oldest first.
 
-    What was said twice stands once: a cell that was merged into another is no event of its own.
+    What was said twice stands once: a cell that was merged into another is no event of its own. What was corrected
+    never held, and is none either.
     """
-    is_merged = (pl.col("status") == "superseded") & pl.col("valid_until").is_null()
-    rows = cells.filter(~is_merged).sort("valid_from", "event_time", "cell_id")
+    end = pl.col("valid_until")
+    is_none = (pl.col("status") == "superseded") & (end.is_null() | (end <= pl.col("valid_from")))
+    rows = cells.filter(~is_none).sort("valid_from", "event_time", "cell_id")
     renamed = rows.rename({"valid_from": "at", "valid_until": "until"}).drop("event_time")
     return [TimelineEvent(**row) for row in renamed.iter_rows(named=True)]
 

@@ -77,12 +77,16 @@ class StoreReader:
         )
         self._exact_rows = 0
 
-    def keep_in_memory(self, *, most_rows: int, exact_rows: int) -> None:
+    def keep_in_memory(
+        self, *, most_rows: int, exact_rows: int, is_written: Callable[[], bool] = lambda: False
+    ) -> None:
         """From now on tables of at most so many rows answer from memory.
 
-        Vectors are compared one by one below `exact_rows`, and by sketches first from there on.
+        Vectors are compared one by one below `exact_rows`, and by sketches first from there on. While `is_written` says
+        that another process writes, what it wrote is seen some seconds later (`Warmth`).
         """
         self._warmth.most_rows, self._exact_rows = most_rows, exact_rows
+        self._warmth.is_written = is_written
 
     def read_into_memory(self, tables: Iterable[str]) -> None:
         """Reads tables now that would be read beside the first questions."""
@@ -320,6 +324,8 @@ class StoreReader:
             whole[same["place"].to_numpy()] = old.whole[same["was"].to_numpy()]
             wanted = wanted.join(same, on=key, how="anti")
         wanted = wanted.filter(pl.col(EMBEDDER_OF["vector"]) == self.meta.embedder_id)
+        if wanted.is_empty():
+            return memory_vectors(whole, hashes, exact_rows=self._exact_rows, axes=axes)
         if wanted.height > KEYS_A_READ:
             present = col(EMBEDDER_OF["vector"]) == lit(self.meta.embedder_id)
             found = self._rows_on_disk(table, [key, "vector"], on_disk(present))

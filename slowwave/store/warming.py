@@ -1,6 +1,7 @@
 """When a table is read into memory, and when it is read anew."""
 
 import os
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,13 @@ SMALL_ROWS = 5_000
 
 SETTLED_SECONDS = 0.1
 """A folder's time stamp is coarse: only this long after a change does the same stamp mean the same version."""
+
+REST_SECONDS, REST_SHARE, UNEVEN = 15.0, 10.0, 0.5
+"""While another process writes, a table is read again so long after the last time, and so many times what that took;
+up to this part longer by chance, so that many readers do not read at once."""
+
+AFTER_SECONDS = 0.2
+"""Such a reading begins so long after the question that asks for it: the question is answered by then."""
 
 Load = Callable[[str, MemoryTable | None], MemoryTable]
 Count = Callable[[str], int]
@@ -30,6 +38,8 @@ class _Shelf:
     stamp: int = 0
     is_settled: bool = False
     is_loading: bool = False
+    next_read: float = 0.0
+    """When it may be read again while another process writes; seconds of the monotonic clock."""
     writes: int = 0
     """How often this process wrote the table, and how often it had when the copy was begun."""
     copied_writes: int = 0
@@ -44,9 +54,10 @@ class _Shelf:
 class Warmth:
     """Copies of tables in memory. A table of more than `most_rows` rows stays on disk; with 0 all do.
 
-    A small table is always as new as the disk. A large one is read by a thread: until it is there questions go to the
-    disk, and what others wrote since is seen when it was read again, a second or so later. What this process wrote is
-    seen at once.
+    A small table is read within the question that finds it changed, a large one by a thread: until it is there
+    questions go to the disk, and what others wrote since is seen when it was read again, a second or so later. While
+    `is_written` says that another process writes, as a night does with many commits, the copy at hand answers, and is
+    read again beside the questions after a rest. What this process wrote is seen at once.
     """
 
     def __init__(self, folder: Path, *, count: Count, version: Version, load: Load) -> None:
@@ -55,6 +66,9 @@ class Warmth:
         self._shelves: dict[str, _Shelf] = {}
         self._questions = 0
         self.most_rows = 0
+        self._beside = threading.Lock()
+        """One table at a time is read beside the questions."""
+        self.is_written: Callable[[], bool] = lambda: False
 
     def begin_question(self) -> None:
         """Says that a question comes: a process with one question never waits for large tables to be read."""
@@ -77,6 +91,10 @@ class Warmth:
             return None
         shelf = self._shelf(table)
         if self._is_current(shelf, table):
+            return shelf.copy
+        if shelf.copy is not None and not shelf.is_outdated and self.is_written():
+            if time.monotonic() >= shelf.next_read:
+                self._read_beside(shelf, table, wait=AFTER_SECONDS)
             return shelf.copy
         rows = self._count(table)
         if rows > self.most_rows:
@@ -109,22 +127,28 @@ class Warmth:
         return True
 
     def _read(self, shelf: _Shelf, table: str) -> None:
+        begun = time.monotonic()
         writes, stamp = shelf.writes, _stamp(shelf)  # before reading: what comes meanwhile counts again
         copy = self._load(table, shelf.copy)
+        ended = time.monotonic()
+        rest = max(REST_SECONDS, REST_SHARE * (ended - begun))
+        shelf.next_read = ended + rest * (1 + UNEVEN * random.random())  # noqa: S311 - no secret
         shelf.copy, shelf.copied_writes, shelf.stamp, shelf.is_settled = copy, writes, stamp, False
 
-    def _read_beside(self, shelf: _Shelf, table: str) -> None:
+    def _read_beside(self, shelf: _Shelf, table: str, *, wait: float = 0.0) -> None:
         with shelf.lock:
             if shelf.is_loading:
                 return
             shelf.is_loading = True
         threading.Thread(
-            target=self._read_quietly, args=(shelf, table), name=f"read-{table}", daemon=True
+            target=self._read_quietly, args=(shelf, table, wait), name=f"read-{table}", daemon=True
         ).start()
 
-    def _read_quietly(self, shelf: _Shelf, table: str) -> None:
+    def _read_quietly(self, shelf: _Shelf, table: str, wait: float) -> None:
         try:
-            self._read(shelf, table)
+            time.sleep(wait)
+            with self._beside:
+                self._read(shelf, table)
         finally:
             shelf.is_loading = False
 

@@ -15,6 +15,7 @@ from slowwave.schemas.choices import CellType
 from slowwave.schemas.events import encode
 from slowwave.schemas.identity import content_hash
 from slowwave.store import Store, col, lit, owned_by
+from slowwave.transforms.text import numbers
 from slowwave.words.desk import APPLYING, apply_committed, embed, is_held_here, open_or_make, own_of
 
 WAITS = "recorded; {} writes the store just now, and the next writer takes this memory in"
@@ -70,7 +71,17 @@ def remember(
 def said_plan(
     home: Home, said: Statement, *, session_id: str, cell_type: CellType, salience: float, now: datetime
 ) -> dict[str, pl.DataFrame]:
-    """The turn and the memory of a statement, as rows by event kind."""
+    """The turn and the memory of a statement, as rows by event kind.
+
+    Raises:
+        InputError: its value has a number that its text does not say; the value is what decides against others.
+    """
+    told = pl.DataFrame({"text": [said.content, said.value or ""]}).select(numbers=numbers(pl.col("text")))
+    unsaid = sorted(set(told["numbers"][1]) - set(told["numbers"][0]))
+    if unsaid:
+        raise InputError(
+            f"the text does not say {', '.join(unsaid)} of the value {said.value!r}: mend one of them"
+        )
     decay = home.settings.decay
     return said_rows(
         said,

@@ -80,6 +80,7 @@ def test_a_holder_that_is_killed_lets_go_at_once(folder: Path):
         holder.wait(30)
         with writing(open_home(folder)):
             assert f'"pid": {os.getpid()}' in (folder / "writer.json").read_text()
+        assert not (folder / "writer.json").exists()
 
 
 def test_a_process_may_take_its_own_lock_again_and_holds_it_until_the_last_one_ends(folder: Path):
@@ -88,6 +89,7 @@ def test_a_process_may_take_its_own_lock_again_and_holds_it_until_the_last_one_e
     with writing(home):
         with writing(home):
             pass
+        assert home.writer_path.exists()
         held = subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60)
         assert "BusyError" in held.stderr
     assert subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60).stdout == "held\n"

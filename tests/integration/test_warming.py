@@ -37,9 +37,11 @@ def write(store: Store, **contents: str | None) -> None:
     store.apply(collapse(changes))
 
 
-def warm(root: Path, *, most_rows: int = 1_000, exact_rows: int = 1_000) -> Store:
+def warm(root: Path, *, most_rows: int = 1_000, exact_rows: int = 1_000, night: Path | None = None) -> Store:
+    """A store with its tables in memory; while the file `night` is there, another process writes."""
     store = open_store(root)
-    store.keep_in_memory(most_rows=most_rows, exact_rows=exact_rows)
+    is_written = (lambda: False) if night is None else night.exists
+    store.keep_in_memory(most_rows=most_rows, exact_rows=exact_rows, is_written=is_written)
     return store
 
 
@@ -97,6 +99,39 @@ def test_a_large_table_is_read_beside_the_questions(root: Path, monkeypatch: pyt
     write(reader, d="my own")
     assert found(reader)["d"] == "my own"  # at once, from disk while it is read anew
     assert matching(reader, "own") == ["d"]
+
+
+def test_while_a_night_writes_the_copy_at_hand_answers_until_the_night_is_over(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(warming, "REST_SECONDS", 3_600.0)
+    night = tmp_path / "writer.json"
+    reader, writer = warm(root, night=night), open_store(root)
+    night.touch()
+    assert found(reader) == {"a": "the ferry leaves", "b": "a token"}  # there was no copy yet
+    write(writer, a="departure")
+    assert found(reader)["a"] == "the ferry leaves"
+    write(reader, d="my own")
+    assert found(reader) == {"a": "departure", "b": "a token", "d": "my own"}
+    write(writer, b=None)
+    assert "b" in found(reader)
+    night.unlink()
+    assert "b" not in found(reader)
+
+
+def test_while_a_night_writes_what_it_wrote_is_seen_after_a_rest(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(warming, "REST_SECONDS", 0.0)
+    monkeypatch.setattr(warming, "REST_SHARE", 0.0)
+    night = tmp_path / "writer.json"
+    night.touch()
+    reader, writer = warm(root, night=night), open_store(root)
+    assert "c" not in found(reader)
+    write(writer, c="the gates are shut")
+    assert "c" not in found(reader)
+    _until(lambda: "c" in found(reader))
+    _until(lambda: matching(reader, "gate") == ["c"])
 
 
 def test_sketches_find_what_whole_vectors_find(root: Path, monkeypatch: pytest.MonkeyPatch):

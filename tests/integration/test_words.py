@@ -101,6 +101,8 @@ def test_a_correction_takes_the_place_of_a_memory_and_is_protected(memory, folde
     )
     assert (new["protected"], new["confidence"], new["origin"]) == (True, 1.0, "user")
     assert new["valid_from"] == old["valid_from"] == old["valid_until"], "what was wrong never held"
+    assert not cell.history
+    assert [event.content for event in memory.timeline("staging").events] == [done.content]
     assert_rebuilds(folder)
 
 
@@ -111,6 +113,16 @@ def test_an_old_value_is_carried_over_only_where_the_new_text_says_it(memory, fo
     three = memory.correct(two.cell_id, "Staging listens on port 6432.", now=NOW + 2 * DAY)
     values = store_of(folder).by_key("cells", [two.cell_id, three.cell_id], ["cell_id", "value"])
     assert dict(values.iter_rows()) == {two.cell_id: "5432", three.cell_id: None}
+
+
+def test_a_value_with_a_number_that_the_text_does_not_say_is_refused(memory, folder):
+    said = memory.remember("Staging listens on port 5432.", subject="staging", attribute="port", value="5432")
+    with pytest.raises(InputError, match="does not say 6433 of the value '6433'"):
+        memory.correct(said.cell_id, "Staging listens on port 6432.", value="6433")
+    with pytest.raises(InputError, match="does not say 8"):
+        memory.remember("Seven replicas run.", subject="staging", attribute="replicas", value="8")
+    memory.remember("Seven replicas run.", subject="staging", attribute="replicas", value="7")
+    assert store_of(folder).count("cells") == 2
 
 
 def test_what_depended_on_a_corrected_memory_is_flagged(memory, folder):
