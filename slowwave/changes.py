@@ -79,6 +79,8 @@ def _overlaid(parts: list[pl.DataFrame], key: str, columns: dict[str, pl.DataTyp
 
     One pass over all parts: an operation for each column costs more than the rows do.
     """
+    if len(parts) == 1 and parts[0][key].is_unique().all():
+        return _marked(parts[0], key, columns).sort(key)
     nothing = pl.DataFrame(
         schema={key: pl.String, "rank": pl.Int64, **columns, **dict.fromkeys(_has(columns), pl.Boolean)}
     )
@@ -99,6 +101,19 @@ def _overlaid(parts: list[pl.DataFrame], key: str, columns: dict[str, pl.DataTyp
             *(pl.col(name).drop_nulls().last().fill_null(value=False) for name in _has(columns)),
         )
         .sort(key)
+    )
+
+
+def _marked(part: pl.DataFrame, key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+    """The only changes of their keys: what `_overlaid` makes of them, without a look for later ones."""
+    given, is_last = set(part.columns), pl.col("rank") >= 0
+    return part.select(
+        key,
+        *(
+            (pl.col(name) if name in given else pl.lit(None).alias(name)).cast(dtype)
+            for name, dtype in columns.items()
+        ),
+        *((is_last if name in given else pl.lit(value=False)).alias(f"has_{name}") for name in columns),
     )
 
 
@@ -123,6 +138,8 @@ def _from_birth(rows: pl.DataFrame, complete: pl.DataFrame, key: str) -> pl.Data
 
 
 def _after_removal(rows: pl.DataFrame, removed: pl.DataFrame, key: str) -> pl.DataFrame:
+    if removed.is_empty():
+        return rows
     return (
         rows.join(removed, on=key, how="left", maintain_order="left")
         .filter(pl.col("removed_order").is_null() | (pl.col("order") > pl.col("removed_order")))

@@ -18,14 +18,17 @@ import lancedb
 import numpy as np
 import polars as pl
 from lancedb.db import AsyncConnection
+from lancedb.expr import Expr as LanceExpr
 from lancedb.table import AsyncTable
 from numpy.typing import NDArray
 
 from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.conditions import Expr, on_disk
-from slowwave.store.layout import MATCHED, text_query
+from slowwave.store.layout import MATCHED, TextQuery, text_query
 from slowwave.store.memory_tables import MemoryTable, Row
 from slowwave.store.memory_vectors import Floats, Places
+
+SEARCHES_AT_ONCE = 4
 
 REFINE_FACTOR = 5
 """The vector index ranks this many times what is wanted by its coarse vectors, and the exact ones decide."""
@@ -123,13 +126,46 @@ class Legs:
         """Begins to read; the result has a frame for each leg, in their order; ranked ones best first, ties by key."""
         return asyncio.run_coroutine_threadsafe(self._gather(legs), _loop())
 
-    async def _gather(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
-        for table in {leg.table for leg in legs} - self._tables.keys():
+    def read(self, table: str, columns: Sequence[str], where: LanceExpr | str | None) -> pl.DataFrame:
+        """Rows of a table, as it is now; half the cost of LanceDB's synchronous interface for a few of them."""
+        return asyncio.run_coroutine_threadsafe(self._read(table, list(columns), where), _loop()).result()
+
+    async def _read(self, table: str, columns: list[str], where: LanceExpr | str | None) -> pl.DataFrame:
+        query = (await self._open(table)).query().select(columns)
+        if where is not None:
+            query = query.where(where)
+        return _frame(await query.to_arrow()).select(columns)
+
+    def matching(
+        self, table: str, queries: Sequence[TextQuery], k: int, where: Expr | None
+    ) -> list[pl.DataFrame]:
+        """The key and `_score` (BM25) of the `k` rows that match each query best, some searches at once."""
+        return asyncio.run_coroutine_threadsafe(self._matching(table, queries, k, where), _loop()).result()
+
+    async def _matching(
+        self, table: str, queries: Sequence[TextQuery], k: int, where: Expr | None
+    ) -> list[pl.DataFrame]:
+        handle, turn = await self._open(table), asyncio.Semaphore(SEARCHES_AT_ONCE)
+
+        async def search(query: TextQuery) -> pl.DataFrame:
+            asked = handle.query().nearest_to_text(query).limit(k).select([KEYS[table], "_score"])
+            async with turn:
+                return _frame(await (asked if where is None else asked.where(on_disk(where))).to_arrow())
+
+        return list(await asyncio.gather(*map(search, queries)))
+
+    async def _open(self, table: str) -> AsyncTable:
+        if table not in self._tables:
             if self._connection is None:
                 self._connection = await lancedb.connect_async(
                     self._folder, read_consistency_interval=timedelta(0)
                 )
             self._tables[table] = await self._connection.open_table(table)
+        return self._tables[table]
+
+    async def _gather(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
+        for table in {leg.table for leg in legs}:
+            await self._open(table)
         return list(await asyncio.gather(*(self._one(leg) for leg in legs)))
 
     async def _one(self, leg: Leg) -> pl.DataFrame:

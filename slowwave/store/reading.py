@@ -1,7 +1,6 @@
 """Reading one generation of the store: anyone may, at any time, without a lock."""
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -44,8 +43,6 @@ from slowwave.store.memory_tables import MemoryTable, Row, read_table
 from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
 from slowwave.store.small_tables import SmallTables
 from slowwave.store.warming import Warmth
-
-SEARCHES_AT_ONCE = 4
 
 Found = TypeVar("Found")
 
@@ -193,25 +190,18 @@ class StoreReader:
         frames = [pl.DataFrame(schema={"query_index": pl.Int64, key: pl.String, "match_score": pl.Float64})]
         if not self._has_text_index(table):
             return frames[0]
-        handle = self._table(table)
-
-        def search(index: int) -> pl.DataFrame:
-            query = (
-                handle.search(text_query(texts[index], columns)).limit(k + TIE_MARGIN).select([key, "_score"])
-            )
-            if where is not None:
-                query = query.where(on_disk(where), prefilter=True)
-            found = pl.from_arrow(query.to_arrow())
-            assert isinstance(found, pl.DataFrame)
-            return found.select(
+        asked = [index for index, text in enumerate(texts) if text.strip()]
+        found = self._legs.matching(
+            table, [text_query(texts[index], columns) for index in asked], k + TIE_MARGIN, where
+        )
+        frames.extend(
+            frame.select(
                 pl.lit(index, dtype=pl.Int64).alias("query_index"),
                 key,
                 match_score=pl.col("_score").cast(pl.Float64),
             )
-
-        asked = [index for index, text in enumerate(texts) if text.strip()]
-        with ThreadPoolExecutor(SEARCHES_AT_ONCE) as pool:
-            frames.extend(pool.map(search, asked))
+            for index, frame in zip(asked, found, strict=True)
+        )
         return _best(pl.concat(frames), "match_score", key, k)
 
     def at_once(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
@@ -251,10 +241,8 @@ class StoreReader:
         return [answers[place] for place in range(len(legs))]
 
     def _can_match(self, leg: TextLeg) -> bool:
-        """Whether there are words to look for and an index to find them with; once there, an index stays."""
-        if leg.table not in self._indexed and self._has_text_index(leg.table):
-            self._indexed.add(leg.table)
-        return leg.table in self._indexed and bool(leg.text.strip())
+        """Whether there are words to look for and an index to find them with."""
+        return bool(leg.text.strip()) and self._has_text_index(leg.table)
 
     def vectors(self, table: str, keys: Iterable[str], *, column: str = "vector") -> pl.DataFrame:
         """The key and the vector (`Array(Float32, dims)`) of the rows that have one."""
@@ -301,10 +289,8 @@ class StoreReader:
         return read_table(table, version, rows, vectors=vectors, before=before)
 
     def _rows_on_disk(self, table: str, names: Sequence[str], where: LanceExpr | str | None) -> pl.DataFrame:
-        query = self._table(table).search().select(list(names))
-        if where is not None:
-            query = query.where(where)
-        return self._frame(query.limit(None).to_arrow(), names)
+        self._table(table)  # says what is wrong where the table is missing
+        return self._legs.read(table, names, where)
 
     def _load_vectors(self, table: str, rows: pl.DataFrame, before: MemoryTable | None) -> MemoryVectors:
         """Vectors of sorted rows; of those that `before` has, none is read again."""
@@ -348,8 +334,12 @@ class StoreReader:
         return self._tables[table]
 
     def _has_text_index(self, table: str) -> bool:
-        indexed = {name for index in self._table(table).list_indices() for name in index.columns}
-        return set(TEXT_INDEX[table]) <= indexed
+        """Whether every text of a table is indexed; once there, an index stays."""
+        if table not in self._indexed:
+            indexed = {name for index in self._table(table).list_indices() for name in index.columns}
+            if set(TEXT_INDEX[table]) <= indexed:
+                self._indexed.add(table)
+        return table in self._indexed
 
     def _all_columns(self, table: str) -> list[str]:
         return list(arrow_schema(table, self.meta.dims).names)
