@@ -5,6 +5,7 @@ a word, so that the next one can do so while the present one works; it tells whi
 was acknowledged, and the parent kills it some random time after such a line.
 """
 
+import os
 import random
 import shutil
 import sys
@@ -34,14 +35,19 @@ from tests.servers import Body, OpenAIServer
 
 STAGES = ("ingest", "extract", "cluster", "reconcile", "consolidate", "promote")
 SEED = 20261120
-LEAST_KILLS = 30
 
-PLANS = (
-    "ingest ingest extract extract cluster reconcile reconcile reconcile consolidate promote promote",
-    "ingest extract extract extract cluster cluster reconcile reconcile consolidate consolidate promote",
-    "extract extract cluster cluster reconcile reconcile reconcile consolidate consolidate promote promote",
+PLANS: tuple[str, ...] = (
+    "ingest extract extract cluster reconcile reconcile promote",
+    "extract cluster reconcile consolidate consolidate promote",
 )
 """For each home the stages in which its nights are killed, one after the other."""
+
+if os.environ.get("MANY_KILLS"):
+    PLANS = (
+        "ingest ingest extract extract cluster reconcile reconcile reconcile consolidate promote promote",
+        "ingest extract extract extract cluster cluster reconcile reconcile consolidate consolidate promote",
+        "extract extract cluster cluster reconcile reconcile reconcile consolidate consolidate promote promote",
+    )
 
 CHILDREN: list["Child"] = []
 """Every child of this module, so that none outlives it."""
@@ -245,7 +251,9 @@ def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_
     for home in homes:
         assert_no_row_twice(home)
         assert_same_memory(memory(home), world.wanted)
-    assert len(kills) >= LEAST_KILLS
+    assert len(kills) >= sum(len(plan.split()) for plan in PLANS) - 3, (
+        "hardly a night may be over before its kill"
+    )
     assert set(STAGES) <= set(fell)
 
 

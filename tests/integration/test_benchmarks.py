@@ -19,7 +19,7 @@ from benchmarks.invented import write_sessions
 pytestmark = pytest.mark.timeout(900)  # the processes share their cores with whatever else runs
 
 ROOT = Path(__file__).resolve().parents[2]
-SIZES = (80, 160)
+SIZES = (40, 80)
 STAGES = {
     "ingest",
     "extract",
@@ -39,7 +39,7 @@ STAGES = {
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bench")
     sizes = ",".join(str(size) for size in SIZES)
-    tiny = ["--turns", "30", "--added", "20", "--repeats", "1", "--sizes", sizes, "--folder", str(folder)]
+    tiny = ["--turns", "16", "--added", "10", "--repeats", "1", "--sizes", sizes, "--folder", str(folder)]
 
     def here(
         measure: str, part: Path, **given: int
@@ -55,8 +55,8 @@ def result(tmp_path_factory):
 @pytest.mark.slow
 def test_a_whole_night_is_measured_by_stage(result):
     whole = result["whole"]
-    assert whole["turns"] == 30
-    assert whole["counts"]["ingest"]["turn.recorded"] == 30
+    assert whole["turns"] == 16
+    assert whole["counts"]["ingest"]["turn.recorded"] == 16
     assert whole["cells"] == whole["counts"]["extract"]["cell.extracted"] > 0
     assert whole["turns_a_second"] > 0
     assert 0 < whole["peak_rss_gib"] < 64
@@ -79,7 +79,7 @@ def test_the_same_turns_are_added_to_stores_of_every_size(result):
     for part in growth:
         assert part["rows"]["cells"] >= part["cells"]
         assert part["warm"]["counts"]["ingest"] == growth[0]["warm"]["counts"]["ingest"]
-        assert part["cold"]["counts"]["ingest"]["turn.recorded"] == 20
+        assert part["cold"]["counts"]["ingest"]["turn.recorded"] == 10
         assert len(part["warm_seconds"]) == 1
         assert set(part["warm"]["stages"]) >= STAGES
     assert result["growth_ratio"] > 0
@@ -214,10 +214,10 @@ def test_a_short_year_is_lived_and_told_by_month(tmp_path):
             patched.delenv(name)
         patched.setenv("SLOWWAVE_EMBEDDING__PROVIDER", "wordllama")
         patched.setenv("PREFECT_HOME", str(tmp_path))
-        days = live_year(tmp_path, days=16, seed=1, every=5, rows=tmp_path / "rows.jsonl")
+        days = live_year(tmp_path, days=11, seed=1, every=5, rows=tmp_path / "rows.jsonl")
         for name in [name for name in os.environ if name.startswith("SLOWWAVE_LLM__")]:
             del os.environ[name]
-    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == len(days) == 16
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == len(days) == 11
     result = summary(days)
     year = result["year"]
     assert year["asked"] > 0

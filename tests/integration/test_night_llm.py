@@ -123,14 +123,14 @@ def test_with_every_fifth_call_failing_every_chunk_ends_in_a_counted_state_with_
     with serving(provider, failing) as server:
         llm = {"timeout_seconds": 10, "transport_retries": retries, "validation_retries": retries}
         home = make_home(tmp_path / "home", server, llm=llm)
-        sources = write_sessions(tmp_path / "chats", 48)
+        sources = write_sessions(tmp_path / "chats", 32)
         report = sleep(home, sources)
         assert set(failing.spoilt) == set(Failing.WAYS), "the test must meet every way to fail"
         chunks = store_of(home).rows("chunks")
         states = chunks_by_status(home)
-        assert sum(states.values()) == chunks.height == stage_of(report, "ingest").counts["chunk.cut"] == 48
+        assert sum(states.values()) == chunks.height == stage_of(report, "ingest").counts["chunk.cut"] == 32
         lost = failing.spoilt_of["GateAnswer"] + failing.spoilt_of["ExtractAnswer"]
-        fewest = 24 if retries else 36 - lost
+        fewest = 16 if retries else 24 - lost
         assert states["extracted"] >= fewest, "a call that goes wrong costs its own chunk and no other"
         assert set(states) <= {"extracted", "gated_out", "failed", "pending"}
         told = chunks.filter(pl.col("status") == "failed")
@@ -184,14 +184,14 @@ def test_an_outage_in_the_middle_of_a_night_keeps_what_was_done_and_the_next_nig
     tmp_path,
 ):
     model = ScriptedModel()
-    left = {"calls": 40}
+    left = {"calls": 24}
 
     def dying(body: Body) -> str | Fault:
         left["calls"] -= 1
         return OVERLOADED if left["calls"] < 0 else model(body)
 
     with OpenAIServer(dying) as server:
-        sources = write_sessions(tmp_path / "chats", 32)
+        sources = write_sessions(tmp_path / "chats", 20)
         llm = {"transport_retries": 0}
         home = make_home(tmp_path / "home", server, llm=llm, night={"min_hours": 0, "extract_batch": 8})
         sleep(home, sources)
