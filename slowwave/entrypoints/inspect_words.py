@@ -70,6 +70,7 @@ def weak(
     days: Annotated[
         float | None, typer.Option("--days", min=0, metavar="DAYS", help="How far to look ahead; else 30.")
     ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Memories at most, soonest first.")] = 50,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -82,9 +83,9 @@ def weak(
     with Memory(home) as memory:
         found = memory.weak(days, now=now)
     if as_json:
-        show_json([one.model_dump(mode="json") for one in found])
+        show_json([one.model_dump(mode="json") for one in found[:limit]])
     else:
-        show_weak(found, now=now)
+        show_weak(found[:limit], now=now, more=max(len(found) - limit, 0))
 
 
 def archived(

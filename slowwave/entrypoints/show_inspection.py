@@ -90,8 +90,8 @@ def show_explanation(found: Explanation) -> None:
         _say(f"  {flat(note)}")
 
 
-def show_weak(found: Sequence[Fading], *, now: datetime) -> None:
-    """Memories with the day on which they fade."""
+def show_weak(found: Sequence[Fading], *, now: datetime, more: int) -> None:
+    """Memories with the day on which they fade, and how many more there are."""
     if not found:
         _say("Nothing fades in that time.")
         return
@@ -103,6 +103,8 @@ def show_weak(found: Sequence[Fading], *, now: datetime) -> None:
             day, f"{one.effective_confidence:.2f}", f"{one.last_accessed:%Y-%m-%d}", text, one.cell_id[:12]
         )
     results().print(made)
+    if more:
+        _say(f"{more:,} more fade in that time: --limit shows them.")
 
 
 def show_archived(found: Sequence[ForgottenCell]) -> None:

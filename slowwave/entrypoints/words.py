@@ -163,10 +163,10 @@ def resolve(
     from slowwave.entrypoints.show_words import show_resolved
     from slowwave.memory import Memory
 
-    if undo == (resolution is not None):
-        raise InputError(
-            "say how it ends (a_wins, b_wins, both_valid or merged), or --undo to take that back"
-        )
+    if undo and resolution is not None:
+        raise InputError(f"--undo takes the resolution back, and {resolution} gives one: say one of the two")
+    if not undo and resolution is None:
+        raise InputError("say how it ends: a_wins, b_wins, both_valid or merged; --undo takes that back")
     with Memory(home) as memory:
         if resolution is None:
             done = memory.unresolve(contradiction_id)

@@ -54,10 +54,10 @@ def resolve(
     if resolution not in get_args(Resolution):
         known = ", ".join(get_args(Resolution))
         raise InputError(f"there is no resolution {resolution[:40]!r}: choose one of {known}")
-    if bool(text.strip()) != (resolution == "merged"):
-        raise InputError(
-            "a text belongs to the resolution `merged`, and only there: it is what holds of both"
-        )
+    if resolution == "merged" and not text.strip():
+        raise InputError("`merged` writes what holds of both: say it as the text")
+    if resolution != "merged" and text.strip():
+        raise InputError(f"a text belongs to the resolution `merged` alone: {resolution} writes nothing new")
     with desk(home, now=now) as work:
         row = _row(work, contradiction_id)
         if row["status"] == "resolved":
