@@ -80,6 +80,10 @@ class Home:
         """Who writes the store at the moment. One that is killed leaves it behind, and the next one replaces it."""
         return self.root / "writer.json"
 
+    def is_written_elsewhere(self) -> bool:
+        """Whether another process writes the store; also for a while after one was killed."""
+        return _holder_of(self.writer_path).get("pid", os.getpid()) != os.getpid()
+
     def write_core(self, text: str) -> None:
         """Replaces `MEMORY.md` whole."""
         draft = self.core_path.with_suffix(".md.draft")
@@ -127,12 +131,22 @@ def writing(home: Home) -> Iterator[None]:
         lock.release()
 
 
-def _name_of(holder: Path) -> str:
+def _holder_of(path: Path) -> dict[str, object]:
+    """What the holder of the writer lock says of itself; empty where nobody does."""
     try:
-        held = json.loads(holder.read_text(encoding="utf-8"))
-        return f"process {held['pid']} since {held['since']}"
-    except (OSError, ValueError, KeyError):
-        return "process unknown"
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return held if isinstance(held, dict) else {}
+
+
+def _name_of(path: Path) -> str:
+    held = _holder_of(path)
+    return (
+        f"process {held['pid']} since {held['since']}"
+        if {"pid", "since"} <= held.keys()
+        else "process unknown"
+    )
 
 
 def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:

@@ -9,11 +9,11 @@ from operator import and_
 from slowwave.embeddings import Vectors
 from slowwave.query.conditions import PAST, as_they_stood, cell_condition, held, scope_condition
 from slowwave.query.current_values import ATTRIBUTE, DISPUTE, disputes, holders, side_by_side, timelines
-from slowwave.query.episodes import EPISODE_LIST, episode_legs, without_episodes
+from slowwave.query.episodes import EPISODE_LIST, episode_legs, episodes_of, without_episodes
 from slowwave.query.fusing import Fused, RankedList, fuse_ranks, fuse_scores
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
 from slowwave.settings import Settings
-from slowwave.store import SCORE, Expr, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.store import SCORE, Expr, Leg, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
 from slowwave.transforms.ranking import prior
 from slowwave.transforms.times import TimeRange
 
@@ -44,7 +44,8 @@ class CellQuestion:
     """A question as the tiers take it.
 
     `text` is as it was asked, `words` what full text looks for. `where` holds for the cells that may be found. `period`
-    is a time that it names: it draws cells near, and excludes none. `vector_weight` is 0 without a vector.
+    is a time that it names: it draws cells near, and excludes none, unless the question is about nothing but that time
+    (`is_about_time`). `vector_weight` is 0 without a vector.
     """
 
     text: str
@@ -54,6 +55,7 @@ class CellQuestion:
     filters: Filters
     where: Expr
     period: TimeRange | None
+    is_about_time: bool
     intent: Intent
     now: datetime
 
@@ -68,20 +70,24 @@ class RankedCell:
     confirmations: int
 
 
-def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, TextLeg | VectorLeg]:
+def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, Leg]:
     """The lists of this tier by name.
 
     Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
-    superseded cells would have answered.
+    superseded cells would have answered. A question about nothing but a time has all memories and episodes of it.
     """
     filters, where = question.filters, without_episodes(question.where, question.filters)
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
     columns = _weighed_columns(filters)
+    if question.is_about_time and question.period is not None:
+        then = _within(question.period)
+        legs_then: dict[str, Leg] = {"time": RowsLeg("cells", ("cell_id", *columns), where & then)}
+        return legs_then | episodes_of(question.where & then, filters, settings, columns=columns)
 
     def matching(condition: Expr, k: int, *fields: str) -> TextLeg:
         return TextLeg("cells", question.words, k, condition, fields=fields, columns=columns)
 
-    legs: dict[str, TextLeg | VectorLeg] = {
+    legs: dict[str, Leg] = {
         "text": matching(where, most),
         "entity": matching(where, most, "entities"),
     }
@@ -119,8 +125,10 @@ def rank_cells(
         EPISODE_LIST: settings.search.text_weight,
     }
     rows = {row["cell_id"]: row for name, part in found.items() if name != "former" for row in part}
-    values = {
-        name: {row["cell_id"]: row[SCORE] for row in part} for name, part in found.items() if name != "former"
+    values: dict[str, dict[str, float]] = {
+        name: {row["cell_id"]: row[SCORE] if SCORE in row else row["salience"] for row in part}
+        for name, part in found.items()
+        if name != "former"
     }
     if found.get("former"):
         ends, values["former"] = _successors(store, found["former"], question)

@@ -4,7 +4,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from slowwave.schemas.search import CellHit
 from slowwave.store import Expr, Row, col, lit
+from slowwave.transforms.questions import plain_words
 
 ATTRIBUTE = ("subject", "attribute")
 """The pair that names a single-valued property."""
@@ -80,6 +82,22 @@ def timelines(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, li
         if end is not None and end not in passed and not never_held(cell):
             former.setdefault(end, []).append(cell)
     return former
+
+
+def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit]:
+    """The hits in their order, those first whose property is all that a question's words name.
+
+    Who asks for the "staging port" wants its value before what else was said of it.
+    """
+    asked = set(words)
+
+    def is_asked(hit: CellHit) -> bool:
+        if hit.subject is None or hit.attribute is None or hit.value is None:
+            return False
+        attribute = plain_words(hit.attribute)
+        return attribute <= asked <= attribute | plain_words(hit.subject)
+
+    return sorted(hits, key=lambda hit: not is_asked(hit))
 
 
 def never_held(cell: Row) -> bool:

@@ -10,7 +10,7 @@ from datetime import datetime
 from slowwave.schemas.search import CellHit, Filters, Intent
 from slowwave.setting_groups import EpisodeSettings
 from slowwave.settings import Settings
-from slowwave.store import Expr, TextLeg, col, lit
+from slowwave.store import Expr, RowsLeg, TextLeg, col, lit
 from slowwave.transforms.episodes import EPISODE, told_by_age
 
 INTENTS: tuple[Intent, ...] = ("when", "general")
@@ -18,6 +18,8 @@ INTENTS: tuple[Intent, ...] = ("when", "general")
 
 EPISODE_LIST = "episode"
 """The list that finds them."""
+
+_IS_EPISODE = col("cell_type") == lit(EPISODE)
 
 
 def are_asked_for(filters: Filters) -> bool:
@@ -38,10 +40,22 @@ def episode_legs(
     None for the past either: an episode is told anew when a memory of it is superseded, and then tells what came later.
     """
     most = settings.search.episodes
-    if intent not in INTENTS or filters.cell_types or filters.is_historical or most == 0:
+    if intent not in INTENTS or not _can_be_told(filters, settings):
         return {}
-    only = where & (col("cell_type") == lit(EPISODE))
-    return {EPISODE_LIST: TextLeg("cells", words, most, only, columns=columns)}
+    return {EPISODE_LIST: TextLeg("cells", words, most, where & _IS_EPISODE, columns=columns)}
+
+
+def episodes_of(
+    where: Expr, filters: Filters, settings: Settings, *, columns: tuple[str, ...]
+) -> dict[str, RowsLeg]:
+    """The list of all episodes that a condition holds for, where `episode_legs` has any."""
+    if not _can_be_told(filters, settings):
+        return {}
+    return {EPISODE_LIST: RowsLeg("cells", ("cell_id", *columns), where & _IS_EPISODE)}
+
+
+def _can_be_told(filters: Filters, settings: Settings) -> bool:
+    return not filters.cell_types and not filters.is_historical and settings.search.episodes > 0
 
 
 def shown_by_age(cells: list[CellHit], settings: EpisodeSettings, *, now: datetime) -> list[CellHit]:

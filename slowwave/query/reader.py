@@ -28,7 +28,7 @@ class Reader:
             self.store.keep_in_memory(
                 most_rows=self.settings.search.memory_rows,
                 exact_rows=self.settings.store.vector_index_rows,
-                is_written=self.home.writer_path.exists,
+                is_written=self.home.is_written_elsewhere,
             )
 
     @property

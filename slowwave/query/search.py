@@ -4,6 +4,7 @@ No language model, no Prefect, no lock. Lists of full text and of vectors are fu
 priors. Only what the asking owner may see appears, and of that only what holds, unless the past is asked for.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -12,6 +13,7 @@ from slowwave.errors import InputError
 from slowwave.home import Home
 from slowwave.query.cells import CellQuestion, cell_hits, cell_legs, rank_cells
 from slowwave.query.conditions import recorded_condition
+from slowwave.query.current_values import asked_first
 from slowwave.query.episodes import EPISODE_LIST, shown_by_age
 from slowwave.query.fusing import Fused
 from slowwave.query.graph import reasons
@@ -22,7 +24,7 @@ from slowwave.query.understanding import understand
 from slowwave.readers.files import clean_text
 from slowwave.schemas.search import MAX_LIMIT, CellHit, ChainStep, DetailLevel, Filters, SearchResult, in_utc
 from slowwave.settings import Settings
-from slowwave.store import Row, Store
+from slowwave.store import Leg, Row, Store
 from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.intents import is_complex
 
@@ -95,7 +97,8 @@ def ask(
     told = told_of(store, found["topics"], question)
     topics = topic_hits(told, question, settings, count=topic_count)
     cells, episodes = _hits(store, found["cells"], question, settings, topic_count, cell_count)
-    topics, cells = topics[: topic_count - len(episodes)], cells + episodes
+    topics = topics[: topic_count - len(episodes)]
+    cells = episodes + cells if question.is_about_time else cells + episodes
     turns = []
     if detail_level == "evidence":
         # a memory that may be found rests on turns too that may not
@@ -104,6 +107,8 @@ def ask(
         cells = _with_evidence(store, cells, settings, filters)
     if filters.entity is not None and not cells:
         notes.append(f"no memory that may be found names {filters.entity!r}")
+    if question.is_about_time and not cells and question.period is not None:
+        notes.append(f"no memory that may be found is of that time ({question.period.text.strip()})")
     cells = shown_by_age(cells, settings.episodes, now=filters.as_of or moment)
     period = question.period
     return SearchResult(
@@ -153,7 +158,7 @@ def _first_round(
     has_turns: bool,
 ) -> dict[str, dict[str, list[Row]]]:
     """What every list of every tier finds, all read at once."""
-    legs = {
+    legs: dict[str, Mapping[str, Leg]] = {
         "topics": topic_legs(question, settings, count=topic_count),
         "cells": cell_legs(question, settings, count=cell_count) if cell_count else {},
         "turns": {},
@@ -180,6 +185,7 @@ def _hits(
     most = min(settings.search.episodes, topic_count)
     told = rank_cells(store, of_episodes, question, settings, count=most) if of_episodes else []
     hits = cell_hits(store, [*ranked, *told], settings, question.filters)
+    hits = asked_first(hits, question.words.split())
     named = {entry.fused.key for entry in told}
     episodes = [hit for hit in hits if hit.cell_id in named]
     return [hit for hit in hits if hit.cell_id not in named][:cell_count], episodes

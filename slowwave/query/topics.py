@@ -16,8 +16,11 @@ _TOLD = (*_SHOWN[1:], "merged_into")
 
 
 def topic_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, TextLeg | VectorLeg]:
-    """The lists of this tier by name; none where no summary is wanted. Summaries tell the present, not the past."""
-    if count == 0 or question.filters.is_historical:
+    """The lists of this tier by name; none where no summary is wanted. Summaries tell the present, not the past.
+
+    Nor do they tell what there was in a time.
+    """
+    if count == 0 or question.filters.is_historical or question.is_about_time:
         return {}
     where = scope_condition(settings.own, question.filters)
     legs: dict[str, TextLeg | VectorLeg] = {

@@ -1,6 +1,7 @@
 """What a question asks for: its words, its vector, its intent, and the time that it names."""
 
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import polars as pl
 
@@ -13,14 +14,17 @@ from slowwave.query.reader import Reader
 from slowwave.schemas.search import Filters, Intent
 from slowwave.store import Expr, Store, TextLeg, col
 from slowwave.transforms.intents import EXEMPLARS, intent_by_vectors, intent_by_words
-from slowwave.transforms.questions import QUERY_WORDS, telling_words
-from slowwave.transforms.times import TimeRange, anchored_time, resolve_anchor, time_of_question
+from slowwave.transforms.questions import QUERY_WORDS, names_a_thing, plain_words, telling_words
+from slowwave.transforms.times import TimeRange, anchored_time, day_told, resolve_anchor, time_of_question
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """From here on calendars can be counted back."""
 
 NAMED_TODAY = 1_000
 """Memories that name an entity by itself, looked at beside those that the graph knows."""
+
+EVENT_MEMORIES = 3
+"""Memories among which the day of an event is looked for."""
 
 INTENT_MARGIN = 0.15
 """Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
@@ -33,14 +37,16 @@ def understand(
     weight = reader.settings.search.vector_weight
     if reader.embedder is not None:
         weight *= reader.embedder.profile.vector_weight
+    time = _time_asked(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST))
     return CellQuestion(
         text=query,
-        words=telling_words(query, most=QUERY_WORDS),
+        words=telling_words(time.words or query, most=QUERY_WORDS),
         vector=vector,
         vector_weight=weight if vector is not None else 0.0,
         filters=filters,
         where=_findable(reader, store, filters),
-        period=_period(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST)),
+        period=time.period,
+        is_about_time=time.period is not None and not names_a_thing(time.rest),
         intent=_intent(reader, query, vector),
         now=now,
     )
@@ -56,22 +62,48 @@ def _intent(reader: Reader, query: str, vector: Vectors | None) -> Intent:
     return intent_by_vectors(vector, exemplars, intents, margin=INTENT_MARGIN) or "general"
 
 
-def _period(reader: Reader, store: Store, query: str, filters: Filters, *, now: datetime) -> TimeRange | None:
+class _Time(NamedTuple):
+    """A time that a question names, what it says beside it, and what of the question full text looks for."""
+
+    period: TimeRange | None
+    rest: str
+    words: str
+
+
+def _time_asked(reader: Reader, store: Store, query: str, filters: Filters, *, now: datetime) -> _Time:
     """The time that a question names, or that lies so far from an event which memory knows.
 
-    What is to come was said before it came: such a time draws nothing.
+    What is to come was said before it came: such a time draws nothing. "Before August" is not about August, and "two
+    weeks before" about no two weeks: such words are not looked for.
     """
     named = time_of_question(query, now=now)
     if named is not None:
-        return None if named.start is not None and named.start > now else named
+        rest = query.replace(named.text, " ", 1)
+        if named.start is not None and named.start > now:
+            return _Time(None, query, query)
+        return _Time(named, rest, query if named.start is not None and named.end is not None else rest)
     anchored = anchored_time(query)
     if anchored is None:
-        return None
-    event, offset = anchored
+        return _Time(None, query, query)
+    at = _day_of_event(reader, store, anchored.event, filters)
+    period = resolve_anchor(anchored.offset, at, text=anchored.distance + anchored.event) if at else None
+    rest = query.replace(anchored.distance, " ", 1)
+    return _Time(period, rest, rest)
+
+
+def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) -> datetime | None:
+    """When an event was: the day that the memories nearest to its words tell, else when the nearest was said."""
     words = telling_words(event, most=QUERY_WORDS)
     where = without_episodes(cell_condition(reader.settings.own, filters), filters)
-    (found,) = store.at_once([TextLeg("cells", words, 1, where, columns=("event_time",))])
-    return resolve_anchor(offset, found["event_time"][0], text=query) if found.height else None
+    leg = TextLeg("cells", words, EVENT_MEMORIES, where, columns=("event_time", "content"))
+    (found,) = store.find([leg])
+    named = set(words.split())
+    told = (
+        day_told(row["content"], at=row["event_time"])
+        for row in found
+        if named <= plain_words(row["content"])
+    )
+    return next((day for day in told if day is not None), found[0]["event_time"] if found else None)
 
 
 def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:

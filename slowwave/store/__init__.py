@@ -7,7 +7,7 @@ from slowwave.store.conditions import Expr, col, lit
 from slowwave.store.forgetting import fading_of, forgetting_of, long_unused
 from slowwave.store.generations import create_store, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
-from slowwave.store.legs import SCORE, RowsLeg, TextLeg, VectorLeg
+from slowwave.store.legs import SCORE, Leg, RowsLeg, TextLeg, VectorLeg
 from slowwave.store.memory_tables import Row
 from slowwave.store.scopes import owned_by, same_owner
 from slowwave.store.writing import Store
@@ -18,6 +18,7 @@ __all__ = [
     "SCORE",
     "TEXT_INDEX",
     "Expr",
+    "Leg",
     "Row",
     "RowsLeg",
     "Store",

@@ -13,6 +13,13 @@ _STOP_TEXT = (
 STOP_WORDS = frozenset(_STOP_TEXT.split(" "))
 """Words that stand in nearly every text: their lists are the longest to read and tell the least."""
 
+_NO_THING_TEXT = (
+    "happen happens happened happening go goes going went new news say says said talk talks talked discuss discussed "
+    "tell told learn learned learnt know known everything anything something thing things remember recall us"
+)
+_NO_THING = STOP_WORDS.union(_NO_THING_TEXT.split(" "))
+"""Words of a question for whatever there was."""
+
 QUERY_WORDS = 64
 """Different words of a question that full text looks for."""
 
@@ -27,3 +34,13 @@ def telling_words(text: str, *, most: int) -> str:
     words = list(dict.fromkeys(_WORD.findall(text.lower())))
     telling = [word for word in words if word not in STOP_WORDS]
     return " ".join((telling or words)[:most])
+
+
+def plain_words(text: str) -> set[str]:
+    """The words of a text, lower case."""
+    return set(_WORD.findall(text.lower()))
+
+
+def names_a_thing(text: str) -> bool:
+    """Whether a question asks for something, and not for whatever there was ("what happened?")."""
+    return not plain_words(text) <= _NO_THING

@@ -9,7 +9,7 @@ an offset, since only the memory knows when it was. Nothing here reads a clock: 
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from slowwave.errors import InputError
 from slowwave.transforms.calendar_words import DAY, SPREAD, UNIT_DAYS, WEEKDAYS, counted, midnight
@@ -21,6 +21,8 @@ LONGEST_QUESTION = 2_000
 LONGEST_ANCHOR = 120
 _PAIR_RANK = 4
 _WEEK = DAY * 7
+_AHEAD = DAY * 180
+"""A day without a year is looked for so far beyond the moment in which it was named."""
 _ANY_DAY = datetime(2000, 6, 15, tzinfo=UTC)
 
 
@@ -41,6 +43,14 @@ class Offset:
     end: timedelta | None
 
 
+class Anchored(NamedTuple):
+    """An event from which a question counts, how far from it, and the words that say how far ("two weeks before")."""
+
+    event: str
+    offset: Offset
+    distance: str
+
+
 _AFTER = {"after", "later than"}
 _SINCE = {"since", "as early as"}
 _BEFORE = {"before", "prior to", "earlier than"}
@@ -54,6 +64,7 @@ _LEAD = re.compile(
     rf"(?:(?P<lead>{_LEAD_WORDS})\s+(?:(?:the\s+)?(?:month|year)\s+(?:of\s+)?(?=\w))?)?(?P<rest>\w)",
     re.I | re.A,
 )
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"(?<![\w./@#:\\-])(?=[A-Za-z0-9])")
 _TO = re.compile(r"\s*(?:\b(?P<word>and|to|until|till|through)\b|[–—]|\s-\s)\s*", re.I | re.A)
 _POSSESSIVE = re.compile(r"['’]s?(?!\w)")
@@ -203,7 +214,7 @@ _MAIN_CLAUSE = re.compile(
 )
 
 
-def anchored_time(question: str) -> tuple[str, Offset] | None:
+def anchored_time(question: str) -> Anchored | None:
     """The words of the event from which a question counts, and how far from it; None where it names none.
 
     "two weeks before the launch" is ("the launch", 17 to 10 days before it), by the rule of `periods`; "the week
@@ -220,7 +231,7 @@ def anchored_time(question: str) -> tuple[str, Offset] | None:
             read_period(text, match.end(), now=_ANY_DAY, lead=(match["open"] or "after").lower()) is not None
         )
         if anchor and not is_date and not _NO_EVENT.match(text, match.end()):
-            return anchor, _offset_of(match)
+            return Anchored(anchor, _offset_of(match), question[match.start() : match.end()])
     return None
 
 
@@ -275,6 +286,24 @@ def _from_date(text: str, question: str, now: datetime) -> TimeRange | None:
         at = period.start if is_before else period.end - timedelta.resolution
         return resolve_anchor(_offset_of(match), at, text=question[match.start() : period.until])
     return None
+
+
+def day_told(text: str, *, at: datetime) -> datetime | None:
+    """The beginning of the one day that a memory of the moment `at` tells something of; None where it names none.
+
+    "The regatta is on Saturday 18 July", told on the 8th or the 21st, tells of 18 July.
+    """
+    days: dict[str, datetime] = {}
+    for word in _WORD.finditer(text[:LONGEST_QUESTION]):
+        found = read_period(text, word.start(), now=at + _AHEAD)
+        is_day = (
+            found is not None
+            and found.end - found.start <= DAY
+            and _DIGIT.search(text, word.start(), found.until)
+        )
+        if found is not None and is_day:
+            days.setdefault(found.kind, found.start)
+    return days.get("full", days.get("yearless"))
 
 
 def resolve_anchor(offset: Offset, at: datetime, *, text: str = "") -> TimeRange:

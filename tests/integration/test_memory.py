@@ -436,7 +436,7 @@ def test_the_examples_of_the_page_run(folder, monkeypatch, capsys):
             assert cited == names["said"].cell_id
     assert len(blocks) >= 5
     printed = capsys.readouterr().out
-    assert "superseded: The staging database listens on port 6432." in printed
+    assert " active: The staging database moved to another host in May." in printed
     assert names["done"].is_proven
     assert journaled(folder, "usage.recorded").is_empty(), "its use goes with it"
 

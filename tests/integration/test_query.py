@@ -211,6 +211,20 @@ def test_a_time_in_the_question_draws_what_happened_then_and_excludes_nothing(re
     assert hits.index("thu") < hits.index("tue")
 
 
+def test_a_question_about_nothing_but_a_time_is_answered_with_what_was_said_then(reader: Reader):
+    result = answer(reader, "what happened in July?")
+    assert result.topics == []
+    assert result.cells
+    assert all(result.after <= hit.event_time < result.before for hit in result.cells)
+    (note,) = answer(reader, "what happened in March?").notes
+    assert note == "no memory that may be found is of that time (in March)"
+
+
+def test_the_property_that_a_question_names_and_nothing_else_comes_first(reader: Reader):
+    first = answer(reader, "rate limit").cells[0]
+    assert (first.cell_id, first.attribute, len(first.history)) == ("r3", "rate limit", 2)
+
+
 def test_evidence_is_the_turns_in_their_order_and_the_turns_that_answer_themselves(reader: Reader):
     result = ask(reader, "sign tokens with the curve", detail_level="evidence", now=NIGHT)
     assert [turn.turn_id for turn in hit_of(result, "jwt").evidence] == ["t0", "t1"]

@@ -100,7 +100,7 @@ def test_a_date_with_its_year_is_that_day_in_every_form_and_at_any_time(day, now
 def test_an_anchor_is_words_of_the_question_and_resolves_everywhere(text, at):
     anchored = anchored_time(text)
     if anchored is not None:
-        words, offset = anchored
+        words, offset, _ = anchored
         assert words
         assert words in text
         found = resolve_anchor(offset, at)

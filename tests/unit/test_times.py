@@ -9,6 +9,7 @@ from slowwave.transforms.times import (
     Offset,
     TimeRange,
     anchored_time,
+    day_told,
     resolve_anchor,
     time_of_filter,
     time_of_question,
@@ -261,7 +262,10 @@ ANCHORS = {
 
 @pytest.mark.parametrize("question", ANCHORS)
 def test_an_event_in_a_question_is_given_back_with_its_offset(question):
-    assert anchored_time(question) == ANCHORS[question]
+    found = anchored_time(question)
+    assert found is not None
+    assert (found.event, found.offset) == ANCHORS[question]
+    assert found.distance + found.event in question
 
 
 @pytest.mark.parametrize(
@@ -274,6 +278,23 @@ def test_an_event_in_a_question_is_given_back_with_its_offset(question):
 )  # fmt: skip
 def test_a_question_without_an_event_has_no_anchor(question):
     assert anchored_time(question) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("The busiest day of summer 2026 was Saturday 2026-07-18, the regatta.", "2026-07-18"),
+        ("The regatta is on 18 July.", "2026-07-18"),
+        ("The regatta weekend begins on Saturday, 5 September.", "2026-09-05"),
+        ("The launch is planned for 3 October 2026 with 250 seats.", "2026-10-03"),
+        ("The launch was yesterday, at 16:20.", None),
+        ("In June we needed 2 replicas for 12 days.", None),
+        ("", None),
+    ],
+)
+def test_a_memory_of_an_event_may_tell_its_day(text, day):
+    found = day_told(text, at=datetime(2026, 8, 31, tzinfo=UTC))
+    assert (found and f"{found:%Y-%m-%d}") == day
 
 
 def test_an_anchor_is_resolved_from_the_day_of_its_event():
