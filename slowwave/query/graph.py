@@ -12,7 +12,7 @@ from slowwave.schemas.graph import Direction
 from slowwave.schemas.search import ChainStep
 from slowwave.schemas.tables import OWN
 from slowwave.setting_groups import ScopeSettings
-from slowwave.store import Row, RowsLeg, Store, col, lit, owned_by
+from slowwave.store import Expr, Row, RowsLeg, Store, TextLeg, col, lit, owned_by
 from slowwave.transforms.names import (
     family,
     first_name,
@@ -28,6 +28,9 @@ LONGEST_NAME = 4
 
 MOST_WORDS = 200
 """Words of a question that are looked at: a longer text is no question."""
+
+SAID_MOST = 1_000
+"""Memories that are looked at for a name as it was said."""
 
 CHAINED = ["causal", "supersedes", "elaborates"]
 """Relations that a chain goes along."""
@@ -62,6 +65,16 @@ def entities_named(store: Store, own: ScopeSettings, text: str, *, is_name: bool
 def cells_naming(store: Store, own: ScopeSettings, name: str) -> list[str]:
     """Ids of the cells that name this person or thing under whatever name, sorted; whatever their status."""
     return cells_of(store, own, entity_ids(store, own, name, is_name=True))
+
+
+def cells_saying(store: Store, where: Expr, name: str) -> set[str]:
+    """Ids of the cells that name a person or thing just so, in any case; of `SAID_MOST` at most.
+
+    A memory of today has no place in the graph before the night: it goes by the name as it was said.
+    """
+    (found,) = store.at_once([TextLeg("cells", name, SAID_MOST, where, ("entities",), ("entities",))])
+    said = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
+    return set(found.explode("entities").filter(said == name.strip().lower())["cell_id"])
 
 
 def cells_of(store: Store, own: ScopeSettings, ids: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.query.graph import cells_naming
+from slowwave.query.graph import cells_naming, cells_saying
 from slowwave.query.reader import Reader
 from slowwave.schemas.graph import Timeline, TimelineEvent
 from slowwave.setting_groups import ScopeSettings
@@ -76,9 +76,9 @@ def told_cells(store: Store, own: ScopeSettings, cell_ids: list[str], columns: l
 
 def _of_name(store: Store, own: ScopeSettings, name: str) -> pl.DataFrame:
     """Cells that name it; where no person or thing is called so, those of such a subject or attribute."""
-    ids = cells_naming(store, own, name)
+    mine = owned_by(own.user_id, own.project_id)
+    ids = sorted({*cells_naming(store, own, name), *cells_saying(store, mine, name)})
     if not ids:
-        mine = owned_by(own.user_id, own.project_id)
         about = store.rows("cells", ["cell_id", "subject", "attribute"], mine)
         said = pl.concat_str(pl.col("subject", "attribute").fill_null(""), separator=" ")
         wanted = plain_name(pl.lit(name))

@@ -3,13 +3,11 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-import polars as pl
-
 from slowwave.embeddings import Vectors
 from slowwave.query.cells import CellQuestion
 from slowwave.query.conditions import cell_condition
 from slowwave.query.episodes import without_episodes
-from slowwave.query.graph import cells_naming
+from slowwave.query.graph import cells_naming, cells_saying
 from slowwave.query.reader import Reader
 from slowwave.schemas.search import Filters, Intent
 from slowwave.store import Expr, Store, TextLeg, col
@@ -19,9 +17,6 @@ from slowwave.transforms.times import TimeRange, anchored_time, day_told, resolv
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """From here on calendars can be counted back."""
-
-NAMED_TODAY = 1_000
-"""Memories that name an entity by itself, looked at beside those that the graph knows."""
 
 EVENT_MEMORIES = 3
 """Memories among which the day of an event is looked for."""
@@ -112,10 +107,4 @@ def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:
     if filters.entity is None:
         return where
     named = set(cells_naming(store, reader.settings.own, filters.entity))
-    # a memory of today has no place in the graph before the night: it goes by the name as it was said
-    (fresh,) = store.at_once(
-        [TextLeg("cells", filters.entity, NAMED_TODAY, where, ("entities",), ("entities",))]
-    )
-    name = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
-    said = fresh.explode("entities").filter(name == filters.entity.strip().lower())["cell_id"]
-    return where & col("cell_id").isin(sorted(named | set(said)))
+    return where & col("cell_id").isin(sorted(named | cells_saying(store, where, filters.entity)))
