@@ -8,7 +8,7 @@ like cause and fix.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -46,6 +46,9 @@ FOLLOWING_TURNS = 40
 
 SESSIONS = 4
 """Sessions with the same error that are read, the newest ones."""
+
+LATER_FIRST = 0.9
+"""What an earlier session's lines weigh beside those of the next later one: the last fix is the one that held."""
 
 FIX_CELLS = 5
 """Cells of one session, at most."""
@@ -115,7 +118,10 @@ def fix_lines(
     sessions = list(dict.fromkeys(session_id for _, session_id in newest))[:SESSIONS]
     for session_id in sessions:
         own = [(turn, sameness) for turn, sameness in turns if turn.session_id == session_id]
-        lines += _session_lines(reader, store, failures, own)
+        older = LATER_FIRST ** sessions.index(session_id)
+        lines += [
+            replace(line, score=line.score * older) for line in _session_lines(reader, store, failures, own)
+        ]
     return lines
 
 

@@ -28,7 +28,10 @@ POINTER_LABELS = 6
 def contradiction_lines(
     reader: Reader, store: Store, found: Findings, *, has_signals: bool
 ) -> list[Candidate]:
-    """Open contradictions, both sides in one line: those that touch what was found first of all lines."""
+    """Open contradictions, both sides in one line: those that touch what was found first of all lines.
+
+    Two sides that carry the same value differ in something beside it: they stand where there is room, and only near.
+    """
     where = scope_condition(reader.settings.own, Filters()) & (col("status") == lit("open"))
     (rows,) = store.at_once([RowsLeg("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where)])
     rows = rows.sort("detected_at", "cell_a", descending=[True, False])
@@ -40,9 +43,13 @@ def contradiction_lines(
             continue
         one, other = cells[cell_a], cells[cell_b]
         is_near = not has_signals or cell_a in found.cells or cell_b in found.cells
+        is_same_value = one.value is not None and one.value == other.value
+        if is_same_value and not is_near:
+            continue
         unrelated += not is_near
         if is_near or unrelated <= UNRELATED_CONTRADICTIONS:
-            lines.append(_both_sides(one, other, note if is_near else None, 3.0 if is_near else -1.0))
+            is_urgent = is_near and not is_same_value
+            lines.append(_both_sides(one, other, note if is_near else None, 3.0 if is_urgent else -1.0))
     return lines[: CONTRADICTIONS + UNRELATED_CONTRADICTIONS]
 
 
