@@ -13,6 +13,9 @@ LINE_CHARACTERS = 200
 AVERAGE_SALIENCE = 0.5
 """The salience of a memory that nobody judged."""
 
+RETRIEVALS_A_USE = 3
+"""So often found, and not ignored, counts as used: one search finds ten memories."""
+
 LINES = ["cell_id", "user_id", "project_id", "scope", "line_rank", "line"]
 
 
@@ -87,11 +90,13 @@ def promotion_candidates(
 def choose_by_use(candidates: pl.DataFrame, *, lines: int, margin: float) -> pl.DataFrame:
     """The choice without a model, most worth first: cells that were used, or are salient above average (0.5).
 
+    Used is what was cited, said again, or found `RETRIEVALS_A_USE` times without being ignored.
+
     What stands in core memory counts `margin` (a share) more, so that two of about the same worth do not take
     turns from night to night.
     """
-    counts = pl.col("citation_count") + pl.col("confirmations")
-    is_used = counts + pl.col("retrieval_count") - pl.col("ignore_count") > 0
+    found = (pl.col("retrieval_count") - pl.col("ignore_count")) // RETRIEVALS_A_USE
+    is_used = pl.col("citation_count") + pl.col("confirmations") + found > 0
     standing = pl.col("worth") * pl.when("is_core").then(1.0 + margin).otherwise(1.0)
     return (
         candidates.filter(is_used | (pl.col("salience") > AVERAGE_SALIENCE))

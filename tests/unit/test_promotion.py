@@ -97,6 +97,9 @@ def test_without_a_model_the_used_and_the_salient_are_chosen():
     assert by_use(candidates(*USED)) == "cited retrieved confirmed salient"
     assert by_use(candidates(*USED), lines=2) == "cited retrieved"
     assert by_use(candidates(*USED, core="dull ignored")) == "cited retrieved confirmed salient"
+    assert (
+        by_use(candidates(("seen", {"retrieval_count": 2}), ("wanted", {"retrieval_count": 3}))) == "wanted"
+    )
 
 
 def test_of_two_of_about_the_same_worth_the_one_that_stands_stays():
