@@ -27,7 +27,7 @@ from slowwave.transforms.excerpts import choose_excerpts, extractive_episodes
 from slowwave.transforms.forgetting import revivals
 from slowwave.transforms.labels import short_forms
 from slowwave.transforms.text import CHARACTERS_A_TOKEN
-from tasks.models import ask
+from tasks.models import AWAY, ask
 from tasks.retries import failed_try
 from tasks.stage import Plan, Stage
 
@@ -111,7 +111,7 @@ def write(run: Stage, due: pl.DataFrame) -> None:
         material = _material(run, due.slice(start, size))
         run.commit(_by_extraction(run, material) if llm is None else _by_model(run, material))
         if llm is not None and llm.is_down:
-            run.reject("language model away", max(due.height - start - size, 0))
+            run.reject(AWAY, max(due.height - start - size, 0))
             break
     if llm is None:
         run.note("episodes are the conversations' most central turns; a language model would tell them")

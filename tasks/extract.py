@@ -21,7 +21,7 @@ from slowwave.transforms.extraction import (
     split_confirmed,
 )
 from slowwave.transforms.reconciliation import confirmations
-from tasks.models import ask
+from tasks.models import AWAY, ask
 from tasks.retries import failed_try
 from tasks.stage import Plan, Stage
 from tasks.tombstones import keep_out_deleted, without_deleted_turns
@@ -71,7 +71,7 @@ def extract_batches(run: Stage, chunks: pl.DataFrame) -> None:
         run.commit(_through_extractor(run, passed, turns))
         run.refresh_vectors()
         if run.workspace.llm is not None and run.workspace.llm.is_down:
-            run.reject("language model away", chunks.height - start - batch.height)
+            run.reject(AWAY, chunks.height - start - batch.height)
             break
 
 

@@ -10,6 +10,9 @@ from slowwave.llm import LLM, Outcome, Request
 from slowwave.progress import progress
 from tasks.stage import Stage, call_task
 
+AWAY, SPENT = "language model away", "budget spent"
+"""Why something was not asked; the following night asks it."""
+
 
 @task(name="ask-model", cache_policy=NO_CACHE, task_run_name="ask-{work}-{count}")
 def _ask(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
@@ -39,7 +42,7 @@ def ask(run: Stage, requests: Sequence[Request], *, work: str) -> list[Outcome]:
             raise outcome.error
         if isinstance(outcome.error, BudgetError):
             run.note("the budget of this run is spent; what is left stays pending")
-            run.reject("budget spent")
+            run.reject(SPENT)
         elif isinstance(outcome.error, OutputError):
             run.reject(f"unusable answer ({outcome.prompt_version})")
         elif isinstance(outcome.error, InputError):
@@ -47,5 +50,5 @@ def ask(run: Stage, requests: Sequence[Request], *, work: str) -> list[Outcome]:
             run.reject(f"unusable page ({outcome.prompt_version})")
         elif outcome.error is not None:
             run.note(f"the language model does not serve: {outcome.error}")
-            run.reject("language model away")
+            run.reject(AWAY)
     return outcomes

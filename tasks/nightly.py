@@ -16,6 +16,7 @@ from slowwave.schemas.report import NightReport, StageReport
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.store import col, forgetting_of, lit
 from slowwave.workspace import Workspace, open_workspace
+from tasks.models import AWAY, SPENT
 from tasks.stage import call_task, commit_segment
 from tasks.story import tell_story
 
@@ -116,6 +117,14 @@ def optimize(workspace: Workspace) -> pl.DataFrame:
     )
 
 
+def _outcome(night: Night) -> str:
+    """How it ended: `gated` where too little was new, `stopped` where the model went away or the budget was spent."""
+    if night.is_gated:
+        return "gated"
+    is_cut_short = any({AWAY, SPENT} & stage.rejected.keys() for stage in night.stages)
+    return "stopped" if is_cut_short else "completed"
+
+
 def record(night: Night, *, seconds: float) -> NightReport:
     """The night's report; a night that changed something, or called a model, is journaled."""
     report = NightReport(
@@ -138,7 +147,7 @@ def record(night: Night, *, seconds: float) -> NightReport:
             "night_id": night.night_id,
             "started_at": night.started_at,
             "finished_at": night.workspace.clock(),
-            "outcome": "gated" if night.is_gated else "completed",
+            "outcome": _outcome(night),
             "has_llm": report.has_llm,
             "call_count": total.call_count,
             "token_count": total.input_tokens + total.output_tokens,
