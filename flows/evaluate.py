@@ -31,5 +31,8 @@ def evaluate(questions: str = "", home: str = "") -> Evaluation:
     with measured_home(asked, home) as folder, stage("evaluate", home=folder) as run:
         parts = [call_task(ask_conversation, run, conversation) for conversation in asked.conversations]
         found = add_up(parts, seconds=time.monotonic() - started)
+        if not found.questions:
+            why = ", ".join(f"{count} x {reason}" for reason, count in found.left_out.items())
+            raise InputError(f"no question of {questions} can be measured: {why or 'there is none'}")
         publish_figures(run, found)
     return found

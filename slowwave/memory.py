@@ -4,16 +4,15 @@ No language model, no Prefect. Reading takes no lock and stays warm from questio
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, cast
 
-from pydantic import ValidationError
-
 from slowwave.context import assemble
 from slowwave.context.shown import shown_to
-from slowwave.errors import InputError
+from slowwave.errors import InputError, TransientError
 from slowwave.home import open_home
 from slowwave.query import ask, open_reader
 from slowwave.query.entity import describe
@@ -23,6 +22,7 @@ from slowwave.readers.files import clean_text
 from slowwave.schemas.choices import CellType, Resolution, SourceType
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.graph import EntityResult, Timeline
+from slowwave.schemas.refusals import possible
 from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult, in_utc
 from slowwave.schemas.words import Dispute, Done, Erased, Explanation, Fading, Resolved, Stats
 from slowwave.transforms.times import Use, time_of_filter
@@ -145,19 +145,19 @@ class Memory:
             InputError: a signal is not possible.
         """
         moment = _moment(now)
-        try:
-            request = ContextRequest(
-                question=clean_text(question),
-                activity=activity,
-                current_file=current_file,
-                recent_errors=(recent_errors,) if isinstance(recent_errors, str) else tuple(recent_errors),
-                branch=branch,
-                budget_tokens=budget_tokens,
-                conversation_id=conversation_id or None,
-                small=small,
-            )
-        except ValidationError as error:
-            raise InputError(_told(error)) from error
+        request = possible(
+            ContextRequest,
+            {
+                "question": clean_text(question),
+                "activity": activity,
+                "current_file": current_file,
+                "recent_errors": (recent_errors,) if isinstance(recent_errors, str) else tuple(recent_errors),
+                "branch": branch,
+                "budget_tokens": budget_tokens,
+                "conversation_id": conversation_id or None,
+                "small": small,
+            },
+        )
         found = assemble(self._reader, request, now=moment)
         shown = dict.fromkeys(cell_id for line in found.lines for cell_id in line.cell_ids)
         self._note(list(shown), conversation_id, moment)
@@ -363,8 +363,9 @@ class Memory:
         self._usage.flush()
 
     def close(self) -> None:
-        """Writes what is noted, as `flush`; a closed memory may be used again."""
-        self.flush()
+        """Writes what is noted; what cannot be written waits for the end of the program, and no error says so."""
+        with suppress(TransientError):
+            self.flush()
 
     def _note(self, cell_ids: Sequence[str], conversation_id: str, at: datetime) -> None:
         if self._records_usage and cell_ids:
@@ -386,13 +387,5 @@ def _filters(filters: Filters | None, words: FilterWords, *, now: datetime) -> F
             given[name] = time_of_filter(given[name], use=use, now=now)
         elif isinstance(given.get(name), datetime):
             given[name] = _moment(given[name])
-    try:
-        return Filters.model_validate({name: value for name, value in given.items() if value is not None})
-    except ValidationError as error:
-        raise InputError(f"filter: {_told(error)}") from error
-
-
-def _told(error: ValidationError) -> str:
-    first = error.errors(include_input=False, include_url=False)[0]
-    place = f"{first['loc'][0]} is not possible: " if first["loc"] else ""
-    return f"{place}{first['msg'].removeprefix('Value error, ')}"
+    wanted = {name: value for name, value in given.items() if value is not None}
+    return possible(Filters, wanted, what="filter: ")

@@ -13,6 +13,7 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
+from slowwave.errors import NotFoundError
 from slowwave.home import open_home
 from slowwave.query.fusing import as_frame
 from slowwave.query.reader import Reader
@@ -63,6 +64,10 @@ class Asked:
 def measured_home(asked: QuestionSet, home: str) -> Iterator[str]:
     """The home itself, or for a set that brings its sessions an empty temporary one with the same settings."""
     if not asked.brings_sessions:
+        if not open_home(home or None).journal.segment_ids():
+            raise NotFoundError(
+                "there is no memory here to ask: `slowwave ingest PATH` makes one, or --home names one"
+            )
         yield home
         return
     with tempfile.TemporaryDirectory(prefix="slowwave-evaluate-") as folder:

@@ -7,9 +7,10 @@ import typer
 
 from slowwave.entrypoints.options import HomeOption, JsonOption
 from slowwave.entrypoints.resident import ask_resident, leave_resident
-from slowwave.errors import InputError
+from slowwave.errors import InputError, TransientError
 from slowwave.schemas.choices import CellType, SourceType
 from slowwave.schemas.context import Activity, ContextRequest
+from slowwave.schemas.refusals import possible
 from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult
 from slowwave.transforms.times import Use, time_of_filter
 
@@ -56,16 +57,17 @@ def search(
     from slowwave.entrypoints.show_answer import show_answer
 
     now = datetime.now(UTC)
-    filters = Filters(
-        cell_types=_types(cell_type or []),
-        source_type=source,
-        entity=entity,
-        after=_moment(after, "after", now),
-        before=_moment(before, "before", now),
-        as_of=_moment(as_of, "as_of", now),
-        known_at=_moment(known_at, "as_of", now),
-        scope=scope,
-    )
+    wanted = {
+        "cell_types": _types(cell_type or []),
+        "source_type": source,
+        "entity": entity,
+        "after": _moment(after, "after", now),
+        "before": _moment(before, "before", now),
+        "as_of": _moment(as_of, "as_of", now),
+        "known_at": _moment(known_at, "as_of", now),
+        "scope": scope,
+    }
+    filters = possible(Filters, wanted, what="filter: ")
     found = _answer(home, " ".join(words), limit, detail, filters)
     if as_json:
         show_json(found)
@@ -108,16 +110,17 @@ def context(
     from slowwave.home import open_home
     from slowwave.query import open_reader
 
-    request = ContextRequest(
-        question=" ".join(question or []),
-        activity=activity,
-        current_file=current_file,
-        recent_errors=tuple(error or ()),
-        branch=branch,
-        budget_tokens=budget,
-        conversation_id=conversation,
-        small=small,
-    )
+    signals = {
+        "question": " ".join(question or []),
+        "activity": activity,
+        "current_file": current_file,
+        "recent_errors": tuple(error or ()),
+        "branch": branch,
+        "budget_tokens": budget,
+        "conversation_id": conversation or None,
+        "small": small,
+    }
+    request = possible(ContextRequest, signals)
     found = assemble(open_reader(open_home(home)), request, now=datetime.now(UTC))
     if as_json:
         show_json(found)
@@ -165,7 +168,10 @@ def _answer(
     answer = ask(own, query, limit=limit, detail_level=detail, filters=filters)
     usage = Usage(own)
     usage.note([hit.cell_id for hit in answer.cells], "retrieved", at=datetime.now(UTC))
-    usage.flush()
+    try:
+        usage.flush()
+    except TransientError as error:
+        answer = answer.model_copy(update={"notes": [*answer.notes, f"its use is not noted: {error}"]})
     if own.settings.search.resident_minutes > 0:
         leave_resident(home)
     return answer

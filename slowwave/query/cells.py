@@ -159,6 +159,8 @@ def cell_hits(
             RowsLeg("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
         ]
     )
+    if filters.is_historical and contradictions:
+        contradictions = _between_known(store, contradictions, settings, filters)
     doubted, both_valid = disputes(contradictions)
     known = _with_chain(store, found, around, filters)
     outdated = holders(list(known.values()), doubted=doubted, both_valid=both_valid)
@@ -171,6 +173,17 @@ def cell_hits(
         if shown not in hits and shown in known:
             hits[shown] = _hit(entry, known[shown], former.get(shown, []), doubted, names)
     return list(hits.values())
+
+
+def _between_known(
+    store: Store, contradictions: list[Row], settings: Settings, filters: Filters
+) -> list[Row]:
+    """The contradictions of which both sides had been said then."""
+    then = cell_condition(settings.own, Filters(as_of=filters.as_of, known_at=filters.known_at))
+    sides = sorted({row[side] for row in contradictions for side in ("cell_a", "cell_b")})
+    (found,) = store.find([RowsLeg("cells", ("cell_id",), then & col("cell_id").isin(sides))])
+    known = {row["cell_id"] for row in found}
+    return [row for row in contradictions if {row["cell_a"], row["cell_b"]} <= known]
 
 
 def _hit(
@@ -231,7 +244,11 @@ def _weighed(
     }
     ranked = [
         RankedCell(
-            entry, entry.score * priors[entry.key], priors[entry.key], used[entry.key]["confirmations"]
+            entry,
+            entry.score * priors[entry.key],
+            priors[entry.key],
+            # how often it had been said again by a past moment, the counts do not tell
+            0 if question.filters.is_historical else used[entry.key]["confirmations"],
         )
         for entry in fused
         if entry.key in priors

@@ -14,7 +14,7 @@ from slowwave.home import Home
 from slowwave.query.cells import CellQuestion, cell_hits, cell_legs, rank_cells
 from slowwave.query.conditions import recorded_condition
 from slowwave.query.current_values import asked_first
-from slowwave.query.episodes import EPISODE_LIST, shown_by_age
+from slowwave.query.episodes import EPISODE_LIST, are_asked_for, shown_by_age
 from slowwave.query.fusing import Fused
 from slowwave.query.graph import reasons
 from slowwave.query.reader import Reader, open_reader
@@ -96,8 +96,9 @@ def ask(
     )
     told = told_of(store, found["topics"], question)
     topics = topic_hits(told, question, settings, count=topic_count)
-    cells, episodes = _hits(store, found["cells"], question, settings, topic_count, cell_count)
+    cells, episodes = _hits(store, found["cells"], question, settings, topic_count, most if cell_count else 0)
     topics = topics[: topic_count - len(episodes)]
+    cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
     cells = episodes + cells if question.is_about_time else cells + episodes
     turns = []
     if detail_level == "evidence":
@@ -105,6 +106,8 @@ def ask(
         likely = rank_turns(found["turns"], most=most * EVIDENCE_OVERFETCH)
         turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
         cells = _with_evidence(store, cells, settings, filters)
+    if filters.is_historical and are_asked_for(filters):
+        notes.append("episodes are told anew as memory changes, so the past has none")
     if filters.entity is not None and not cells:
         notes.append(f"no memory that may be found names {filters.entity!r}")
     if question.is_about_time and not cells and question.period is not None:
@@ -158,12 +161,14 @@ def _first_round(
     has_turns: bool,
 ) -> dict[str, dict[str, list[Row]]]:
     """What every list of every tier finds, all read at once."""
+    filters = question.filters
     legs: dict[str, Mapping[str, Leg]] = {
         "topics": topic_legs(question, settings, count=topic_count),
         "cells": cell_legs(question, settings, count=cell_count) if cell_count else {},
         "turns": {},
     }
-    if has_turns:
+    # what was said names no type and, of itself, no person or thing
+    if has_turns and filters.entity is None and not filters.cell_types:
         legs["turns"] = turn_legs(TurnQuestion(question.words, question.vector, question.filters), settings)
     found = iter(store.find([leg for tier in legs.values() for leg in tier.values()]))
     return {tier: {name: next(found) for name in named} for tier, named in legs.items()}

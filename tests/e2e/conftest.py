@@ -111,7 +111,7 @@ class PrefectServer:
         run_id: str = self.post(f"/deployments/{deployment['id']}/create_flow_run", body)["id"]
         return run_id
 
-    def wait(self, run_id: str, *states: str, seconds: float = 150) -> dict[str, Any]:
+    def wait(self, run_id: str, *states: str, seconds: float = 400) -> dict[str, Any]:
         """The run once it is in one of these states, else once it has ended."""
         deadline = time.monotonic() + seconds
         while True:

@@ -20,7 +20,7 @@ from slowwave.store import open_store
 from tests.conftest import ROOT
 from tests.e2e.conftest import PLANTED_KEY, PrefectServer
 
-pytestmark = [pytest.mark.prefect, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.prefect, pytest.mark.timeout(900)]
 
 SAMPLES = ROOT / "data" / "samples"
 EXPECTED = json.loads((SAMPLES / "expected.json").read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.prefect_env import prepare_prefect, unexpected
 from slowwave.entrypoints.show import ago, flat, visible
-from slowwave.errors import BusyError
+from slowwave.errors import BusyError, InputError
 from slowwave.home import open_home
 from slowwave.schemas.events import encode
 from slowwave.schemas.report import StageReport
@@ -579,3 +579,18 @@ def test_times_are_told_in_the_largest_whole_unit():
 def test_visible_text_keeps_lines_and_spells_out_what_a_terminal_would_obey():
     assert visible("a\n\tb\x1b[2J\u202e\ud800") == "a\n\tb\\x1b[2J\\u202e\\ud800"
     assert flat(" a\n b\tc ") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["search", "x", "--after", "2026-08-10", "--before", "2026-08-01"], "leave no time"),
+        (["context", "x" * 200_000], "question is not possible"),
+        (["context", "x", "--branch", "b" * 5_000], "branch is not possible"),
+    ],
+)
+def test_a_filter_or_signal_that_is_not_possible_is_one_line(tmp_path, words, told):
+    done = call(*words, "--home", tmp_path)
+    assert done.exit_code == InputError.exit_code
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1

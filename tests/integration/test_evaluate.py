@@ -7,7 +7,7 @@ import pytest
 
 from flows.evaluate import evaluate
 from flows.ingest import ingest
-from slowwave.errors import InputError
+from slowwave.errors import InputError, NotFoundError
 from slowwave.home import open_home
 from slowwave.store import open_store
 from tasks.evaluate import markdown
@@ -97,6 +97,14 @@ def test_a_question_asked_earlier_does_not_find_what_was_said_later(tmp_path, ho
     found = evaluate.fn(questions=written(tmp_path, conversation), home=home)
     assert found.by_category["before"]["recall@5"] == 0.0
     assert found.by_category["after"]["recall@5"] == 1.0
+
+
+def test_where_nothing_can_be_measured_it_says_so_and_makes_no_home(tmp_path):
+    questions = [{"question": "Who knows?", "evidence": ["a9"], "category": "lost"}]
+    asked = written(tmp_path, {"conversations": [{"name": "w", "questions": questions}]})
+    with pytest.raises(NotFoundError, match="no memory here to ask"):
+        evaluate.fn(questions=asked, home=str(tmp_path / "nowhere"))
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_without_a_file_it_says_what_is_missing(home):

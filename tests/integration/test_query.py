@@ -220,6 +220,28 @@ def test_a_question_about_nothing_but_a_time_is_answered_with_what_was_said_then
     assert note == "no memory that may be found is of that time (in March)"
 
 
+def test_places_that_no_summary_takes_go_to_memories(reader: Reader):
+    past = ask(
+        reader, "staging settlement login rate limit", limit=5, filters=Filters(as_of=NIGHT), now=NIGHT
+    )
+    assert (len(past.topics), len(past.cells)) == (0, 5)
+
+
+def test_the_past_knows_no_contradiction_of_which_one_side_was_not_said_yet(reader: Reader):
+    before = ask(reader, "settlement job", filters=Filters(as_of=JULY - timedelta(days=1)), now=NIGHT)
+    assert {hit.cell_id for hit in before.cells if hit.cell_id in ("tue", "thu")} == {"tue"}
+    assert not any(hit.has_open_contradiction for hit in before.cells)
+    after = ask(reader, "settlement job", filters=Filters(as_of=AUGUST), now=NIGHT)
+    assert {hit.cell_id for hit in after.cells if hit.has_open_contradiction} == {"tue", "thu"}
+
+
+def test_the_past_has_no_episodes_and_says_so(reader: Reader):
+    asked = Filters(cell_types=("episode",), as_of=JULY)
+    assert ask(reader, "rate limit", filters=asked, now=NIGHT).notes == [
+        "episodes are told anew as memory changes, so the past has none"
+    ]
+
+
 def test_the_property_that_a_question_names_and_nothing_else_comes_first(reader: Reader):
     first = answer(reader, "rate limit").cells[0]
     assert (first.cell_id, first.attribute, len(first.history)) == ("r3", "rate limit", 2)
