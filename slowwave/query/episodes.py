@@ -28,9 +28,8 @@ def are_asked_for(filters: Filters) -> bool:
 
 
 def without_episodes(where: Expr, filters: Filters) -> Expr:
-    """The condition, without episodes unless they are asked for; the past has none, since they are told anew."""
-    are_wanted = are_asked_for(filters) and not filters.is_historical
-    return where if are_wanted else where & (col("cell_type") != lit(EPISODE))
+    """The condition, without episodes unless they are asked for."""
+    return where if are_asked_for(filters) else where & (col("cell_type") != lit(EPISODE))
 
 
 def episode_legs(

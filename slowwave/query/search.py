@@ -107,7 +107,7 @@ def ask(
         turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
         cells = _with_evidence(store, cells, settings, filters)
     if filters.is_historical and are_asked_for(filters):
-        notes.append("episodes are told anew as memory changes, so the past has none")
+        notes.append("episodes are told anew as memory changes: they may tell what came later")
     if filters.entity is not None and not cells:
         notes.append(f"no memory that may be found names {filters.entity!r}")
     if question.is_about_time and not cells and question.period is not None:

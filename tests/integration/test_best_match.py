@@ -39,7 +39,7 @@ def test_the_memory_that_a_question_names_comes_before_younger_ones_that_are_lik
     ]
     reader = reader_of(tmp_path, ASKED, *others)
     found = ask(reader, "What is the head count of Umbra festival?", now=NOW).cells
-    assert len(found) == 7
+    assert len(found) == 10
     assert found[0].cell_id == "asked"
 
 

@@ -201,7 +201,10 @@ def test_an_outage_in_the_middle_of_a_night_keeps_what_was_done_and_the_next_nig
         assert set(states) <= {*DONE, "pending"}
         server.answer = model
         sleep(home, sources)
-        assert store_of(home).rows("nights").sort("night_id")["outcome"].to_list() == ["stopped", "completed"]
+        assert store_of(home).rows("nights").sort("finished_at")["outcome"].to_list() == [
+            "stopped",
+            "completed",
+        ]
         clean = make_home(tmp_path / "clean", server, llm=llm)
         sleep(clean, sources)
         found, wanted = memory(home), memory(clean)

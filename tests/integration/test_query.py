@@ -235,10 +235,10 @@ def test_the_past_knows_no_contradiction_of_which_one_side_was_not_said_yet(read
     assert {hit.cell_id for hit in after.cells if hit.has_open_contradiction} == {"tue", "thu"}
 
 
-def test_the_past_has_no_episodes_and_says_so(reader: Reader):
+def test_of_episodes_in_the_past_it_is_said_that_they_may_tell_what_came_later(reader: Reader):
     asked = Filters(cell_types=("episode",), as_of=JULY)
     assert ask(reader, "rate limit", filters=asked, now=NIGHT).notes == [
-        "episodes are told anew as memory changes, so the past has none"
+        "episodes are told anew as memory changes: they may tell what came later"
     ]
 
 
