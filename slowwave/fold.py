@@ -152,6 +152,14 @@ def _entity_enriched(rows: pl.DataFrame) -> list[Change]:
     return [Change("entities", only(written, "entities"), "patch")]
 
 
+def _entity_unsummarized(rows: pl.DataFrame) -> list[Change]:
+    nothing = {name: pl.lit(None, dtype=pl.String) for name in ("summary", "prompt_version", "model")}
+    bare = rows.with_columns(
+        **nothing, enriched_count=pl.lit(None, dtype=pl.Int64), needs_review=pl.lit(value=False)
+    )
+    return [Change("entities", only(bare, "entities"), "patch")]
+
+
 FOLDS: dict[str, Fold] = {
     **MEMORY_FOLDS,
     "turn.recorded": row("turns", "whole", stamp="recorded_at"),
@@ -182,6 +190,7 @@ FOLDS: dict[str, Fold] = {
     "entity.merged": removal("entities"),
     "entity.dropped": removal("entities"),
     "entity.enriched": _entity_enriched,
+    "entity.unsummarized": _entity_unsummarized,
     "entity.flagged": patch("entities", needs_review=True),
     "mention.recorded": row("mentions", "whole"),
     "mention.dropped": removal("mentions"),

@@ -70,7 +70,7 @@ def _cell_deleted(rows: pl.DataFrame) -> list[Change]:
 
 def _cell_erased(rows: pl.DataFrame) -> list[Change]:
     nothing = {name: pl.lit(None, dtype=pl.String) for name in ("content", "note")}
-    return _cell_deleted(rows.with_columns(**nothing))
+    return _cell_deleted(rows.with_columns(**nothing, evidence=pl.lit([], dtype=pl.List(pl.String))))
 
 
 def _turn_erased(rows: pl.DataFrame) -> list[Change]:

@@ -47,7 +47,10 @@ PAGE_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Material:
-    """What episodes are written from. `turns` and `cells` carry the id of their episode as `episode_id`."""
+    """What episodes are written from. `turns` and `cells` carry the id of their episode as `episode_id`.
+
+    `is_forgotten` marks turns that a person deleted a memory of: they are no part of any telling.
+    """
 
     sessions: pl.DataFrame
     turns: pl.DataFrame
@@ -130,14 +133,22 @@ def label(run: Stage) -> None:
 def _material(run: Stage, sessions: pl.DataFrame) -> Material:
     """Turns and memories of the conversations. What is untrusted is told only where nothing else was said."""
     named = sessions.select(*OWN, "session_id", episode_id="cell_id")
+    forgotten = run.store.rows("tombstones", ["evidence"])["evidence"].explode().drop_nulls()
     ids = named["session_id"].unique().to_list()
     on = [*OWN, "session_id"]
     turns = run.store.having("turns", "session_id", ids, SPOKEN).join(named, on=on, how="inner")
+    turns = turns.with_columns(is_forgotten=pl.col("turn_id").is_in(forgotten.implode()))
     cells = run.store.having("cells", "session_id", ids, MEMORY).join(named, on=on, how="inner")
-    return Material(sessions, turns, cells.filter(pl.col("cell_type") != EPISODE))
+    told = sessions.join(
+        _shown_turns(turns), left_on="cell_id", right_on="episode_id", how="semi", maintain_order="left"
+    )
+    run.reject("nothing is left to tell: a person deleted it", sessions.height - told.height)
+    return Material(told, turns, cells.filter(pl.col("cell_type") != EPISODE))
 
 
 def _shown_turns(turns: pl.DataFrame) -> pl.DataFrame:
+    """What may be told: nothing that a person deleted as a memory."""
+    turns = turns.filter(~pl.col("is_forgotten"))
     is_trusted = ~pl.col("origin").is_in(["untrusted", "tool"])
     return turns.filter(is_trusted | ~is_trusted.any().over("episode_id"))
 

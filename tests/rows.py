@@ -307,6 +307,7 @@ def one_of_every_kind() -> pl.DataFrame:
             events("mention.dropped", {"mention_id": "m2"}),
             events("artifact.dropped", {"artifact_id": "a2"}),
             events("entity.flagged", {"entity_id": "e1", "reason": "superseded"}),
+            events("entity.unsummarized", {"entity_id": "e1", "reason": "a person deleted it"}),
             events(
                 "entity.enriched",
                 {"entity_id": "e1", "summary": "A kiln.", "enriched_count": 3, **MODEL},

@@ -32,7 +32,7 @@ _SHOWN = (
     "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
     "status", "salience",
     "confidence", "origin", "event_time", "valid_from", "valid_until", "recorded_at", "source_name", "session_id",
-    "topic_id", "superseded_by", "superseded_at", "evidence",
+    "topic_id", "superseded_by", "superseded_at", "evidence", "protected",
 )  # fmt: skip
 
 REASONS = ("decision", "insight", "risk")
@@ -166,13 +166,29 @@ def cell_hits(
     outdated = holders(list(known.values()), doubted=doubted, both_valid=both_valid)
     former = timelines(list(known.values()), outdated)
     names = {row["topic_id"]: row["name"] for row in topics}
-    hits: dict[str, CellHit] = {}
+    # an outdated cell gives its place to the holder, which is shown once, where the best of them stood
+    places: dict[str, RankedCell] = {}
     for entry in ranked:
-        # an outdated cell gives its place to the holder, which is shown once, where the best of them stood
-        shown = outdated.get(entry.fused.key, entry.fused.key)
-        if shown not in hits and shown in known:
-            hits[shown] = _hit(entry, known[shown], former.get(shown, []), doubted, names)
-    return list(hits.values())
+        places.setdefault(outdated.get(entry.fused.key, entry.fused.key), entry)
+    said = _confirmations(store, ranked, places, filters)
+    return [
+        _hit(entry, known[shown], said[shown], former.get(shown, []), doubted, names)
+        for shown, entry in places.items()
+        if shown in known
+    ]
+
+
+def _confirmations(
+    store: Store, ranked: Sequence[RankedCell], places: Mapping[str, RankedCell], filters: Filters
+) -> dict[str, int]:
+    """How often each cell that is shown was said again; a holder's count is its own, whatever found it."""
+    said = {entry.fused.key: entry.confirmations for entry in ranked}
+    unread = [key for key in places if key not in said]
+    if unread:
+        (vitals,) = store.find([RowsLeg("vitals", ("cell_id", "confirmations"), col("cell_id").isin(unread))])
+        counted = {row["cell_id"]: row["confirmations"] for row in vitals}
+        said |= {key: 0 if filters.is_historical else counted.get(key, 0) for key in unread}
+    return said
 
 
 def _between_known(
@@ -187,14 +203,19 @@ def _between_known(
 
 
 def _hit(
-    entry: RankedCell, row: Row, former: list[Row], doubted: set[str], names: Mapping[str, str]
+    entry: RankedCell,
+    row: Row,
+    confirmations: int,
+    former: list[Row],
+    doubted: set[str],
+    names: Mapping[str, str],
 ) -> CellHit:
     return CellHit(
         **{name: row[name] for name in _HIT_COLUMNS},
         text=row["content"],
         score=entry.score,
         prior=entry.prior,
-        confirmations=entry.confirmations,
+        confirmations=confirmations,
         turn_ids=row["evidence"],
         topic_name=names.get(row["topic_id"]),
         has_open_contradiction=row["cell_id"] in doubted,

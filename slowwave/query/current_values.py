@@ -41,6 +41,8 @@ def holders(
 
     Cells with the same subject and attribute (case and blanks aside) and different values compete; those in
     `doubted` stand in an open contradiction, and no date decides that. Pairs in `both_valid` were said to hold both.
+    What a person confirmed is outdated only by what a person confirmed later; until the night settles it, a later
+    value stands beside it.
     """
     claims: dict[tuple[str, str], list[Row]] = {}
     for cell in cells:
@@ -56,6 +58,7 @@ def holders(
                 rival["cell_id"]: last["cell_id"]
                 for rival in rivals
                 if _plain(rival["value"]) != held
+                and (last["protected"] or not rival["protected"])
                 and frozenset((rival["cell_id"], last["cell_id"])) not in both_valid
             }
         )

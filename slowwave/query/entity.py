@@ -16,7 +16,7 @@ from slowwave.transforms.names import plain_name, thing_name
 SHOWN = 10
 """Neighbours, and late memories, on a page."""
 
-READ = [*TOLD, *ATTRIBUTE, "value", "recorded_at"]
+READ = [*TOLD, *ATTRIBUTE, "value", "recorded_at", "protected"]
 
 
 def describe(reader: Reader, name: str) -> EntityResult:

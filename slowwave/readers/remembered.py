@@ -71,6 +71,16 @@ def read_statement(
     return Statement(content, **own, entities=tuple(names), redacted=redacted)
 
 
+def read_note(note: str) -> str:
+    """A person's note as it may be stored: one line without secrets; empty stays empty.
+
+    Raises:
+        InputError: it is longer than a statement may be.
+    """
+    _refuse_long(bare := clean_text(note), "note", LONGEST_TEXT)
+    return " ".join(redact(strip_injected(bare)[0])[0].split())
+
+
 def said_rows(
     said: Statement,
     *,
@@ -140,17 +150,21 @@ def cell_id_of(own: Mapping[str, str], session_id: str, digest: str) -> str:
 
 
 def _clean(text: str, what: str, longest: int, redacted: dict[str, int]) -> str:
-    if len(text) > longest:
-        raise InputError(
-            f"the {what} has {len(text)} characters, at most {longest} are possible: say it shorter"
-        )
-    bare, _ = strip_injected(clean_text(text))
+    _refuse_long(cleaned := clean_text(text), what, longest)
+    bare, _ = strip_injected(cleaned)
     safe, found = redact(bare.strip())
     for kind, count in found.items():
         redacted[kind] = redacted.get(kind, 0) + count
     if not any(character.isalnum() for character in _MARK.sub("", safe)):
         raise InputError(f"the {what} is empty: there is nothing to remember in it")
     return safe
+
+
+def _refuse_long(text: str, what: str, longest: int) -> None:
+    if len(text) > longest:
+        raise InputError(
+            f"the {what} has {len(text)} characters, at most {longest} are possible: say it shorter"
+        )
 
 
 def _line(text: str, what: str, redacted: dict[str, int]) -> str:

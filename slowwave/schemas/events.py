@@ -35,6 +35,7 @@ CATALOGUE: dict[str, EventKind] = {kind.kind: kind for kind in (*OF_MEMORIES, *O
 UPCASTS: dict[tuple[str, int], dict[str, object]] = {
     ("cell.extracted", 1): {"steps": [], "template": None},
     ("cell.deleted", 1): {"content": None},
+    ("cell.deleted", 2): {"evidence": []},
     ("cell.archived", 1): {"archived_count": 1},
     ("cell.revived", 1): {"reason": None},
     ("vitals.folded", 1): {"retrieved_at": None},

@@ -29,10 +29,11 @@ OF_MEMORIES = (
             "note": pl.String,
             **OWNED,
             "content": pl.String,
+            "evidence": STRINGS,
         },
         "A person deleted a memory: a tombstone that no later run undoes.",
         is_raw=True,
-        version=2,
+        version=3,
     ),
     kind_of(
         "chunk.released",
@@ -174,7 +175,7 @@ OF_MEMORIES = (
     kind_of(
         "episode.dropped",
         {"cell_id": pl.String, "reason": pl.String},
-        "An episode left the store with its conversation.",
+        "An episode left the store: its conversation is gone, or a person deleted a memory of it.",
     ),
     kind_of(
         "episode.released",
@@ -226,7 +227,7 @@ OF_MEMORIES = (
             "superseded_at": TIMESTAMP,
             "valid_until": TIMESTAMP,
         },
-        "A person took a resolution back: a memory stands again as it stood before.",
+        "By a person's word a memory stands again as it stood before.",
         is_raw=True,
     ),
     kind_of(

@@ -130,6 +130,11 @@ OF_RELATIONS = (
         {"entity_id": pl.String, "reason": pl.String},
         "An entity's summary rests on a memory that was superseded.",
     ),
+    kind_of(
+        "entity.unsummarized",
+        {"entity_id": pl.String, "reason": pl.String},
+        "An entity's summary may tell what a person took away: it is gone, and the next one is written without it.",
+    ),
     kind_of("mention.recorded", row_of("mentions"), "A memory names this entity."),
     kind_of("mention.dropped", {"mention_id": pl.String}, "The memory that named an entity is gone."),
     kind_of(

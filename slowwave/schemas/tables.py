@@ -281,11 +281,12 @@ class Usage(pa.DataFrameModel):
 
 
 class Tombstones(Owned):
-    """Deleted memories: what no later run may bring back. `content` finds what says the same in other words."""
+    """Deleted memories, that no later run brings back: said again (`content`), or told again (turns in `evidence`)."""
 
     cell_id: str = pa.Field(unique=True)
     content: str = _nullable()
     content_hash: str
+    evidence: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
     deleted_at: Timestamp
     note: str = _nullable()
 

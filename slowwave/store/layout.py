@@ -10,7 +10,7 @@ from lancedb.query import MatchQuery, MultiMatchQuery
 
 from slowwave.schemas.tables import KEYS, OWN, VECTOR_TEXT, frame_schema
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 MATCHED = {"passages": ("content",), "cells": ("content",), "topics": ("name", "summary")}
 """Columns that full text looks in, together."""

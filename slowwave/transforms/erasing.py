@@ -21,6 +21,11 @@ KEPT_KINDS = frozenset({"cell.erased", "turn.erased"})
 OWN_WORDS = frozenset({"turn.recorded", "cell.extracted", "cell.deleted"})
 """Kinds that hold the words of one turn or memory: those of others are masked only where a text was named."""
 
+RETIRING = frozenset({"cell.superseded", "cell.merged"})
+
+WRITTEN = frozenset({"topic.summarized", "episode.written"})
+"""Kinds whose text was written from the memories and turns that they name."""
+
 NO_TEXT = frozenset(
     {
         "user_id", "project_id", "scope", "session_id", "source_type", "content_hash", "hash", "origin", "role",
@@ -38,9 +43,11 @@ WHOLE_TURN = 2**31 - 1
 class Erasure:
     """What goes: ids, and the texts that nothing may quote any more.
 
-    `entity_ids` are people and things that nothing else names. `cut_ids` are memories whose timeline tells of erased
-    ones, and chunks that hold more than erased turns. `is_text` says that a text was named: it is masked wherever it
-    stands, in any case and with any white space.
+    `episode_ids` tell of conversations of which something goes, `entity_ids` are people and things that are named in
+    what goes: both are made anew from what is left. `cut_ids` are memories whose timeline tells of erased ones, and
+    chunks that hold more than erased turns. `moved_ids` are memories that an erased one had retired: nothing of that
+    is kept. `is_text` says that a text was named: it is masked wherever it stands, in any case and with any white
+    space.
     """
 
     turn_ids: frozenset[str]
@@ -50,7 +57,9 @@ class Erasure:
     cut_ids: frozenset[str]
     texts: tuple[str, ...]
     is_text: bool
+    episode_ids: frozenset[str] = frozenset()
     entity_ids: frozenset[str] = frozenset()
+    moved_ids: frozenset[str] = frozenset()
 
     @cached_property
     def gone(self) -> frozenset[str]:
@@ -78,19 +87,23 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
     """An event's payload after an erasure; None where nothing of the event stays."""
     if kind in KEPT_KINDS:
         return dict(payload)
+    if any(payload.get(name) in erasure.episode_ids for name in ABOUT_ONE):
+        # that a person deleted the telling of a conversation holds, whatever is left to tell
+        return {**payload, "content": None, "note": None} if kind == "cell.deleted" else None
     is_about_gone = any(payload.get(name) in erasure.gone for name in ABOUT_ONE)
     is_lone = payload.get("topic_id") in erasure.topic_ids and kind != "cell.extracted"
-    is_lone |= payload.get("entity_id") in erasure.entity_ids
+    is_entity = kind.startswith("entity.") and payload.get("entity_id") in erasure.entity_ids
     is_chunk = kind.startswith("chunk.") and payload.get("chunk_id") in erasure.chunk_ids
-    if is_about_gone or is_lone or is_chunk:
+    is_moved = payload.get("superseded_by") in erasure.gone and payload.get("cell_id") in erasure.moved_ids
+    if is_about_gone or is_lone or is_entity or is_chunk or (is_moved and kind in RETIRING):
         return None
     after = dict(payload)
     for name in ID_LISTS:
         before = payload.get(name)
         if isinstance(before, list) and any(item in erasure.gone for item in before):
             after[name] = [item for item in before if item not in erasure.gone]
-            if kind == "topic.summarized":
-                return None  # the summary was written from what goes
+            if kind in WRITTEN:
+                return None  # it was written from what goes
     if after.get("supersedes") in erasure.gone:
         after["supersedes"] = None
     _cut(kind, payload, after, erasure)

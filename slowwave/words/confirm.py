@@ -5,10 +5,12 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.home import Home
+from slowwave.readers.remembered import read_note
 from slowwave.schemas.words import Done
 from slowwave.transforms.forgetting import revivals
 from slowwave.words.correct import protection, refuse_retired
 from slowwave.words.desk import desk
+from slowwave.words.retiring import lost_its_follower, standing_again
 
 PERSON_SAID = "a person"
 """`confirmed_by` of a confirmation that no text stands behind."""
@@ -16,10 +18,13 @@ PERSON_SAID = "a person"
 
 def confirm(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
     """Protects a memory for good, as `Memory.confirm` says."""
+    note = read_note(note)
     with desk(home, now=now) as work:
         row = work.cell(cell_id)
-        refuse_retired(row)
         found = str(row["cell_id"])
+        is_stranded = lost_its_follower(work.store, row)
+        if not is_stranded:
+            refuse_retired(row)
         vitals = work.store.by_key("vitals", [found])
         plan = {
             "cell.protected": protection(found, note),
@@ -37,5 +42,8 @@ def confirm(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
         if row["status"] == "archived":
             plan["cell.revived"] = revivals(vitals, now=now, reason="a person confirmed it")
             notes.append("it was archived, and is back in search")
+        if is_stranded:
+            plan["cell.restored"] = standing_again(work.home.journal, pl.Series("cell_id", [found]))
+            notes.append("it had been superseded by a memory that was deleted, and is believed again")
         changed, waits = work.commit(plan)
         return Done(cell_id=found, content=str(row["content"]), changed=changed, notes=[*notes, *waits])

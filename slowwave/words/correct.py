@@ -8,7 +8,7 @@ import polars as pl
 
 from slowwave.errors import InputError
 from slowwave.home import Home
-from slowwave.readers.remembered import Statement, cell_id_of, read_statement
+from slowwave.readers.remembered import Statement, cell_id_of, read_note, read_statement
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.events import rows_of
 from slowwave.schemas.identity import content_hash, normalize_text
@@ -34,6 +34,7 @@ def correct(
     now: datetime,
 ) -> Done:
     """A person's text takes the place of a memory, as `Memory.correct` says."""
+    note = read_note(note)
     with desk(home, now=now) as work:
         old = work.cell(cell_id)
         refuse_retired(old)

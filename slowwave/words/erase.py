@@ -16,6 +16,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -28,7 +29,7 @@ from slowwave.schemas.words import Erased
 from slowwave.transforms.erasing import Erasure, payload_after
 from slowwave.words.clean import clean, take_spool
 from slowwave.words.desk import Desk, desk
-from slowwave.words.regenerate import regenerate
+from slowwave.words.regenerate import Aftermath, regenerate
 from slowwave.words.traces import files_with, rows_with
 from slowwave.words.what_goes import Target, WhatGoes, what_goes
 
@@ -53,7 +54,13 @@ class Unfinished:
     texts: list[str]
     short_count: int
     is_text: bool
-    lone_entity_ids: list[str] = field(default_factory=list)
+    episode_ids: list[str] = field(default_factory=list)
+    entity_ids: list[str] = field(default_factory=list)
+    families: list[str] = field(default_factory=list)
+    superseded: list[dict[str, Any]] = field(default_factory=list)
+    merged: list[dict[str, Any]] = field(default_factory=list)
+    stranded: list[str] = field(default_factory=list)
+    heirs: list[str] = field(default_factory=list)
 
     def erasure(self) -> Erasure:
         """What goes, for events."""
@@ -65,7 +72,9 @@ class Unfinished:
             frozenset(self.cut_ids),
             tuple(self.texts),
             self.is_text,
-            frozenset(self.lone_entity_ids),
+            frozenset(self.episode_ids),
+            frozenset(self.entity_ids),
+            frozenset([*self.stranded, *(row["cell_id"] for row in (*self.superseded, *self.merged))]),
         )
 
 
@@ -104,25 +113,44 @@ def _plan(home: Home, found: WhatGoes, *, is_text: bool) -> Unfinished:
         texts=texts,
         short_count=len(found.texts) - len(texts),
         is_text=is_text,
-        lone_entity_ids=found.lone_entity_ids,
+        episode_ids=found.episode_ids,
+        entity_ids=found.entity_ids,
+        families=found.families,
+        superseded=[_dated(row) for row in found.bridges.superseded],
+        merged=[_dated(row) for row in found.bridges.merged],
+        stranded=found.bridges.stranded,
+        heirs=found.bridges.heirs,
     )
+
+
+def _dated(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose times are texts, as the plan's file holds them."""
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
 
 
 def _carry_out(work: Desk, plan: Unfinished) -> Erased:
     """All that follows the plan, from the start or from where a kill left it."""
     home, path = work.home, work.home.erase_path
     erasure = plan.erasure()
-    take_spool(work, erasure.cell_ids)
+    take_spool(work, erasure.cell_ids | erasure.episode_ids)
     _commit(work, plan)
     rewritten = _rewrite(home, erasure)
-    topics = regenerate(work, plan.topic_ids, plan.waiting_chunk_ids)
-    rewritten |= clean(home, work.store, sorted(erasure.cell_ids), plan.texts)
+    topics = regenerate(
+        work,
+        Aftermath(
+            plan.topic_ids, plan.waiting_chunk_ids, plan.families, plan.superseded, plan.merged, plan.heirs
+        ),
+    )
+    shown = sorted({*erasure.cell_ids, *erasure.episode_ids})
+    rewritten |= clean(home, work.store, shown, plan.texts)
     path.with_suffix(".draft").unlink(missing_ok=True)
     remaining = files_with(home.root, plan.texts, without=[path]) | rows_with(work.store, plan.texts)
     path.unlink(missing_ok=True)
     notes = []
     if plan.waiting_chunk_ids:
         notes.append(f"{len(plan.waiting_chunk_ids)} parts of conversations go through the extractor again")
+    if plan.stranded:
+        notes.append(f"what it had taken the place of is believed again: {', '.join(plan.stranded)}")
     if rewritten["answers"]:
         notes.append("the answer cache is empty now: what is asked again costs again")
     if remaining:

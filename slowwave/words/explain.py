@@ -26,7 +26,7 @@ LIFE: dict[str, Callable[[dict[str, object]], str]] = {
     "cell.superseded": lambda row: f"{row['verdict']}: superseded by {row['superseded_by']}",
     "cell.succeeded": lambda row: f"took the place of {row['supersedes']}",
     "cell.protected": lambda row: "confirmed by a person" + (f": {row['note']}" if row["note"] else ""),
-    "cell.restored": lambda row: f"{row['status']} again: a person took a resolution back",
+    "cell.restored": lambda row: f"{row['status']} again, by a person's word",
     "cell.flagged": lambda row: f"needs review: {row['reason']}",
     "cell.archived": lambda row: f"archived: {row['reason']}",
     "cell.revived": lambda _: "back from the archive",

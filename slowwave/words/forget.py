@@ -1,6 +1,8 @@
 """`forget`: a person takes a memory away. A tombstone keeps it out, said in the same words or in others.
 
-The turns stay: what was said was said, and the raw record shows it. `erase` takes the text itself.
+The turns stay: what was said was said, and the raw record shows it. `erase` takes the text itself. What was written
+from the memory (summaries of its topic and of who it names, the telling of its conversation) goes until it is
+written anew without it.
 """
 
 from datetime import datetime
@@ -8,11 +10,15 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.home import Home
+from slowwave.readers.remembered import read_note
 from slowwave.schemas.events import rows_of
 from slowwave.schemas.tables import OWN, RAW_PROMPT
 from slowwave.schemas.words import Done
 from slowwave.store import Store, col, lit, same_owner
+from slowwave.transforms.episodes import EPISODE
+from slowwave.words.bridging import bridging, chains_of
 from slowwave.words.desk import desk
+from slowwave.words.line import Bridges
 from slowwave.words.retiring import cascade, joined, settled_by
 
 WHY = "a person deleted it"
@@ -20,6 +26,7 @@ WHY = "a person deleted it"
 
 def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
     """Deletes a memory and what says exactly the same, as `Memory.forget` says."""
+    note = read_note(note)
     with desk(home, now=now) as work:
         row = work.cell(cell_id)
         gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
@@ -32,23 +39,58 @@ def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
                 for chunk in raw["chunk_id"].unique().sort()
             ],
         )
-        follows = cascade(work.store, gone, why=WHY)
-        flagged = follows.pop("topic.flagged")
+        chains = chains_of(work.store, ids)
+        bridges = chains.without(ids)
         plan = joined(
             {
                 "cell.deleted": gone.select(
-                    "cell_id", "content_hash", *OWN, "content", note=pl.lit(note or None, dtype=pl.String)
+                    "cell_id",
+                    "content_hash",
+                    *OWN,
+                    "content",
+                    "evidence",
+                    note=pl.lit(note or None, dtype=pl.String),
                 ),
                 "chunk.gated": gated,
-                "topic.unsummarized": unsummarized(work.store, flagged["topic_id"], gone=gone, why=WHY),
             },
-            {kind: rows for kind, rows in follows.items() if kind != "core.demoted"},
+            bridging(chains, bridges, ids, why=WHY),
+            _written_from(work.store, gone),
             {"contradiction.resolved": settled_by(work.store, ids, why=note or WHY)},
         )
         changed, notes = work.commit(plan)
         return Done(
-            cell_id=ids[0], content=str(row["content"]), replaced=ids[1:], changed=changed, notes=notes
+            cell_id=ids[0],
+            content=str(row["content"]),
+            replaced=ids[1:],
+            changed=changed,
+            notes=[*_stranded(bridges), *notes],
         )
+
+
+def _written_from(store: Store, gone: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Events that take away what was written from memories that go, and mark what else rests on them."""
+    follows = cascade(store, gone, why=WHY)
+    topics, entities = follows.pop("topic.flagged"), follows.pop("entity.flagged")
+    follows.pop("core.demoted")  # what is deleted leaves core memory with its row
+    resting = follows.pop("cell.flagged")
+    types = store.by_key("cells", resting["cell_id"], ["cell_id", "cell_type"])
+    told = resting.join(types.filter(pl.col("cell_type") == EPISODE), on="cell_id", how="semi")
+    return {
+        "topic.unsummarized": unsummarized(store, topics["topic_id"], gone=gone, why=WHY),
+        "entity.unsummarized": entities,
+        "episode.dropped": told,
+        "cell.flagged": resting.join(told, on="cell_id", how="anti"),
+    }
+
+
+def _stranded(bridges: Bridges) -> list[str]:
+    """What a person should know of the memories that the deleted one had replaced."""
+    if not bridges.stranded:
+        return []
+    which = ", ".join(bridges.stranded)
+    return [
+        f"it had taken the place of {which}: that stays retired, and `slowwave confirm ID` believes it again"
+    ]
 
 
 def unsummarized(store: Store, topic_ids: pl.Series, *, gone: pl.DataFrame, why: str) -> pl.DataFrame:

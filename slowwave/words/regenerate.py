@@ -1,23 +1,43 @@
 """A new generation of the store from a journal that was rewritten; vectors of texts that stayed are taken over."""
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from slowwave.schemas.events import encode
-from slowwave.schemas.tables import KEYS, VECTOR_TEXT
+from slowwave.schemas.events import CATALOGUE, encode, rows_of
+from slowwave.schemas.tables import KEYS, TIMESTAMP, VECTOR_TEXT
 from slowwave.store import EMBEDDER_OF, Store, col, create_store, lit
 from slowwave.topic_counts import topic_counts
-from slowwave.words.desk import Desk, apply_committed, embed
+from slowwave.transforms.entities import entity_changes, resolve
+from slowwave.transforms.graph_edges import entity_edges
+from slowwave.words.bridging import told_anew
+from slowwave.words.desk import Desk, Plan, apply_committed, embed
 
 WHY = "a person erased what it was written from"
 
 
-def regenerate(work: Desk, topic_ids: Collection[str], chunk_ids: Collection[str]) -> list[str]:
-    """Makes the store anew, takes the summaries of these topics away, and removes every other generation.
+@dataclass(frozen=True)
+class Aftermath:
+    """What the new generation has to set right, by ids.
 
-    The chunks named go back to work: what is left of them was in a memory that went.
+    `topic_ids` lost memories, `chunk_ids` go back to work: what is left of them was in a memory that went.
+    `families` are of names that are resolved anew. `superseded` and `merged` are payloads of those kinds, their times
+    as texts, of memories whose successor went; `heirs` tell their timelines anew.
+    """
+
+    topic_ids: Collection[str]
+    chunk_ids: Collection[str]
+    families: Collection[str]
+    superseded: Sequence[Mapping[str, Any]]
+    merged: Sequence[Mapping[str, Any]]
+    heirs: Collection[str]
+
+
+def regenerate(work: Desk, after: Aftermath) -> list[str]:
+    """Makes the store anew, sets right what the erased memories leave behind, and removes every other generation.
 
     Returns the topics that wait for a new summary. `work.store` is the new generation afterwards.
     """
@@ -28,7 +48,9 @@ def regenerate(work: Desk, topic_ids: Collection[str], chunk_ids: Collection[str
     try:
         apply_committed(work.home, fresh)
         _take_over_vectors(living, fresh)
-        topics = _flag(work, fresh, topic_ids, chunk_ids)
+        _commit(work, fresh, _bridges(after) | _names(fresh, after.families))
+        _commit(work, fresh, {"cell.succeeded": told_anew(fresh, after.heirs)})
+        topics = _flag(work, fresh, after)
         embed(fresh, work.embedder)
         fresh.make_current()
     finally:
@@ -41,9 +63,50 @@ def regenerate(work: Desk, topic_ids: Collection[str], chunk_ids: Collection[str
     return topics
 
 
-def _flag(work: Desk, store: Store, topic_ids: Collection[str], chunk_ids: Collection[str]) -> list[str]:
+def _commit(work: Desk, store: Store, plan: Plan) -> None:
+    events = [encode(kind, rows) for kind, rows in plan.items() if rows.height]
+    if events:
+        work.home.journal.commit(pl.concat(events), now=work.now)
+        apply_committed(work.home, store)
+
+
+def _bridges(after: Aftermath) -> dict[str, pl.DataFrame]:
+    """Events that put memories behind the one that stands now where an erased one stood."""
+    return {
+        kind: _timed(kind, rows)
+        for kind, rows in (("cell.superseded", after.superseded), ("cell.merged", after.merged))
+    }
+
+
+def _timed(kind: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows of a kind from payloads whose times are texts."""
+    payload = CATALOGUE[kind].payload
+    times = [name for name, dtype in payload.items() if dtype == TIMESTAMP]
+    texts = pl.DataFrame(
+        [{name: row.get(name) for name in payload} for row in rows],
+        schema={**payload, **dict.fromkeys(times, pl.String)},
+        orient="row",
+    )
+    parsed = texts.with_columns(pl.col(times).str.to_datetime(time_unit="us", time_zone="UTC"))
+    return parsed if rows else rows_of(kind, [])
+
+
+def _names(store: Store, families: Collection[str]) -> dict[str, pl.DataFrame]:
+    """Events for the people and things of these families, as the memories that are left name them."""
+    before = store.having("mentions", "family", families)
+    after, entities = resolve(before.drop("entity_id"))
+    edges, known_names = entity_edges(after), store.having("entities", "family", families)
+    known = store.by_key("edges", edges["edge_id"], ["edge_id", "target_id"])
+    return {
+        "entity.resolved": entity_changes(entities, known_names),
+        "mention.recorded": after.join(before, on=["mention_id", "entity_id"], how="anti"),
+        "edge.drawn": edges.join(known, on=["edge_id", "target_id"], how="anti"),
+    }
+
+
+def _flag(work: Desk, store: Store, after: Aftermath) -> list[str]:
     """Commits that topics lost memories: they are counted again, and answer by their memories until a new summary."""
-    known = store.by_key("topics", topic_ids, ["topic_id"])
+    known = store.by_key("topics", after.topic_ids, ["topic_id"])
     live = store.rows(
         "cells",
         ["cell_id", "topic_id"],
@@ -56,12 +119,8 @@ def _flag(work: Desk, store: Store, topic_ids: Collection[str], chunk_ids: Colle
         .sort("topic_id")
     )
     counted = topic_counts(store, known["topic_id"].to_list(), {}, unsummarized=known["topic_id"].to_list())
-    waiting = store.by_key("chunks", chunk_ids, ["chunk_id"])
-    plan = {"topic.unsummarized": emptied, "topic.counted": counted, "chunk.released": waiting}
-    events = [encode(kind, rows) for kind, rows in plan.items() if rows.height]
-    if events:
-        work.home.journal.commit(pl.concat(events), now=work.now)
-    apply_committed(work.home, store)
+    waiting = store.by_key("chunks", after.chunk_ids, ["chunk_id"])
+    _commit(work, store, {"topic.unsummarized": emptied, "topic.counted": counted, "chunk.released": waiting})
     return known["topic_id"].sort().to_list()
 
 

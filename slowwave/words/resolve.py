@@ -8,7 +8,7 @@ import polars as pl
 from slowwave.errors import InputError
 from slowwave.home import Home
 from slowwave.query import Reader
-from slowwave.readers.remembered import read_statement
+from slowwave.readers.remembered import read_note, read_statement
 from slowwave.schemas.choices import Resolution
 from slowwave.schemas.events import rows_of
 from slowwave.schemas.words import Dispute, Resolved, Side
@@ -17,7 +17,7 @@ from slowwave.usage import SHORTEST_PREFIX
 from slowwave.words.correct import take_in
 from slowwave.words.desk import Desk, desk, refuse_foreign
 from slowwave.words.history import journaled
-from slowwave.words.retiring import cascade, joined, judged, settled_by, succession
+from slowwave.words.retiring import cascade, joined, judged, settled_by, standing_again, succession
 
 RESOLVED = "contradiction.resolved"
 WHY = "a person resolved the contradiction"
@@ -58,6 +58,7 @@ def resolve(
         raise InputError("`merged` writes what holds of both: say it as the text")
     if resolution != "merged" and text.strip():
         raise InputError(f"a text belongs to the resolution `merged` alone: {resolution} writes nothing new")
+    note = read_note(note)
     with desk(home, now=now) as work:
         row = _row(work, contradiction_id)
         if row["status"] == "resolved":
@@ -107,7 +108,9 @@ def undo(home: Home, contradiction_id: str, *, now: datetime) -> Resolved:
             )
         }
         restored: list[str] = []
-        if row["resolution"] != "both_valid":
+        if row["resolution"] == "both_valid":
+            _both_living(work, row)
+        else:
             losers = cells.filter(pl.col("cell_id") != winner_id)
             _refuse_changed(work.store, losers, ids, winner_id)
             restored = losers["cell_id"].sort().to_list()
@@ -153,15 +156,7 @@ def _standing_again(
 ) -> dict[str, pl.DataFrame]:
     """Events that put both sides back; what `merged` wrote makes way."""
     plan = {
-        "cell.restored": losers.select("cell_id")
-        .join(_as_extracted(work, losers["cell_id"].to_list()), on="cell_id", how="left")
-        .select(
-            "cell_id",
-            "valid_until",
-            status=pl.lit("active"),
-            superseded_by=pl.lit(None, dtype=pl.String),
-            superseded_at=pl.lit(None, dtype=pl.Datetime("us", "UTC")),
-        ),
+        "cell.restored": standing_again(work.home.journal, losers["cell_id"]),
         "pair.judged": judged(winner_id, losers, effect="none", why="a person took the resolution back"),
     }
     if winner_id in ids:
@@ -196,12 +191,6 @@ def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_i
 def _last_resolution(work: Desk, contradiction_id: str) -> dict[str, object]:
     rows = journaled(work.home.journal, [contradiction_id], RESOLVED)
     return rows.filter(pl.col("contradiction_id") == contradiction_id).row(-1, named=True)
-
-
-def _as_extracted(work: Desk, cell_ids: list[str]) -> pl.DataFrame:
-    """`cell_id`, `valid_until`: how long each memory held by what its source said."""
-    rows = journaled(work.home.journal, cell_ids, "cell.extracted")
-    return rows.select("cell_id", "valid_until").unique("cell_id", keep="first", maintain_order=True)
 
 
 def _both_living(work: Desk, row: dict[str, object]) -> pl.DataFrame:

@@ -1,18 +1,20 @@
 """What follows when a person's word takes a memory out: the line of succession, and what depended on it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import polars as pl
 
+from slowwave.journal import Journal
 from slowwave.schemas.events import rows_of
 from slowwave.schemas.identity import stable_id
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWN, TIMESTAMP
 from slowwave.store import Store, col, lit
 from slowwave.supersede_chains import PERSON, with_earlier_links
 from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.reconciliation import timelines
 from slowwave.words.desk import Plan
+from slowwave.words.history import journaled
 
 
 def succession(
@@ -57,6 +59,33 @@ def succession(
     }
 
 
+def lost_its_follower(store: Store, row: Mapping[str, object]) -> bool:
+    """Whether the memory that superseded this one (a row of `cells`) was deleted: nobody holds its place."""
+    by = row["superseded_by"]
+    if row["status"] != "superseded" or by is None:
+        return False
+    return store.by_key("cells", [str(by)], ["cell_id"]).is_empty() and (
+        store.by_key("tombstones", [str(by)], ["cell_id"]).height > 0
+    )
+
+
+def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:
+    """Rows of `cell.restored` for superseded memories: believed again, for as long as their source said."""
+    made = journaled(journal, cell_ids.to_list(), "cell.extracted")
+    until = made.select("cell_id", "valid_until").unique("cell_id", keep="first", maintain_order=True)
+    return (
+        cell_ids.to_frame("cell_id")
+        .join(until, on="cell_id", how="left", maintain_order="left")
+        .select(
+            "cell_id",
+            "valid_until",
+            status=pl.lit("active"),
+            superseded_by=pl.lit(None, dtype=pl.String),
+            superseded_at=pl.lit(None, dtype=TIMESTAMP),
+        )
+    )
+
+
 def judged(winner_id: str, losers: pl.DataFrame, *, effect: str, why: str) -> pl.DataFrame:
     """Judgements of a person: the winner corrects each loser, or (effect `none`) both are kept."""
     return rows_of(
@@ -80,7 +109,8 @@ def judged(winner_id: str, losers: pl.DataFrame, *, effect: str, why: str) -> pl
 def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> dict[str, pl.DataFrame]:
     """Events that flag what rests on memories (`gone`, rows of `cells`) that a person took out.
 
-    Their topics' summaries, episodes of the same turns or session, and memories that elaborate them.
+    Their topics' summaries, those of who and what they name, episodes of the same turns or session, and memories
+    that elaborate them.
     """
     topics = gone.drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
     ids = gone["cell_id"].to_list()
@@ -103,9 +133,12 @@ def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> dict[str, pl.DataF
         (pl.col("status") != "superseded") & ~pl.col("cell_id").is_in(ids)
     )
     core = store.by_key("core", ids, ["cell_id"])
+    named = store.having("mentions", "cell_id", ids, ["entity_id"])["entity_id"].unique()
+    entities = store.by_key("entities", named, ["entity_id", "summary"]).drop_nulls("summary")
     reason = pl.lit(why)
     return {
         "topic.flagged": topics.with_columns(reason=reason),
+        "entity.flagged": entities.select("entity_id", reason=reason).sort("entity_id"),
         "cell.flagged": living.select("cell_id", reason=reason),
         "core.demoted": core.with_columns(reason=reason),
     }

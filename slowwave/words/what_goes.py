@@ -11,7 +11,9 @@ from slowwave.schemas.tables import OWN, frame_schema
 from slowwave.store import Expr, Store, col, lit, owned_by
 from slowwave.transforms.erasing import pattern_of
 from slowwave.usage import SHORTEST_PREFIX
+from slowwave.words.bridging import chains_of
 from slowwave.words.desk import Desk, refuse_foreign
+from slowwave.words.line import Bridges
 
 CELL_TEXTS = (
     "content",
@@ -23,6 +25,8 @@ CELL_TEXTS = (
     "value",
     "topic_hint",
 )
+
+EPISODE_TEXTS = ("content", "summary", "compressed")
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,11 @@ class Target:
 class WhatGoes:
     """Rows of `turns` and `cells` that go, and the ids of what is touched by it.
 
-    `cells` may hold memories that left the store: they stand in the journal. `lone_topic_ids` held nothing else, and
-    `lone_entity_ids` are named by nothing else.
-    `waiting_chunk_ids` gave memories that rest on more than what goes: they go through the extractor again.
+    `cells` may hold memories that left the store: they stand in the journal. `lone_topic_ids` held nothing else.
+    `episode_ids` tell of the conversations: they are told anew from what is left. `entity_ids` are named in what goes
+    or were joined with those, and `families` are theirs: they are resolved anew. `waiting_chunk_ids` gave memories
+    that rest on more than what goes: they go through the extractor again. `bridges` say where the memories stand
+    that lived on in those that go, or that these had replaced.
     """
 
     turns: pl.DataFrame
@@ -51,7 +57,10 @@ class WhatGoes:
     topic_ids: list[str]
     cut_ids: list[str]
     waiting_chunk_ids: list[str]
-    lone_entity_ids: list[str]
+    episode_ids: list[str]
+    entity_ids: list[str]
+    families: list[str]
+    bridges: Bridges
     texts: list[str]
 
 
@@ -65,44 +74,65 @@ def what_goes(work: Desk, target: Target) -> WhatGoes:
     named = [name for name in ("cell_id", "turn_id", "session_id", "text") if getattr(target, name)]
     if len(named) != 1:
         raise InputError("name one thing to erase: a memory, a turn, a session or a text")
-    extracted = _extracted(work)
-    turns, seeds = _named(work, target, extracted)
+    events = work.home.journal.scan().events
+    extracted, written = (_made(work, events, kind) for kind in ("cell.extracted", "episode.written"))
+    extracted = extracted.unique("cell_id", keep="last", maintain_order=True)
+    turns, seeds = _named(work, target, extracted, written)
     if turns.is_empty() and seeds.is_empty():
         raise NotFoundError(f"nothing of yours is that {named[0].removesuffix('_id')}: nothing was erased")
     derived = _resting_on(extracted, turns["turn_id"])
     cells = pl.concat([seeds, derived]).unique("cell_id", maintain_order=True)
     for row in [*turns.select(*OWN, cell_id="turn_id").to_dicts(), *cells.select(*OWN, "cell_id").to_dicts()]:
         refuse_foreign(work.home, row)
+    gone = cells["cell_id"].to_list()
+    sessions = pl.concat([turns["session_id"], cells["session_id"]]).unique()
+    episodes = written.filter(pl.col("session_id").is_in(sessions.implode()))
     chunk_ids, touched_chunks = _chunks(work.store, turns)
-    lone, touched_topics = _topics(work.store, cells["cell_id"].to_list())
-    entity_ids, names = _entities(work.store, turns["turn_id"], cells["cell_id"])
-    texts = sorted({*_texts(work, target, turns, cells), *names})
-    cut = [*_heirs(work.store, cells["cell_id"].to_list()), *touched_chunks]
+    lone, touched_topics = _topics(work.store, gone)
+    chains = chains_of(work.store, gone)
+    bridges = chains.without(gone)
+    entities = _entities(work.store, events, turns["turn_id"], cells["cell_id"])
+    texts = sorted({*_texts(work, target, turns, cells, episodes), *entities.names})
     left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
     waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
+    back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
     return WhatGoes(
-        turns, cells, chunk_ids, lone, touched_topics, sorted(cut), waiting.to_list(), entity_ids, texts
+        turns,
+        cells,
+        chunk_ids,
+        lone,
+        sorted({*touched_topics, *back}),
+        sorted({*bridges.heirs, *touched_chunks}),
+        waiting.to_list(),
+        episodes["cell_id"].unique().sort().to_list(),
+        entities.ids,
+        entities.families,
+        bridges,
+        texts,
     )
 
 
-def _extracted(work: Desk) -> pl.DataFrame:
-    """Every memory that was ever made, of this owner: as it was extracted, the rows of the store before it."""
-    scan = work.home.journal.scan().events.filter(pl.col("kind") == "cell.extracted").with_row_index("order")
-    rows = decode("cell.extracted", scan.cast({"order": pl.Int64}))
-    names = [name for name in frame_schema("cells").names() if name != "recorded_at"]
+def _made(work: Desk, events: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """What this owner's events of one kind made, every telling of it, oldest first: columns of `cells`."""
+    found = events.filter(pl.col("kind") == kind).with_row_index("order")
+    rows = decode(kind, found.cast({"order": pl.Int64}))
+    names = [name for name in frame_schema("cells").names() if name in rows.columns]
     own = work.home.settings.own
     mine = (pl.col("scope") == "system") | (
         (pl.col("project_id") == own.project_id)
         & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == own.user_id))
     )
-    return rows.filter(mine).select(names).unique("cell_id", keep="last", maintain_order=True)
+    return rows.filter(mine).select(names)
 
 
-def _named(work: Desk, target: Target, extracted: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _named(
+    work: Desk, target: Target, extracted: pl.DataFrame, written: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The turns and the memories that the target names itself."""
     own, store = work.home.settings.own, work.store
     mine = owned_by(own.user_id, own.project_id)
     if target.cell_id:
+        _refuse_episode(target.cell_id, written)
         cells = extracted.filter(pl.col("cell_id") == _whole(target.cell_id, extracted["cell_id"]))
         known = store.by_key("cells", cells["cell_id"], ["cell_id", "evidence"])["evidence"]
         evidence = pl.concat([cells["evidence"], known]).explode().drop_nulls().unique()
@@ -116,12 +146,30 @@ def _named(work: Desk, target: Target, extracted: pl.DataFrame) -> tuple[pl.Data
     text = str(target.text).strip()
     least = work.home.settings.words.erase_shortest
     if len(text) < least:
-        raise InputError(f"{text!r} is too short to be erased by its words: at least {least} characters")
+        raise InputError(
+            f"{text!r} is too short to be erased by its words: at least {least} characters "
+            "(words.erase_shortest in slowwave.toml)"
+        )
     said = pl.col("content")
     turns = _turns(store, mine).filter(_holds(said, text))
     columns = [_holds(pl.col(name), text) for name in CELL_TEXTS]
     listed = [_holds(pl.col(name).list.join("\n"), text) for name in ("entities", "artifacts")]
     return turns, extracted.filter(pl.any_horizontal(*columns, *listed))
+
+
+def _refuse_episode(name: str, written: pl.DataFrame) -> None:
+    """An episode rests on a whole conversation: to erase it is to erase that.
+
+    Raises:
+        InputError: the id is one of an episode.
+    """
+    wanted = name.strip()
+    found = written.filter(pl.col("cell_id").str.starts_with(wanted) & (len(wanted) >= SHORTEST_PREFIX))
+    if found.height:
+        raise InputError(
+            f"memory {wanted[:60]} tells a whole conversation: erase what it tells of, or the conversation with "
+            f"--session {found['session_id'][-1]}"
+        )
 
 
 def _holds(column: pl.Expr, text: str) -> pl.Expr:
@@ -178,41 +226,49 @@ def _topics(store: Store, cell_ids: Sequence[str]) -> tuple[list[str], list[str]
     return sorted({*lone, *joined}), others.sort().to_list()
 
 
-def _entities(store: Store, turn_ids: pl.Series, cell_ids: pl.Series) -> tuple[list[str], list[str]]:
-    """People and things that only what goes names, and those of their names that nothing else says."""
-    named = store.having("mentions", "cell_id", cell_ids, ["entity_id"])["entity_id"].unique()
-    everywhere = store.having("mentions", "entity_id", named, ["entity_id", "cell_id"])
-    others = everywhere.filter(~pl.col("cell_id").is_in(cell_ids.implode()))["entity_id"]
-    lone = named.filter(~named.is_in(others.implode()))
-    known = store.by_key("entities", lone, ["entity_id", "canonical_name", "aliases"])
+@dataclass(frozen=True)
+class Named:
+    """People and things that what goes names, with those that became one with them; `names` are said nowhere else."""
+
+    ids: list[str]
+    families: list[str]
+    names: list[str]
+
+
+def _entities(store: Store, events: pl.DataFrame, turn_ids: pl.Series, cell_ids: pl.Series) -> Named:
+    named = store.having("mentions", "cell_id", cell_ids, ["entity_id", "family"])
+    ids = _with_former(events, set(named["entity_id"]))
+    known = store.by_key("entities", ids, ["entity_id", "canonical_name", "aliases"])
     names = {*known["canonical_name"], *known["aliases"].explode().drop_nulls()}
     if names:
-        stays = [
-            *store.rows("turns", ["turn_id", "content"]).filter(~pl.col("turn_id").is_in(turn_ids.implode()))[
-                "content"
-            ],
-            *store.rows("cells", ["cell_id", "content"]).filter(~pl.col("cell_id").is_in(cell_ids.implode()))[
-                "content"
-            ],
-        ]
-        names = {name for name in names if not any(name in text for text in stays)}
-    return sorted(lone), sorted(names)
+        turns = store.rows("turns", ["turn_id", "content", "speaker"])
+        turns = turns.filter(~pl.col("turn_id").is_in(turn_ids.implode()))
+        cells = store.rows("cells", ["cell_id", "content", "entities"])
+        cells = cells.filter(~pl.col("cell_id").is_in(cell_ids.implode()))
+        said = pl.concat(
+            [turns["content"], turns["speaker"], cells["content"], cells["entities"].list.join("\n")]
+        ).drop_nulls()
+        names = {name for name in names if not said.str.contains(name, literal=True).any()}
+    return Named(sorted(ids), named["family"].unique().sort().to_list(), sorted(names))
 
 
-def _heirs(store: Store, cell_ids: Sequence[str]) -> list[str]:
-    """Memories that took the place of these, through the whole chain: their timelines may tell of them."""
-    found: set[str] = set()
-    frontier = set(cell_ids)
-    while frontier:
-        rows = store.by_key("cells", frontier, ["cell_id", "superseded_by"])
-        frontier = set(rows["superseded_by"].drop_nulls()) - found
-        found |= frontier
-    return sorted(found)
+def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
+    """These entities and all that were merged into them, whose names stand in the journal still."""
+    merged = events.filter(pl.col("kind") == "entity.merged").with_row_index("order")
+    into = decode("entity.merged", merged.cast({"order": pl.Int64})).select("entity_id", "merged_into")
+    while True:
+        joined = {*ids, *into.filter(pl.col("merged_into").is_in(sorted(ids)))["entity_id"]}
+        if joined == ids:
+            return ids
+        ids = joined
 
 
-def _texts(work: Desk, target: Target, turns: pl.DataFrame, cells: pl.DataFrame) -> list[str]:
+def _texts(
+    work: Desk, target: Target, turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame
+) -> list[str]:
     """What is looked for afterwards: the named text as it stands in what goes, or the texts of all that goes."""
-    contents = [*turns["content"], *cells["content"]]
+    told = [text for name in EPISODE_TEXTS for text in episodes[name].drop_nulls()]
+    contents = [*turns["content"], *cells["content"], *told]
     if target.text is None:
         return sorted({text for text in [*contents, *cells["compressed"].drop_nulls()] if text.strip()})
     pattern = pattern_of([target.text], is_exact=False)

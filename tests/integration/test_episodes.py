@@ -154,7 +154,9 @@ def test_an_episode_never_outlives_its_conversation(plain: str):
 
 
 def test_an_episode_that_a_person_deleted_is_not_told_again(plain: str, tmp_path: Path):
-    told = episodes(plain).select("cell_id", *OWN, "content", "content_hash", note=pl.lit("asked for"))
+    told = episodes(plain).select(
+        "cell_id", *OWN, "content", "content_hash", "evidence", note=pl.lit("asked for")
+    )
     with open_workspace(plain) as workspace:
         workspace.commit(encode("cell.deleted", told), now=datetime.now(UTC))
     write_chat(tmp_path / "talk", "port", [*TALK, *LATER])
