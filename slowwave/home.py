@@ -19,11 +19,13 @@ Any process may commit to the journal. Only the holder of the writer lock change
 
 import json
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from filelock import FileLock, Timeout
 
@@ -32,6 +34,11 @@ from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.journal import Journal
 from slowwave.settings import Settings, load_settings
 from slowwave.store import Store
+
+Work = Literal["run", "word"]
+"""What a writer does: a run takes minutes, a person's word a moment."""
+
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -101,29 +108,34 @@ def open_home(path: Path | str | None = None) -> Home:
 
 
 @contextmanager
-def writing(home: Home) -> Iterator[None]:
+def writing(home: Home, *, work: Work = "run", patience_seconds: float = 0.0) -> Iterator[None]:
     """Holds the writer lock; within one process it may be taken again. A killed holder lets go at once.
+
+    Waits up to `patience_seconds` for a person's word to be written, and never for a run.
 
     Raises:
         BusyError: another process holds it.
         ConfigError: the folder cannot be written.
     """
     path, holder = home.root / "writer.lock", home.writer_path
+    deadline = time.monotonic() + patience_seconds
     try:
         home.root.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, timeout=0, is_singleton=True, thread_local=False)
-        lock.acquire()
-    except Timeout as error:
-        raise BusyError(
-            f"another run is writing to {home.root} ({_name_of(holder)}); this one left everything as it was"
-        ) from error
+        while True:
+            try:
+                lock.acquire()
+                break
+            except Timeout as error:
+                held = _holder_of(holder)
+                if held.get("work", "word") != "word" or time.monotonic() >= deadline:
+                    raise _busy(home, held) from error
+                time.sleep(POLL_SECONDS)
     except OSError as error:
         raise ConfigError(f"the home folder {home.root} cannot be written: {error.strerror}") from error
     try:
-        holder.write_text(
-            json.dumps({"pid": os.getpid(), "since": datetime.now(UTC).isoformat(timespec="seconds")}),
-            encoding="utf-8",
-        )
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        holder.write_text(json.dumps({"pid": os.getpid(), "since": since, "work": work}), encoding="utf-8")
         yield
     finally:
         if lock.lock_counter == 1:
@@ -140,13 +152,10 @@ def _holder_of(path: Path) -> dict[str, object]:
     return held if isinstance(held, dict) else {}
 
 
-def _name_of(path: Path) -> str:
-    held = _holder_of(path)
-    return (
-        f"process {held['pid']} since {held['since']}"
-        if {"pid", "since"} <= held.keys()
-        else "process unknown"
-    )
+def _busy(home: Home, held: Mapping[str, object]) -> BusyError:
+    who = f"process {held['pid']} since {held['since']}" if {"pid", "since"} <= held.keys() else "unknown"
+    what = "a person's word is being written" if held.get("work") == "word" else "another run is writing"
+    return BusyError(f"{what} to {home.root} ({who}); this one left everything as it was")
 
 
 def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:

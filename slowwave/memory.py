@@ -22,7 +22,7 @@ from slowwave.readers.files import clean_text
 from slowwave.schemas.choices import CellType, Resolution, SourceType
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.graph import EntityResult, Timeline
-from slowwave.schemas.refusals import possible
+from slowwave.schemas.refusals import possible, possible_moment
 from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult, in_utc
 from slowwave.schemas.words import Dispute, Done, Erased, Explanation, Fading, Resolved, Stats
 from slowwave.transforms.times import Use, time_of_filter
@@ -373,7 +373,7 @@ class Memory:
 
 
 def _moment(now: datetime | None) -> datetime:
-    return datetime.now(UTC) if now is None else in_utc(now)
+    return datetime.now(UTC) if now is None else in_utc(possible_moment(now))
 
 
 def _filters(filters: Filters | None, words: FilterWords, *, now: datetime) -> Filters:
@@ -386,6 +386,6 @@ def _filters(filters: Filters | None, words: FilterWords, *, now: datetime) -> F
             use = cast("Use", "as_of" if name == "known_at" else name)
             given[name] = time_of_filter(given[name], use=use, now=now)
         elif isinstance(given.get(name), datetime):
-            given[name] = _moment(given[name])
+            given[name] = in_utc(given[name])
     wanted = {name: value for name, value in given.items() if value is not None}
     return possible(Filters, wanted, what="filter: ")

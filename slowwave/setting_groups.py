@@ -316,7 +316,9 @@ class WordSettings(Group):
     """The words of a person: correct, confirm, forget, erase, resolve."""
 
     lock_seconds: float = Field(
-        default=10.0, ge=0, description="How long a word waits while another process writes the store."
+        default=10.0,
+        ge=0,
+        description="How long a word waits while another process writes, and a run while a word is written.",
     )
     tombstones_a_memory: int = Field(
         default=3, ge=1, le=20, description="Nearest deleted memories that a new one is held against."

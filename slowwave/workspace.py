@@ -138,7 +138,7 @@ def open_workspace(path: Path | str | None = None, *, clock: Clock = wall_clock)
     if key in _OPEN:
         yield _OPEN[key]
         return
-    with writing(home):
+    with writing(home, patience_seconds=home.settings.words.lock_seconds):
         store, embedder, notes = _open_store_and_embedder(home)
         llm = open_llm(home.settings.llm, home.cache_path)
         if llm is None:

@@ -9,7 +9,7 @@ from slowwave.llm import Request
 from slowwave.prompts import promote_prompt
 from slowwave.schemas.answers import PromoteAnswer
 from slowwave.schemas.prompt_inputs import CandidateCell
-from slowwave.schemas.tables import OWN, RAW_PROMPT
+from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
 from slowwave.store import Expr, col, lit, owned_by
 from slowwave.transforms.episodes import EPISODE
 from slowwave.transforms.promotion import (
@@ -82,7 +82,10 @@ def _chains(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_candidates(run: Stage) -> pl.DataFrame:
-    """Memories that may stand in core memory, with their use; with a model, extracted ones only."""
+    """Memories that may stand in core memory, with their use; with a model, extracted ones only.
+
+    What a model left out stays out on nights without one, until it is used or said again.
+    """
     where = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE)) & _mine(run)
     if run.workspace.llm is not None:
         where = where & (col("prompt_version") != lit(RAW_PROMPT))
@@ -99,14 +102,11 @@ def find_candidates(run: Stage) -> pl.DataFrame:
         decay=run.settings.decay,
     )
     if run.workspace.llm is None:
-        ranked = pl.concat(
-            [
-                ranked.filter("is_core"),
-                choose_by_use(
-                    ranked.filter(~pl.col("is_core")), lines=settings.target_lines, margin=settings.margin
-                ),
-            ]
-        )
+        nights = run.store.rows("nights", ["finished_at"], col("has_llm") == lit(value=True))
+        was_weighed = pl.col("last_accessed") <= pl.lit(nights["finished_at"].max(), dtype=TIMESTAMP)
+        others = ranked.filter(~pl.col("is_core") & ~was_weighed.fill_null(value=False))
+        used = choose_by_use(others, lines=settings.target_lines, margin=settings.margin)
+        ranked = pl.concat([ranked.filter("is_core"), used])
     texts = run.store.by_key("cells", ranked["cell_id"], ["cell_id", *TOLD])
     return ranked.join(texts, on="cell_id", how="inner", maintain_order="left")
 

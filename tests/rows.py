@@ -279,7 +279,10 @@ def one_of_every_kind() -> pl.DataFrame:
             events("core.moved", {"cell_id": "c2", "line_rank": 3}),
             events("core.demoted", {"cell_id": "c4", "reason": "not chosen"}),
             events("cell.pruned", {"cell_id": "c1", "reason": "superseded"}),
-            events("cell.deleted", {"cell_id": "c5", "content_hash": "text", "note": "asked for", **OWNER}),
+            events(
+                "cell.deleted",
+                {"cell_id": "c5", "content_hash": "text", "note": "asked for", "evidence": [], **OWNER},
+            ),
             events(
                 "entity.resolved",
                 *(
@@ -349,7 +352,13 @@ def words_of_a_person() -> pl.DataFrame:
             events("topic.unsummarized", {"topic_id": "T1", "cell_ids": ["c2", "c4"], "reason": "forgotten"}),
             events(
                 "cell.deleted",
-                {"cell_id": "c7", "content_hash": "blue", "content": "The kiln is blue.", **OWNER},
+                {
+                    "cell_id": "c7",
+                    "content_hash": "blue",
+                    "content": "The kiln is blue.",
+                    "evidence": [],
+                    **OWNER,
+                },
             ),
             events("cell.erased", {"cell_id": "c5", "content_hash": "text", **OWNER}),
             of_row("turn.recorded", "turns", "t9", content="erased"),

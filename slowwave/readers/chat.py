@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from slowwave.readers.files import clean_text, file_time, json_records, parse_time, text_of
+from slowwave.readers.files import clean_text, file_time, json_records, text_of, time_of
 from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
 
 _ROLES: dict[str, Literal["user", "assistant"]] = {
@@ -56,7 +56,7 @@ def read_chat(path: Path) -> Reading:
 def _messages(path: Path, skipped: Counter[str]) -> Iterator[RawMessage]:
     time = file_time(path)
     for record in json_records(path, skipped):
-        time = parse_time(record.get("timestamp")) or time
+        time = time_of(record, skipped) or time
         role = record.get("role")
         name = role.strip().lower() if isinstance(role, str) else ""
         if name not in _ROLES:

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from slowwave.readers.files import clean_text, file_time, json_records, parse_time, text_of
+from slowwave.readers.files import clean_text, file_time, json_records, text_of, time_of
 from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
 
 RECORD_TYPES = frozenset(
@@ -125,7 +125,7 @@ def read_claude_code(path: Path, *, speaker: str | None = None) -> Reading:
     session_id, time = clean_text(path.stem), None
     for record in json_records(path, skipped):
         session_id = text_of(record, "sessionId") or session_id
-        time = parse_time(record.get("timestamp")) or time
+        time = time_of(record, skipped) or time
         if (role := _spoken_role(record, skipped)) is None:
             continue
         texts = _texts(record, role, skipped)

@@ -6,13 +6,14 @@ The one place where the readers touch the file system; its errors become ours he
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
 from slowwave.errors import InputError, NotFoundError
+from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE
 
 _FILE_START_BOM = b"\xef\xbb\xbf"
 _LATEST_EPOCH_SECOND = 1e11
@@ -108,10 +109,19 @@ def text_of(record: dict[str, object], *names: str) -> str | None:
     return None
 
 
+def time_of(record: Mapping[str, object], skipped: Counter[str]) -> datetime | None:
+    """When a record says that it was said; null, and counted, where what it says is no time."""
+    said = record.get("timestamp")
+    time = parse_time(said)
+    if said is not None and time is None:
+        skipped["time that is none: taken as the one before"] += 1
+    return time
+
+
 def parse_time(value: object) -> datetime | None:
     """A UTC time from ISO 8601 text or epoch seconds, milli-, micro- or nanoseconds; null where it is none.
 
-    A time without a zone is UTC.
+    A time without a zone is UTC; a year from `FIRST_YEAR_TOO_LATE` on is no time that anybody spoke at.
     """
     try:
         if isinstance(value, str):
@@ -119,7 +129,7 @@ def parse_time(value: object) -> datetime | None:
             if re.fullmatch(r"\d{9,19}(?:\.\d{1,9})?", value):
                 return _from_epoch(float(value))
             moment = datetime.fromisoformat(value)
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+            return _plausible((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC))
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _from_epoch(float(value))
     except (ValueError, OverflowError, OSError):
@@ -132,8 +142,12 @@ def _from_epoch(value: float) -> datetime | None:
         return None
     for unit in (1, 1e3, 1e6, 1e9):
         if value / unit < _LATEST_EPOCH_SECOND:
-            return datetime.fromtimestamp(value / unit, UTC)
+            return _plausible(datetime.fromtimestamp(value / unit, UTC))
     return None
+
+
+def _plausible(moment: datetime) -> datetime | None:
+    return moment if moment.year < FIRST_YEAR_TOO_LATE else None
 
 
 def file_time(path: Path) -> datetime:

@@ -17,7 +17,7 @@ from filelock import FileLock
 from slowwave.core_file import write_core_file
 from slowwave.embeddings import Embedder, open_embedder
 from slowwave.errors import BusyError, InputError, NotFoundError, OutputError, TransientError
-from slowwave.home import Home, embedder_of, writing
+from slowwave.home import POLL_SECONDS, Home, embedder_of, writing
 from slowwave.schemas.events import encode
 from slowwave.schemas.tables import OWN
 from slowwave.store import Store, create_store, open_store
@@ -29,8 +29,6 @@ Plan = Mapping[str, pl.DataFrame]
 
 APPLYING = threading.Lock()
 """Held by the thread that writes the store: the writer lock keeps other processes out, and threads of this one not."""
-
-POLL_SECONDS = 0.05
 
 
 @dataclass
@@ -106,7 +104,7 @@ def locked(home: Home) -> Iterator[None]:
                 if is_held_here(home):
                     raise BusyError(f"a run in this program is writing to {home.root}; try again later")
                 try:
-                    held.enter_context(writing(home))
+                    held.enter_context(writing(home, work="word"))
                     break
                 except BusyError:
                     if time.monotonic() >= deadline:

@@ -20,7 +20,7 @@ MOST_LINKS = 100
 
 LIFE: dict[str, Callable[[dict[str, object]], str]] = {
     "cell.extracted": lambda row: f"made, by {row['model'] or row['prompt_version']}",
-    "cell.confirmed": lambda row: f"said again ({row['confirmations']} times): {row['confirmed_by']}",
+    "cell.confirmed": lambda row: f"confirmed ({row['confirmations']} times): {row['confirmed_by']}",
     "cell.merged": lambda row: f"lives on in {row['superseded_by']}",
     "cell.retired": lambda _: "made way",
     "cell.superseded": lambda row: f"{row['verdict']}: superseded by {row['superseded_by']}",

@@ -108,7 +108,9 @@ def refuse_deleted(home: Home, store: Store, digest: str) -> None:
     own = home.settings.own
     mine = owned_by(own.user_id, own.project_id) & (col("scope") == lit(own.scope))
     if store.rows("tombstones", ["cell_id"], mine & (col("content_hash") == lit(digest))).height:
-        raise InputError("this memory was deleted, and what is deleted stays so: say it in other words")
+        raise InputError(
+            "a person deleted this memory, and what is deleted stays out: say what holds instead"
+        )
 
 
 def session_of(home: Home, store: Store | None, digest: str, moment: datetime) -> tuple[str, bool]:
@@ -134,7 +136,7 @@ def _apply(reader: Reader) -> tuple[bool, str]:
         with APPLYING:
             if is_held_here(home):
                 return False, WAITS.format("a run in this program")
-            with writing(home):
+            with writing(home, work="word"):
                 if reader.current() is None:
                     open_or_make(home)
                 store = reader.current()

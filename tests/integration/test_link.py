@@ -164,7 +164,7 @@ def test_owners_never_share_an_entity_and_see_no_other_ones(home: str) -> None:
 
 
 def test_what_is_deleted_leaves_the_graph_and_its_name_with_it(spoken: str) -> None:
-    gone = [{"cell_id": key, "content_hash": "h", **OWN} for key in ("mara", "port1")]
+    gone = [{"cell_id": key, "content_hash": "h", "evidence": [], **OWN} for key in ("mara", "port1")]
     record(spoken, events("cell.deleted", *gone))
     link.fn(home=spoken)
     assert store_of(spoken).rows("entities").select("canonical_name", "mention_count").rows() == [

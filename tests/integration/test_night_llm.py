@@ -7,9 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from flows.decay import decay
 from flows.extract import extract
 from flows.ingest import ingest
 from flows.nightly import STAGES, nightly
+from flows.promote import promote
+from slowwave import Memory
 from slowwave.schemas.events import encode
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.workspace import open_workspace
@@ -112,7 +115,19 @@ def test_a_night_over_the_sample_transcripts_settles_every_chunk_and_counts_ever
         assert cells["topic_id"].null_count() == 0
         night = store_of(home).rows("nights").row(0, named=True)
         assert (night["call_count"], night["outcome"]) == (len(server.bodies(CHAT)), "completed")
-        assert (Path(home) / "MEMORY.md").read_text(encoding="utf-8").count("\n- ") > 0
+        told_to_all = (Path(home) / "MEMORY.md").read_text(encoding="utf-8")
+        assert told_to_all.count("\n- ") > 0
+    left_out = cells.join(store_of(home).rows("core"), on="cell_id", how="anti")["cell_id"].sort()[0]
+    write_settings(Path(home), embedding={"provider": "wordllama"})
+    promote.fn(home=home)
+    assert (Path(home) / "MEMORY.md").read_text(encoding="utf-8") == told_to_all, (
+        "a model chose, and nothing is new"
+    )
+    Memory(home).cite([left_out])
+    decay.fn(home=home)
+    promote.fn(home=home)
+    entered = store_of(home).rows("core", ["cell_id"])["cell_id"]
+    assert left_out in entered, "it was used since"
 
 
 @pytest.mark.parametrize(("provider", "retries"), [("openai", 0), ("ollama", 1)])

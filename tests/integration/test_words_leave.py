@@ -1,5 +1,7 @@
 """What forget and erase leave behind: chains that hold together, and nothing written from what went."""
 
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,14 +10,22 @@ import pytest
 
 from flows.nightly import nightly
 from slowwave import Memory
-from slowwave.errors import InputError
+from slowwave.errors import BusyError, InputError
+from slowwave.home import open_home, writing
 from slowwave.words.traces import files_with
 from slowwave.workspace import open_workspace
+from tests.integration.test_home import another_writer
 from tests.integration.test_words import OWN, assert_rebuilds, found, known, two_ports
 from tests.rows import NOW, events, row
 from tests.scripted_model import store_of, write_chat, write_settings
 
 DAY = timedelta(days=1)
+RUN = """
+import sys
+from slowwave.workspace import open_workspace
+with open_workspace(sys.argv[1]):
+    pass
+"""
 ABOUT = {"subject": "staging", "attribute": "port"}
 
 
@@ -280,3 +290,28 @@ def test_a_resolution_of_which_a_side_is_gone_is_not_taken_back(memory, folder):
     memory.forget("aaaaaa1")
     with pytest.raises(InputError, match="gone or superseded"):
         memory.unresolve("d11111")
+
+
+@pytest.mark.parametrize("year", [1, 1969, 2200, 9999])
+def test_a_moment_that_no_journal_holds_is_refused(memory, folder, year):
+    with pytest.raises(InputError, match="choose 1970 to 2199"):
+        memory.remember("The kiln runs at 1040 degrees.", now=NOW.replace(year=year))
+    assert not (folder / "journal").exists()
+
+
+def test_a_run_waits_for_a_word_and_not_for_another_run(tmp_path):
+    folder = Path(
+        write_settings(tmp_path / "home", embedding={"provider": "none"}, words={"lock_seconds": 60})
+    )
+    with writing(open_home(folder), work="word"):
+        run = subprocess.Popen([sys.executable, "-c", RUN, str(folder)], stderr=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            run.wait(timeout=5)
+    _, told = run.communicate(timeout=120)
+    assert run.returncode == 0, told
+    with (
+        another_writer(folder),
+        pytest.raises(BusyError, match="another run is writing"),
+        open_workspace(folder),
+    ):
+        pass

@@ -44,7 +44,7 @@ EVENTS = {
     ),
     "pruned": lambda key, _, __: events("cell.pruned", {"cell_id": key, "reason": "r"}),
     "deleted": lambda key, text, _: events(
-        "cell.deleted", {"cell_id": key, "content_hash": text or "-", **OWNER}
+        "cell.deleted", {"cell_id": key, "content_hash": text or "-", "evidence": [], **OWNER}
     ),
     "promoted": lambda key, text, number: of_row(
         "core.promoted", "core", key, line_rank=number + 1, line=text or "-"

@@ -150,7 +150,7 @@ def test_a_patch_said_before_the_birth_does_not_touch_a_new_row_but_a_known_one(
     assert value(tables, "cells", "c", "content") == "known"
 
 
-DELETED = events("cell.deleted", {"cell_id": "c", "content_hash": "h", **OWNER})
+DELETED = events("cell.deleted", {"cell_id": "c", "content_hash": "h", "evidence": [], **OWNER})
 PROMOTED = of_row("core.promoted", "core", "c", reason="chosen")
 
 
