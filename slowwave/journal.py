@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from pathlib import Path
 
 import polars as pl
@@ -120,21 +121,29 @@ class Journal:
 
     def segment_ids(self) -> list[str]:
         """Ids of all files that are named and placed like segments, in the order in which they fold."""
-        return sorted(path.stem for path, is_placed in self._files() if is_placed)
+        return self.listing()[0]
 
     def segment_ids_after(self, segment_id: str) -> list[str]:
         """Ids of segments above this one, in their order, without a look at older days."""
         first = self.path_of(segment_id).parent
-        days = [day for day in self.root.glob("*/*/*") if day >= first and day.is_dir()]
+        days = takewhile(lambda day: day >= first, _newest_first(self.root, depth=3))
         paths = (path for day in days for path, is_placed in self._files(day) if is_placed)
         return sorted(path.stem for path in paths if path.stem > segment_id)
 
     def foreign_files(self) -> list[Problem]:
         """Files in the journal folder that are not named or placed like segments, leftovers of a kill among them."""
-        return [
-            Problem(path, _foreign_reason(path))
-            for path in sorted(path for path, is_placed in self._files() if not is_placed)
-        ]
+        return self.listing()[1]
+
+    def listing(self) -> tuple[list[str], list[Problem]]:
+        """`segment_ids` and `foreign_files` by one look at the folders."""
+        segment_ids: list[str] = []
+        foreign: list[Path] = []
+        for path, is_placed in self._files():
+            if is_placed:
+                segment_ids.append(path.stem)
+            else:
+                foreign.append(path)
+        return sorted(segment_ids), [Problem(path, _foreign_reason(path)) for path in sorted(foreign)]
 
     def read(self, segment_ids: Iterable[str]) -> Scan:
         """Events of the named segments in their order; what is torn is skipped and named.
@@ -178,13 +187,13 @@ class Journal:
     def _next_id(self, now: datetime) -> str:
         """An id above all that are there, also when the clock went back: decisions fold after their grounds."""
         candidate = ULID.from_datetime(now)
-        last = self._last_id()
+        last = self.last_id()
         if last is not None and str(candidate) <= last:
             after = ULID.from_str(last).milliseconds + 1
             candidate = ULID.from_timestamp(after)
         return str(candidate)
 
-    def _last_id(self) -> str | None:
+    def last_id(self) -> str | None:
         """The highest id; folders that are empty or not ours are passed by."""
         for day in _newest_first(self.root, depth=3):
             names = [path.stem for path in day.iterdir() if _SEGMENT_NAME.match(path.name)]

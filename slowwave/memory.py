@@ -49,6 +49,7 @@ class FilterWords(TypedDict, total=False):
     after: When | None
     before: When | None
     scope: Scope | None
+    project: str | None
     as_of: When | None
     known_at: When | None
 

@@ -62,7 +62,10 @@ class SearchSettings(Group):
     )
     age_rate: float = Field(default=0.01, ge=0, description="Per day, in exp(-age_rate * age_days).")
     prior_floor: float = Field(
-        default=0.5, ge=0, le=1, description="The product of the priors never falls below this."
+        default=0.5,
+        ge=0,
+        le=1,
+        description="The prior at its least: salience, age and retention fill the rest to 1.",
     )
 
 

@@ -147,8 +147,9 @@ def open_workspace(path: Path | str | None = None, *, clock: Clock = wall_clock)
         try:
             if home.erase_path.exists():
                 notes.append("an erase was cut off: `slowwave erase --resume` ends it")
+            # read before: what another process commits meanwhile is applied with this one's first commit
+            workspace.last_segment = home.journal.last_id() or ""
             notes.extend(_told(problem) for problem in apply_pending(home.journal, store))
-            workspace.last_segment = max(home.journal.segment_ids(), default="")
             _OPEN[key] = workspace
             yield workspace
         finally:
@@ -182,8 +183,8 @@ def store_identity(embedder: Embedder | None) -> Identity:
 def apply_pending(journal: Journal, store: Store) -> list[Problem]:
     """Applies every committed segment that the store does not hold yet; returns files that were skipped."""
     done = store.applied_segments()
-    pending = [segment for segment in journal.segment_ids() if segment not in done]
-    problems = list(journal.foreign_files())
+    segment_ids, problems = journal.listing()
+    pending = [segment for segment in segment_ids if segment not in done]
     for start in range(0, len(pending), SEGMENTS_A_FOLD):
         problems += apply_segments(journal, store, pending[start : start + SEGMENTS_A_FOLD])
     return problems

@@ -14,6 +14,10 @@ from slowwave.schemas.refusals import possible
 from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult
 from slowwave.transforms.times import Use, time_of_filter
 
+ProjectOption = Annotated[
+    str | None, typer.Option("--project", metavar="ID", help="Only of this project, of what you may see.")
+]
+
 
 def search(
     words: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or words.")],
@@ -48,6 +52,7 @@ def search(
         str | None, typer.Option("--known-at", metavar="TIME", help="What Slowwave had learned by then.")
     ] = None,
     scope: Annotated[Scope | None, typer.Option("--scope", help="Only memory of this scope.")] = None,
+    project: ProjectOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each result was found.")] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -66,6 +71,7 @@ def search(
         "as_of": _moment(as_of, "as_of", now),
         "known_at": _moment(known_at, "as_of", now),
         "scope": scope,
+        "project": project,
     }
     filters = possible(Filters, wanted, what="filter: ")
     found = _answer(home, " ".join(words), limit, detail, filters)

@@ -107,6 +107,10 @@ def _said(own: ScopeSettings, filters: Filters) -> Expr:
 
 
 def scope_condition(own: ScopeSettings, filters: Filters) -> Expr:
-    """Rows of whatever state that the asking owner may see, in the scope asked for."""
+    """Rows of whatever state that the asking owner may see, in the scope and the project asked for."""
     where = owned_by(own.user_id, own.project_id)
-    return where if filters.scope is None else where & (col("scope") == lit(filters.scope))
+    if filters.scope is not None:
+        where &= col("scope") == lit(filters.scope)
+    if filters.project is not None:
+        where &= col("project_id") == lit(filters.project)
+    return where

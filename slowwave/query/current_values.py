@@ -6,7 +6,7 @@ from typing import Any
 
 from slowwave.schemas.search import CellHit
 from slowwave.store import Expr, Row, col, lit
-from slowwave.transforms.questions import plain_words
+from slowwave.transforms.questions import OF_THE_PRESENT, plain_words
 
 ATTRIBUTE = ("subject", "attribute")
 """The pair that names a single-valued property."""
@@ -92,7 +92,7 @@ def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit
 
     Who asks for the "staging port" wants its value before what else was said of it.
     """
-    asked = set(words)
+    asked = set(words) - OF_THE_PRESENT
 
     def is_asked(hit: CellHit) -> bool:
         if hit.subject is None or hit.attribute is None or hit.value is None:

@@ -91,11 +91,13 @@ def ask(
     moment = in_utc(now) if now is not None else datetime.now(UTC)
     question = understand(reader, store, query, vector, filters, now=moment)
     topic_count, cell_count = _shares(settings, most, detail_level)
+    # a summary tells of more than a filter lets through, so it stands only where nothing but summaries is wanted
+    summary_count = 0 if filters.is_narrow and cell_count else topic_count
     found = _first_round(
-        store, question, settings, topic_count, cell_count, has_turns=detail_level == "evidence"
+        store, question, settings, summary_count, cell_count, has_turns=detail_level == "evidence"
     )
     told = told_of(store, found["topics"], question)
-    topics = topic_hits(told, question, settings, count=topic_count)
+    topics = topic_hits(told, question, settings, count=summary_count)
     cells, episodes = _hits(store, found["cells"], question, settings, topic_count, most if cell_count else 0)
     topics = topics[: topic_count - len(episodes)]
     cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
@@ -108,8 +110,7 @@ def ask(
         cells = _with_evidence(store, cells, settings, filters)
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")
-    if filters.entity is not None and not cells:
-        notes.append(f"no memory that may be found names {filters.entity!r}")
+    notes += _why_empty(filters) if not (cells or topics or turns) else []
     if question.is_about_time and not cells and question.period is not None:
         notes.append(f"no memory that may be found is of that time ({question.period.text.strip()})")
     cells = shown_by_age(cells, settings.episodes, now=filters.as_of or moment)
@@ -125,6 +126,17 @@ def ask(
         turns=turns,
         reasons=_reasons(store, cells, question, settings),
     )
+
+
+def _why_empty(filters: Filters) -> list[str]:
+    """What to know of an answer without a result, where it is a filter that left none."""
+    if filters.entity is not None and filters.narrowed_by == ["entity"]:
+        return [f"no memory that may be found names {filters.entity!r}"]
+    named = [
+        *filters.narrowed_by,
+        *(name for name in ("scope", "project") if getattr(filters, name) is not None),
+    ]
+    return [f"no memory that may be found is left by the filter: {', '.join(named)}"] if named else []
 
 
 def _check(query: str, limit: int, detail_level: DetailLevel) -> None:

@@ -41,6 +41,9 @@ class Filters(_Frozen):
     scope: Scope | None = Field(
         default=None, description="Only this scope, of those that the asking owner may see."
     )
+    project: str | None = Field(
+        default=None, description="Only this project, of what the asking owner may see."
+    )
     as_of: Moment | None = Field(
         default=None,
         description="What held at this moment: nothing said later, and values as they stood then.",
@@ -53,8 +56,19 @@ class Filters(_Frozen):
     @property
     def is_narrow(self) -> bool:
         """Whether only some of the memories are wanted that the asking owner may see."""
-        wanted = (self.cell_types, self.source_type, self.entity, self.after, self.before)
-        return any(part is not None and part != () for part in wanted)
+        return bool(self.narrowed_by)
+
+    @property
+    def narrowed_by(self) -> list[str]:
+        """What the memories wanted must be, beside whose and of what moment, in the words of the command line."""
+        wanted = {
+            "type": self.cell_types or None,
+            "source": self.source_type,
+            "entity": self.entity,
+            "after": self.after,
+            "before": self.before,
+        }
+        return [name for name, part in wanted.items() if part is not None]
 
     @model_validator(mode="after")
     def _has_a_time(self) -> "Filters":

@@ -41,6 +41,10 @@ def plain_words(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
+OF_THE_PRESENT = frozenset({"current", "currently", "latest", "present", "presently", "today", "still"})
+"""Words that ask for the value that holds, which is what is answered anyway."""
+
+
 def names_a_thing(text: str) -> bool:
     """Whether a question asks for something, and not for whatever there was ("what happened?")."""
     return not plain_words(text) <= _NO_THING

@@ -19,11 +19,12 @@ def prior(
     search: SearchSettings,
     decay: DecaySettings,
 ) -> float:
-    """Salience * exp(-age_rate * age_days) * retention, never below the floor: it reorders and never buries.
+    """Salience * exp(-age_rate * age_days) * retention, between the floor and 1: it reorders and never buries.
 
-    0..1, from the salience and the decay rate of a cell (0 for a protected one), days since the memory was last said
-    and days since it was last used, both fractions from 0.
+    The product is stretched over what the floor leaves and not cut off at it, so that of two old memories the one that
+    is more salient, or was used since, still comes first. From the salience and the decay rate of a cell (0 for a
+    protected one), days since the memory was last said and days since it was last used, both fractions from 0.
     """
     kept = retention_of(rate, unused_days, exponent=decay.exponent)
     weight = salience * exp(-search.age_rate * age_days) * kept
-    return min(max(weight, search.prior_floor), 1.0)
+    return search.prior_floor + (1.0 - search.prior_floor) * min(weight, 1.0)

@@ -223,6 +223,15 @@ def test_no_secret_is_anywhere_in_the_home(night: SampleNight):
         assert secret not in report
 
 
+def test_a_summary_stands_under_no_filter_that_lets_a_part_of_it_through(night: SampleNight):
+    home, question = open_home(night.home), "departures rate limit per minute"
+    late = Filters(after=datetime(2026, 8, 1, tzinfo=UTC))
+    assert search(home, question).topics
+    assert search(home, question, filters=late).topics == []
+    assert search(home, question, filters=late).cells
+    assert search(home, question, filters=late, detail_level="summary").topics
+
+
 def test_what_was_injected_or_planted_is_no_memory(night: SampleNight):
     texts = [*night.cells["content"], *night.store.rows("turns")["content"]]
     assert not any(EXPECTED["injected_phrase"] in text for text in texts)

@@ -237,9 +237,25 @@ def test_the_past_knows_no_contradiction_of_which_one_side_was_not_said_yet(read
 
 def test_of_episodes_in_the_past_it_is_said_that_they_may_tell_what_came_later(reader: Reader):
     asked = Filters(cell_types=("episode",), as_of=JULY)
-    assert ask(reader, "rate limit", filters=asked, now=NIGHT).notes == [
-        "episodes are told anew as memory changes: they may tell what came later"
-    ]
+    notes = ask(reader, "rate limit", filters=asked, now=NIGHT).notes
+    assert "episodes are told anew as memory changes: they may tell what came later" in notes
+    assert "no memory that may be found is left by the filter: type" in notes
+
+
+def test_a_project_is_a_filter_that_never_widens(reader: Reader):
+    own = reader.settings.own.project_id
+    wanted = [cell.cell_id for cell in answer(reader, "rate limit").cells]
+    assert [
+        cell.cell_id for cell in ask(reader, "rate limit", filters=Filters(project=own), now=NIGHT).cells
+    ] == wanted
+    foreign = ask(reader, "rate limit", filters=Filters(project="another"), now=NIGHT)
+    assert (foreign.cells, foreign.topics) == ([], [])
+    assert foreign.notes == ["no memory that may be found is left by the filter: project"]
+
+
+@pytest.mark.parametrize("question", ["current rate limit", "What is the rate limit currently?"])
+def test_who_asks_for_the_current_value_asks_for_the_value(reader: Reader, question: str):
+    assert answer(reader, question).cells[0].cell_id == "r3"
 
 
 def test_the_property_that_a_question_names_and_nothing_else_comes_first(reader: Reader):

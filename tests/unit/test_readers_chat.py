@@ -80,3 +80,11 @@ def test_an_id_used_twice_loses_no_text_and_a_repetition_adds_none(tmp_path):
     assert reading.turns["content"].to_list() == ["x", "y"]
     assert reading.turns["turn_id"].n_unique() == 2
     assert reading.skipped == {"repeated message": 1}
+
+
+def test_a_time_that_is_none_is_counted_and_the_one_before_stands(tmp_path):
+    said = ["2026-05-01T09:00:00Z", "2026-13-45T09:00:00Z", "9999-01-01T00:00:00Z", 6e10, None]
+    records = [{"role": "user", "content": str(place), "timestamp": time} for place, time in enumerate(said)]
+    reading = read_chat(write(tmp_path, *records))
+    assert reading.turns["event_time"].unique().to_list() == [datetime(2026, 5, 1, 9, tzinfo=UTC)]
+    assert reading.skipped == {"time that is none: taken as the one before": 3}
