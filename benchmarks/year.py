@@ -258,7 +258,10 @@ def summary(days: list[dict[str, Any]]) -> dict[str, Any]:
     rate = last["revived_ever"] / last["archived_ever"] if last["archived_ever"] else None
     result = {"days": len(days), "year": _month(0, days) | {"false_forgetting": rate}}
     if count > 1:
-        result["night_growth"] = months[-1]["night_cpu_seconds"] / months[1]["night_cpu_seconds"]
+        for name in ("night", "work"):
+            result[f"{name}_growth"] = months[-1][f"{name}_cpu_seconds"] / max(
+                months[1][f"{name}_cpu_seconds"], 1e-9
+            )
         result["active_growth"] = months[-1]["active"] / months[count // 2 - 1]["active"]
     return result | {"months": months}
 
@@ -288,22 +291,27 @@ def _month(number: int, days: list[dict[str, Any]]) -> dict[str, Any]:
         "needs_lost": total["need_lost"],
         **{name: total[name] for name in SUMMED},
         **{name: nights[-1][name] for name in LAST},
-        "night_seconds": statistics.median(row["night_seconds"] for row in nights),
-        "night_cpu_seconds": statistics.median(row["night_cpu_seconds"] for row in nights),
+        "night_seconds": statistics.mean(row["night_seconds"] for row in nights),
+        "night_cpu_seconds": statistics.mean(row["night_cpu_seconds"] for row in nights),
+        # of the nights in which the model worked: the others wait until enough is new
+        "work_cpu_seconds": statistics.median(
+            [row["night_cpu_seconds"] for row in nights if row["calls"]] or [0.0]
+        ),
     }
 
 
 def table(result: dict[str, Any]) -> str:
     """The year as text."""
     columns = ("month", "first", "recall", "precision", "stale", "served", "active", "active_cited", "superseded",
-               "archived", "archived_tonight", "revived_tonight", "core_lines", "night_cpu_seconds")  # fmt: skip
+               "archived", "archived_tonight", "revived_tonight", "core_lines", "night_cpu_seconds",
+               "work_cpu_seconds")  # fmt: skip
     lines = ["  ".join(f"{name.removesuffix('_seconds'):>12}" for name in columns)]
     for row in [*result["months"], result["year"]]:
         cells = (
             f"{row[name]:>12.3f}" if isinstance(row[name], float) else f"{row[name]:>12}" for name in columns
         )
         lines.append("  ".join(cells))
-    for name in ("night_growth", "active_growth"):
+    for name in ("night_growth", "work_growth", "active_growth"):
         if name in result:
             lines.append(f"{name}: {result[name]:.2f}")
     rate = result["year"]["false_forgetting"]

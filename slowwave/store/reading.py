@@ -41,7 +41,7 @@ from slowwave.store.legs import (
 )
 from slowwave.store.memory_tables import MemoryTable, Row, read_table
 from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
-from slowwave.store.small_tables import SmallTables
+from slowwave.store.small_tables import MOST_ROWS_OF_A_RUN, SmallTables
 from slowwave.store.warming import Warmth
 
 Found = TypeVar("Found")
@@ -84,6 +84,10 @@ class StoreReader:
         """
         self._warmth.most_rows, self._exact_rows = most_rows, exact_rows
         self._warmth.is_written = is_written
+
+    def hold_tables(self) -> None:
+        """From now on larger tables too are read once: for a run, which asks them many times."""
+        self._small.most_rows = MOST_ROWS_OF_A_RUN
 
     def read_into_memory(self, tables: Iterable[str]) -> None:
         """Reads tables now that would be read beside the first questions."""

@@ -36,6 +36,9 @@ STALE_SHARE = 0.02
 
 MOST_FRAGMENTS = 200
 
+FEW_FRAGMENTS = 8
+"""Pieces of a small table that cost a read next to nothing."""
+
 INDEXED_ROWS = 2_000
 """Rows from which an index of a column is read faster than the column."""
 
@@ -130,13 +133,15 @@ class Store(StoreReader):
         report = []
         for table in (*TABLES, APPLIED):
             handle = self._table(table)
-            rows = handle.count_rows()
+            rows, before = handle.count_rows(), int(handle.version)
             if table in VECTOR_TEXT and rows >= vector_index_rows and not self._has_vector_index(table):
                 handle.create_index("vector", config=IvfSq(distance_type="cosine"))
             if rows >= INDEXED_ROWS:
                 self._index_columns(table)
-            if self._is_stale(table):
+            if self._is_worn(table):
                 handle.optimize(cleanup_older_than=keep_versions)
+            if table in TABLES:
+                self._small.wrote(table, before)
             report.append({"table": table, "rows": rows})
         return pl.DataFrame(report, schema={"table": pl.String, "rows": pl.Int64})
 
@@ -150,19 +155,29 @@ class Store(StoreReader):
             self.index_new_rows(table)
 
     def _is_stale(self, table: str) -> bool:
+        """Whether the indices of a table are to be made anew before many searches."""
+        rows = self._table(table).count_rows()
+        return rows < LARGE_ROWS or self._has_grown(table, rows, most_fragments=MOST_FRAGMENTS)
+
+    def _is_worn(self, table: str) -> bool:
+        """Whether a table is to be compacted after a night: a night that changed a few rows leaves it as it is."""
+        rows = self._table(table).count_rows()
+        most = FEW_FRAGMENTS if rows < LARGE_ROWS else MOST_FRAGMENTS
+        return self._has_grown(table, rows, most_fragments=most)
+
+    def _has_grown(self, table: str, rows: int, *, most_fragments: int) -> bool:
         handle = self._table(table)
-        rows = handle.count_rows()
-        if rows < LARGE_ROWS:
-            return True
         sizes = cast("dict[str, dict[str, int]]", handle.stats())  # a dict, whatever its annotation says
-        if sizes["fragment_stats"]["num_fragments"] > MOST_FRAGMENTS:
+        if sizes["fragment_stats"]["num_fragments"] > most_fragments:
             return True
         outside = [index.num_unindexed_rows or 0 for index in handle.list_indices()]
         return max(outside, default=0) > STALE_SHARE * rows
 
     def index_new_rows(self, table: str) -> None:
         """Takes new and changed rows into the table's indices; before many searches, since each scans the rest."""
+        before = int(self._table(table).version)
         self._table(table).optimize()
+        self._small.wrote(table, before)
 
     # -- inside
 
@@ -172,11 +187,13 @@ class Store(StoreReader):
         if gone is not None:
             if table == "cells":  # first: cut off in between, nothing would tell that members had left
                 self._forget_centroids(gone["topic_id"])
+            before = int(self._table(table).version)
             for start in range(0, gone.height, KEYS_A_READ):
                 self._table(table).delete(
                     on_disk(col(key).isin(gone[key][start : start + KEYS_A_READ].to_list()))
                 )
             self._warmth.wrote(table)
+            self._small.wrote(table, before, removed=gone[key])
         if change.rows.is_empty():
             return len(change.removed)
         known = self.by_key(table, change.rows[key], self._all_columns(table))
@@ -244,8 +261,10 @@ class Store(StoreReader):
             .when_matched_update_all()
             .when_not_matched_insert_all()
         )
+        before = int(self._table(table).version)
         result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
         self._warmth.wrote(table)
+        self._small.wrote(table, before, rows=rows)
         written = result.num_inserted_rows + result.num_updated_rows
         if written != rows.height:
             raise ContractError(
