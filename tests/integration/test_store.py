@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from slowwave.changes import Change, collapse
 from slowwave.errors import ConfigError, ContractError, NotFoundError
@@ -445,11 +446,30 @@ def test_a_small_table_is_read_once_and_anew_when_anybody_wrote_it(store: Store,
     assert reader.by_key("cells", ["b"], ["cell_id", "content"])["content"].to_list() == ["three"]
     assert reads == ["cells"]
     monkeypatch.setattr(small_tables, "MOST_ROWS", 1)
+    reader = open_store(store.root)
     write(store, "cells", cells(c="four"))
     reads.clear()
     for _ in range(2):
         assert reader.by_key("cells", ["c"], ["cell_id", "content"])["content"].to_list() == ["four"]
     assert reads == ["cells"] * 2, "a larger one is read where it lies"
+
+
+def test_what_a_process_wrote_itself_it_does_not_read_again(store: Store, monkeypatch):
+    write(store, "cells", cells(a="one", b="two"))
+    held = store.rows("cells")
+    assert held.height == 2
+    reads = []
+    read = Store._rows_on_disk
+    monkeypatch.setattr(Store, "_rows_on_disk", lambda *given: reads.append(given) or read(*given))
+    write(store, "cells", cells(b="three", c="four"))
+    write(store, "cells", removed="a")
+    vectors(store, "cells", c=[1, 0, 0, 0])
+    store.optimize(vector_index_rows=20_000, keep_versions=timedelta(hours=1))
+    reads.clear()
+    told = store.rows("cells").sort("cell_id")
+    assert not reads
+    assert told["content"].to_list() == ["three", "four"]
+    assert_frame_equal(told, open_store(store.root).rows("cells").sort("cell_id"))
 
 
 def test_a_new_generation_is_found_only_once_it_is_current(store: Store):
