@@ -454,7 +454,7 @@ def test_a_small_table_is_read_once_and_anew_when_anybody_wrote_it(store: Store,
     assert reads == ["cells"] * 2, "a larger one is read where it lies"
 
 
-def test_what_a_process_wrote_itself_it_does_not_read_again(store: Store, monkeypatch):
+def test_of_a_small_table_a_process_does_not_read_again_what_it_wrote_itself(store: Store, monkeypatch):
     write(store, "cells", cells(a="one", b="two"))
     held = store.rows("cells")
     assert held.height == 2
