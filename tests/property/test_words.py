@@ -53,7 +53,9 @@ def test_an_erased_text_leaves_no_byte_and_the_rest_stays(text):
 
 
 STEP = st.tuples(
-    st.sampled_from(["correct", "confirm", "forget", "a_wins", "b_wins", "both_valid", "merged", "undo"]),
+    st.sampled_from(
+        ["correct", "confirm", "forget", "erase", "a_wins", "b_wins", "both_valid", "merged", "undo"]
+    ),
     st.integers(0, 3),
 )
 
@@ -90,7 +92,7 @@ def say(memory: Memory, folder: Path, word: str, number: int, step: int) -> None
     """One word about the memory or the contradiction of that number, where it is possible."""
     now = NOW + timedelta(minutes=step)
     cells = store_of(folder).rows("cells", ["cell_id"])["cell_id"].sort()
-    if word in ("correct", "confirm", "forget") and cells.is_empty():
+    if word in ("correct", "confirm", "forget", "erase") and cells.is_empty():
         return
     cell_id, pair = cells[number % len(cells)] if len(cells) else "", f"{number % 3}" * 7
     try:
@@ -98,7 +100,7 @@ def say(memory: Memory, folder: Path, word: str, number: int, step: int) -> None
             memory.correct(cell_id, f"Kiln number {step % 4} is cold.", now=now)
         elif word == "undo":
             memory.unresolve(pair, now=now)
-        elif word in ("confirm", "forget"):
+        elif word in ("confirm", "forget", "erase"):
             getattr(memory, word)(cell_id, now=now)
         else:
             memory.resolve(pair, word, text=f"Kilns {step} are warm." if word == "merged" else "", now=now)
@@ -106,8 +108,20 @@ def say(memory: Memory, folder: Path, word: str, number: int, step: int) -> None
         return
 
 
+def assert_chains_end_somewhere(folder: Path) -> None:
+    """What a memory replaced is there, and what follows it is there, or was forgotten and replaced by nobody."""
+    store = store_of(folder)
+    cells = store.rows("cells", ["cell_id", "superseded_by", "supersedes"])
+    there = set(cells["cell_id"])
+    forgotten = set(store.rows("tombstones", ["cell_id", "content"]).drop_nulls("content")["cell_id"])
+    assert set(cells["supersedes"].drop_nulls()) <= there
+    assert set(cells["superseded_by"].drop_nulls()) <= there | forgotten
+
+
 @SLOW
 @given(st.lists(STEP, min_size=1, max_size=6))
+@example([("a_wins", 0), ("b_wins", 1), ("erase", 1)])
+@example([("merged", 0), ("correct", 4), ("forget", 4), ("erase", 0)])
 @example([("a_wins", 0), ("undo", 0), ("b_wins", 0), ("correct", 1), ("undo", 0)])
 @example([("correct", 0), ("correct", 1), ("correct", 2), ("merged", 2), ("undo", 2), ("forget", 0)])
 def test_after_any_words_chains_have_no_circle_and_a_rebuild_tells_the_same(story):
@@ -124,6 +138,7 @@ def test_after_any_words_chains_have_no_circle_and_a_rebuild_tells_the_same(stor
             seen.append(follows[seen[-1]])
             assert len(seen) == len(set(seen)), f"a circle: {seen}"
     assert cells.filter((pl.col("status") != "superseded") & pl.col("superseded_by").is_not_null()).is_empty()
+    assert_chains_end_somewhere(folder)
     before = tables(folder)
     rebuild.fn(home=str(folder))
     after = tables(folder)
