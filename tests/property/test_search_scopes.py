@@ -138,6 +138,7 @@ filters_ = st.builds(
     after=times,
     before=times,
     scope=st.sampled_from([None, *SCOPES]),
+    project=st.sampled_from([None, None, *PROJECTS, HOSTILE]),
     as_of=times,
     known_at=times,
 )
@@ -178,6 +179,8 @@ def test_an_answer_or_a_clear_error_and_never_another_owners_row(
     assert {owner for owner in shown if not visible(owner, user, project)} == set()
     if filters.scope is not None:
         assert {scope for *_, scope in shown} <= {filters.scope}
+    if filters.project is not None:
+        assert {owner[1] for owner in shown} <= {filters.project}
     if filters.cell_types:
         assert {cell.cell_type for cell in found.cells} <= set(filters.cell_types)
     if not filters.is_historical:
