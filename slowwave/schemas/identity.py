@@ -5,6 +5,7 @@ Scalar forms for readers and answers, column forms for frames (Polars has no sta
 
 import hashlib
 import re
+import unicodedata
 
 import polars as pl
 
@@ -17,8 +18,8 @@ _SPACE = re.compile(r"\s+")
 
 
 def normalize_text(text: str) -> str:
-    """Text as it is compared for exact repetition: case folded to lower, runs of white space as one blank."""
-    return _SPACE.sub(" ", text.lower()).strip()
+    """Text as it is compared for exact repetition: lower case, white space as one blank, letters with their accents."""
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", text).lower()).strip()
 
 
 def content_hash(text: str) -> str:

@@ -4,6 +4,7 @@ Pure: payload in, payload out. Ids and owners are never touched; a text that quo
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,9 +73,15 @@ class Erasure:
         return pattern_of(self.texts, is_exact=not self.is_text)
 
 
+def spellings(text: str) -> set[str]:
+    """A text as it is, and with its accents as one character with the letter and as one of their own."""
+    return {text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)}
+
+
 def pattern_of(texts: Iterable[str], *, is_exact: bool) -> re.Pattern[str] | None:
     """Finds the texts, longer ones first; unless `is_exact`, in any case and with any white space."""
-    ordered = sorted({text for text in texts if text.strip()}, key=lambda text: (-len(text), text))
+    every = {form for text in texts if text.strip() for form in spellings(text)}
+    ordered = sorted(every, key=lambda text: (-len(text), text))
     if not ordered:
         return None
     if is_exact:
@@ -95,7 +102,9 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
     is_entity = kind.startswith("entity.") and payload.get("entity_id") in erasure.entity_ids
     is_chunk = kind.startswith("chunk.") and payload.get("chunk_id") in erasure.chunk_ids
     is_moved = payload.get("superseded_by") in erasure.gone and payload.get("cell_id") in erasure.moved_ids
-    if is_about_gone or is_lone or is_entity or is_chunk or (is_moved and kind in RETIRING):
+    # a line of core memory tells the timeline: it is written anew
+    is_line = kind == "core.promoted" and payload.get("cell_id") in erasure.cut_ids
+    if is_line or is_about_gone or is_lone or is_entity or is_chunk or (is_moved and kind in RETIRING):
         return None
     after = dict(payload)
     for name in ID_LISTS:

@@ -10,6 +10,7 @@ from slowwave.schemas.events import CATALOGUE, rows_of
 from slowwave.schemas.tables import OWN
 from slowwave.store import Store
 from slowwave.supersede_chains import links_of
+from slowwave.transforms.promotion import core_lines
 from slowwave.words.desk import Plan
 from slowwave.words.line import Bridges, bridges, standing_after, successions
 from slowwave.words.retiring import judged
@@ -59,6 +60,25 @@ def told_anew(store: Store, heirs: Collection[str]) -> pl.DataFrame:
     known = store.by_key("cells", heirs, ["cell_id"])["cell_id"].to_list()
     chains = chains_of(store, known)
     return successions(chains.cells, known, chains.verdicts)
+
+
+def reworded(store: Store, succeeded: pl.DataFrame, *, why: str, before: Store | None = None) -> pl.DataFrame:
+    """Rows of `core.promoted` for lines of core memory whose memory tells another timeline (`cell.succeeded`).
+
+    A line keeps its place, as it is in `before` where that is given.
+    """
+    core = (before or store).by_key("core", succeeded["cell_id"], ["cell_id", "line_rank"])
+    columns = ["cell_id", *OWN, "cell_type", "subject", "attribute", "content", "valid_from"]
+    told = (
+        store.by_key("cells", core["cell_id"], columns)
+        .join(succeeded.select("cell_id", "summary"), on="cell_id", how="inner")
+        .join(core, on="cell_id", how="inner")
+        .sort("line_rank")
+    )
+    lines = core_lines(told).drop("line_rank").join(core, on="cell_id", how="inner")
+    named = {name: pl.lit(None, dtype=pl.String) for name in ("prompt_version", "model")}
+    rows = lines.with_columns(reason=pl.lit(why), **named)
+    return rows.select(list(CATALOGUE["core.promoted"].payload)).sort("line_rank")
 
 
 def _judged(cells: pl.DataFrame, found: Bridges, *, why: str) -> pl.DataFrame:

@@ -103,8 +103,13 @@ def refuse_retired(row: dict[str, object]) -> None:
         InputError: the memory is superseded.
     """
     if row["status"] == "superseded":
-        by = row["superseded_by"] or "another memory"
-        raise InputError(f"memory {row['cell_id']} was superseded by {by} already: speak of that one")
+        if row["superseded_by"] is None:
+            raise InputError(
+                f"memory {row['cell_id']} made way, and nothing took its place: say what holds anew"
+            )
+        raise InputError(
+            f"memory {row['cell_id']} was superseded by {row['superseded_by']} already: speak of that one"
+        )
 
 
 def _statement(

@@ -24,7 +24,9 @@ LIFE: dict[str, Callable[[dict[str, object]], str]] = {
     "cell.merged": lambda row: f"lives on in {row['superseded_by']}",
     "cell.retired": lambda _: "made way",
     "cell.superseded": lambda row: f"{row['verdict']}: superseded by {row['superseded_by']}",
-    "cell.succeeded": lambda row: f"took the place of {row['supersedes']}",
+    "cell.succeeded": lambda row: (
+        f"took the place of {row['supersedes']}" if row["supersedes"] else "its timeline was told anew"
+    ),
     "cell.protected": lambda row: "confirmed by a person" + (f": {row['note']}" if row["note"] else ""),
     "cell.restored": lambda row: f"{row['status']} again, by a person's word",
     "cell.flagged": lambda row: f"needs review: {row['reason']}",
@@ -49,6 +51,11 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     steps, made = _life(events, whole)
     stored = store.by_key("cells", [whole])
     if stored.is_empty() and made is None:
+        dead = store.by_key("tombstones", [whole], ["cell_id", "content"])["content"].drop_nulls()
+        if len(dead):
+            raise NotFoundError(
+                f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
+            )
         raise NotFoundError(f"memory {whole} was erased: nothing of it is kept")
     vitals = store.by_key("vitals", [whole])
     row = stored.row(0, named=True) if stored.height else (made or {})

@@ -15,8 +15,7 @@ from slowwave.schemas.events import rows_of
 from slowwave.schemas.tables import OWN, RAW_PROMPT
 from slowwave.schemas.words import Done
 from slowwave.store import Store, col, lit, same_owner
-from slowwave.transforms.episodes import EPISODE
-from slowwave.words.bridging import bridging, chains_of
+from slowwave.words.bridging import bridging, chains_of, reworded
 from slowwave.words.desk import desk
 from slowwave.words.line import Bridges
 from slowwave.words.retiring import cascade, joined, settled_by
@@ -41,6 +40,7 @@ def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
         )
         chains = chains_of(work.store, ids)
         bridges = chains.without(ids)
+        bridged = bridging(chains, bridges, ids, why=WHY)
         plan = joined(
             {
                 "cell.deleted": gone.select(
@@ -53,7 +53,8 @@ def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
                 ),
                 "chunk.gated": gated,
             },
-            bridging(chains, bridges, ids, why=WHY),
+            bridged,
+            {"core.promoted": reworded(work.store, bridged["cell.succeeded"], why=WHY)},
             _written_from(work.store, gone),
             {"contradiction.resolved": settled_by(work.store, ids, why=note or WHY)},
         )
@@ -73,8 +74,8 @@ def _written_from(store: Store, gone: pl.DataFrame) -> dict[str, pl.DataFrame]:
     topics, entities = follows.pop("topic.flagged"), follows.pop("entity.flagged")
     follows.pop("core.demoted")  # what is deleted leaves core memory with its row
     resting = follows.pop("cell.flagged")
-    types = store.by_key("cells", resting["cell_id"], ["cell_id", "cell_type"])
-    told = resting.join(types.filter(pl.col("cell_type") == EPISODE), on="cell_id", how="semi")
+    # what a person remembered as an episode is no telling, and stays
+    told = resting.join(store.by_key("episodes", resting["cell_id"], ["cell_id"]), on="cell_id", how="semi")
     return {
         "topic.unsummarized": unsummarized(store, topics["topic_id"], gone=gone, why=WHY),
         "entity.unsummarized": entities,

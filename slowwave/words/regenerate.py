@@ -13,7 +13,7 @@ from slowwave.store import EMBEDDER_OF, Store, col, create_store, lit
 from slowwave.topic_counts import topic_counts
 from slowwave.transforms.entities import entity_changes, resolve
 from slowwave.transforms.graph_edges import entity_edges
-from slowwave.words.bridging import told_anew
+from slowwave.words.bridging import reworded, told_anew
 from slowwave.words.desk import Desk, Plan, apply_committed, embed
 
 WHY = "a person erased what it was written from"
@@ -49,7 +49,9 @@ def regenerate(work: Desk, after: Aftermath) -> list[str]:
         apply_committed(work.home, fresh)
         _take_over_vectors(living, fresh)
         _commit(work, fresh, _bridges(after) | _names(fresh, after.families))
-        _commit(work, fresh, {"cell.succeeded": told_anew(fresh, after.heirs)})
+        succeeded = told_anew(fresh, after.heirs)
+        lines = reworded(fresh, succeeded, why=WHY, before=living)
+        _commit(work, fresh, {"cell.succeeded": succeeded, "core.promoted": lines})
         topics = _flag(work, fresh, after)
         embed(fresh, work.embedder)
         fresh.make_current()

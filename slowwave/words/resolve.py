@@ -168,6 +168,7 @@ def _standing_again(
         gone = losers
     else:
         plan["cell.retired"] = rows_of("cell.retired", [{"cell_id": winner_id, "superseded_at": work.now}])
+        plan["cell.succeeded"] = rows_of("cell.succeeded", [{"cell_id": winner_id}])
         gone = work.store.by_key("cells", [winner_id])
     return joined(plan, cascade(work.store, gone, why="a person took a resolution back"))
 

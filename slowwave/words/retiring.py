@@ -123,7 +123,9 @@ def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> dict[str, pl.DataF
         ["cell_id", "evidence", "session_id"],
         (col("cell_type") == lit(EPISODE)) & (col("status") == lit("active")),
     )
-    told = set(gone["evidence"].explode().drop_nulls()), set(gone["session_id"])
+    # a telling says too what replaced a memory of its conversation
+    replaced = store.having("cells", "superseded_by", ids, ["session_id"])["session_id"]
+    told = set(gone["evidence"].explode().drop_nulls()), {*gone["session_id"], *replaced}
     resting = episodes.filter(
         pl.col("session_id").is_in(list(told[1]))
         | (pl.col("evidence").list.set_intersection(sorted(told[0])).list.len() > 0)

@@ -8,12 +8,17 @@ import polars as pl
 
 from slowwave.schemas.tables import TABLES
 from slowwave.store import Store
+from slowwave.transforms.erasing import spellings
 
 BLOCK = 8 * 1024 * 1024
 
 
 def forms_of(text: str) -> set[bytes]:
-    """The bytes that a text can have in a file of ours or of a library."""
+    """The bytes that a text can have in a file of ours or of a library, however its accents are spelled."""
+    return {form for spelled in spellings(text) for form in _written(spelled)}
+
+
+def _written(text: str) -> set[bytes]:
     plain = json.dumps(text, ensure_ascii=False)[1:-1]
     ascii_only = json.dumps(text, ensure_ascii=True)[1:-1]
     twice = [json.dumps(form, ensure_ascii=False)[1:-1] for form in (plain, ascii_only)]
@@ -45,6 +50,7 @@ def files_with(root: Path, texts: Sequence[str], *, without: Sequence[Path] = ()
 def rows_with(store: Store, texts: Sequence[str]) -> dict[str, int]:
     """Tables of a store with rows that hold one of the texts, with how many rows: files may be compressed."""
     found: dict[str, int] = {}
+    spelled = sorted({form for text in texts for form in spellings(text)})
     for table in TABLES:
         rows = store.rows(table)
         columns = [
@@ -53,7 +59,7 @@ def rows_with(store: Store, texts: Sequence[str]) -> dict[str, int]:
             if kind in (pl.String, pl.List(pl.String))
         ]
         whole = rows.select(whole=pl.concat_str(columns, separator="\x1f", ignore_nulls=True))
-        count = whole.filter(pl.col("whole").str.contains_any(list(texts))).height if texts else 0
+        count = whole.filter(pl.col("whole").str.contains_any(spelled)).height if texts else 0
         if count:
             found[f"table {table}"] = count
     return found

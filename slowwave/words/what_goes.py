@@ -1,5 +1,6 @@
 """What an erase takes: from what a person names to the turns, the memories made from them, and what speaks of these."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -85,7 +86,9 @@ def what_goes(work: Desk, target: Target) -> WhatGoes:
     for row in [*turns.select(*OWN, cell_id="turn_id").to_dicts(), *cells.select(*OWN, "cell_id").to_dicts()]:
         refuse_foreign(work.home, row)
     gone = cells["cell_id"].to_list()
-    sessions = pl.concat([turns["session_id"], cells["session_id"]]).unique()
+    # a telling says too what replaced a memory of its conversation
+    replaced = work.store.having("cells", "superseded_by", gone, ["session_id"])["session_id"]
+    sessions = pl.concat([turns["session_id"], cells["session_id"], replaced]).unique()
     episodes = written.filter(pl.col("session_id").is_in(sessions.implode()))
     chunk_ids, touched_chunks = _chunks(work.store, turns)
     lone, touched_topics = _topics(work.store, gone)
@@ -173,9 +176,9 @@ def _refuse_episode(name: str, written: pl.DataFrame) -> None:
 
 
 def _holds(column: pl.Expr, text: str) -> pl.Expr:
-    """Whether a column says a text, in any case and with any white space."""
-    flat = column.str.replace_all(r"\s+", " ")
-    wanted = " ".join(text.split())
+    """Whether a column says a text, in any case, with any white space, however its accents are spelled."""
+    flat = column.str.normalize("NFC").str.replace_all(r"\s+", " ")
+    wanted = " ".join(unicodedata.normalize("NFC", text).split())
     return (
         flat.str.contains(wanted, literal=True)
         | flat.str.to_lowercase().str.contains(wanted.lower(), literal=True)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import unicodedata
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from flows.nightly import nightly
 from slowwave import Memory
 from slowwave.errors import BusyError, InputError
 from slowwave.home import open_home, writing
+from slowwave.schemas.events import CATALOGUE
 from slowwave.words.traces import files_with
 from slowwave.workspace import open_workspace
 from tests.integration.test_home import another_writer
@@ -200,6 +202,67 @@ def test_the_telling_of_a_conversation_goes_and_is_told_anew_without_it(memory, 
     nightly.fn(home=str(folder), sources=talk(tmp_path))
     assert "studio" in telling(folder)
     assert "surgery" not in telling(folder)
+
+
+def test_a_text_is_erased_however_its_accents_are_spelled(memory, folder):
+    said = unicodedata.normalize("NFD", "Zoë lives at the café in Århus.")
+    memory.remember(said, now=NOW)
+    done = memory.erase(text=unicodedata.normalize("NFC", "café in Århus"))
+    assert (len(done.cell_ids), done.remaining) == (1, {})
+    assert not files_with(folder, [said, unicodedata.normalize("NFC", said)])
+    other = memory.remember("The café opens at nine.", now=NOW)
+    memory.forget(other.cell_id)
+    with pytest.raises(InputError, match="deleted"):
+        memory.remember(unicodedata.normalize("NFD", "The café opens at nine."), now=NOW)
+
+
+def test_what_a_person_remembers_as_an_episode_stays_when_another_memory_of_the_day_goes(memory, folder):
+    walk = memory.remember("We walked over the ridge and Mara lost her hat.", cell_type="episode", now=NOW)
+    memory.confirm(walk.cell_id)
+    milk = memory.remember("Mara likes oat milk.", now=NOW)
+    memory.forget(milk.cell_id)
+    assert found(memory, "ridge hat") == ["We walked over the ridge and Mara lost her hat."]
+
+
+@pytest.mark.parametrize("word", ["forget", "erase"])
+def test_the_telling_of_the_conversation_before_goes_with_what_replaced_a_memory_of_it(memory, folder, word):
+    three_ports(folder)
+    told = row("cells", "eeeeee1", content="The port, 6432 since.", session_id="s-aaaaaa1")
+    commit(
+        folder,
+        events(
+            "episode.written",
+            {name: told.get(name) for name in CATALOGUE["episode.written"].payload}
+            | {"turn_count": 4, "cell_ids": ["aaaaaa1"]},
+        ),
+    )
+    assert telling(folder)
+    getattr(memory, word)("bbbbbb1")
+    assert telling(folder) == ""
+
+
+@pytest.mark.parametrize("word", ["forget", "erase"])
+def test_a_line_of_core_memory_tells_the_timeline_without_what_went(memory, folder, word):
+    three_ports(folder)
+    line = {"cell_id": "cccccc1", "line_rank": 1, "scope": "user-private", **OWN}
+    told = "[fact] staging port: now 7432; previously 6432 (until 2026-09-19), 5432 (until 2026-09-18)"
+    commit(folder, events("core.promoted", {**line, "line": told}))
+    getattr(memory, word)("bbbbbb1")
+    (core,) = store_of(folder).rows("core", ["line"])["line"]
+    assert core.startswith(f"[fact] staging port: {TOLD_WITHOUT} (")
+    assert "6432" not in (folder / "MEMORY.md").read_text(encoding="utf-8")
+    if word == "erase":
+        assert not files_with(folder, ["previously 6432"])
+    assert_rebuilds(folder)
+
+
+def test_a_merged_text_that_was_taken_back_has_no_place_any_more(memory, folder):
+    two_ports(folder)
+    merged = memory.resolve("d11111", "merged", text="Staging listens on two ports.").winner_id
+    memory.unresolve("d11111")
+    assert standing(folder)[str(merged)] == ("superseded", None, None, None)
+    with pytest.raises(InputError, match="nothing took its place"):
+        memory.confirm(merged)
 
 
 def test_an_episode_is_erased_by_its_conversation_and_the_refusal_names_it(memory, folder, tmp_path):
