@@ -20,6 +20,9 @@ _NO_THING_TEXT = (
 _NO_THING = STOP_WORDS.union(_NO_THING_TEXT.split(" "))
 """Words of a question for whatever there was."""
 
+OF_THE_PRESENT = frozenset({"current", "currently", "latest", "present", "presently", "today", "still"})
+"""Words that ask for the value that holds, which is what is answered anyway."""
+
 QUERY_WORDS = 64
 """Different words of a question that full text looks for."""
 
@@ -39,10 +42,6 @@ def telling_words(text: str, *, most: int) -> str:
 def plain_words(text: str) -> set[str]:
     """The words of a text, lower case."""
     return set(_WORD.findall(text.lower()))
-
-
-OF_THE_PRESENT = frozenset({"current", "currently", "latest", "present", "presently", "today", "still"})
-"""Words that ask for the value that holds, which is what is answered anyway."""
 
 
 def names_a_thing(text: str) -> bool:

@@ -13,7 +13,7 @@ from slowwave.schemas.words import Dispute, Explanation, Judged, Link, Quote, St
 from slowwave.store import Expr, Store, col, lit, owned_by
 from slowwave.transforms.decay import effective_confidence
 from slowwave.usage import SHORTEST_PREFIX
-from slowwave.words.history import mentioning
+from slowwave.words.history import journaled, mentioning
 from slowwave.words.resolve import disputes
 
 MOST_LINKS = 100
@@ -119,7 +119,7 @@ def _pruned(reader: Reader, wanted: str) -> list[str]:
     """Memories of this owner that left the store and whose id begins so."""
     if not wanted.isalnum():
         return []
-    rows = _decoded(mentioning(reader.home.journal, [wanted]), "cell.extracted")
+    rows = journaled(reader.home.journal, [wanted], "cell.extracted")
     own = reader.settings.own
     mine = rows.filter(
         pl.col("cell_id").str.starts_with(wanted)
@@ -132,11 +132,6 @@ def _pruned(reader: Reader, wanted: str) -> list[str]:
         )
     )
     return sorted(set(mine["cell_id"]))
-
-
-def _decoded(events: pl.DataFrame, kind: str) -> pl.DataFrame:
-    found = events.filter(pl.col("kind") == kind).with_row_index("order")
-    return decode(kind, found.cast({"order": pl.Int64}))
 
 
 def _life(events: pl.DataFrame, cell_id: str) -> tuple[list[Step], dict[str, object] | None]:

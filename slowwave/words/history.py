@@ -22,7 +22,12 @@ def mentioning(journal: Journal, ids: Sequence[str]) -> pl.DataFrame:
 
 def journaled(journal: Journal, ids: Sequence[str], kind: str) -> pl.DataFrame:
     """Payloads of the events of one kind that hold one of these ids, in their order."""
-    found = mentioning(journal, ids).filter(pl.col("kind") == kind).with_row_index("order")
+    return of_kind(mentioning(journal, ids), kind)
+
+
+def of_kind(events: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Payloads of the scanned events that are of one kind, in their order."""
+    found = events.filter(pl.col("kind") == kind).with_row_index("order")
     return decode(kind, found.cast({"order": pl.Int64}))
 
 

@@ -64,9 +64,7 @@ def lost_its_follower(store: Store, row: Mapping[str, object]) -> bool:
     by = row["superseded_by"]
     if row["status"] != "superseded" or by is None:
         return False
-    return store.by_key("cells", [str(by)], ["cell_id"]).is_empty() and (
-        store.by_key("tombstones", [str(by)], ["cell_id"]).height > 0
-    )
+    return store.by_key("tombstones", [str(by)], ["cell_id"]).height > 0
 
 
 def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:

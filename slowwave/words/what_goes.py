@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.schemas.events import decode
 from slowwave.schemas.tables import OWN, frame_schema
 from slowwave.store import Expr, Store, col, lit, owned_by
 from slowwave.transforms.erasing import pattern_of
 from slowwave.usage import SHORTEST_PREFIX
 from slowwave.words.bridging import chains_of
 from slowwave.words.desk import Desk, refuse_foreign
+from slowwave.words.history import of_kind
 from slowwave.words.line import Bridges
 
 CELL_TEXTS = (
@@ -117,8 +117,7 @@ def what_goes(work: Desk, target: Target) -> WhatGoes:
 
 def _made(work: Desk, events: pl.DataFrame, kind: str) -> pl.DataFrame:
     """What this owner's events of one kind made, every telling of it, oldest first: columns of `cells`."""
-    found = events.filter(pl.col("kind") == kind).with_row_index("order")
-    rows = decode(kind, found.cast({"order": pl.Int64}))
+    rows = of_kind(events, kind)
     names = [name for name in frame_schema("cells").names() if name in rows.columns]
     own = work.home.settings.own
     mine = (pl.col("scope") == "system") | (
@@ -257,8 +256,7 @@ def _entities(store: Store, events: pl.DataFrame, turn_ids: pl.Series, cell_ids:
 
 def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
     """These entities and all that were merged into them, whose names stand in the journal still."""
-    merged = events.filter(pl.col("kind") == "entity.merged").with_row_index("order")
-    into = decode("entity.merged", merged.cast({"order": pl.Int64})).select("entity_id", "merged_into")
+    into = of_kind(events, "entity.merged").select("entity_id", "merged_into")
     while True:
         joined = {*ids, *into.filter(pl.col("merged_into").is_in(sorted(ids)))["entity_id"]}
         if joined == ids:
