@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from slowwave.schemas.events import CATALOGUE, encode
+from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.schemas.identity import content_hash, stable_id
 
 SEED = 20_261_120

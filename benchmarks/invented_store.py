@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from slowwave.changes import collapse
-from slowwave.fold import fold
-from slowwave.schemas.events import CATALOGUE, SCAN_SCHEMA, encode
+from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, encode
+from slowwave.journal.changes import collapse
+from slowwave.journal.fold import fold
+from slowwave.language.query_words import STOP_WORDS
 from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.settings import Settings
+from slowwave.settings.tree import Settings
 from slowwave.store import Store, create_store
-from slowwave.transforms.questions import STOP_WORDS
 
 SEED = 20_261_120
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -34,10 +34,10 @@ from benchmarks.invented_store import (  # noqa: E402
     draw_world,
     vectors_of,
 )
-from slowwave.home import Home  # noqa: E402
-from slowwave.query import Reader, ask  # noqa: E402
+from slowwave.home.paths import Home  # noqa: E402
 from slowwave.schemas.search import DetailLevel, Filters  # noqa: E402
-from slowwave.settings import Settings  # noqa: E402
+from slowwave.search import Reader, ask  # noqa: E402
+from slowwave.settings.tree import Settings  # noqa: E402
 from slowwave.store import Store, VectorLeg, col, lit, open_store  # noqa: E402
 
 QUERY_SPREAD = 0.5

@@ -42,9 +42,9 @@ DAYS = 80
 
 def grow_store(home: Path, *, cells: int) -> dict[str, Any]:
     """Makes a home of `cells` memories from journal events, with vectors and indices, and lets one night settle it."""
-    from slowwave.home import open_home
+    from slowwave.home.paths import open_home
+    from slowwave.home.workspace import open_workspace
     from slowwave.schemas.tables import VECTOR_TEXT
-    from slowwave.workspace import open_workspace
 
     started = time.monotonic()
     use_home(home)
@@ -118,14 +118,14 @@ def clocked(times: dict[str, float], owner: object, name: str, label: str) -> It
 
 def run_night(home: Path, sources: Path) -> dict[str, Any]:
     """One forced night in plain mode: its time, and the time by stage, with what lies outside of the stages."""
-    import slowwave.workspace
+    import slowwave.home.workspace
     from flows.nightly import nightly
     from slowwave.store import Store
 
     stages: dict[str, float] = {}
     started, cpu = time.monotonic(), time.process_time()
     with (
-        clocked(stages, slowwave.workspace, "apply_pending", "open: journal"),
+        clocked(stages, slowwave.home.workspace, "apply_pending", "open: journal"),
         clocked(stages, Store, "optimize", "upkeep"),
     ):
         report = nightly.fn(home=str(home), sources=[str(sources)], force=True)

@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from slowwave.errors import InputError, SlowwaveError  # noqa: E402
+from slowwave.journal.catalogue import CATALOGUE  # noqa: E402
 from slowwave.readers.question_sets import read_question_set  # noqa: E402
-from slowwave.schemas.events import CATALOGUE  # noqa: E402
 from slowwave.schemas.identity import content_hash, stable_id  # noqa: E402
 
 OWNER = {"user_id": "local", "project_id": "default", "scope": "user-private"}
@@ -134,7 +134,7 @@ def distractors(path: Path) -> list[Row]:
 
 def fill(workspace: Any, pairs: Sequence[Pair], others: Sequence[Row]) -> None:
     """Commits the older statements and the distractors as settled memories, the newer ones as new; all embedded."""
-    from slowwave.schemas.events import encode, rows_of
+    from slowwave.journal.catalogue import encode, rows_of
 
     known = [pair.older for pair in pairs] + list(others)
     whole = {row["cell_id"]: row for row in [*known, *(pair.newer for pair in pairs)]}
@@ -202,8 +202,8 @@ def histogram(found: Sequence[int | None]) -> dict[str, int]:
 
 def measure_candidates(workspace: Any, pairs: Sequence[Pair]) -> Row:
     """Recall of the stage's own candidate search, beside plain cosine."""
-    from tasks.candidates import find_candidates
-    from tasks.stage import Stage
+    from slowwave.stages.reconcile.find_candidates import find_candidates
+    from slowwave.stages.run import Stage
 
     run = Stage("reconcile", workspace, dry_run=True)
     new = workspace.store.by_key("cells", [pair.newer["cell_id"] for pair in pairs])
@@ -232,7 +232,7 @@ def measure_candidates(workspace: Any, pairs: Sequence[Pair]) -> Row:
 def measure_verdicts(folder: Path, pairs: Sequence[Pair]) -> Row:
     """Runs the whole stage with the configured model; its verdicts beside the labels, and what was lost."""
     from flows.reconcile import reconcile
-    from slowwave.workspace import open_workspace
+    from slowwave.home.workspace import open_workspace
 
     report = reconcile.fn(home=str(folder))
     with open_workspace(folder) as workspace:
@@ -321,7 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder: Path = (options.folder or Path(temporary)) / "home"
         use_home(folder, has_model=options.verdicts)
         try:
-            from slowwave.workspace import open_workspace
+            from slowwave.home.workspace import open_workspace
 
             pairs = read_pairs(options.file, is_named=options.named or options.verdicts)
             others = distractors(options.distractors) if options.distractors else []

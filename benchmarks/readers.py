@@ -37,7 +37,7 @@ def read(home: Path, number: int, pause: float, told: Connection, stop: Event) -
     """Asks until it is told to stop; sends `ready`, then the moment and milliseconds of each question, and errors."""
     use_home(home)
     from slowwave import Memory
-    from slowwave.home import open_home
+    from slowwave.home.paths import open_home
     from slowwave.store import col, lit, open_store
 
     store = open_store(open_home(home).store_root)

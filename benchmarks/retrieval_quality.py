@@ -2,7 +2,7 @@
 
 FILE is a question set with evidence, in LoCoMo's form or in ours (`slowwave/schemas/questions.py`). Each conversation
 is taken in by the real path into a home of its own; every question is asked with the lists of
-`slowwave/query/turns.py`. Recall at k is the mean over the questions of the share of a question's evidence turns
+`slowwave/search/turns.py`. Recall at k is the mean over the questions of the share of a question's evidence turns
 among the first k. It calls no language model and sets nothing by the questions.
 """
 
@@ -25,13 +25,13 @@ sys.path.insert(0, str(ROOT))
 from slowwave.errors import SlowwaveError  # noqa: E402
 from slowwave.readers.question_sets import read_question_set  # noqa: E402
 from slowwave.schemas.questions import Conversation, Evaluation, Figures  # noqa: E402
-from slowwave.transforms.evaluation import CUTS  # noqa: E402
+from slowwave.stages.evaluation.retrieval import CUTS  # noqa: E402
 
 
 def measure(path: Path, folder: Path, *, has_memories: bool) -> Evaluation:
     """Takes in every conversation of a question set and asks its questions."""
     conversations = read_question_set(path).conversations
-    from tasks.evaluate import Asked, add_up, ask, conversation_home
+    from slowwave.stages.evaluation.evaluate import Asked, add_up, ask, conversation_home
 
     started = time.monotonic()
     parts: list[Asked] = []

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from slowwave.embeddings import Embedder, load_profile, open_embedder
 from slowwave.errors import SlowwaveError
-from slowwave.setting_groups import EmbeddingSettings
-from slowwave.transforms.calibration import calibrate
-from slowwave.transforms.topic_upkeep import centroids, merge_topics, split_topics
-from slowwave.transforms.topics import assign_topics
-from slowwave.transforms.topics_by_text import assign_topics_by_text
+from slowwave.home.centroids import centroids
+from slowwave.settings.groups import EmbeddingSettings
+from slowwave.stages.topics.calibration import calibrate
+from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
+from slowwave.stages.topics.topics import assign_topics
+from slowwave.stages.topics.topics_by_text import assign_topics_by_text
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "topics" / "clinc150_val.csv"
 OWNER = {"user_id": "u", "project_id": "p", "scope": "user-private"}

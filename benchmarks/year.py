@@ -47,7 +47,7 @@ class Life:
     """One home that lives through a world: `days` has a row for each day."""
 
     def __init__(self, home: Path, world: World, *, seed: int, every: int) -> None:
-        from slowwave.home import open_home
+        from slowwave.home.paths import open_home
         from slowwave.memory import Memory
 
         self.home, self.world = open_home(home), world
@@ -95,7 +95,7 @@ class Life:
     def _sleep(self, day: int) -> dict[str, Any]:
         """A night, with the clock at three in the morning."""
         from flows.nightly import nightly
-        from slowwave.workspace import open_workspace
+        from slowwave.home.workspace import open_workspace
 
         self._at(day, NIGHT_HOUR)
         started, cpu = time.perf_counter(), time.process_time()
@@ -119,7 +119,7 @@ class Life:
 
     def _probe(self, day: int) -> dict[str, Any]:
         """What default search believes: nothing of this is noted as use."""
-        from slowwave.query import ask, open_reader
+        from slowwave.search import ask, open_reader
 
         at, told = self._at(day, NIGHT_HOUR + 1), self.world.told_before(day)
         most, since = PROBES_A_DAY * self.every, day - max(CHANGED_DAYS, self.every)

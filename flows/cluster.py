@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.cluster import assign, count_topics, find_uncounted, find_work, merge, split
+from slowwave.stages.topics.cluster import assign, count_topics, find_uncounted, find_work, merge, split
 from tasks.stage import run_name, stage
 
 

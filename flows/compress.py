@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.compress import find_work, label, write
+from slowwave.stages.episodes.compress import find_work, label, write
 from tasks.stage import run_name, stage
 
 

@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.consolidate import find_work, live_cells, summarize, summarize_by_extraction
+from slowwave.stages.topics.consolidate import find_work, live_cells, summarize, summarize_by_extraction
 from tasks.stage import run_name, stage
 
 

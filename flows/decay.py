@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.decay import find_usage, fold_in, take_in_spool
+from slowwave.stages.forgetting.count_usage import find_usage, fold_in, take_in_spool
 from tasks.stage import run_name, stage
 
 

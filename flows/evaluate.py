@@ -8,7 +8,8 @@ from prefect import flow
 from slowwave.errors import InputError
 from slowwave.readers.question_sets import read_question_set
 from slowwave.schemas.questions import Evaluation
-from tasks.evaluate import add_up, ask_conversation, measured_home, publish_figures
+from slowwave.stages.evaluation.evaluate import add_up, measured_home
+from tasks.evaluate import ask_conversation, publish_figures
 from tasks.stage import call_task, run_name, stage
 
 

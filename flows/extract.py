@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.extract import extract_batches, extract_raw, find_work
+from slowwave.stages.extract.extract import extract_batches, extract_raw, find_work
 from tasks.stage import run_name, stage
 
 

@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.forget import archive, bury, find_cells, look_ahead, prune
+from slowwave.stages.forgetting.archive import archive, bury, find_cells, look_ahead, prune
 from tasks.stage import run_name, stage
 
 

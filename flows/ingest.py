@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.ingest import find_new_sources, index_new_turns, read_source, take_in
+from slowwave.stages.ingest.ingest import find_new_sources, index_new_turns, read_source, take_in
 from tasks.stage import run_name, stage
 
 

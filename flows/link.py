@@ -3,8 +3,8 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.infer import enrich, infer_causes
-from tasks.link import draw_edges, find_work, link_cells
+from slowwave.stages.graph.link import draw_edges, find_work, link_cells
+from slowwave.stages.graph.model_calls import enrich, infer_causes
 from tasks.stage import run_name, stage
 
 

@@ -16,8 +16,8 @@ from flows.link import link
 from flows.promote import promote
 from flows.reconcile import reconcile
 from slowwave.schemas.report import NightReport
-from tasks.nightly import LLM_STAGES, close_gate, keep_up, open_night, record
-from tasks.stage import call_flow, publish, run_name
+from slowwave.stages.night.night import LLM_STAGES, close_gate, keep_up, open_night, record
+from tasks.stage import call_flow, publish, run_name, steps
 
 STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget)
 
@@ -38,7 +38,7 @@ def nightly(
         dry_run: Only show what each stage would change, given what is stored now.
     """
     started = time.monotonic()
-    with open_night(home, dry_run=dry_run) as night:
+    with open_night(home, dry_run=dry_run, steps=steps()) as night:
         night.stages.append(call_flow(ingest, sources=sources, home=home, dry_run=dry_run))
         closed = close_gate(night, force=force)
         for story in STAGES:

@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.promote import choose, find_candidates, let_go, rewrite, write_file
+from slowwave.stages.core.promote import choose, find_candidates, let_go, rewrite, write_file
 from tasks.stage import run_name, stage
 
 

@@ -3,13 +3,13 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.candidates import find_candidates
-from tasks.contradictions import close_contradictions
-from tasks.judge import judge
-from tasks.older_pairs import scan, waiting_pairs
-from tasks.reconcile import decide, find_work, merge_exact, note_alone, note_unjudged
-from tasks.review import find_flagged, leave_flagged, review
-from tasks.settle import settle
+from slowwave.stages.reconcile.contradictions import close_contradictions
+from slowwave.stages.reconcile.find_candidates import find_candidates
+from slowwave.stages.reconcile.judge import judge
+from slowwave.stages.reconcile.reconcile import decide, find_work, merge_exact, note_alone, note_unjudged
+from slowwave.stages.reconcile.review import find_flagged, leave_flagged, review
+from slowwave.stages.reconcile.scan import scan, waiting_pairs
+from slowwave.stages.reconcile.settle import settle
 from tasks.stage import run_name, stage
 
 

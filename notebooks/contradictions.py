@@ -16,13 +16,13 @@ with app.setup:
     import polars as pl
     from markupsafe import Markup, escape
 
-    from slowwave.entrypoints.show import visible
+    from slowwave.entrypoints.show.terminal import visible
     from slowwave.errors import SlowwaveError
-    from slowwave.home import open_home
-    from slowwave.query import open_reader
-    from slowwave.query.conditions import scope_condition
+    from slowwave.home.paths import open_home
     from slowwave.schemas.search import Filters
     from slowwave.schemas.tables import frame_schema
+    from slowwave.search import open_reader
+    from slowwave.search.conditions import scope_condition
     from slowwave.store import col, lit
 
     LISTED = 25

@@ -19,15 +19,15 @@ with app.setup:
     import polars as pl
     from markupsafe import Markup, escape
 
-    from slowwave.entrypoints.show import visible
+    from slowwave.decay.fading import fading, false_forgetting
+    from slowwave.decay.retention import effective_confidence, retention, unused_days
+    from slowwave.entrypoints.show.terminal import visible
     from slowwave.errors import NotFoundError, SlowwaveError
-    from slowwave.home import Home, open_home
-    from slowwave.report import forgetting_line
+    from slowwave.home.paths import Home, open_home
     from slowwave.schemas.report import Forgetting
     from slowwave.schemas.tables import frame_schema
+    from slowwave.stages.night.report import forgetting_line
     from slowwave.store import open_store, owned_by
-    from slowwave.transforms.decay import effective_confidence, retention, unused_days
-    from slowwave.transforms.forgetting import fading, false_forgetting
 
     COLUMNS = (
         "cell_id",

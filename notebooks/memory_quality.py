@@ -18,21 +18,23 @@ with app.setup:
     import polars as pl
     from markupsafe import Markup, escape
 
-    from slowwave.entrypoints.show import ago, visible
-    from slowwave.entrypoints.status import Status, pending_lines, read_status
+    from slowwave.decay.fading import to_archive
+    from slowwave.decay.retention import days_since, effective_confidence
+    from slowwave.edits.status import Status, read_status
+    from slowwave.entrypoints.commands.status import pending_lines
+    from slowwave.entrypoints.show.terminal import ago, visible
     from slowwave.errors import SlowwaveError
-    from slowwave.home import Home, open_home
-    from slowwave.query import Reader, ask, open_reader
-    from slowwave.query.conditions import scope_condition
-    from slowwave.query.fusing import as_frame
-    from slowwave.query.turns import TurnQuestion, find_turns
+    from slowwave.home.paths import Home, open_home
+    from slowwave.language.query_words import QUERY_WORDS, telling_words
     from slowwave.readers.question_sets import read_question_set
     from slowwave.schemas.identity import content_hash
     from slowwave.schemas.search import MAX_LIMIT, Filters
     from slowwave.schemas.tables import RAW_PROMPT, frame_schema
-    from slowwave.store import Store, col
-    from slowwave.transforms.decay import days_since, effective_confidence
-    from slowwave.transforms.evaluation import (
+    from slowwave.search import Reader, ask, open_reader
+    from slowwave.search.conditions import scope_condition
+    from slowwave.search.fusing import as_frame
+    from slowwave.search.turns import TurnQuestion, find_turns
+    from slowwave.stages.evaluation.retrieval import (
         CUTS,
         EVERY,
         by_shares,
@@ -42,8 +44,7 @@ with app.setup:
         said_turns,
         wanted_turns,
     )
-    from slowwave.transforms.forgetting import to_archive
-    from slowwave.transforms.questions import QUERY_WORDS, telling_words
+    from slowwave.store import Store, col
 
     COLUMNS = {
         "cells": (

@@ -12,26 +12,27 @@ from typing import Any, Self, TypedDict, Unpack, cast
 
 from slowwave.context import assemble
 from slowwave.context.shown import shown_to
+from slowwave.edits import confirm, correct, forget, remember, resolve
+from slowwave.edits.explain import explain
+from slowwave.edits.overview import stats, weak
+from slowwave.edits.remember import Remembered
+from slowwave.erase import erase
+from slowwave.erase.scope import Target
 from slowwave.errors import InputError, TransientError
-from slowwave.home import open_home
-from slowwave.query import ask, open_reader
-from slowwave.query.entity import describe
-from slowwave.query.forgotten import ForgottenCell, find_forgotten
-from slowwave.query.timeline import timeline
+from slowwave.home.paths import open_home
+from slowwave.home.usage import Usage, cite
+from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.readers.files import clean_text
 from slowwave.schemas.choices import CellType, Resolution, SourceType
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.graph import EntityResult, Timeline
 from slowwave.schemas.refusals import possible, possible_moment
+from slowwave.schemas.results import Dispute, Done, Erased, Explanation, Fading, Resolved, Stats
 from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult, in_utc
-from slowwave.schemas.words import Dispute, Done, Erased, Explanation, Fading, Resolved, Stats
-from slowwave.transforms.times import Use, time_of_filter
-from slowwave.usage import Usage, cite
-from slowwave.words import confirm, correct, erase, forget, remember, resolve
-from slowwave.words.explain import explain
-from slowwave.words.remember import Remembered
-from slowwave.words.stock import stats, weak
-from slowwave.words.what_goes import Target
+from slowwave.search import ask, open_reader
+from slowwave.search.archived import ForgottenCell, find_forgotten
+from slowwave.search.entity import describe
+from slowwave.search.timeline import timeline
 
 When = datetime | str
 """A moment, or the words for one ("2026-05-01", "last_week"); without a zone it is UTC."""
@@ -165,11 +166,11 @@ class Memory:
         return found
 
     def entity(self, name: str) -> EntityResult:
-        """Who or what a name stands for, with its values now and before; see `slowwave.query.entity`."""
+        """Who or what a name stands for, with its values now and before; see `slowwave.search.entity`."""
         return describe(self._reader, clean_text(name))
 
     def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
-        """Dated memories in order of one name, topic or session; see `slowwave.query.timeline.timeline`."""
+        """Dated memories in order of one name, topic or session; see `slowwave.search.timeline.timeline`."""
         return timeline(self._reader, clean_text(name), topic=topic, session=session, limit=limit)
 
     def remember(

@@ -8,11 +8,13 @@ from prefect.cache_policies import NO_CACHE
 
 from slowwave.embeddings import Embedder, open_embedder
 from slowwave.errors import ConfigError, NotFoundError
-from slowwave.home import Home, embedder_of, open_home, writing
+from slowwave.home.lock import writing
+from slowwave.home.paths import Home, open_home
+from slowwave.home.stored_embedder import embedder_of
+from slowwave.home.workspace import apply_pending, refresh_vectors, store_identity
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.store import Store, create_store, open_store
-from slowwave.workspace import apply_pending, refresh_vectors, store_identity
 from tasks.stage import call_task, publish
 
 

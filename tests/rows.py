@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from slowwave.schemas.events import CATALOGUE, encode
+from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.schemas.tables import KEYS, TABLES, TIMESTAMP, frame_schema
 
 NOW = datetime(2026, 9, 17, 3, 0, 0, 123456, tzinfo=UTC)

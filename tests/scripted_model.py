@@ -24,8 +24,8 @@ from typing import Any
 
 import polars as pl
 
-from slowwave.home import open_home
-from slowwave.journal import Journal
+from slowwave.home.paths import open_home
+from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.store import Store, open_store
 from tests.servers import REFUSAL, SERVER_ERROR, Body, Fault, answer_name, rate_limited, silence, user_text

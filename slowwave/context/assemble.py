@@ -9,14 +9,14 @@ from slowwave.context.page import counted, finished, frame_tokens, heading_token
 from slowwave.context.shown import keep_shown, shown_to
 from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines
-from slowwave.query import Reader
-from slowwave.query.search import MAX_QUERY_CHARACTERS
-from slowwave.reading_settings import ContextSettings, Shares
+from slowwave.context.tiers import Candidate, pack
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.signals import branch_words, file_words
 from slowwave.schemas.context import Context, ContextRequest
+from slowwave.search import Reader
+from slowwave.search.search import MAX_QUERY_CHARACTERS
+from slowwave.settings.reading import ContextSettings, Shares
 from slowwave.store import Store
-from slowwave.transforms.context_signals import branch_words, file_words
-from slowwave.transforms.context_tiers import Candidate, pack
-from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 
 def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Context:

@@ -5,13 +5,14 @@ from datetime import datetime
 
 from slowwave.context.memories import Memory, cell_line, read_memories
 from slowwave.context.near import WORD_SHARE, Findings, Near, look_near
-from slowwave.query import Reader
+from slowwave.context.tiers import Candidate
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.signals import holds_words
+from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.search import Filters
+from slowwave.search import Reader
+from slowwave.search.episodes import told_by_age
 from slowwave.store import Store, col, lit
-from slowwave.transforms.context_signals import holds_words
-from slowwave.transforms.context_tiers import Candidate
-from slowwave.transforms.episodes import EPISODE, told_by_age
-from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 NEWEST = 5
 """Conversations told where there is no text to look near to."""

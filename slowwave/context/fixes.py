@@ -21,12 +21,9 @@ from slowwave.context.memories import (
     quote_line,
     turns_of,
 )
-from slowwave.query.conditions import cell_condition, scope_condition, turn_condition
-from slowwave.query.reader import Reader
-from slowwave.schemas.context import MAX_ERRORS
-from slowwave.schemas.search import Filters, TurnHit
-from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, lit
-from slowwave.transforms.context_signals import (
+from slowwave.context.tiers import Candidate
+from slowwave.language.query_words import telling_words
+from slowwave.language.signals import (
     SAME_ERROR,
     error_message,
     error_sameness,
@@ -35,8 +32,11 @@ from slowwave.transforms.context_signals import (
     fix_cue,
     holds_words,
 )
-from slowwave.transforms.context_tiers import Candidate
-from slowwave.transforms.questions import telling_words
+from slowwave.schemas.context import MAX_ERRORS
+from slowwave.schemas.search import Filters, TurnHit
+from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
+from slowwave.search.reader import Reader
+from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, lit
 
 LIST_ROWS = 20
 """Rows that each list of an error brings."""

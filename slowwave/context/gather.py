@@ -7,17 +7,17 @@ from typing import TypeVar
 from slowwave.context.fixes import Failure
 from slowwave.context.memories import Memory, cell_line, quote_line, read_memories, topic_line, untold_turns
 from slowwave.context.near import Findings, Near, age_factor, look_near
-from slowwave.query import Reader, ask
-from slowwave.query.conditions import cell_condition, scope_condition, turn_condition
-from slowwave.query.episodes import without_episodes
-from slowwave.query.search import MAX_QUERY_CHARACTERS
+from slowwave.context.tiers import Candidate
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.signals import branch_words, file_words, holds_words, names_file
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.search import MAX_LIMIT, Filters, Hit
+from slowwave.search import Reader, ask
+from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
+from slowwave.search.episodes import without_episodes
+from slowwave.search.search import MAX_QUERY_CHARACTERS
 from slowwave.store import RowsLeg, Store, TextLeg, col, lit
-from slowwave.transforms.context_signals import branch_words, file_words, holds_words, names_file
-from slowwave.transforms.context_tiers import Candidate
-from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 NAMES_FILE = "names the current file"
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task")

@@ -7,16 +7,16 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.context.page import line_of
-from slowwave.query import Reader
-from slowwave.query.conditions import cell_condition, scope_condition
+from slowwave.context.tiers import Candidate
+from slowwave.language.signals import quoted
 from slowwave.schemas.context import TierName
+from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.search import Filters, TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.settings import Settings
+from slowwave.search import Reader
+from slowwave.search.conditions import cell_condition, scope_condition
+from slowwave.settings.tree import Settings
 from slowwave.store import Expr, RowsLeg, Store, col
-from slowwave.transforms.context_signals import quoted
-from slowwave.transforms.context_tiers import Candidate
-from slowwave.transforms.episodes import EPISODE
 
 QUOTE_CHARACTERS = 480
 """Longest quote of a turn, about 120 tokens."""

@@ -1,6 +1,6 @@
 """What lies near a few words: cells and raw turns by full text and vectors, several texts in one round of reading.
 
-A question is answered by the whole search (`slowwave.query.ask`); what a file's name, a branch or an error's text
+A question is answered by the whole search (`slowwave.search.ask`); what a file's name, a branch or an error's text
 only hint at is looked up here, at a fraction of its cost.
 """
 
@@ -12,13 +12,13 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.context.memories import TURN_COLUMNS, Memory, read_memories, turns_of
-from slowwave.query import Reader
-from slowwave.query.conditions import cell_condition, turn_condition
-from slowwave.query.episodes import without_episodes
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.signals import holds_words
 from slowwave.schemas.search import Filters, TopicHit, TurnHit
+from slowwave.search import Reader
+from slowwave.search.conditions import cell_condition, turn_condition
+from slowwave.search.episodes import without_episodes
 from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, lit
-from slowwave.transforms.context_signals import holds_words
-from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 LIST_ROWS = 20
 """Rows that each list brings."""

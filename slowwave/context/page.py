@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from slowwave.prompts import fenced_line
+from slowwave.context.tiers import Candidate, Chosen, allot
+from slowwave.language.tokens import count_tokens
+from slowwave.prompting.files import fenced_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.schemas.context import TIERS, Context, ContextLine, ContextRequest, ContextTier, TierName
-from slowwave.tokens import count_tokens
-from slowwave.transforms.context_tiers import Candidate, Chosen, allot
 
 HEADINGS: dict[TierName, str] = {
     "critical": "## Critical: what holds here, what is open, what went wrong before",
@@ -25,7 +25,7 @@ HEADINGS: dict[TierName, str] = {
 _TAG_NAME = re.compile(r"slowwave-memory", re.IGNORECASE)
 _BROKEN = "slowwave memory"
 _MARKS = frozenset("<[")
-"""Characters that chat markup begins with (`slowwave/prompts.py`)."""
+"""Characters that chat markup begins with (`slowwave/prompting/files.py`)."""
 
 
 def head_lines(now: datetime, *, small: bool) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from slowwave.home import Home
+from slowwave.home.paths import Home
 
 FOLDER = Path("cache") / "shown"
 

@@ -14,13 +14,13 @@ from typing import TypeVar
 from slowwave.context.fixes import failures_of, fix_lines
 from slowwave.context.memories import cell_line, quote_line, read_memories, untold_turns
 from slowwave.context.near import age_factor
-from slowwave.query import Reader, ask
+from slowwave.context.tiers import Candidate
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.signals import holds_words
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.search import MAX_LIMIT, Hit
+from slowwave.search import Reader, ask
 from slowwave.store import Store, col
-from slowwave.transforms.context_signals import holds_words
-from slowwave.transforms.context_tiers import Candidate
-from slowwave.transforms.questions import QUERY_WORDS, telling_words
 
 MIN_WORD_SHARE = 0.5
 MIN_WORDS = 2

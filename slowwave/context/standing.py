@@ -8,12 +8,12 @@ import polars as pl
 from slowwave.context.memories import Memory, cell_line, quote_line, read_memories, untold_turns
 from slowwave.context.near import Findings, Near, look_near
 from slowwave.context.page import line_of
-from slowwave.query import Reader
-from slowwave.query.conditions import cell_condition, scope_condition
+from slowwave.context.tiers import Candidate
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
+from slowwave.search import Reader
+from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.store import RowsLeg, Store, col, lit
-from slowwave.transforms.context_tiers import Candidate
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
 CONTRADICTIONS = 8

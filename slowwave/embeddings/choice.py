@@ -7,7 +7,7 @@ from slowwave.embeddings.protocol import Embedder
 from slowwave.embeddings.servers import ollama_names, open_ollama, open_openai
 from slowwave.embeddings.wordllama import open_wordllama
 from slowwave.errors import ConfigError, SlowwaveError
-from slowwave.setting_groups import EmbeddingSettings
+from slowwave.settings.groups import EmbeddingSettings
 
 PROBE_SECONDS = 2.0
 """How long `auto` waits for Ollama to say what it has."""

@@ -24,7 +24,7 @@ from slowwave.embeddings.batches import (
 from slowwave.embeddings.profiles import Profile, load_profile, plain_name
 from slowwave.embeddings.protocol import Embedded, Embedder, Vectors, embedder_id_of, only_vector
 from slowwave.errors import ConfigError, OutputError, TransientError
-from slowwave.setting_groups import EmbeddingSettings
+from slowwave.settings.groups import EmbeddingSettings
 
 BACKOFF_SECONDS = 0.5
 """First pause before a repeat; doubles each time, up to `MAX_BACKOFF_SECONDS`."""

@@ -11,7 +11,7 @@ from slowwave.embeddings.batches import embed_in_batches, matrix
 from slowwave.embeddings.profiles import Profile, load_profile
 from slowwave.embeddings.protocol import Embedded, Embedder, Vectors, embedder_id_of, only_vector
 from slowwave.errors import ConfigError
-from slowwave.setting_groups import EmbeddingSettings
+from slowwave.settings.groups import EmbeddingSettings
 
 
 def open_wordllama(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:

@@ -17,10 +17,11 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints import graph, inspect_words, recall, words
-from slowwave.entrypoints.options import DryRunOption, HomeOption, JsonOption
-from slowwave.entrypoints.prefect_env import stop_temporary_server
-from slowwave.entrypoints.runs import (
+from slowwave.entrypoints.commands import edits as words
+from slowwave.entrypoints.commands import graph, recall
+from slowwave.entrypoints.commands import inspect as inspect_words
+from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
+from slowwave.entrypoints.commands.runs import (
     FLOWS,
     WITH_SOURCES,
     FlowName,
@@ -30,6 +31,7 @@ from slowwave.entrypoints.runs import (
     run_plain,
     run_under_prefect,
 )
+from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
 
 INTERRUPTED = 130
@@ -157,9 +159,10 @@ for word in (*words.COMMANDS, *inspect_words.COMMANDS):
 @app.command()
 def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """What waits, what the last night did, how much there is."""
-    from slowwave.entrypoints.show import show_json
-    from slowwave.entrypoints.status import read_status, show_status
-    from slowwave.home import open_home
+    from slowwave.edits.status import read_status
+    from slowwave.entrypoints.commands.status import show_status
+    from slowwave.entrypoints.show.terminal import show_json
+    from slowwave.home.paths import open_home
 
     found = read_status(open_home(home))
     if as_json:
@@ -171,8 +174,8 @@ def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
 @app.command()
 def doctor(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Look at everything that Slowwave stands on. Exit code 1 means that something needed is broken."""
-    from slowwave.entrypoints.doctor import examine, is_broken, show_checks
-    from slowwave.entrypoints.show import show_json
+    from slowwave.entrypoints.commands.doctor import examine, is_broken, show_checks
+    from slowwave.entrypoints.show.terminal import show_json
 
     checks = examine(home)
     if as_json:
@@ -186,9 +189,10 @@ def doctor(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
 @quarantine_app.command("list")
 def quarantine_list(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """What is in quarantine (chunks, conversations, memories to judge), with the reason."""
-    from slowwave.entrypoints.quarantine import list_chunks, show_chunks
-    from slowwave.entrypoints.show import show_json
-    from slowwave.home import open_home
+    from slowwave.edits.quarantine import list_chunks
+    from slowwave.entrypoints.commands.quarantine import show_chunks
+    from slowwave.entrypoints.show.terminal import show_json
+    from slowwave.home.paths import open_home
 
     chunks = list_chunks(open_home(home))
     if as_json:
@@ -206,8 +210,8 @@ def quarantine_release(
     as_json: JsonOption = False,
 ) -> None:
     """Send it back to work. The next night asks the model again."""
-    from slowwave.entrypoints.quarantine import release_chunks
-    from slowwave.entrypoints.show import results, show_json
+    from slowwave.edits.quarantine import release_chunks
+    from slowwave.entrypoints.show.terminal import results, show_json
 
     if bool(chunk_ids) == everything:
         raise typer.BadParameter("name what goes back, or give --all", param_hint="ID")
@@ -233,9 +237,9 @@ def reembed(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: 
 @app.command()
 def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
     """Measure the embedder's thresholds on this memory. They are kept and win over the profile's."""
-    from slowwave.entrypoints.measure import calibrate_home, show_calibration
-    from slowwave.entrypoints.show import show_json
-    from slowwave.home import open_home
+    from slowwave.entrypoints.commands.calibrate import calibrate_home, show_calibration
+    from slowwave.entrypoints.show.terminal import show_json
+    from slowwave.home.paths import open_home
 
     found = calibrate_home(open_home(home), sample=CALIBRATION_SAMPLE, seed=CALIBRATION_SEED, dry_run=dry_run)
     if as_json:
@@ -254,7 +258,7 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Measure how well turns that answer questions are found. Nothing of the memory changes."""
-    from slowwave.entrypoints.show import results, show_json, visible
+    from slowwave.entrypoints.show.terminal import results, show_json, visible
 
     _existing([questions])
     found, page = run_evaluation(home, questions)
@@ -273,7 +277,7 @@ def demo(
     ] = None,
 ) -> None:
     """A tour on sample conversations. One night with a model's recorded answers, then what came of it."""
-    from slowwave.entrypoints.demo import run_demo
+    from slowwave.entrypoints.commands.demo import run_demo
 
     run_demo(keep)
 
@@ -287,7 +291,7 @@ def ui(
     ] = None,
 ) -> None:
     """Serve Prefect's pages with a worker and all deployments. On this machine only, until Ctrl-C."""
-    from slowwave.entrypoints.ui import serve_ui
+    from slowwave.entrypoints.prefect_ui.ui import serve_ui
 
     serve_ui(home, port=port)
 
@@ -335,7 +339,7 @@ def _existing(paths: list[Path]) -> list[str]:
 
 
 def _show(report: "Report", *, as_json: bool) -> None:
-    from slowwave.entrypoints.show import show_json, show_report
+    from slowwave.entrypoints.show.terminal import show_json, show_report
 
     if as_json:
         show_json(report)
@@ -344,7 +348,7 @@ def _show(report: "Report", *, as_json: bool) -> None:
 
 
 def _fail(message: str) -> None:
-    from slowwave.entrypoints.show import show_error
+    from slowwave.entrypoints.show.terminal import show_error
 
     show_error(message)
 

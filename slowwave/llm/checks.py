@@ -19,7 +19,7 @@ from slowwave.llm.servers import (
     status_failure,
     unreachable,
 )
-from slowwave.setting_groups import LLMSettings
+from slowwave.settings.groups import LLMSettings
 
 
 def check_llm(settings: LLMSettings) -> list[tuple[str, bool, str]]:

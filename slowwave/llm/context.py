@@ -9,7 +9,7 @@ import ollama
 
 from slowwave.errors import ConfigError
 from slowwave.llm.servers import NotThereError, ServerError, call_ollama
-from slowwave.setting_groups import LLMSettings
+from slowwave.settings.groups import LLMSettings
 
 
 def sent_model(settings: LLMSettings, model: str) -> str:

@@ -38,9 +38,9 @@ from slowwave.llm.servers import (
     unreachable,
 )
 from slowwave.llm.state import RunState
-from slowwave.schemas.answers import Answer
+from slowwave.prompting.answers import Answer
 from slowwave.schemas.ledger import LedgerLine
-from slowwave.setting_groups import LLMSettings
+from slowwave.settings.groups import LLMSettings
 
 _BYTES_PER_TOKEN = 3
 _PLACEHOLDER = "-"

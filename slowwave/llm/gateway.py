@@ -10,8 +10,8 @@ from pathlib import Path
 
 from instructor.cache import make_cache_key
 
-from slowwave.answer_cache import AnswerCache
 from slowwave.errors import ConfigError, SlowwaveError, TransientError
+from slowwave.llm.answer_cache import AnswerCache
 from slowwave.llm.checks import settings_problem
 from slowwave.llm.context import sent_model
 from slowwave.llm.exchange import Exchange, mode_of, read_answer
@@ -19,7 +19,7 @@ from slowwave.llm.requests import Outcome, Request, model_of
 from slowwave.llm.servers import address_of, bare, quiet_libraries
 from slowwave.llm.state import RunState
 from slowwave.schemas.ledger import Ledger, LedgerLine
-from slowwave.setting_groups import LLMSettings
+from slowwave.settings.groups import LLMSettings
 
 _log = logging.getLogger(__name__)
 

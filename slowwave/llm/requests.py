@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slowwave.errors import ContractError, SlowwaveError
-from slowwave.schemas.answers import Answer
-from slowwave.schemas.prompt import Prompt
-from slowwave.setting_groups import LLMSettings
+from slowwave.prompting.answers import Answer
+from slowwave.prompting.prompt import Prompt
+from slowwave.settings.groups import LLMSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import ollama
 import openai
 
 from slowwave.errors import ConfigError, InputError, OutputError, SlowwaveError, TransientError
-from slowwave.setting_groups import LLMSettings
+from slowwave.settings.groups import LLMSettings
 
 OPENAI_ADDRESS = "https://api.openai.com/v1"
 OLLAMA_ADDRESS = "http://127.0.0.1:11434"

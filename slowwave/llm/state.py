@@ -10,7 +10,7 @@ from slowwave.llm.context import bake_context
 from slowwave.llm.requests import Request, model_of
 from slowwave.llm.servers import ServerError, bare, ollama_client, openai_client
 from slowwave.schemas.ledger import Ledger, LedgerLine
-from slowwave.setting_groups import LLMSettings
+from slowwave.settings.groups import LLMSettings
 
 
 class RunState:

@@ -14,7 +14,7 @@ from slowwave.errors import InputError
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import clean_text, file_time, open_bytes, parse_time, shown_path
 from slowwave.readers.reading import RawMessage, Reading, empty_reading, source_of, to_reading
-from slowwave.readers.redaction import redact
+from slowwave.redaction.redaction import redact
 from slowwave.schemas.identity import stable_id
 
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})

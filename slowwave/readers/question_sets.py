@@ -1,7 +1,7 @@
 """Question sets with evidence: LoCoMo's form, and the one that `slowwave/schemas/questions.py` documents.
 
 LoCoMo's form is turned into ours, so that both meet the same checks. What evidence cannot be found is not
-decided here: that depends on what was taken in (`slowwave/transforms/evaluation.py`).
+decided here: that depends on what was taken in (`slowwave/stages/evaluation/retrieval.py`).
 """
 
 import json

@@ -15,7 +15,7 @@ import polars as pl
 
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import clean_text
-from slowwave.readers.redaction import redact
+from slowwave.redaction.redaction import redact
 from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import frame_schema

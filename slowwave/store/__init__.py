@@ -4,11 +4,10 @@ Everything here can be made again from the journal.
 """
 
 from slowwave.store.conditions import Expr, col, lit
-from slowwave.store.forgetting import fading_of, forgetting_of, long_unused
 from slowwave.store.generations import create_store, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
-from slowwave.store.legs import SCORE, Leg, RowsLeg, TextLeg, VectorLeg
 from slowwave.store.memory_tables import Row
+from slowwave.store.reads import SCORE, Leg, RowsLeg, TextLeg, VectorLeg
 from slowwave.store.scopes import owned_by, same_owner
 from slowwave.store.writing import Store
 
@@ -27,10 +26,7 @@ __all__ = [
     "VectorLeg",
     "col",
     "create_store",
-    "fading_of",
-    "forgetting_of",
     "lit",
-    "long_unused",
     "open_store",
     "owned_by",
     "same_owner",

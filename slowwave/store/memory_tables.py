@@ -14,10 +14,10 @@ import polars as pl
 
 from slowwave.errors import ContractError
 from slowwave.schemas.tables import KEYS
+from slowwave.store.bm25 import TextIndex
 from slowwave.store.conditions import And, Compare, Expr, IsIn, Or, in_memory
 from slowwave.store.layout import MATCHED, TEXT_INDEX
 from slowwave.store.memory_vectors import Floats, Mask, MemoryVectors, Places, best
-from slowwave.store.postings import TextIndex
 
 Row = dict[str, Any]
 

@@ -29,7 +29,9 @@ from slowwave.store.layout import (
     plain_columns,
     text_query,
 )
-from slowwave.store.legs import (
+from slowwave.store.memory_tables import MemoryTable, Row, read_table
+from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
+from slowwave.store.reads import (
     SCORE,
     Leg,
     Legs,
@@ -39,10 +41,7 @@ from slowwave.store.legs import (
     rows_in_memory,
     value_name,
 )
-from slowwave.store.memory_tables import MemoryTable, Row, read_table
-from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
-from slowwave.store.small_tables import MOST_ROWS_OF_A_RUN, SmallTables
-from slowwave.store.warming import Warmth
+from slowwave.store.table_cache import MOST_ROWS_OF_A_RUN, SmallTables, Warmth
 
 Found = TypeVar("Found")
 

@@ -1,4 +1,4 @@
-"""Writing one generation of the store: for the holder of the writer lock alone (`slowwave/home.py`)."""
+"""Writing one generation of the store: for the holder of the writer lock alone (`slowwave/home/paths.py`)."""
 
 import shutil
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ import polars as pl
 import pyarrow as pa
 from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
-from slowwave.changes import TableChange, overlay
 from slowwave.errors import ContractError, TransientError
-from slowwave.schemas.checking import assert_rows
+from slowwave.journal.changes import TableChange, overlay
 from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
+from slowwave.store.checking import assert_rows
 from slowwave.store.conditions import col, on_disk
 from slowwave.store.layout import (
     APPLIED,
@@ -25,8 +25,8 @@ from slowwave.store.layout import (
     arrow_schema,
     left_and_joined,
 )
+from slowwave.store.passages import near_passages, turn_passages, wide_passages
 from slowwave.store.reading import StoreReader
-from slowwave.transforms.passages import near_passages, turn_passages, wide_passages
 
 LARGE_ROWS = 20_000
 """Below it taking rows into the indices is cheap, and done at once."""

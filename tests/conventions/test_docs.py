@@ -8,9 +8,9 @@ import pytest
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from slowwave.schemas.events import CATALOGUE
+from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
-from slowwave.settings import Settings
+from slowwave.settings.tree import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -86,7 +86,7 @@ def test_the_lock_holds_every_dependency_that_the_project_names():
     ("module", "foreign"),
     [
         ("slowwave", {"prefect", "lancedb", "instructor", "polars"}),
-        ("slowwave.settings", {"prefect", "lancedb", "instructor", "polars"}),
+        ("slowwave.settings.tree", {"prefect", "lancedb", "instructor", "polars"}),
         ("slowwave.entrypoints.cli", {"prefect"}),
         ("slowwave.memory", {"prefect", "instructor"}),
     ],

@@ -39,7 +39,8 @@ class PrefectServer:
 
     def start(self) -> None:
         """Starts it and waits until it says that everything is up."""
-        code = "import sys; from slowwave.entrypoints.ui import serve_ui; serve_ui(sys.argv[1], port=int(sys.argv[2]))"
+        module = "slowwave.entrypoints.prefect_ui.ui"
+        code = f"import sys; from {module} import serve_ui; serve_ui(sys.argv[1], port=int(sys.argv[2]))"
         keys = {"OPENAI_API_KEY": PLANTED_KEY, "SLOWWAVE_LLM__API_KEY": PLANTED_KEY}
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(

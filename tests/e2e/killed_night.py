@@ -32,10 +32,10 @@ def spend_night(told: Connection, home: str, sources: str, crash: Crash | None) 
 
     from flows.nightly import nightly
     from slowwave.errors import SlowwaveError
-    from slowwave.home import Home
-    from slowwave.journal import Journal
+    from slowwave.home.paths import Home
+    from slowwave.journal.segments import Journal
+    from slowwave.stages.run import Stage
     from slowwave.store import Store
-    from tasks.stage import Stage
 
     stage_now = ""
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import BusyError
-from slowwave.journal import Journal
+from slowwave.journal.segments import Journal
 from tests.e2e.killed_night import Crash, spend_night
 from tests.forked import start
 from tests.scripted_model import (

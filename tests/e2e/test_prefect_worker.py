@@ -13,9 +13,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from slowwave.entrypoints.ui import prefect_pages
+from slowwave.entrypoints.prefect_ui.ui import prefect_pages
 from slowwave.errors import BusyError, ConfigError
-from slowwave.home import open_home
+from slowwave.home.paths import open_home
 from slowwave.store import open_store
 from tests.conftest import ROOT
 from tests.e2e.conftest import PLANTED_KEY, PrefectServer

@@ -14,12 +14,12 @@ from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave.context import assemble
 from slowwave.entrypoints.replay import Replay, replaying
-from slowwave.home import open_home
-from slowwave.query import open_reader, search
-from slowwave.report import night_markdown
+from slowwave.home.paths import open_home
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.report import NightReport
 from slowwave.schemas.search import Filters
+from slowwave.search import open_reader, search
+from slowwave.stages.night.report import night_markdown
 from slowwave.store import Store, open_store
 
 ROOT = Path(__file__).parents[2]

@@ -15,10 +15,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from slowwave.changes import collapse, overlay
-from slowwave.fold import fold
-from slowwave.journal import Journal
-from slowwave.schemas.events import CATALOGUE
+from slowwave.journal.catalogue import CATALOGUE
+from slowwave.journal.changes import collapse, overlay
+from slowwave.journal.fold import fold
+from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import KEYS, TABLES, empty
 from tests.rows import NOW, one_of_every_kind
 

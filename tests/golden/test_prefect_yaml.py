@@ -97,7 +97,7 @@ def test_every_deployment_says_what_it_does_and_goes_to_the_one_pool():
 
 
 def test_the_pool_is_the_one_that_slowwave_ui_makes():
-    from slowwave.entrypoints.ui import POOL
+    from slowwave.entrypoints.prefect_ui.ui import POOL
 
     assert {deployment["work_pool"]["name"] for deployment in deployments().values()} == {POOL}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.prompts import (
+from slowwave.prompting.files import (
     enrich_prompt,
     episode_prompt,
     extract_prompt,
@@ -26,8 +26,8 @@ from slowwave.prompts import (
     summarize_prompt,
     tombstone_prompt,
 )
-from slowwave.schemas.prompt import Prompt
-from slowwave.schemas.prompt_inputs import (
+from slowwave.prompting.prompt import Prompt
+from slowwave.prompting.prompt_inputs import (
     CandidateCell,
     ChangeLine,
     DeletedCell,

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from slowwave.home import open_home
-from slowwave.query import Reader, ask, open_reader
-from slowwave.schemas.events import encode
-from slowwave.workspace import open_workspace
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
+from slowwave.search import Reader, ask, open_reader
 from tests.rows import row, rows
 
 NOW = datetime(2026, 9, 10, tzinfo=UTC)

@@ -16,15 +16,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.prefect_env import prepare_prefect, unexpected
-from slowwave.entrypoints.show import ago, flat, visible
+from slowwave.entrypoints.prefect_ui.environment import prepare_prefect, unexpected
+from slowwave.entrypoints.show.terminal import ago, flat, visible
 from slowwave.errors import BusyError, InputError
-from slowwave.home import open_home
-from slowwave.schemas.events import encode
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import frame_schema
 from slowwave.store import open_store
-from slowwave.workspace import open_workspace
 from tests.servers import OpenAIServer, silence
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -443,7 +443,7 @@ def test_calibrate_rebuild_and_release_of_nothing_do_not_make_a_memory(home):
 
 
 def test_demo_without_sample_data_says_where_it_comes_from(tmp_path):
-    from slowwave.entrypoints.demo import run_demo
+    from slowwave.entrypoints.commands.demo import run_demo
     from slowwave.errors import InputError, NotFoundError
 
     samples = tmp_path / "samples"
@@ -458,7 +458,7 @@ def test_demo_without_sample_data_says_where_it_comes_from(tmp_path):
 
 
 def test_a_demo_whose_recording_no_longer_fits_says_how_to_record_anew(tmp_path):
-    from slowwave.entrypoints.demo import run_demo
+    from slowwave.entrypoints.commands.demo import run_demo
     from slowwave.errors import ConfigError
 
     samples = tmp_path / "samples"

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from flows.nightly import nightly
 from slowwave.context import assemble
-from slowwave.home import open_home
-from slowwave.query import Reader, open_reader
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import CATALOGUE, encode
+from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
 from slowwave.schemas.context import Context, ContextRequest
-from slowwave.schemas.events import CATALOGUE, encode
-from slowwave.tokens import count_tokens
-from slowwave.workspace import open_workspace
+from slowwave.search import Reader, open_reader
 from tests.rows import events, row, rows
 from tests.scripted_model import write_settings
 

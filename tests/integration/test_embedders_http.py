@@ -3,7 +3,7 @@ import pytest
 
 from slowwave.embeddings import check_embedder, choice, open_embedder, servers
 from slowwave.errors import ConfigError, OutputError, TransientError
-from slowwave.setting_groups import EmbeddingSettings
+from slowwave.settings.groups import EmbeddingSettings
 from tests.servers import (
     DROPPED,
     GARBLED,

@@ -13,15 +13,15 @@ from flows.extract import extract
 from flows.ingest import ingest
 from flows.nightly import nightly
 from flows.rebuild import rebuild
-from slowwave.entrypoints.quarantine import list_chunks, release_chunks
-from slowwave.home import open_home
-from slowwave.journal import Journal
+from slowwave.edits.quarantine import list_chunks, release_chunks
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
+from slowwave.journal.segments import Journal
 from slowwave.memory import Memory
-from slowwave.schemas.events import encode
 from slowwave.schemas.search import CellHit
 from slowwave.schemas.tables import OWN
 from slowwave.store import col, lit
-from slowwave.workspace import open_workspace
 from tests.rows import row, rows
 from tests.scripted_model import (
     ScriptedModel,

@@ -10,9 +10,9 @@ from polars.testing import assert_frame_equal
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave import Memory
+from slowwave.erase.byte_scan import files_with, forms_of
 from slowwave.errors import BusyError, InputError, NotFoundError
-from slowwave.home import open_home
-from slowwave.words.traces import files_with, forms_of
+from slowwave.home.paths import open_home
 from tests.integration.test_home import another_writer
 from tests.rows import NOW
 from tests.scripted_model import store_of, tables, write_chat, write_settings
@@ -153,7 +153,7 @@ def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, 
     memory = Memory(folder)
     said = memory.remember(SECRET, now=NOW)
     memory.remember(PLAIN, now=NOW)
-    import slowwave.words.erase as stages
+    import slowwave.erase.erase as stages
 
     work = getattr(stages, part)
 
@@ -179,7 +179,7 @@ def test_a_kill_between_two_segments_leaves_each_of_them_whole(folder, monkeypat
     memory = Memory(folder)
     said = memory.remember(SECRET, now=NOW)
     memory.confirm(said.cell_id)
-    from slowwave.journal import Journal
+    from slowwave.journal.segments import Journal
 
     rewrite, done = Journal.rewrite, []
 

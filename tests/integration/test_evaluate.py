@@ -8,9 +8,9 @@ import pytest
 from flows.evaluate import evaluate
 from flows.ingest import ingest
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home import open_home
+from slowwave.home.paths import open_home
+from slowwave.stages.evaluation.evaluate import markdown
 from slowwave.store import open_store
-from tasks.evaluate import markdown
 
 SAID = {
     "a1": "Kiln 2 runs at 1040 degrees since the new thermostat came.",

@@ -14,10 +14,11 @@ import pytest
 
 from slowwave.embeddings import open_embedder
 from slowwave.errors import BusyError, ConfigError
-from slowwave.home import open_home, writing
-from slowwave.schemas.events import encode
+from slowwave.home.lock import writing
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import Workspace, apply_pending, open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.store import Store, create_store, open_store
-from slowwave.workspace import Workspace, apply_pending, open_workspace
 from tests.rows import NOW, events, one_of_every_kind, row, rows
 
 
@@ -44,7 +45,8 @@ def cell(key: str, content: str) -> pl.DataFrame:
 
 HOLDER = """
 import sys, time
-from slowwave.home import open_home, writing
+from slowwave.home.lock import writing
+from slowwave.home.paths import open_home
 with writing(open_home(sys.argv[1])):
     print("held", flush=True)
     time.sleep(120)
@@ -122,11 +124,11 @@ def test_a_workspace_opened_again_is_the_same_one_and_ends_with_the_first(folder
 
 KILLED = """
 import os, signal, sys
-import slowwave.workspace
+import slowwave.home.workspace
 from tests.integration.test_home import cell
 from tests.rows import NOW
-slowwave.workspace.apply_segments = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-with slowwave.workspace.open_workspace(sys.argv[1]) as workspace:
+slowwave.home.workspace.apply_segments = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+with slowwave.home.workspace.open_workspace(sys.argv[1]) as workspace:
     workspace.commit(cell("a", "acknowledged"), now=NOW)
 """
 
@@ -249,7 +251,7 @@ def test_another_embedder_never_writes_into_the_store_and_the_notes_say_so(
         )
 
     settings(folder, "openai", model="scripted", api_key="x")
-    monkeypatch.setattr("slowwave.home.open_embedder", opened)
+    monkeypatch.setattr("slowwave.home.stored_embedder.open_embedder", opened)
     with open_workspace(folder) as workspace:
         assert workspace.embedder is not None
         assert workspace.embedder.embedder_id == own
@@ -272,7 +274,7 @@ def test_when_the_stores_own_embedder_does_not_serve_there_are_no_vectors_rather
         return Scripted(), "scripted"
 
     settings(folder, "openai", model="scripted", api_key="x")
-    monkeypatch.setattr("slowwave.home.open_embedder", opened)
+    monkeypatch.setattr("slowwave.home.stored_embedder.open_embedder", opened)
     with open_workspace(folder) as workspace:
         assert workspace.embedder is None
         assert [note for note in workspace.notes if "does not serve" in note and "full text only" in note]

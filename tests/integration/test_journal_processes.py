@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.journal import Journal
+from slowwave.journal.segments import Journal
 from tests.rows import NOW
 from tests.unit.test_journal import committed, files, flagged, said
 
@@ -21,7 +21,7 @@ def journal(tmp_path: Path) -> Journal:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from slowwave.journal import Journal
+from slowwave.journal.segments import Journal
 from tests.rows import NOW
 from tests.unit.test_journal import flagged
 os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
@@ -42,7 +42,7 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from slowwave.errors import TransientError
-from slowwave.journal import Journal
+from slowwave.journal.segments import Journal
 from tests.rows import NOW
 from tests.unit.test_journal import flagged
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -8,12 +8,12 @@ import pytest
 
 from flows.nightly import nightly
 from flows.rebuild import rebuild
-from slowwave.entrypoints.status import read_status
-from slowwave.home import open_home
+from slowwave.edits.status import read_status
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
 from slowwave.memory import Memory
-from slowwave.report import night_markdown
 from slowwave.schemas.report import NightReport, StoryPart
-from slowwave.workspace import open_workspace
+from slowwave.stages.night.report import night_markdown
 from tests.integration.test_night_memory import Night
 from tests.scripted_model import ScriptedModel, store_of
 from tests.servers import OpenAIServer

@@ -14,11 +14,11 @@ from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home import open_home
-from slowwave.query.graph import cells_naming, chain, entity_ids, reasons
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
 from slowwave.schemas.report import StageReport
-from slowwave.setting_groups import ScopeSettings
-from slowwave.workspace import open_workspace
+from slowwave.search.graph import cells_naming, chain, entity_ids, reasons
+from slowwave.settings.groups import ScopeSettings
 from tests.rows import DAY, NOW, events, of_row
 from tests.scripted_model import ScriptedModel, store_of, tables, write_settings
 from tests.servers import OpenAIServer

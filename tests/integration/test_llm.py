@@ -12,7 +12,6 @@ from typing import Literal
 import pytest
 from pydantic import Field, ValidationInfo, field_validator
 
-from slowwave.answer_cache import AnswerCache
 from slowwave.errors import (
     BudgetError,
     ConfigError,
@@ -23,10 +22,11 @@ from slowwave.errors import (
     TransientError,
 )
 from slowwave.llm import LLM, Outcome, Request, check_llm, open_llm
-from slowwave.schemas.answers import Answer
+from slowwave.llm.answer_cache import AnswerCache
+from slowwave.prompting.answers import Answer
+from slowwave.prompting.prompt import Prompt
 from slowwave.schemas.ledger import Ledger, LedgerLine
-from slowwave.schemas.prompt import Prompt
-from slowwave.setting_groups import LLMSettings
+from slowwave.settings.groups import LLMSettings
 from tests.servers import (
     CONTENT_FILTER,
     DROPPED,

@@ -17,12 +17,13 @@ from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError, TransientError
-from slowwave.home import open_home, writing
-from slowwave.schemas.events import decode, encode
+from slowwave.home.lock import writing
+from slowwave.home.paths import open_home
+from slowwave.home.usage import collect_spools
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import decode, encode
 from slowwave.schemas.search import Filters
 from slowwave.store import open_store
-from slowwave.usage import collect_spools
-from slowwave.workspace import open_workspace
 from tests.integration.test_home import another_writer
 from tests.rows import NOW, row, rows
 from tests.scripted_model import segments, store_of, tables, write_chat, write_settings
@@ -158,7 +159,7 @@ def test_while_the_embedder_is_away_it_is_found_by_its_words(memory, folder, mon
         raise TransientError("the embedder does not answer")
 
     with monkeypatch.context() as broken:
-        broken.setattr("slowwave.workspace.refresh_vectors", away)
+        broken.setattr("slowwave.home.workspace.refresh_vectors", away)
         said = memory.remember("Invoices are due on Friday.", now=NOW)
     assert said.is_searchable
     assert "does not answer" in said.notes[0]

@@ -13,9 +13,9 @@ from flows.ingest import ingest
 from flows.nightly import STAGES, nightly
 from flows.promote import promote
 from slowwave import Memory
-from slowwave.schemas.events import encode
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.schemas.report import NightReport, StageReport
-from slowwave.workspace import open_workspace
 from tests.scripted_model import (
     CORE_LINES,
     Failing,

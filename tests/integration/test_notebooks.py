@@ -14,8 +14,8 @@ import pytest
 from slowwave.memory import Memory
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.questions import Conversation, Question, SaidSession, SaidTurn
+from slowwave.stages.evaluation.retrieval import said_turns
 from slowwave.store import open_store
-from slowwave.transforms.evaluation import said_turns
 from tests.conftest import ROOT
 from tests.rows import NOW
 
@@ -215,7 +215,8 @@ def test_settings_that_cannot_be_used_are_told_and_not_raised(monkeypatch, tmp_p
 
 
 def test_a_writer_at_work_does_not_stop_it(monkeypatch, filled):
-    from slowwave.home import open_home, writing
+    from slowwave.home.lock import writing
+    from slowwave.home.paths import open_home
 
     with writing(open_home(filled)):
         _, names = opened(monkeypatch, "--home", str(filled))

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.home import open_home
-from slowwave.query import Reader, ask, open_reader
-from slowwave.schemas.events import encode
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.schemas.search import CellHit, Filters, SearchResult
-from slowwave.workspace import open_workspace
+from slowwave.search import Reader, ask, open_reader
 from tests.rows import row, rows
 
 JUNE, JULY, AUGUST, NIGHT = (datetime(2026, month, 10, tzinfo=UTC) for month in (6, 7, 8, 9))

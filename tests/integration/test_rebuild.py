@@ -11,12 +11,12 @@ from flows.nightly import nightly
 from flows.rebuild import rebuild
 from flows.reembed import reembed
 from slowwave.errors import NotFoundError
-from slowwave.home import open_home
-from slowwave.schemas.events import encode
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.store import col, lit, open_store
 from slowwave.store.conditions import on_disk
-from slowwave.workspace import open_workspace
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
 

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from flows.reconcile import reconcile
-from slowwave.entrypoints.quarantine import list_chunks, release_chunks
-from slowwave.home import open_home
-from slowwave.schemas.events import CATALOGUE, encode, rows_of
+from slowwave.edits.quarantine import list_chunks, release_chunks
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import CATALOGUE, encode, rows_of
 from slowwave.schemas.identity import content_hash, stable_id
-from slowwave.workspace import open_workspace
 from tests.scripted_model import ScriptedModel, items, store_of, write_settings
 from tests.servers import Body, OpenAIServer, answer_name, user_text
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from slowwave import Memory
-from slowwave.entrypoints.resident import ask_resident, leave_resident, socket_path
+from slowwave.entrypoints.resident.client import ask_resident, leave_resident, socket_path
 from slowwave.errors import ConfigError, InputError
 
-SERVER = [sys.executable, "-m", "slowwave.entrypoints.resident_server"]
+SERVER = [sys.executable, "-m", "slowwave.entrypoints.resident.server"]
 QUESTION = {"query": "kiln", "limit": 3, "detail_level": "full", "filters": {}}
 
 

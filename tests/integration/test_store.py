@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from slowwave.changes import Change, collapse
 from slowwave.errors import ConfigError, ContractError, NotFoundError
+from slowwave.journal.changes import Change, collapse
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.store import (
     SCHEMA_VERSION,
@@ -22,7 +22,7 @@ from slowwave.store import (
     open_store,
     owned_by,
     same_owner,
-    small_tables,
+    table_cache,
 )
 from tests.rows import row, rows, table_of
 
@@ -34,7 +34,7 @@ EMBEDDER = "scripted/m/4/1"
 def everything_is_read_on_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of a few rows would be read once and then held; here the disk itself answers."""
     if "small" not in request.node.name:
-        monkeypatch.setattr(small_tables, "MOST_ROWS", 0)
+        monkeypatch.setattr(table_cache, "MOST_ROWS", 0)
 
 
 @pytest.fixture
@@ -445,7 +445,7 @@ def test_a_small_table_is_read_once_and_anew_when_anybody_wrote_it(store: Store,
     reads.clear()
     assert reader.by_key("cells", ["b"], ["cell_id", "content"])["content"].to_list() == ["three"]
     assert reads == ["cells"]
-    monkeypatch.setattr(small_tables, "MOST_ROWS", 1)
+    monkeypatch.setattr(table_cache, "MOST_ROWS", 1)
     reader = open_store(store.root)
     write(store, "cells", cells(c="four"))
     reads.clear()

@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from slowwave.changes import Change, collapse
-from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, create_store, lit, open_store, warming
+from slowwave.journal.changes import Change, collapse
+from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, create_store, lit, open_store
+from slowwave.store import table_cache as warming
 from tests.rows import row, rows
 
 DIMS = 4

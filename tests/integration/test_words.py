@@ -18,9 +18,10 @@ from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.errors import BusyError, InputError, NotFoundError
-from slowwave.home import open_home, writing
-from slowwave.schemas.events import encode
-from slowwave.workspace import open_workspace
+from slowwave.home.lock import writing
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from tests.integration.test_home import another_writer
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import ScriptedModel, store_of, tables, write_chat, write_settings

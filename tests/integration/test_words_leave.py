@@ -11,11 +11,12 @@ import pytest
 
 from flows.nightly import nightly
 from slowwave import Memory
+from slowwave.erase.byte_scan import files_with
 from slowwave.errors import BusyError, InputError
-from slowwave.home import open_home, writing
-from slowwave.schemas.events import CATALOGUE
-from slowwave.words.traces import files_with
-from slowwave.workspace import open_workspace
+from slowwave.home.lock import writing
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import CATALOGUE
 from tests.integration.test_home import another_writer
 from tests.integration.test_words import OWN, assert_rebuilds, found, known, two_ports
 from tests.rows import NOW, events, row
@@ -24,7 +25,7 @@ from tests.scripted_model import store_of, write_chat, write_settings
 DAY = timedelta(days=1)
 RUN = """
 import sys
-from slowwave.workspace import open_workspace
+from slowwave.home.workspace import open_workspace
 with open_workspace(sys.argv[1]):
     pass
 """

@@ -6,8 +6,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.transforms.reconciliation import supersessions, timelines
-from slowwave.transforms.repetitions import between_elements, stand_ins
+from slowwave.chains.repetitions import between_elements, stand_ins
+from slowwave.chains.timelines import supersessions, timelines
 from tests.rows import row, rows
 
 START = datetime(2026, 6, 1, 9, tzinfo=UTC)

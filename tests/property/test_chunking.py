@@ -4,8 +4,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.transforms.chunking import chunk_turns, cut_chunks, with_overlap
-from slowwave.transforms.text import token_count
+from slowwave.language.text import token_count
+from slowwave.readers.chunking import chunk_turns, cut_chunks, with_overlap
 from tests.rows import row, rows
 
 LENGTHS = st.lists(st.one_of(st.integers(0, 60), st.integers(0, 900)), max_size=20)

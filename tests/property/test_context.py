@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from slowwave.context.page import counted, finished, frame_tokens, heading_tokens, line_of
 from slowwave.context.shown import keep_shown, shown_to
-from slowwave.home import open_home
-from slowwave.readers.fences import strip_injected
-from slowwave.schemas.context import TIERS, Context, ContextRequest
-from slowwave.tokens import count_tokens
-from slowwave.transforms.context_signals import (
+from slowwave.context.tiers import Candidate, pack
+from slowwave.home.paths import open_home
+from slowwave.language.signals import (
     branch_words,
     error_message,
     error_sameness,
@@ -25,7 +23,9 @@ from slowwave.transforms.context_signals import (
     names_file,
     quoted,
 )
-from slowwave.transforms.context_tiers import Candidate, pack
+from slowwave.language.tokens import count_tokens
+from slowwave.readers.fences import strip_injected
+from slowwave.schemas.context import TIERS, Context, ContextRequest
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 WEAPONS = [

@@ -4,9 +4,9 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.transforms.entities import mentions_of, resolve, vanished
-from slowwave.transforms.graph_edges import edge_changes, entity_edges, mirrored_edges
-from slowwave.transforms.names import COMMON_WORDS
+from slowwave.language.names import COMMON_WORDS
+from slowwave.stages.graph.entities import mentions_of, resolve, vanished
+from slowwave.stages.graph.graph_edges import edge_changes, entity_edges, mirrored_edges
 from tests.rows import DAY, row, rows
 
 NAME = st.sampled_from(

@@ -6,18 +6,18 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.setting_groups import EpisodeSettings
-from slowwave.transforms.artifacts import artifacts_in
-from slowwave.transforms.episodes import (
+from slowwave.search.episodes import told_by_age
+from slowwave.settings.groups import EpisodeSettings
+from slowwave.stages.episodes.artifacts import artifacts_in
+from slowwave.stages.episodes.episodes import (
     due_sessions,
     episode_rows,
     joined_artifacts,
     orphans,
     session_spans,
-    told_by_age,
 )
-from slowwave.transforms.excerpts import choose_excerpts, extractive_episodes
-from slowwave.transforms.labels import short_forms
+from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
+from slowwave.stages.episodes.labels import short_forms
 from tests.rows import DAY, NOW, OWNER, row, rows
 
 WORDS = st.sampled_from(

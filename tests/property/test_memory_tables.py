@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.changes import Change, collapse
+from slowwave.journal.changes import Change, collapse
 from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, create_store, lit
 from tests.rows import DAY, row, rows
 

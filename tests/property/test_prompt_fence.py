@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.prompts import (
+from slowwave.prompting.files import (
     extract_prompt,
     fenced,
     fenced_line,
@@ -16,7 +16,7 @@ from slowwave.prompts import (
     reconcile_prompt,
     summarize_prompt,
 )
-from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.prompting.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
 
 WEAPONS = [
     "\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\t", " ", ">", "> ", "\\", "|",

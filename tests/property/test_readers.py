@@ -12,7 +12,7 @@ from slowwave.readers.claude_code import read_claude_code
 from slowwave.readers.detect import read_path
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.reading import READ_SCHEMA, Reading
-from slowwave.readers.redaction import redact
+from slowwave.redaction.redaction import redact
 
 RANDOM = "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zA3cD5eF7gH9jK2mN4pQ6"
 SECRETS = [

@@ -6,8 +6,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.transforms.candidates import build_pages, fuse_candidates
-from slowwave.transforms.reconciliation import contradiction_rows, supersessions, survivors, timelines
+from slowwave.chains.timelines import contradiction_rows, supersessions, survivors, timelines
+from slowwave.stages.reconcile.candidates import build_pages, fuse_candidates
 from tests.rows import row, rows
 from tests.unit.test_reconciliation import candidates, found, judged, pairs_of, queries
 

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import InputError
-from slowwave.home import Home, open_home
-from slowwave.query import Reader, ask, open_reader
+from slowwave.home.paths import Home, open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.schemas.choices import CellType
-from slowwave.schemas.events import encode
 from slowwave.schemas.search import Filters, Scope, SearchResult
-from slowwave.setting_groups import ScopeSettings
-from slowwave.workspace import open_workspace
+from slowwave.search import Reader, ask, open_reader
+from slowwave.settings.groups import ScopeSettings
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 

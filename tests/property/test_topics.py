@@ -3,11 +3,12 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.home.centroids import centroids
 from slowwave.schemas.tables import OWN
-from slowwave.transforms.topic_names import name_topics
-from slowwave.transforms.topic_upkeep import centroids, merge_topics, split_topics
-from slowwave.transforms.topics import assign_topics
-from slowwave.transforms.topics_by_text import assign_topics_by_text
+from slowwave.stages.topics.topic_names import name_topics
+from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
+from slowwave.stages.topics.topics import assign_topics
+from slowwave.stages.topics.topics_by_text import assign_topics_by_text
 
 DIMS = 4
 VECTOR = pl.Array(pl.Float32, DIMS)

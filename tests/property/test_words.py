@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from flows.rebuild import rebuild
 from slowwave import Memory
+from slowwave.erase.byte_scan import files_with, forms_of
+from slowwave.erase.payloads import Erasure, payload_after
 from slowwave.errors import InputError
+from slowwave.home.workspace import open_workspace
 from slowwave.schemas.tables import TABLES
-from slowwave.transforms.erasing import Erasure, payload_after
-from slowwave.transforms.tombstones import said_again, without_deleted
-from slowwave.words.traces import files_with, forms_of
-from slowwave.workspace import open_workspace
+from slowwave.stages.extract.tombstones import said_again, without_deleted
 from tests.rows import NOW, events, one_of_every_kind, row
 from tests.scripted_model import store_of, tables, write_settings
 

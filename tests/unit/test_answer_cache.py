@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from instructor.cache import load_cached_response, store_cached_response
 
-from slowwave.answer_cache import AnswerCache
 from slowwave.errors import ConfigError, ContractError
-from slowwave.schemas.answers import Answer
+from slowwave.llm.answer_cache import AnswerCache
+from slowwave.prompting.answers import Answer
 
 
 class Note(Answer):

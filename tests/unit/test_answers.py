@@ -8,7 +8,7 @@ import pytest
 from openai.lib._pydantic import to_strict_json_schema
 from pydantic import BaseModel, ValidationError
 
-from slowwave.schemas.answers import (
+from slowwave.prompting.answers import (
     MAX_CELLS,
     Answer,
     ExtractAnswer,
@@ -18,8 +18,8 @@ from slowwave.schemas.answers import (
     ReconcileAnswer,
     SummaryAnswer,
 )
-from slowwave.schemas.episode_answers import EpisodeAnswer
-from slowwave.schemas.graph_answers import CausesAnswer, EntityAnswer
+from slowwave.prompting.episode_answers import EpisodeAnswer
+from slowwave.prompting.graph_answers import CausesAnswer, EntityAnswer
 
 PAGE = {"turn_numbers": {1, 2, 3}, "known_numbers": {1, 2}}
 NO_KNOWN = {"turn_numbers": {1, 2, 3}, "known_numbers": set()}

@@ -4,8 +4,8 @@ import pytest
 
 from slowwave.embeddings import load_profile, open_embedder
 from slowwave.errors import InputError
-from slowwave.setting_groups import EmbeddingSettings
-from slowwave.transforms.calibration import MERGE_FLOOR, MIN_VECTORS, calibrate
+from slowwave.settings.groups import EmbeddingSettings
+from slowwave.stages.topics.calibration import MERGE_FLOOR, MIN_VECTORS, calibrate
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

@@ -4,8 +4,8 @@ import pandera.errors
 import polars as pl
 import pytest
 
-from slowwave.schemas.checking import assert_rows
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
+from slowwave.store.checking import assert_rows
 from tests.rows import row, rows
 
 SPOILT = {pl.String(): "no such word", pl.Int64(): -7, pl.Float64(): 7.5, pl.Boolean(): True}

@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.schemas.context import TIERS, TierName
-from slowwave.tokens import count_tokens
-from slowwave.transforms.context_signals import (
+from slowwave.context.tiers import Candidate, allot, pack
+from slowwave.language.signals import (
     SAME_ERROR,
     branch_words,
     error_message,
@@ -19,7 +18,8 @@ from slowwave.transforms.context_signals import (
     names_file,
     quoted,
 )
-from slowwave.transforms.context_tiers import Candidate, allot, pack
+from slowwave.language.tokens import count_tokens
+from slowwave.schemas.context import TIERS, TierName
 
 DAY = datetime(2026, 9, 1, tzinfo=UTC)
 EVEN = (0.25, 0.375, 0.25, 0.125)

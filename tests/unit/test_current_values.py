@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from slowwave.query.current_values import holders, timelines
+from slowwave.search.current_values import holders, timelines
 from tests.rows import NOW, row
 
 NOBODY: set[str] = set()

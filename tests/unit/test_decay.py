@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.setting_groups import DecaySettings
-from slowwave.transforms.decay import (
+from slowwave.decay.retention import (
     days_since,
     days_until,
     effective_confidence,
@@ -19,6 +18,7 @@ from slowwave.transforms.decay import (
     retention_of,
     unused_days,
 )
+from slowwave.settings.groups import DecaySettings
 from tests.rows import NOW, row, rows
 
 SETTINGS = DecaySettings()

@@ -17,7 +17,7 @@ from slowwave.embeddings import (
 )
 from slowwave.embeddings import wordllama as wordllama_module
 from slowwave.errors import ConfigError, InputError, TransientError
-from slowwave.setting_groups import EmbeddingSettings
+from slowwave.settings.groups import EmbeddingSettings
 
 WORDLLAMA = EmbeddingSettings(provider="wordllama")
 
@@ -120,7 +120,7 @@ def test_the_id_names_provider_model_width_and_prefix_version(wordllama):
 def test_importing_wordllama_leaves_the_root_logger_as_it_was():
     code = (
         "import logging; from slowwave.embeddings import open_embedder;"
-        "from slowwave.setting_groups import EmbeddingSettings;"
+        "from slowwave.settings.groups import EmbeddingSettings;"
         "open_embedder(EmbeddingSettings(provider='wordllama'));"
         "print(logging.getLogger().handlers, logging.getLogger().level)"
     )

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.setting_groups import EpisodeSettings
-from slowwave.transforms.episodes import due_sessions, joined_artifacts, orphans, session_spans, told_by_age
-from slowwave.transforms.excerpts import choose_excerpts, extractive_episodes
+from slowwave.search.episodes import told_by_age
+from slowwave.settings.groups import EpisodeSettings
+from slowwave.stages.episodes.episodes import due_sessions, joined_artifacts, orphans, session_spans
+from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
 from tests.rows import DAY, OWNER, row, rows, table_of
 
 NOW = datetime(2026, 9, 17, 3, tzinfo=UTC)

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.query.fusing import RankedList, as_frame, fuse_scores
-from slowwave.schemas.events import encode
+from slowwave.journal.catalogue import encode
 from slowwave.schemas.questions import Conversation, GivenMemory, Question, SaidSession, SaidTurn
-from slowwave.transforms.evaluation import (
+from slowwave.search.fusing import RankedList, as_frame, fuse_scores
+from slowwave.stages.evaluation.retrieval import (
     CUTS,
     by_ranks,
     by_shares,

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.tables import TABLES, frame_schema
-from slowwave.transforms.chunking import chunk_turns
-from slowwave.transforms.extraction import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
+from slowwave.stages.extract.extraction import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
 from tests.rows import DAY, NOW, row, rows
 
 LATER = datetime(2026, 9, 2, 8, tzinfo=UTC)

@@ -5,9 +5,9 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-from slowwave.changes import collapse, overlay
-from slowwave.fold import FOLDS, fold
-from slowwave.schemas.events import CATALOGUE, SCAN_SCHEMA
+from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA
+from slowwave.journal.changes import collapse, overlay
+from slowwave.journal.fold import FOLDS, fold
 from slowwave.schemas.tables import KEYS, TABLES, empty
 from tests.rows import DAY, NOW, OWNER, events, of_row, one_of_every_kind
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.setting_groups import DecaySettings, ForgetSettings
-from slowwave.transforms.forgetting import fading, false_forgetting, to_archive, to_bury, to_prune
+from slowwave.decay.fading import fading, false_forgetting, to_archive, to_bury, to_prune
+from slowwave.settings.groups import DecaySettings, ForgetSettings
 from tests.rows import NOW, row, rows
 
 FADED: dict[str, object] = {"confidence": 0.5, "decay_rate": 1.0}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.query.fusing import Fused, RankedList, as_frame, fuse_ranks, fuse_scores
+from slowwave.search.fusing import Fused, RankedList, as_frame, fuse_ranks, fuse_scores
 
 TEXT = RankedList("text", {"a": 9.0, "b": 8.0}, 2.0)
 VECTOR = RankedList("vector", {"b": 0.9, "c": 0.8}, 1.0)

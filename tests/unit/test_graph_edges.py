@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import polars as pl
 
-from slowwave.transforms.graph_artifacts import artifacts_of
-from slowwave.transforms.graph_edges import (
+from slowwave.stages.graph.graph_artifacts import artifacts_of
+from slowwave.stages.graph.graph_edges import (
     causal_edges,
     chain_edges,
     edge_changes,

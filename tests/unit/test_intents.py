@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from slowwave.errors import ContractError
-from slowwave.transforms.intents import (
+from slowwave.language.intents import (
     EXEMPLARS,
     Intent,
     intent_by_vectors,

@@ -11,9 +11,9 @@ import pytest
 from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
-from slowwave.journal import Journal
-from slowwave.schemas import events as catalogue
-from slowwave.schemas.events import CATALOGUE, SCAN_SCHEMA, EventKind, decode
+from slowwave.journal import catalogue
+from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, EventKind, decode
+from slowwave.journal.segments import Journal
 from tests.rows import NOW, events, one_of_every_kind
 
 HOSTILE = [

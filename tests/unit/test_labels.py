@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from slowwave.transforms.labels import short_forms
+from slowwave.stages.episodes.labels import short_forms
 
 
 def forms(content: str, **given: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.schemas.tables import TABLES, frame_schema
-from slowwave.transforms.passages import NEAR_CHARACTERS, near_passages, turn_passages, wide_passages
+from slowwave.store.passages import NEAR_CHARACTERS, near_passages, turn_passages, wide_passages
 from tests.rows import row, rows
 
 

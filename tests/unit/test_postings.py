@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.store.postings import MOST_SEGMENTS, TextIndex
+from slowwave.store.bm25 import MOST_SEGMENTS, TextIndex
 from slowwave.store.terms import query_terms, terms_of
 
 WORDS = st.sampled_from(["ferry", "limit", "limits", "token", "Ångström", "über", "a1", ""])

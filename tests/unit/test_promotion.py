@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.setting_groups import DecaySettings
-from slowwave.transforms.promotion import (
+from slowwave.home.core_file import core_lines
+from slowwave.settings.groups import DecaySettings
+from slowwave.stages.core.promotion import (
     choose_by_use,
     core_changes,
-    core_lines,
     promotion_candidates,
     successions,
     usage_record,

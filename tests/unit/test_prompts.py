@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 from slowwave.errors import ContractError
-from slowwave.prompts import (
+from slowwave.prompting.answers import (
+    Answer,
+    ExtractAnswer,
+    GateAnswer,
+    PromoteAnswer,
+    ReconcileAnswer,
+    ReviewAnswer,
+    SummaryAnswer,
+    TombstoneAnswer,
+)
+from slowwave.prompting.episode_answers import EpisodeAnswer
+from slowwave.prompting.files import (
     calendar,
     dated,
     extract_prompt,
@@ -24,19 +35,8 @@ from slowwave.prompts import (
     render_file,
     summarize_prompt,
 )
-from slowwave.schemas.answers import (
-    Answer,
-    ExtractAnswer,
-    GateAnswer,
-    PromoteAnswer,
-    ReconcileAnswer,
-    ReviewAnswer,
-    SummaryAnswer,
-    TombstoneAnswer,
-)
-from slowwave.schemas.episode_answers import EpisodeAnswer
-from slowwave.schemas.graph_answers import CausesAnswer, EntityAnswer
-from slowwave.schemas.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.prompting.graph_answers import CausesAnswer, EntityAnswer
+from slowwave.prompting.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
 
 ANSWERS: dict[str, type[Answer]] = {
     "enrich_entity": EntityAnswer,

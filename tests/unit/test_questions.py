@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.transforms.questions import telling_words
+from slowwave.language.query_words import telling_words
 
 
 @pytest.mark.parametrize(

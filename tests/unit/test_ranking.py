@@ -2,9 +2,9 @@
 
 import pytest
 
-from slowwave.reading_settings import SearchSettings
-from slowwave.setting_groups import DecaySettings
-from slowwave.transforms.ranking import prior
+from slowwave.search.prior import prior
+from slowwave.settings.groups import DecaySettings
+from slowwave.settings.reading import SearchSettings
 
 
 def weighed(*, salience: float, age_days: float, unused_days: float = 0.0, floor: float = 0.0) -> float:

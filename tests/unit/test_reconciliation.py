@@ -5,16 +5,10 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from slowwave.chains.timelines import confirmations, contradiction_rows, supersessions, survivors, timelines
 from slowwave.schemas.tables import OWN
-from slowwave.transforms.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
-from slowwave.transforms.guard import guard
-from slowwave.transforms.reconciliation import (
-    confirmations,
-    contradiction_rows,
-    supersessions,
-    survivors,
-    timelines,
-)
+from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
+from slowwave.stages.reconcile.guard import guard
 from tests.rows import DAY, NOW, row, rows
 
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from slowwave.readers.redaction import redact
+from slowwave.redaction.redaction import redact
 
 RANDOM = "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zA3cD5eF7gH9jK2mN4pQ6"
 

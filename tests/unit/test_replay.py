@@ -21,9 +21,9 @@ from slowwave.entrypoints.replay import (
 )
 from slowwave.errors import ConfigError, NotFoundError
 from slowwave.llm import Request, open_llm
-from slowwave.schemas.answers import GateAnswer
-from slowwave.schemas.prompt import Prompt
-from slowwave.setting_groups import LLMSettings
+from slowwave.prompting.answers import GateAnswer
+from slowwave.prompting.prompt import Prompt
+from slowwave.settings.groups import LLMSettings
 from tests.servers import CONTENT_FILTER, NO_TOOL_CALL, OpenAIServer, in_turn, refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent

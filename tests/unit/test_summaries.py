@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.transforms.summaries import extractive_summaries
+from slowwave.stages.topics.summaries import extractive_summaries
 from tests.rows import NOW
 
 SCHEMA = {

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from slowwave.transforms.text import (
+from slowwave.language.text import (
     first_words,
     hard_values,
     names,

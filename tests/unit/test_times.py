@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.transforms.times import (
+from slowwave.language.time_phrases import (
     Offset,
     TimeRange,
     anchored_time,

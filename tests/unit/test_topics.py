@@ -2,12 +2,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from slowwave.home.centroids import centroids
 from slowwave.schemas.identity import stable_id
-from slowwave.transforms import topic_clusters
-from slowwave.transforms.topic_names import name_topics
-from slowwave.transforms.topic_upkeep import MIN_GAIN, centroids, merge_topics, split_topics
-from slowwave.transforms.topics import ASSIGNMENT, assign_topics
-from slowwave.transforms.topics_by_text import assign_topics_by_text
+from slowwave.stages.topics import topic_clusters
+from slowwave.stages.topics.topic_names import name_topics
+from slowwave.stages.topics.topic_upkeep import MIN_GAIN, merge_topics, split_topics
+from slowwave.stages.topics.topics import ASSIGNMENT, assign_topics
+from slowwave.stages.topics.topics_by_text import assign_topics_by_text
 
 ME = {"user_id": "me", "project_id": "p", "scope": "user-private"}
 VECTOR = pl.Array(pl.Float32, 3)
@@ -227,7 +228,7 @@ def test_a_topic_is_not_split_into_crumbs(first, second, min_cells):
 def test_no_merge_undoes_a_split():
     """The widest cosine that a split leaves lies under every profile's merge threshold."""
     from slowwave.embeddings.profiles import _profiles, load_profile
-    from slowwave.transforms.calibration import MERGE_FLOOR
+    from slowwave.stages.topics.calibration import MERGE_FLOOR
 
     widest = 2 / (1 + MIN_GAIN) ** 2 - 1
     assert all(load_profile(name).merge_threshold > widest for name in _profiles())

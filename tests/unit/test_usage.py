@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from slowwave.errors import TransientError
-from slowwave.home import Home, open_home
-from slowwave.schemas.events import decode
-from slowwave.usage import BATCH, Usage, Use, collect_spools
+from slowwave.home.paths import Home, open_home
+from slowwave.home.usage import BATCH, Usage, Use, collect_spools
+from slowwave.journal.catalogue import decode
 from tests.rows import NOW
 
 
@@ -69,8 +69,8 @@ def test_a_record_that_is_no_longer_used_is_written(home):
 
 AT_END = """
 import sys
-from slowwave.home import open_home
-from slowwave.usage import Usage
+from slowwave.home.paths import open_home
+from slowwave.home.usage import Usage
 from tests.rows import NOW
 usage = Usage(open_home(sys.argv[1]))
 usage.note(sys.argv[2:], "retrieved", context="c1", at=NOW)

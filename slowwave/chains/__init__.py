@@ -1,0 +1,1 @@
+"""Which memory superseded which: read once, followed by one walker."""

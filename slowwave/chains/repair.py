@@ -1,0 +1,180 @@
+"""The succession of values without the memories that leave it: who follows whom then, and what is told of it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from slowwave.chains.timelines import AGE_ORDER, timelines
+from slowwave.journal.catalogue import rows_of
+from slowwave.schemas.tables import frame_schema
+
+Row = Mapping[str, Any]
+
+STANDING = ["cell_id", "status", "superseded_by", "superseded_at", "valid_until", *AGE_ORDER[:-1]]
+"""The columns of `cells` that tell where a memory stands."""
+
+
+@dataclass
+class Bridges:
+    """Where the memories stand that lived on in one that leaves, or that it had replaced.
+
+    `superseded` and `merged` are payloads of those kinds without provenance, `stranded` ids of memories that nobody
+    follows any more, `heirs` ids of the memories that come after what leaves: their timelines may tell of it.
+    """
+
+    superseded: list[dict[str, object]] = field(default_factory=list)
+    merged: list[dict[str, object]] = field(default_factory=list)
+    stranded: list[str] = field(default_factory=list)
+    heirs: list[str] = field(default_factory=list)
+
+
+def bridges(cells: pl.DataFrame, gone: Collection[str], verdicts: Mapping[str, str]) -> Bridges:
+    """The chains of `cells` (whole chains, `STANDING`) without the memories in `gone`.
+
+    Of those that had said the same as one that leaves, the oldest stands in its place. `verdicts` has for superseded
+    memories what retired them; `updates` where it has none.
+    """
+    line = _Line({row["cell_id"]: row for row in cells.select(STANDING).iter_rows(named=True)}, gone)
+    found = Bridges()
+    for cell_id, row in sorted(line.rows.items()):
+        by = row["superseded_by"]
+        if cell_id in gone or by not in gone or by not in line.rows:
+            continue
+        root = line.root(str(by))
+        twin, after = line.twin(root), line.after(root)
+        if says_the_same(row) and cell_id != twin:
+            lives_on_in = twin if root in gone else root
+            found.merged.append(
+                {"cell_id": cell_id, "superseded_by": lives_on_in, "superseded_at": row["superseded_at"]}
+            )
+            continue
+        # the stand-in ends where that ended in whose place it stands
+        ends, heir = (line.rows[root], line.follower(root)) if cell_id == twin else (row, after)
+        if heir is None:
+            found.stranded.append(cell_id)
+            continue
+        found.superseded.append(
+            {
+                "cell_id": cell_id,
+                "superseded_by": heir,
+                "superseded_at": ends["superseded_at"],
+                "valid_until": ends["valid_until"],
+                "verdict": verdicts.get(str(ends["cell_id"]), "updates"),
+            }
+        )
+    found.heirs = sorted(
+        {heir for cell_id in gone if cell_id in line.rows for heir in line.downstream(cell_id)}
+    )
+    return found
+
+
+def says_the_same(row: Row) -> bool:
+    """Whether a superseded memory lives on in another as said twice: its value never ended."""
+    return row["superseded_by"] is not None and row["valid_until"] is None
+
+
+def successions(cells: pl.DataFrame, heirs: Collection[str], verdicts: Mapping[str, str]) -> pl.DataFrame:
+    """Rows of `cell.succeeded` for these memories: what each one replaced, and the timeline of what holds now.
+
+    `cells` are whole rows of the chains as they stand.
+    """
+    retired = cells.filter(pl.col("superseded_by").is_not_null() & pl.col("valid_until").is_not_null())
+    links = retired.select(
+        "cell_id",
+        "superseded_by",
+        "valid_until",
+        verdict=pl.col("cell_id").replace_strict(dict(verdicts), default="updates", return_dtype=pl.String),
+    )
+    told = timelines(links, cells)
+    summaries = dict(told.select("cell_id", "summary").iter_rows())
+    newest = retired.sort("valid_until", "cell_id").group_by("superseded_by", maintain_order=True).last()
+    before = dict(newest.select("superseded_by", "cell_id").iter_rows())
+    rows = cells.filter(pl.col("cell_id").is_in(sorted(heirs))).sort("cell_id")
+    return rows_of(
+        "cell.succeeded",
+        [
+            {
+                "cell_id": row["cell_id"],
+                "supersedes": before.get(row["cell_id"]),
+                "summary": summaries.get(row["cell_id"]),
+                "prompt_version": row["prompt_version"],
+                "model": row["model"],
+            }
+            for row in rows.iter_rows(named=True)
+        ],
+    )
+
+
+def standing_after(cells: pl.DataFrame, found: Bridges, gone: Collection[str]) -> pl.DataFrame:
+    """`cells` as they stand when the bridges are built, without those that leave."""
+    names = ["superseded_by", "superseded_at", "valid_until"]
+    moved = pl.DataFrame(
+        [{name: row.get(name) for name in ("cell_id", *names)} for row in (*found.superseded, *found.merged)],
+        schema={name: frame_schema("cells")[name] for name in ("cell_id", *names)},
+    )
+    return cells.filter(~pl.col("cell_id").is_in(sorted(gone))).update(
+        moved, on="cell_id", how="left", include_nulls=True
+    )
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Chains of memories by id, of which some leave. A damaged chain may be a circle: every walk ends there."""
+
+    rows: Mapping[str, Row]
+    gone: Collection[str]
+
+    def root(self, cell_id: str) -> str:
+        """The memory that one lives on in, as far as all on the way leave."""
+        seen = {cell_id}
+        while cell_id in self.gone and says_the_same(self.rows[cell_id]):
+            up = str(self.rows[cell_id]["superseded_by"])
+            if up in seen or up not in self.rows:
+                break
+            seen.add(up)
+            cell_id = up
+        return cell_id
+
+    def twin(self, root: str) -> str | None:
+        """The oldest memory that stays and said the same as one that leaves."""
+        if root not in self.gone:
+            return None
+        twins = [
+            row
+            for key, row in self.rows.items()
+            if key not in self.gone and says_the_same(row) and self.root(str(row["superseded_by"])) == root
+        ]
+        oldest = min(twins, key=lambda row: tuple(row[name] for name in AGE_ORDER), default=None)
+        return None if oldest is None else str(oldest["cell_id"])
+
+    def follower(self, root: str) -> str | None:
+        """The memory that stays and whose value came after the one of `root`."""
+        seen = {root}
+        by = self.rows[root]["superseded_by"]
+        while by is not None and by in self.rows and by not in seen:
+            seen.add(str(by))
+            here = self.root(str(by))
+            stays = here if here not in self.gone else self.twin(here)
+            if stays is not None:
+                return stays
+            by = self.rows[here]["superseded_by"]
+        return None
+
+    def after(self, root: str) -> str | None:
+        """The memory that stands where `root` stood, or the next one that stays."""
+        if root not in self.gone:
+            return root
+        return self.twin(root) or self.follower(root)
+
+    def downstream(self, cell_id: str) -> set[str]:
+        """Every memory that stays and comes after one that leaves."""
+        found: set[str] = set()
+        root = self.root(cell_id)
+        here = self.after(root)
+        while here is not None and here not in found:
+            found.add(here)
+            root = root if here == self.twin(root) else self.root(here)
+            here = self.follower(root)
+        return found

@@ -1,0 +1,95 @@
+"""Memories that say the same thing again: which one stands for them, and when a repetition holds by itself.
+
+Of memories that say the same, the oldest stands for all. Where another value held in between, the later ones begin
+a new stretch of the timeline: "100, then 250, then 100 again" is three states and not two. So what is believed does
+not depend on the order in which the memories came in.
+"""
+
+import polars as pl
+
+from slowwave.chains.timelines import HOLDING_ORDER, connected
+
+
+def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """For every memory of the groups, the one that stands for it.
+
+    `pairs` has `cell_id`, `target_id`, `verdict` (who updates or corrects whom), `repeats` has `cell_id`, `target_id`
+    (who says the same as whom, in whatever direction); `cells` has the memories named. In a group without a
+    correction, memories of one value that nothing separates make a stretch, and of those that say the same the oldest
+    of the stretch stands for the others. In a group with a correction the oldest of all stands for them: that a
+    wrong value was said again does not make it right.
+
+    Returns `cell_id`, `element_id` (itself where it stands for itself), sorted.
+    """
+    both = pl.concat([pairs.select("cell_id", "target_id"), repeats.select("cell_id", "target_id")])
+    groups = connected(both)
+    kinds = connected(repeats).rename({"group": "kind"})
+    wrong = pairs.filter(pl.col("verdict") == "corrects").select("cell_id").unique()
+    corrected = groups.join(wrong, on="cell_id", how="semi").select("group").unique()
+    value = pl.coalesce("value", "content").str.to_lowercase().str.replace_all(r"\s+", " ")
+    ordered = (
+        groups.join(
+            cells.select(
+                "cell_id", "valid_from", "event_time", "recorded_at", said=value.str.strip_chars(" .")
+            ),
+            on="cell_id",
+            how="inner",
+        )
+        .join(kinds, on="cell_id", how="left")
+        .with_columns(
+            kind=pl.coalesce(pl.format("r{}", "kind"), "cell_id"),
+            valid_day=pl.col("valid_from").dt.truncate("1d"),
+        )
+        .join(corrected.with_columns(is_corrected=pl.lit(value=True)), on="group", how="left")
+        .sort("group", *HOLDING_ORDER)
+        # what says the same has the value of its oldest, however it was put
+        .with_columns(said=pl.col("said").first().over("group", "kind"))
+        .with_columns(stretch=pl.col("said").rle_id().over("group"))
+        .with_columns(stretch=pl.when("is_corrected").then(0).otherwise("stretch"))
+    )
+    return ordered.select(
+        "cell_id", element_id=pl.col("cell_id").first().over("group", "stretch", "kind")
+    ).sort("cell_id")
+
+
+def between_elements(pairs: pl.DataFrame, repeats: pl.DataFrame, elements: pl.DataFrame) -> pl.DataFrame:
+    """`pairs` between the memories that stand for others, with a pair for every repetition that holds by itself.
+
+    `elements` is what `stand_ins` returned. Returns `cell_id`, `target_id`, `verdict`, each pair once.
+    """
+    again = repeats.select("cell_id", "target_id", verdict=pl.lit("updates"))
+    ends = pl.concat([pairs.select("cell_id", "target_id", "verdict"), again])
+    for name in ("cell_id", "target_id"):
+        renamed = elements.select(pl.col("cell_id").alias(name), "element_id")
+        ends = ends.join(renamed, on=name, how="inner", maintain_order="left").with_columns(
+            pl.col("element_id").alias(name)
+        )
+        ends = ends.drop("element_id")
+    return ends.filter(pl.col("cell_id") != pl.col("target_id")).unique(
+        ["cell_id", "target_id"], keep="first", maintain_order=True
+    )
+
+
+def inherited(merged: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
+    """Vitals of the memories that others were merged into, with the counts of those others added.
+
+    `merged` has `cell_id` (which goes) and `superseded_by` (which stands); `vitals` has the rows of both. Only those
+    that gain a use are returned; confirmations are not counted here.
+    """
+    counts = ["retrieval_count", "citation_count", "ignore_count"]
+    gained = (
+        merged.join(vitals, on="cell_id", how="inner")
+        .group_by("superseded_by")
+        .agg(pl.col(counts).sum(), pl.col("last_accessed", "retrieved_at").max())
+        .filter(pl.sum_horizontal(counts) > 0)
+    )
+    return (
+        vitals.join(gained, left_on="cell_id", right_on="superseded_by", how="inner", suffix="_gained")
+        .with_columns(
+            *(pl.col(name) + pl.col(f"{name}_gained") for name in counts),
+            pl.max_horizontal("last_accessed", "last_accessed_gained").alias("last_accessed"),
+            pl.max_horizontal("retrieved_at", "retrieved_at_gained").alias("retrieved_at"),
+        )
+        .select(vitals.columns)
+        .sort("cell_id")
+    )

@@ -1,0 +1,126 @@
+"""Which memories fade and when, which superseded ones may leave the store, and how often forgetting was wrong."""
+
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from slowwave.decay.retention import DAY, days_until, effective_confidence, rate_of, reinforced, unused_days
+from slowwave.schemas.report import Forgetting
+from slowwave.settings.groups import DecaySettings, ForgetSettings
+
+
+def to_archive(
+    cells: pl.DataFrame, vitals: pl.DataFrame, *, now: datetime, forget: ForgetSettings, decay: DecaySettings
+) -> pl.DataFrame:
+    """Active cells that faded: below the least effective confidence, never cited, long unused, not protected.
+
+    Returns `cell_id`, `effective_confidence` (0..1), `reason` and the new `archived_count`, sorted by id.
+    """
+    return (
+        _mortal(cells, vitals)
+        .with_columns(
+            effective_confidence=effective_confidence(now=now, settings=decay),
+            unused_days=unused_days(now=now, settings=decay),
+        )
+        .filter(
+            (pl.col("effective_confidence") < forget.min_confidence)
+            & (pl.col("unused_days") >= forget.unused_days)
+        )
+        .select(
+            "cell_id",
+            "effective_confidence",
+            reason=pl.format(
+                "confidence {} after {} days unused",
+                pl.col("effective_confidence").round(3),
+                pl.col("unused_days").round(0).cast(pl.Int64),
+            ),
+            archived_count=pl.col("archived_count") + 1,
+        )
+        .sort("cell_id")
+    )
+
+
+def fading(
+    cells: pl.DataFrame,
+    vitals: pl.DataFrame,
+    *,
+    now: datetime,
+    forget: ForgetSettings,
+    decay: DecaySettings,
+    days: float,
+) -> pl.DataFrame:
+    """Active cells that `to_archive` will archive within `days` if nobody uses them until then.
+
+    The retention formula is solved for the time at which it meets the least effective confidence; the days that
+    must pass without use bound that from below. Returns `cell_id` and `fades_at` (what is due already has a
+    moment before `now`), soonest first, ties by id.
+    """
+    share = pl.lit(forget.min_confidence) / reinforced(pl.col("confidence"), settings=decay)
+    lasts = days_until(share, rate_of(), exponent=decay.exponent).clip(lower_bound=forget.unused_days)
+    ahead = lasts - unused_days(now=now, settings=decay)
+    return (
+        _mortal(cells, vitals)
+        .with_columns(ahead=ahead)
+        .filter(pl.col("ahead") <= days)
+        .select(
+            "cell_id",
+            fades_at=pl.lit(now)
+            + pl.duration(microseconds=(pl.col("ahead") * DAY * 1e6).round(0).cast(pl.Int64)),
+        )
+        .sort("fades_at", "cell_id")
+    )
+
+
+def _mortal(cells: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
+    """Cells that time alone may archive: active, not protected, never cited; with their vitals."""
+    joined = cells.filter((pl.col("status") == "active") & ~pl.col("protected")).join(
+        vitals, on="cell_id", how="inner"
+    )
+    return joined.filter(pl.col("citation_count") == 0)
+
+
+def false_forgetting(vitals: pl.DataFrame, *, now: datetime, days: float) -> Forgetting:
+    """How many memories were archived and how many of them came back, over all time and within the last `days`.
+
+    `vitals` has `archived_count`, `archived_at`, `revived_count`, `revived_at`. Memories that were deleted or
+    pruned since are not counted. Recent figures count each memory once.
+    """
+    since = pl.lit(now - timedelta(days=days))
+    counts = vitals.select(
+        archived_count=pl.col("archived_count").sum(),
+        revived_count=pl.col("revived_count").sum(),
+        recent_archived_count=(pl.col("archived_at") > since).sum(),
+        recent_revived_count=(pl.col("revived_at") > since).sum(),
+    )
+    return Forgetting(**counts.cast(pl.Int64).row(0, named=True), recent_days=days)
+
+
+def revivals(vitals: pl.DataFrame, *, now: datetime, reason: str) -> pl.DataFrame:
+    """Rows of `cell.revived` for archived memories with these vitals, which come back now."""
+    return vitals.select(
+        "cell_id",
+        revived_count=pl.col("revived_count") + 1,
+        last_accessed=pl.lit(now),
+        reason=pl.lit(reason),
+    )
+
+
+def to_prune(cells: pl.DataFrame, *, now: datetime, forget: ForgetSettings) -> pl.DataFrame:
+    """Superseded cells older than the limit; nothing unless pruning is allowed. Returns `cell_id`, `reason`."""
+    limit = pl.lit(now - timedelta(days=forget.prune_superseded_days))
+    old = (pl.col("status") == "superseded") & (pl.col("superseded_at") < limit) & ~pl.col("protected")
+    return (
+        cells.filter(old & pl.lit(forget.prune))
+        .select(
+            "cell_id", reason=pl.format("superseded on {}", pl.col("superseded_at").dt.strftime("%Y-%m-%d"))
+        )
+        .sort("cell_id")
+    )
+
+
+def to_bury(cells: pl.DataFrame, tombstones: pl.DataFrame) -> pl.DataFrame:
+    """Cells that a person deleted and that some work brought back: by id, or by the same text of the same owner."""
+    own = ["user_id", "project_id", "scope"]
+    by_text = cells.join(tombstones, on=[*own, "content_hash"], how="semi")
+    by_id = cells.join(tombstones, on="cell_id", how="semi")
+    return pl.concat([by_text, by_id]).unique("cell_id").sort("cell_id")

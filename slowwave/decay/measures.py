@@ -1,0 +1,38 @@
+"""What fades and how often forgetting was wrong, read in narrow columns."""
+
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from slowwave.decay.fading import fading, false_forgetting
+from slowwave.schemas.report import Forgetting
+from slowwave.settings.groups import DecaySettings, ForgetSettings
+from slowwave.store.conditions import col, lit
+from slowwave.store.reading import StoreReader
+
+COLUMNS = ("archived_count", "archived_at", "revived_count", "revived_at")
+
+
+def forgetting_of(store: StoreReader, *, now: datetime, days: float) -> Forgetting:
+    """Archived and revived memories of all time and of the last `days`."""
+    archived = store.rows("vitals", COLUMNS, col("archived_count") > lit(0))
+    return false_forgetting(archived, now=now, days=days)
+
+
+def long_unused(store: StoreReader, columns: list[str], *, since: datetime) -> pl.DataFrame:
+    """Active cells that were last cited, said again or made before; being shown may have prolonged their life."""
+    unused = store.rows("vitals", ["cell_id"], col("last_accessed") <= lit(since))
+    if unused.is_empty():
+        return store.by_key("cells", [], columns)
+    active = store.rows("cells", ["cell_id"], col("status") == lit("active"))
+    return store.by_key("cells", active.join(unused, on="cell_id", how="semi")["cell_id"], columns)
+
+
+def fading_of(
+    store: StoreReader, *, now: datetime, forget: ForgetSettings, decay: DecaySettings
+) -> pl.DataFrame:
+    """Memories that will fade within the days of the preview: `cell_id`, `fades_at`, soonest first."""
+    soon = min(now, now - timedelta(days=forget.unused_days - forget.preview_days))
+    cells = long_unused(store, ["cell_id", "status", "confidence", "decay_rate", "protected"], since=soon)
+    vitals = store.by_key("vitals", cells["cell_id"])
+    return fading(cells, vitals, now=now, forget=forget, decay=decay, days=forget.preview_days)

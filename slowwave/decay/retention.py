@@ -1,0 +1,133 @@
+"""Retention and effective confidence: pure functions of stored columns and `now`, computed where they are read."""
+
+from datetime import datetime
+from math import exp
+
+import polars as pl
+
+from slowwave.settings.groups import DecaySettings
+
+DAY = 86_400.0
+
+COUNTS = {"retrieval_count": "retrieved", "citation_count": "cited", "ignore_count": "ignored"}
+"""The count of each kind of use."""
+
+
+def days_between(first: pl.Expr, last: pl.Expr) -> pl.Expr:
+    """Days from one moment to another, as a fraction; never below 0, null where one is null."""
+    return ((last - first).dt.total_microseconds() / (DAY * 1e6)).clip(lower_bound=0.0)
+
+
+def days_since(moment: pl.Expr, *, now: datetime) -> pl.Expr:
+    """Days from a moment to `now`, as a fraction; never below 0."""
+    return days_between(moment, pl.lit(now))
+
+
+def unused_days(*, now: datetime, settings: DecaySettings) -> pl.Expr:
+    """Days without use, of rows of `vitals`; never below 0.
+
+    Counted from `last_accessed`: when it was cited, said again, revived or made. Being shown prolongs that by the
+    time until it was last shown, but only by the share of the times when it was not ignored, and at most by
+    `shown_days`: what is always ignored gains nothing, and what is only ever shown does not live for ever.
+    """
+    shown = days_between(pl.col("last_accessed"), pl.col("retrieved_at")).fill_null(0.0)
+    gain = welcome_share() * shown.clip(upper_bound=settings.shown_days)
+    return (days_since(pl.col("last_accessed"), now=now) - gain).clip(lower_bound=0.0)
+
+
+def welcome_share() -> pl.Expr:
+    """Share of the times that a memory was in an answer and not ignored there, 0..1; 0 if it never was."""
+    retrieved = pl.col("retrieval_count")
+    share = (1.0 - pl.col("ignore_count") / retrieved).clip(lower_bound=0.0)
+    return pl.when(retrieved > 0).then(share).otherwise(0.0)
+
+
+def retention(rate: pl.Expr, days: pl.Expr, *, exponent: float) -> pl.Expr:
+    """Share of a memory that is left, 0..1: exp(-rate * days ** exponent).
+
+    A stretched exponential with exponent below 1 forgets fast at first and slowly later, as in Wixted and
+    Ebbesen's forgetting curves (1991). Rate 0 never fades.
+    """
+    return (-rate * days.pow(exponent)).exp()
+
+
+def retention_of(rate: float, days: float, *, exponent: float) -> float:
+    """`retention` of one memory."""
+    return exp(-rate * days**exponent)
+
+
+def days_until(share: pl.Expr, rate: pl.Expr, *, exponent: float) -> pl.Expr:
+    """Days after which `retention` has come down to `share` (above 0): its inverse.
+
+    0 where the share is 1 or more, infinite where the rate is 0 and the share below 1.
+    """
+    faded = (-share.log()).clip(lower_bound=0.0)
+    endless = pl.when(faded > 0).then(float("inf")).otherwise(0.0)
+    return pl.when(rate > 0).then((faded / rate).pow(1.0 / exponent)).otherwise(endless)
+
+
+def rate_of() -> pl.Expr:
+    """The rate in the formula, of rows of `cells`: a protected memory has none."""
+    return pl.when(pl.col("protected")).then(0.0).otherwise("decay_rate")
+
+
+def access_count(*, settings: DecaySettings) -> pl.Expr:
+    """How often a memory was used, net: citations weigh more than retrievals, ignored retrievals take away.
+
+    Below 0 for a memory that was mostly ignored.
+    """
+    used = pl.col("retrieval_count") + settings.citation_weight * pl.col("citation_count")
+    return used - settings.ignore_weight * pl.col("ignore_count")
+
+
+def reinforced(confidence: pl.Expr, *, settings: DecaySettings) -> pl.Expr:
+    """Confidence after use, 0..1: + reinforcement * ln(1 + access_count / scale), capped at 1.
+
+    A negative count takes away what the same count would have added.
+    """
+    count = access_count(settings=settings)
+    gain = (1.0 + count.abs() / settings.reinforcement_scale).log() * count.sign()
+    return (confidence + settings.reinforcement * gain).clip(0.0, 1.0)
+
+
+def effective_confidence(*, now: datetime, settings: DecaySettings) -> pl.Expr:
+    """Reinforced confidence times retention, 0..1, of rows that join `cells` and `vitals`."""
+    left = retention(rate_of(), unused_days(now=now, settings=settings), exponent=settings.exponent)
+    return reinforced(pl.col("confidence"), settings=settings) * left
+
+
+def fold_usage(usage: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
+    """The vitals of used cells after their new usage records are counted in.
+
+    `usage` has the records not folded yet, `vitals` the present rows of their cells. Counts are absolute, so
+    that folding the result twice is folding it once, and they are sums and latest moments, so that batches may
+    come in any order. A citation moves `last_accessed`, a retrieval `retrieved_at`, being ignored neither.
+    """
+    new = usage.group_by("cell_id").agg(
+        *(
+            (pl.col("usage_type") == kind).sum().cast(pl.Int64).alias(f"{name}_new")
+            for name, kind in COUNTS.items()
+        ),
+        cited_at=pl.col("used_at").filter(pl.col("usage_type") == "cited").max(),
+        shown_at=pl.col("used_at").filter(pl.col("usage_type") == "retrieved").max(),
+    )
+    return (
+        vitals.join(new, on="cell_id", how="inner")
+        .with_columns(
+            *(pl.col(name) + pl.col(f"{name}_new") for name in COUNTS),
+            last_accessed=pl.max_horizontal("last_accessed", "cited_at"),
+            retrieved_at=pl.max_horizontal("retrieved_at", "shown_at"),
+        )
+        .select(vitals.columns)
+        .sort("cell_id")
+    )
+
+
+def found_again(usage: pl.DataFrame) -> pl.Series:
+    """Ids of the cells that new usage found: cited, or shown in a place where they were not ignored."""
+    ignored = usage.filter(pl.col("usage_type") == "ignored")
+    shown = usage.filter(pl.col("usage_type") == "retrieved").join(
+        ignored, on=["cell_id", "context"], how="anti", nulls_equal=True
+    )
+    cited = usage.filter(pl.col("usage_type") == "cited")
+    return pl.concat([cited["cell_id"], shown["cell_id"]]).unique().sort()

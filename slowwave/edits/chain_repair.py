@@ -1,0 +1,95 @@
+"""What a word does to the chains of values that a memory leaves: the rest of each chain holds together."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import cast
+
+import polars as pl
+
+from slowwave.chains.repair import Bridges, bridges, standing_after, successions
+from slowwave.chains.stored import links_of
+from slowwave.edits.consequences import judged
+from slowwave.edits.session import Plan
+from slowwave.home.core_file import core_lines
+from slowwave.journal.catalogue import CATALOGUE, rows_of
+from slowwave.schemas.tables import OWN
+from slowwave.store import Store
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Whole chains of memories (rows of `cells`), and the verdict that retired each superseded one, by its id."""
+
+    cells: pl.DataFrame
+    verdicts: dict[str, str]
+
+    def without(self, gone: Collection[str]) -> Bridges:
+        """Where the others stand when these leave."""
+        return bridges(self.cells, gone, self.verdicts)
+
+
+def chains_of(store: Store, cell_ids: Collection[str]) -> Chains:
+    """The chains that memories belong to, from the first value to the one that holds now."""
+    frontier, seen = pl.Series("cell_id", sorted(cell_ids), dtype=pl.String), set[str]()
+    cells = store.by_key("cells", [])
+    while len(frontier):
+        seen |= set(frontier)
+        here = store.by_key("cells", frontier)
+        before = store.having("cells", "superseded_by", frontier)
+        cells = pl.concat([cells, here, before]).unique("cell_id", maintain_order=True)
+        reached = pl.concat([here["superseded_by"].drop_nulls(), before["cell_id"]]).unique()
+        frontier = reached.filter(~reached.is_in(sorted(seen)))
+    links = links_of(store, cells, has_person=True)
+    return Chains(cells.sort("cell_id"), dict(links.select("target_id", "verdict").iter_rows()))
+
+
+def bridging(chains: Chains, found: Bridges, gone: Collection[str], *, why: str) -> Plan:
+    """Events that build the bridges, and tell the timelines of what comes after without the memories that leave."""
+    after = standing_after(chains.cells, found, gone)
+    named = {"prompt_version": None, "model": None}
+    return {
+        "pair.judged": _judged(after, found, why=why),
+        "cell.superseded": rows_of("cell.superseded", [{**row, **named} for row in found.superseded]),
+        "cell.merged": rows_of("cell.merged", found.merged),
+        "cell.succeeded": successions(after, found.heirs, chains.verdicts),
+    }
+
+
+def told_anew(store: Store, heirs: Collection[str]) -> pl.DataFrame:
+    """Rows of `cell.succeeded`: what these memories replaced, and their timelines, as the store tells of both now."""
+    known = store.by_key("cells", heirs, ["cell_id"])["cell_id"].to_list()
+    chains = chains_of(store, known)
+    return successions(chains.cells, known, chains.verdicts)
+
+
+def reworded(store: Store, succeeded: pl.DataFrame, *, why: str, before: Store | None = None) -> pl.DataFrame:
+    """Rows of `core.promoted` for lines of core memory whose memory tells another timeline (`cell.succeeded`).
+
+    A line keeps its place, as it is in `before` where that is given.
+    """
+    core = (before or store).by_key("core", succeeded["cell_id"], ["cell_id", "line_rank"])
+    columns = ["cell_id", *OWN, "cell_type", "subject", "attribute", "content", "valid_from"]
+    told = (
+        store.by_key("cells", core["cell_id"], columns)
+        .join(succeeded.select("cell_id", "summary"), on="cell_id", how="inner")
+        .join(core, on="cell_id", how="inner")
+        .sort("line_rank")
+    )
+    lines = core_lines(told).drop("line_rank").join(core, on="cell_id", how="inner")
+    named = {name: pl.lit(None, dtype=pl.String) for name in ("prompt_version", "model")}
+    rows = lines.with_columns(reason=pl.lit(why), **named)
+    return rows.select(list(CATALOGUE["core.promoted"].payload)).sort("line_rank")
+
+
+def _judged(cells: pl.DataFrame, found: Bridges, *, why: str) -> pl.DataFrame:
+    """That a person's word put one memory behind another; how it was retired stays as it was judged."""
+    rows = [pl.DataFrame(schema=CATALOGUE["pair.judged"].payload)]
+    for link in found.superseded:
+        loser = cells.filter(pl.col("cell_id") == link["cell_id"]).select("cell_id", *OWN)
+        verdict = pl.lit(cast("str", link["verdict"]))
+        rows.append(
+            judged(str(link["superseded_by"]), loser, effect="superseded", why=why).with_columns(
+                verdict=verdict
+            )
+        )
+    return pl.concat(rows)

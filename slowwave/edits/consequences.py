@@ -1,0 +1,171 @@
+"""What follows when a person's word takes a memory out: the line of succession, and what depended on it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import polars as pl
+
+from slowwave.chains.stored import PERSON, with_earlier_links
+from slowwave.chains.timelines import timelines
+from slowwave.edits.session import Plan
+from slowwave.journal.catalogue import rows_of
+from slowwave.journal.lookup import journaled
+from slowwave.journal.segments import Journal
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.identity import stable_id
+from slowwave.schemas.tables import OWN, TIMESTAMP
+from slowwave.store import Store, col, lit
+
+
+def succession(
+    store: Store, winner: pl.DataFrame, losers: pl.DataFrame, *, why: str, now: datetime
+) -> dict[str, pl.DataFrame]:
+    """Events by which `winner` (one row of `cells`) takes the place of `losers`, as a person said.
+
+    A memory that a person found wrong never held, so its validity ends where it began. The winner's summary carries
+    the timeline of what was superseded on earlier nights.
+    """
+    winner_id = winner["cell_id"][0]
+    pairs = losers.select(cell_id=pl.lit(winner_id), target_id="cell_id", verdict=pl.lit("corrects"))
+    members = pl.concat([winner, losers]).unique("cell_id")
+    chain, members = with_earlier_links(store, pairs, members, has_person=True)
+    until = members.select(target_id="cell_id", valid_until="valid_until", valid_from="valid_from")
+    links = chain.join(until, on="target_id", how="inner").select(
+        cell_id="target_id",
+        superseded_by="cell_id",
+        valid_until=pl.coalesce("valid_until", "valid_from"),
+        verdict="verdict",
+    )
+    told = timelines(links, members).filter(
+        (pl.col("cell_id") == winner_id) & pl.col("supersedes").is_in(losers["cell_id"].implode())
+    )
+    made_by = [
+        "prompt_version",
+        "model",
+    ]  # who made a memory stays with it; that a person spoke says the judgement
+    return {
+        "pair.judged": judged(winner_id, losers, effect="superseded", why=why),
+        "cell.superseded": losers.select(
+            "cell_id",
+            *made_by,
+            superseded_by=pl.lit(winner_id),
+            superseded_at=pl.lit(now),
+            valid_until="valid_from",
+            verdict=pl.lit("corrects"),
+        ),
+        "cell.succeeded": told.sort("supersedes")
+        .head(1)
+        .join(winner.select("cell_id", *made_by), on="cell_id"),
+    }
+
+
+def lost_its_follower(store: Store, row: Mapping[str, object]) -> bool:
+    """Whether the memory that superseded this one (a row of `cells`) was deleted: nobody holds its place."""
+    by = row["superseded_by"]
+    if row["status"] != "superseded" or by is None:
+        return False
+    return store.by_key("tombstones", [str(by)], ["cell_id"]).height > 0
+
+
+def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:
+    """Rows of `cell.restored` for superseded memories: believed again, for as long as their source said."""
+    made = journaled(journal, cell_ids.to_list(), "cell.extracted")
+    until = made.select("cell_id", "valid_until").unique("cell_id", keep="first", maintain_order=True)
+    return (
+        cell_ids.to_frame("cell_id")
+        .join(until, on="cell_id", how="left", maintain_order="left")
+        .select(
+            "cell_id",
+            "valid_until",
+            status=pl.lit("active"),
+            superseded_by=pl.lit(None, dtype=pl.String),
+            superseded_at=pl.lit(None, dtype=TIMESTAMP),
+        )
+    )
+
+
+def judged(winner_id: str, losers: pl.DataFrame, *, effect: str, why: str) -> pl.DataFrame:
+    """Judgements of a person: the winner corrects each loser, or (effect `none`) both are kept."""
+    return rows_of(
+        "pair.judged",
+        [
+            {
+                "judgement_id": stable_id("judgement", " ".join(sorted([winner_id, loser["cell_id"]]))),
+                **{name: loser[name] for name in OWN},
+                "cell_id": winner_id,
+                "target_id": loser["cell_id"],
+                "verdict": "corrects" if effect == "superseded" else "keep",
+                "effect": effect,
+                "reason": why,
+                "prompt_version": PERSON,
+            }
+            for loser in losers.iter_rows(named=True)
+        ],
+    )
+
+
+def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> dict[str, pl.DataFrame]:
+    """Events that flag what rests on memories (`gone`, rows of `cells`) that a person took out.
+
+    Their topics' summaries, those of who and what they name, episodes of the same turns or session, and memories
+    that elaborate them.
+    """
+    topics = gone.drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
+    ids = gone["cell_id"].to_list()
+    elaborated = (col("effect") == lit("elaborated")) & (
+        col("cell_id").isin(ids) | col("target_id").isin(ids)
+    )
+    pairs = store.rows("judgements", ["cell_id", "target_id"], elaborated)
+    episodes = store.rows(
+        "cells",
+        ["cell_id", "evidence", "session_id"],
+        (col("cell_type") == lit(EPISODE)) & (col("status") == lit("active")),
+    )
+    # a telling says too what replaced a memory of its conversation
+    replaced = store.having("cells", "superseded_by", ids, ["session_id"])["session_id"]
+    told = set(gone["evidence"].explode().drop_nulls()), {*gone["session_id"], *replaced}
+    resting = episodes.filter(
+        pl.col("session_id").is_in(list(told[1]))
+        | (pl.col("evidence").list.set_intersection(sorted(told[0])).list.len() > 0)
+    )
+    others = pl.concat([pairs["cell_id"], pairs["target_id"], resting["cell_id"]]).unique()
+    living = store.by_key("cells", others, ["cell_id", "status"]).filter(
+        (pl.col("status") != "superseded") & ~pl.col("cell_id").is_in(ids)
+    )
+    core = store.by_key("core", ids, ["cell_id"])
+    named = store.having("mentions", "cell_id", ids, ["entity_id"])["entity_id"].unique()
+    entities = store.by_key("entities", named, ["entity_id", "summary"]).drop_nulls("summary")
+    reason = pl.lit(why)
+    return {
+        "topic.flagged": topics.with_columns(reason=reason),
+        "entity.flagged": entities.select("entity_id", reason=reason).sort("entity_id"),
+        "cell.flagged": living.select("cell_id", reason=reason),
+        "core.demoted": core.with_columns(reason=reason),
+    }
+
+
+def settled_by(store: Store, cell_ids: Sequence[str], *, why: str) -> pl.DataFrame:
+    """Open contradictions that end because one side went: the other side stands."""
+    ids = list(cell_ids)
+    either = (col("cell_a").isin(ids) | col("cell_b").isin(ids)) & (col("status") == lit("open"))
+    rows = store.rows("contradictions", ["contradiction_id", "cell_a", "cell_b"], either)
+    lost = pl.col("cell_a").is_in(ids)
+    return rows.sort("contradiction_id").select(
+        "contradiction_id",
+        resolution=pl.when(lost).then(pl.lit("b_wins")).otherwise(pl.lit("a_wins")),
+        resolution_note=pl.lit(why),
+        winner_id=pl.when(lost).then("cell_b").otherwise("cell_a"),
+        former_supersedes=pl.lit(None, dtype=pl.String),
+        former_summary=pl.lit(None, dtype=pl.String),
+    )
+
+
+def joined(*plans: Plan) -> dict[str, pl.DataFrame]:
+    """Plans as one; rows of one kind stand together, in the order of the plans."""
+    together: dict[str, pl.DataFrame] = {}
+    for plan in plans:
+        for kind, rows in plan.items():
+            if rows.height:
+                known = together.get(kind)
+                together[kind] = rows if known is None else pl.concat([known, rows.select(known.columns)])
+    return together

@@ -1,0 +1,133 @@
+"""`correct`: a person says what is right, and the memory that said otherwise makes way."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import cast
+
+import polars as pl
+
+from slowwave.edits.consequences import cascade, joined, settled_by, succession
+from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
+from slowwave.edits.session import Desk, desk
+from slowwave.errors import InputError
+from slowwave.home.paths import Home
+from slowwave.journal.catalogue import rows_of
+from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
+from slowwave.schemas.choices import CellType
+from slowwave.schemas.identity import content_hash, normalize_text
+from slowwave.schemas.results import Done
+from slowwave.schemas.tables import frame_schema
+
+WHY = "a person corrected it"
+
+
+def correct(
+    home: Home,
+    cell_id: str,
+    text: str,
+    *,
+    subject: str | None,
+    attribute: str | None,
+    value: str | None,
+    entities: Iterable[str] | None,
+    note: str,
+    now: datetime,
+) -> Done:
+    """A person's text takes the place of a memory, as `Memory.correct` says."""
+    note = read_note(note)
+    with desk(home, now=now) as work:
+        old = work.cell(cell_id)
+        refuse_retired(old)
+        said = _statement(old, text, subject=subject, attribute=attribute, value=value, entities=entities)
+        if content_hash(said.content) == old["content_hash"]:
+            raise InputError(f"memory {old['cell_id']} says exactly that already: confirm it instead")
+        losers = work.store.by_key("cells", [str(old["cell_id"])])
+        made, winner = take_in(
+            work, said, like=old, valid_from=cast("datetime", old["valid_from"]), note=note
+        )
+        plan = joined(
+            made,
+            succession(work.store, winner, losers, why=note or WHY, now=now),
+            cascade(work.store, losers, why=WHY),
+            {"contradiction.resolved": settled_by(work.store, losers["cell_id"].to_list(), why=note or WHY)},
+        )
+        changed, notes = work.commit(plan)
+        return Done(
+            cell_id=winner["cell_id"][0],
+            content=said.content,
+            replaced=losers["cell_id"].to_list(),
+            changed=changed,
+            notes=[*redacted(said), *notes],
+        )
+
+
+def take_in(
+    work: Desk, said: Statement, *, like: dict[str, object], valid_from: datetime, note: str
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    """Events for a statement that is protected from the start, and its row of `cells`.
+
+    It holds since `valid_from`. What was remembered in the same words today becomes that memory.
+    """
+    digest = content_hash(said.content)
+    refuse_deleted(work.home, work.store, digest)
+    session_id, is_known = session_of(work.home, work.store, digest, work.now)
+    if is_known:
+        known = work.store.by_key("cells", [cell_id_of(work.own, session_id, digest)])
+        return {"cell.protected": protection(known["cell_id"][0], note)}, known
+    made = said_plan(
+        work.home,
+        said,
+        session_id=session_id,
+        cell_type=cast("CellType", like["cell_type"]),
+        salience=max(cast("float", like["salience"]), 0.8),
+        now=work.now,
+    )
+    hint = said.subject or like["topic_hint"]
+    cell = made["cell.extracted"].with_columns(
+        valid_from=pl.lit(valid_from), topic_hint=pl.lit(hint, dtype=pl.String)
+    )
+    winner = cell.with_columns(recorded_at=pl.lit(work.now)).select(frame_schema("cells").names())
+    plan = {**made, "cell.extracted": cell, "cell.protected": protection(winner["cell_id"][0], note)}
+    return plan, winner.cast(dict(frame_schema("cells").items()))
+
+
+def protection(cell_id: str, note: str) -> pl.DataFrame:
+    """One row of `cell.protected`: a person is sure of it."""
+    return rows_of("cell.protected", [{"cell_id": cell_id, "confidence": 1.0, "note": note or None}])
+
+
+def refuse_retired(row: dict[str, object]) -> None:
+    """A word about a memory that another one replaced belongs to that other one.
+
+    Raises:
+        InputError: the memory is superseded.
+    """
+    if row["status"] == "superseded":
+        if row["superseded_by"] is None:
+            raise InputError(
+                f"memory {row['cell_id']} made way, and nothing took its place: say what holds anew"
+            )
+        raise InputError(
+            f"memory {row['cell_id']} was superseded by {row['superseded_by']} already: speak of that one"
+        )
+
+
+def _statement(
+    old: dict[str, object],
+    text: str,
+    *,
+    subject: str | None,
+    attribute: str | None,
+    value: str | None,
+    entities: Iterable[str] | None,
+) -> Statement:
+    """The person's text with what it does not say taken from the old memory; an old value only if the text has it."""
+    known = {name: cast("str | None", old[name]) for name in ("subject", "attribute", "value")}
+    subject = subject or known["subject"]
+    if attribute is None and subject == known["subject"]:
+        attribute = known["attribute"]
+    is_said = known["value"] is not None and normalize_text(known["value"]) in normalize_text(text)
+    if value is None and is_said and attribute is not None and attribute == known["attribute"]:
+        value = known["value"]
+    named = cast("list[str]", old["entities"]) if entities is None else entities
+    return read_statement(text, subject=subject, attribute=attribute, value=value, entities=named)

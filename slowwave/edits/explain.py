@@ -1,0 +1,190 @@
+"""`explain`: from a memory back to the words, judgements and events that made it what it is."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import cast
+
+import polars as pl
+
+from slowwave.decay.retention import effective_confidence
+from slowwave.edits.resolve import disputes
+from slowwave.errors import InputError, NotFoundError
+from slowwave.home.usage import SHORTEST_PREFIX
+from slowwave.journal.catalogue import decode
+from slowwave.journal.lookup import journaled, mentioning
+from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
+from slowwave.search import Reader
+from slowwave.store import Expr, Store, col, lit, owned_by
+
+MOST_LINKS = 100
+
+LIFE: dict[str, Callable[[dict[str, object]], str]] = {
+    "cell.extracted": lambda row: f"made, by {row['model'] or row['prompt_version']}",
+    "cell.confirmed": lambda row: f"confirmed ({row['confirmations']} times): {row['confirmed_by']}",
+    "cell.merged": lambda row: f"lives on in {row['superseded_by']}",
+    "cell.retired": lambda _: "made way",
+    "cell.superseded": lambda row: f"{row['verdict']}: superseded by {row['superseded_by']}",
+    "cell.succeeded": lambda row: (
+        f"took the place of {row['supersedes']}" if row["supersedes"] else "its timeline was told anew"
+    ),
+    "cell.protected": lambda row: "confirmed by a person" + (f": {row['note']}" if row["note"] else ""),
+    "cell.restored": lambda row: f"{row['status']} again, by a person's word",
+    "cell.flagged": lambda row: f"needs review: {row['reason']}",
+    "cell.archived": lambda row: f"archived: {row['reason']}",
+    "cell.revived": lambda _: "back from the archive",
+    "cell.pruned": lambda row: f"pruned: {row['reason']}",
+    "cell.deleted": lambda row: "deleted by a person" + (f": {row['note']}" if row["note"] else ""),
+    "core.promoted": lambda row: f"line {row['line_rank']} of core memory",
+    "core.demoted": lambda row: f"left core memory: {row['reason']}",
+}
+"""Kinds of events that tell of one memory's life, and how each is said."""
+
+
+def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
+    """Everything that is known of one memory, as `Memory.explain` says."""
+    store = reader.current()
+    if store is None:
+        raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
+    journal = reader.home.journal
+    whole = _whole_id(reader, store, cell_id)
+    events = mentioning(journal, [whole])
+    steps, made = _life(events, whole)
+    stored = store.by_key("cells", [whole])
+    if stored.is_empty() and made is None:
+        dead = store.by_key("tombstones", [whole], ["cell_id", "content"])["content"].drop_nulls()
+        if len(dead):
+            raise NotFoundError(
+                f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
+            )
+        raise NotFoundError(f"memory {whole} was erased: nothing of it is kept")
+    vitals = store.by_key("vitals", [whole])
+    row = stored.row(0, named=True) if stored.height else (made or {})
+    is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
+    state = str(row["status"]) if stored.height else "deleted" if is_dead else "pruned"
+    quotes, missing = _quotes(store, cast("list[str]", row["evidence"]))
+    counts = vitals.row(0, named=True) if vitals.height else {}
+    topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
+    core = store.by_key("core", [whole], ["cell_id", "line_rank"])
+    names = [
+        name for name in Explanation.model_fields if name in row and name != "steps"
+    ]  # those of its life
+    strength = (
+        stored.join(vitals, on="cell_id").select(
+            effective_confidence(now=now, settings=reader.settings.decay)
+        )
+        if stored.height
+        else stored
+    )
+    return Explanation(
+        **{name: row[name] for name in names},
+        state=state,
+        effective_confidence=strength.item() if strength.height else None,
+        topic_name=topics["name"][0] if topics.height else None,
+        core_rank=core["line_rank"][0] if core.height else None,
+        **{name: counts.get(name, 0) for name in ("confirmations", "retrieval_count", "citation_count")},
+        quotes=quotes,
+        missing_turns=missing,
+        before=_chain(store, whole, is_after=False),
+        after=_chain(store, whole, is_after=True),
+        judgements=_judgements(store, whole),
+        contradictions=_disputes(reader, whole),
+        steps=steps,
+        notes=[f"it is {state}: this is what the journal keeps of it"] if stored.is_empty() else [],
+    )
+
+
+def _mine(reader: Reader) -> Expr:
+    own = reader.settings.own
+    return owned_by(own.user_id, own.project_id)
+
+
+def _whole_id(reader: Reader, store: Store, cell_id: str) -> str:
+    """The id that a cut one stands for: of the store, of a tombstone, or of a memory that the journal alone knows."""
+    wanted, mine = cell_id.strip(), _mine(reader)
+    known = {*store.rows("cells", ["cell_id"], mine)["cell_id"]}
+    known |= {*store.rows("tombstones", ["cell_id"], mine)["cell_id"]}
+    found = [wanted] if wanted in known else [name for name in known if name.startswith(wanted)]
+    if len(wanted) < SHORTEST_PREFIX:
+        found = [name for name in found if name == wanted]
+    elif not found:
+        found = _pruned(reader, wanted)
+    if len(found) > 1:
+        raise InputError(f"{wanted} stands for {len(found)} memories: write more of the id")
+    if not found:
+        raise InputError(f"there is no memory {wanted[:60]}: `slowwave search` shows the ids")
+    return found[0]
+
+
+def _pruned(reader: Reader, wanted: str) -> list[str]:
+    """Memories of this owner that left the store and whose id begins so."""
+    if not wanted.isalnum():
+        return []
+    rows = journaled(reader.home.journal, [wanted], "cell.extracted")
+    own = reader.settings.own
+    mine = rows.filter(
+        pl.col("cell_id").str.starts_with(wanted)
+        & (
+            (pl.col("scope") == "system")
+            | (
+                (pl.col("project_id") == own.project_id)
+                & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == own.user_id))
+            )
+        )
+    )
+    return sorted(set(mine["cell_id"]))
+
+
+def _life(events: pl.DataFrame, cell_id: str) -> tuple[list[Step], dict[str, object] | None]:
+    """The steps of a memory's life in their order, and the memory as it was extracted."""
+    steps: list[tuple[int, Step]] = []
+    made: dict[str, object] | None = None
+    numbered = events.with_row_index("order").cast({"order": pl.Int64})
+    for kind, tell in LIFE.items():
+        rows = decode(kind, numbered.filter(pl.col("kind") == kind)).filter(pl.col("cell_id") == cell_id)
+        for row in rows.iter_rows(named=True):
+            steps.append((row["order"], Step(at=row["event_recorded_at"], kind=kind, told=tell(row))))
+            if kind == "cell.extracted":
+                made = {**row, "recorded_at": row["event_recorded_at"]}
+    return [step for _, step in sorted(steps, key=lambda pair: pair[0])], made
+
+
+def _quotes(store: Store, turn_ids: list[str]) -> tuple[list[Quote], list[str]]:
+    turns = store.by_key("turns", turn_ids, list(Quote.model_fields)).sort("event_time", "turn_id")
+    missing = sorted(set(turn_ids) - set(turns["turn_id"]))
+    return [Quote(**row) for row in turns.iter_rows(named=True)], missing
+
+
+def _chain(store: Store, cell_id: str, *, is_after: bool) -> list[Link]:
+    """The memories that one superseded, or that superseded it, step by step."""
+    names = list(Link.model_fields)
+    links: list[Link] = []
+    frontier, seen = [cell_id], {cell_id}
+    while frontier and len(links) < MOST_LINKS:
+        if is_after:
+            here = store.by_key("cells", frontier, ["cell_id", "superseded_by"])
+            rows = store.by_key("cells", here["superseded_by"].drop_nulls(), names)
+        else:
+            rows = store.rows("cells", names, col("superseded_by").isin(frontier)).sort(
+                "valid_from", "cell_id"
+            )
+        fresh = rows.filter(~pl.col("cell_id").is_in(sorted(seen)))
+        links += [Link(**row) for row in fresh.iter_rows(named=True)]
+        frontier = fresh["cell_id"].to_list()
+        seen |= set(frontier)
+    return links
+
+
+def _judgements(store: Store, cell_id: str) -> list[Judged]:
+    either = (col("cell_id") == lit(cell_id)) | (col("target_id") == lit(cell_id))
+    rows = store.rows("judgements", where=either).sort("judged_at", "judgement_id")
+    other = pl.when(pl.col("cell_id") == cell_id).then("target_id").otherwise("cell_id")
+    told = rows.with_columns(other_id=other).select(list(Judged.model_fields))
+    return [Judged(**row) for row in told.iter_rows(named=True)]
+
+
+def _disputes(reader: Reader, cell_id: str) -> list[Dispute]:
+    return [
+        one
+        for one in disputes(reader, has_resolved=True)
+        if cell_id in {side.cell_id for side in (one.a, one.b) if side is not None}
+    ]

@@ -1,0 +1,122 @@
+"""`forget`: a person takes a memory away. A tombstone keeps it out, said in the same words or in others.
+
+The turns stay: what was said was said, and the raw record shows it. `erase` takes the text itself. What was written
+from the memory (summaries of its topic and of who it names, the telling of its conversation) goes until it is
+written anew without it.
+"""
+
+from datetime import datetime
+
+import polars as pl
+
+from slowwave.chains.repair import Bridges
+from slowwave.edits.chain_repair import bridging, chains_of, reworded
+from slowwave.edits.consequences import cascade, joined, settled_by
+from slowwave.edits.session import desk
+from slowwave.home.paths import Home
+from slowwave.journal.catalogue import rows_of
+from slowwave.readers.statements import read_note
+from slowwave.schemas.results import Done
+from slowwave.schemas.tables import OWN, RAW_PROMPT
+from slowwave.store import Store, col, lit, same_owner
+
+WHY = "a person deleted it"
+
+
+def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
+    """Deletes a memory and what says exactly the same, as `Memory.forget` says."""
+    note = read_note(note)
+    with desk(home, now=now) as work:
+        row = work.cell(cell_id)
+        gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
+        ids = gone["cell_id"].to_list()
+        raw = gone.filter(pl.col("prompt_version") == RAW_PROMPT).drop_nulls("chunk_id")
+        gated = rows_of(
+            "chunk.gated",
+            [
+                {"chunk_id": chunk, "is_worth": False, "reason": WHY}
+                for chunk in raw["chunk_id"].unique().sort()
+            ],
+        )
+        chains = chains_of(work.store, ids)
+        bridges = chains.without(ids)
+        bridged = bridging(chains, bridges, ids, why=WHY)
+        plan = joined(
+            {
+                "cell.deleted": gone.select(
+                    "cell_id",
+                    "content_hash",
+                    *OWN,
+                    "content",
+                    "evidence",
+                    note=pl.lit(note or None, dtype=pl.String),
+                ),
+                "chunk.gated": gated,
+            },
+            bridged,
+            {"core.promoted": reworded(work.store, bridged["cell.succeeded"], why=WHY)},
+            _written_from(work.store, gone),
+            {"contradiction.resolved": settled_by(work.store, ids, why=note or WHY)},
+        )
+        changed, notes = work.commit(plan)
+        return Done(
+            cell_id=ids[0],
+            content=str(row["content"]),
+            replaced=ids[1:],
+            changed=changed,
+            notes=[*_stranded(bridges), *notes],
+        )
+
+
+def _written_from(store: Store, gone: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Events that take away what was written from memories that go, and mark what else rests on them."""
+    follows = cascade(store, gone, why=WHY)
+    topics, entities = follows.pop("topic.flagged"), follows.pop("entity.flagged")
+    follows.pop("core.demoted")  # what is deleted leaves core memory with its row
+    resting = follows.pop("cell.flagged")
+    # what a person remembered as an episode is no telling, and stays
+    told = resting.join(store.by_key("episodes", resting["cell_id"], ["cell_id"]), on="cell_id", how="semi")
+    return {
+        "topic.unsummarized": unsummarized(store, topics["topic_id"], gone=gone, why=WHY),
+        "entity.unsummarized": entities,
+        "episode.dropped": told,
+        "cell.flagged": resting.join(told, on="cell_id", how="anti"),
+    }
+
+
+def _stranded(bridges: Bridges) -> list[str]:
+    """What a person should know of the memories that the deleted one had replaced."""
+    if not bridges.stranded:
+        return []
+    which = ", ".join(bridges.stranded)
+    return [
+        f"it had taken the place of {which}: that stays retired, and `slowwave confirm ID` believes it again"
+    ]
+
+
+def unsummarized(store: Store, topic_ids: pl.Series, *, gone: pl.DataFrame, why: str) -> pl.DataFrame:
+    """Rows of `topic.unsummarized` for topics whose summary may speak of memories that go.
+
+    Until the next summary such a topic answers by its memories alone.
+    """
+    topics = store.by_key("topics", topic_ids, ["topic_id", "summary"]).drop_nulls("summary")
+    live = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
+    cells = store.rows("cells", ["cell_id", "topic_id"], live)
+    left = cells.filter(~pl.col("cell_id").is_in(gone["cell_id"].implode())).sort("cell_id")
+    by_topic = left.group_by("topic_id").agg(cell_ids=pl.col("cell_id"))
+    return (
+        topics.select("topic_id")
+        .join(by_topic, on="topic_id", how="left")
+        .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(why))
+        .sort("topic_id")
+    )
+
+
+def _same(store: Store, cell: pl.DataFrame) -> pl.DataFrame:
+    """The memory first, then those that say exactly the same, and those that live on in it as said again."""
+    cell_id, digest = cell["cell_id"][0], cell["content_hash"][0]
+    exact = store.rows("cells", where=same_owner(cell) & (col("content_hash") == lit(digest)))
+    merged = store.rows("cells", where=col("superseded_by") == lit(cell_id))
+    merged = merged.filter(pl.col("valid_until").is_null())
+    others = pl.concat([exact, merged]).unique("cell_id").filter(pl.col("cell_id") != cell_id)
+    return pl.concat([cell, others.sort("cell_id")])

@@ -1,0 +1,116 @@
+"""Work for which no answer of the model could be used: listed, and sent back to work."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.home.paths import Home, open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
+from slowwave.schemas.tables import OWN
+from slowwave.store import Store, col, lit, open_store
+
+RELEASED = {
+    "chunk": ("chunk.released", "chunk_id"),
+    "conversation": ("episode.released", "cell_id"),
+    "memory": ("judging.released", "cell_id"),
+}
+"""For each kind of work the event that sends it back, and the column of its id."""
+
+
+IN_QUARANTINE = col("status") == lit("quarantined")
+
+
+class QuarantinedChunk(BaseModel):
+    """A chunk to extract, a conversation to tell or a memory to judge, and why it is in quarantine.
+
+    `chunk_id` is the id of what waits, whatever it is: of a conversation that of its episode.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["chunk", "conversation", "memory"]
+    chunk_id: str
+    event_time: datetime
+    source_name: str
+    attempts: int
+    error: str | None
+
+
+def list_chunks(home: Home) -> list[QuarantinedChunk]:
+    """What is in quarantine, oldest first; nothing where there is no store yet."""
+    try:
+        store = open_store(home.store_root)
+    except NotFoundError:
+        return []
+    return _quarantined(store)
+
+
+def release_chunks(home: str | None, chunk_ids: Sequence[str] | None, *, now: datetime) -> list[str]:
+    """Commits that what is in quarantine goes back to work, all of it when nothing is named; returns the ids.
+
+    Raises:
+        NotFoundError: there is no store, or nothing in quarantine with such an id.
+        InputError: a chunk is not in quarantine.
+        BusyError: another process is writing.
+    """
+    open_store(open_home(home).store_root)  # a release never makes a store
+    with open_workspace(home) as workspace:
+        kinds = {work.chunk_id: work.kind for work in _quarantined(workspace.store)}
+        wanted = list(kinds) if chunk_ids is None else list(dict.fromkeys(chunk_ids))
+        _check(workspace.store, set(wanted) - set(kinds))
+        events = []
+        for kind, (event, key) in RELEASED.items():
+            ids = [name for name in wanted if kinds[name] == kind]
+            events.append(encode(event, pl.DataFrame({key: ids}, schema={key: pl.String})))
+        workspace.commit(pl.concat(events), now=now)
+    return wanted
+
+
+def _check(store: Store, others: set[str]) -> None:
+    """Tells why these ids cannot be released."""
+    if not others:
+        return
+    first = min(others)
+    known = store.by_key("chunks", [first], ["chunk_id", "status"])
+    if known.is_empty():
+        raise NotFoundError(
+            f"nothing in quarantine is called {first}. `slowwave quarantine list` shows the ids."
+        )
+    raise InputError(f"chunk {first} is {known['status'][0]}, not quarantined; nothing was released")
+
+
+def _quarantined(store: Store) -> list[QuarantinedChunk]:
+    columns = list(QuarantinedChunk.model_fields)
+    parts = {
+        "chunk": store.rows("chunks", columns[1:], IN_QUARANTINE),
+        "conversation": _conversations(store),
+        "memory": _memories(store),
+    }
+    held = pl.concat(
+        [
+            part.select(kind=pl.lit(kind), **{name: name for name in columns[1:]})
+            for kind, part in parts.items()
+        ]
+    )
+    return [QuarantinedChunk(**row) for row in held.sort("event_time", "chunk_id").to_dicts()]
+
+
+def _conversations(store: Store) -> pl.DataFrame:
+    """Conversations that could not be told, by the id of their episode."""
+    held = store.rows("episodes", ["cell_id", *OWN, "session_id", "attempts", "error"], IN_QUARANTINE)
+    on = [*OWN, "session_id"]
+    turns = store.having("turns", "session_id", held["session_id"], [*on, "event_time", "source_name"])
+    said = turns.group_by(on).agg(pl.col("event_time").max(), pl.col("source_name").last())
+    return held.join(said, on=on, how="inner").rename({"cell_id": "chunk_id"})
+
+
+def _memories(store: Store) -> pl.DataFrame:
+    """Memories that no answer could judge."""
+    held = store.rows("queue", ["cell_id", "attempts", "error"], IN_QUARANTINE)
+    cells = store.by_key("cells", held["cell_id"], ["cell_id", "event_time", "source_name"])
+    return held.join(cells, on="cell_id", how="inner").rename({"cell_id": "chunk_id"})

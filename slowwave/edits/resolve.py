@@ -1,0 +1,239 @@
+"""The contradictions queue: what stands open, and how a person settles it or takes that back."""
+
+from datetime import datetime
+from typing import cast, get_args
+
+import polars as pl
+
+from slowwave.edits.consequences import cascade, joined, judged, settled_by, standing_again, succession
+from slowwave.edits.correct import take_in
+from slowwave.edits.session import Desk, desk, refuse_foreign
+from slowwave.errors import InputError
+from slowwave.home.paths import Home
+from slowwave.home.usage import SHORTEST_PREFIX
+from slowwave.journal.catalogue import rows_of
+from slowwave.journal.lookup import journaled
+from slowwave.readers.statements import read_note, read_statement
+from slowwave.schemas.choices import Resolution
+from slowwave.schemas.results import Dispute, Resolved, Side
+from slowwave.search import Reader
+from slowwave.store import Store, owned_by
+
+RESOLVED = "contradiction.resolved"
+WHY = "a person resolved the contradiction"
+
+
+def disputes(reader: Reader, *, has_resolved: bool = False) -> list[Dispute]:
+    """Open contradictions of this owner, newest first; with the resolved ones after them where asked for.
+
+    One of which a side is gone or superseded waits for nobody, and is listed with the resolved ones.
+    """
+    store = reader.current()
+    if store is None:
+        return []
+    own = reader.settings.own
+    rows = store.rows("contradictions", where=owned_by(own.user_id, own.project_id)).sort(
+        "detected_at", "contradiction_id", descending=[True, False]
+    )
+    sides = _sides(store, [*rows["cell_a"], *rows["cell_b"]])
+    found = [_dispute(row, sides) for row in rows.iter_rows(named=True)]
+    waiting = [one for one in found if _waits(one)]
+    return [*waiting, *(one for one in found if not _waits(one))] if has_resolved else waiting
+
+
+def resolve(
+    home: Home,
+    contradiction_id: str,
+    resolution: Resolution,
+    *,
+    text: str,
+    note: str,
+    now: datetime,
+) -> Resolved:
+    """Settles a contradiction, as `Memory.resolve` says."""
+    if resolution not in get_args(Resolution):
+        known = ", ".join(get_args(Resolution))
+        raise InputError(f"there is no resolution {resolution[:40]!r}: choose one of {known}")
+    if resolution == "merged" and not text.strip():
+        raise InputError("`merged` writes what holds of both: say it as the text")
+    if resolution != "merged" and text.strip():
+        raise InputError(f"a text belongs to the resolution `merged` alone: {resolution} writes nothing new")
+    note = read_note(note)
+    with desk(home, now=now) as work:
+        row = _row(work, contradiction_id)
+        if row["status"] == "resolved":
+            raise InputError(
+                f"contradiction {row['contradiction_id']} is resolved already ({row['resolution']}); "
+                "undo it first to decide otherwise"
+            )
+        cells = _both_living(work, row)
+        winner_id, losers, plan = _decided(work, cells, row, resolution, text=text, note=note)
+        before = work.store.by_key("cells", [winner_id], ["cell_id", "supersedes", "summary"])
+        former = before.row(0, named=True) if before.height else {}
+        settled = {
+            "contradiction_id": row["contradiction_id"],
+            "resolution": resolution,
+            "resolution_note": note or None,
+            "winner_id": winner_id or None,
+            "former_supersedes": former.get("supersedes"),
+            "former_summary": former.get("summary"),
+        }
+        others = settled_by(work.store, losers, why=WHY)
+        ended = others.filter(pl.col("contradiction_id") != row["contradiction_id"])
+        plan = joined({RESOLVED: rows_of(RESOLVED, [settled])}, plan, {RESOLVED: ended})
+        changed, notes = work.commit(plan)
+        return Resolved(
+            contradiction_id=str(row["contradiction_id"]),
+            resolution=resolution,
+            winner_id=winner_id or None,
+            superseded=losers,
+            changed=changed,
+            notes=notes,
+        )
+
+
+def undo(home: Home, contradiction_id: str, *, now: datetime) -> Resolved:
+    """Takes a resolution back: the contradiction is open again, and both memories stand as before."""
+    with desk(home, now=now) as work:
+        row = _row(work, contradiction_id)
+        if row["status"] != "resolved":
+            raise InputError(f"contradiction {row['contradiction_id']} is open: there is nothing to undo")
+        settled = _last_resolution(work, str(row["contradiction_id"]))
+        ids = [str(row["cell_a"]), str(row["cell_b"])]
+        cells = work.store.by_key("cells", ids)
+        winner_id = cast("str | None", settled["winner_id"])
+        plan: dict[str, pl.DataFrame] = {
+            "contradiction.reopened": rows_of(
+                "contradiction.reopened", [{"contradiction_id": row["contradiction_id"]}]
+            )
+        }
+        restored: list[str] = []
+        if row["resolution"] == "both_valid":
+            _both_living(work, row)
+        else:
+            losers = cells.filter(pl.col("cell_id") != winner_id)
+            _refuse_changed(work.store, losers, ids, winner_id)
+            restored = losers["cell_id"].sort().to_list()
+            plan = joined(plan, _standing_again(work, losers, str(winner_id), settled, ids))
+        changed, notes = work.commit(plan)
+        return Resolved(
+            contradiction_id=str(row["contradiction_id"]),
+            resolution=None,
+            restored=restored,
+            changed=changed,
+            notes=notes,
+        )
+
+
+def _decided(
+    work: Desk, cells: pl.DataFrame, row: dict[str, object], resolution: Resolution, *, text: str, note: str
+) -> tuple[str, list[str], dict[str, pl.DataFrame]]:
+    """The winner ("" for none), the losers, and the events that say so."""
+    older = cells.filter(pl.col("cell_id") == row["cell_a"])
+    newer = cells.filter(pl.col("cell_id") == row["cell_b"])
+    if resolution == "both_valid":
+        return "", [], {"pair.judged": judged(str(row["cell_b"]), older, effect="none", why=note or WHY)}
+    if resolution == "merged":
+        like = newer.row(0, named=True)
+        said = read_statement(
+            text, subject=like["subject"], attribute=like["attribute"], value=None, entities=like["entities"]
+        )
+        made, winner = take_in(work, said, like=like, valid_from=cells["valid_from"].min(), note=note)  # type: ignore[arg-type]
+        losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
+    else:
+        made = {}
+        winner, losers = (older, newer) if resolution == "a_wins" else (newer, older)
+    plan = joined(
+        made,
+        succession(work.store, winner, losers, why=note or WHY, now=work.now),
+        cascade(work.store, losers, why=WHY),
+    )
+    return winner["cell_id"][0], losers["cell_id"].to_list(), plan
+
+
+def _standing_again(
+    work: Desk, losers: pl.DataFrame, winner_id: str, settled: dict[str, object], ids: list[str]
+) -> dict[str, pl.DataFrame]:
+    """Events that put both sides back; what `merged` wrote makes way."""
+    plan = {
+        "cell.restored": standing_again(work.home.journal, losers["cell_id"]),
+        "pair.judged": judged(winner_id, losers, effect="none", why="a person took the resolution back"),
+    }
+    if winner_id in ids:
+        made_by = work.store.by_key("cells", [winner_id], ["cell_id", "prompt_version", "model"]).row(
+            0, named=True
+        )
+        named = {"supersedes": settled["former_supersedes"], **made_by}
+        plan["cell.succeeded"] = rows_of("cell.succeeded", [{**named, "summary": settled["former_summary"]}])
+        gone = losers
+    else:
+        plan["cell.retired"] = rows_of("cell.retired", [{"cell_id": winner_id, "superseded_at": work.now}])
+        plan["cell.succeeded"] = rows_of("cell.succeeded", [{"cell_id": winner_id}])
+        gone = work.store.by_key("cells", [winner_id])
+    return joined(plan, cascade(work.store, gone, why="a person took a resolution back"))
+
+
+def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_id: str | None) -> None:
+    """Only what still stands as the resolution left it can be taken back."""
+    for side in ids:
+        if side != winner_id and side not in losers["cell_id"]:
+            raise InputError(f"memory {side} is no longer there, so this cannot be undone")
+    for cell_id, by in losers.select("cell_id", "superseded_by").iter_rows():
+        if by != winner_id:
+            raise InputError(
+                f"memory {cell_id} was not retired by this resolution but by another word, so this cannot be undone"
+            )
+    winner = store.by_key("cells", [winner_id or ""], ["cell_id", "status", "superseded_by"])
+    if winner.is_empty() or winner["status"][0] == "superseded":
+        by = "" if winner.is_empty() else f" by {winner['superseded_by'][0]}"
+        raise InputError(f"memory {winner_id} was replaced since{by}, so this cannot be undone")
+
+
+def _last_resolution(work: Desk, contradiction_id: str) -> dict[str, object]:
+    rows = journaled(work.home.journal, [contradiction_id], RESOLVED)
+    return rows.filter(pl.col("contradiction_id") == contradiction_id).row(-1, named=True)
+
+
+def _both_living(work: Desk, row: dict[str, object]) -> pl.DataFrame:
+    cells = work.store.by_key("cells", [str(row["cell_a"]), str(row["cell_b"])])
+    living = cells.filter(pl.col("status") != "superseded")
+    if living.height < 2:  # noqa: PLR2004 - both sides
+        raise InputError(
+            f"a side of contradiction {row['contradiction_id']} is gone or superseded: there is nothing to decide"
+        )
+    for cell in cells.iter_rows(named=True):
+        refuse_foreign(work.home, cell)
+    return cells
+
+
+def _row(work: Desk, contradiction_id: str) -> dict[str, object]:
+    """The contradiction that an id stands for, cut or whole."""
+    own, wanted = work.home.settings.own, contradiction_id.strip()
+    rows = work.store.rows("contradictions", where=owned_by(own.user_id, own.project_id))
+    whole = rows.filter(pl.col("contradiction_id") == wanted)
+    if whole.is_empty() and len(wanted) >= SHORTEST_PREFIX:
+        whole = rows.filter(pl.col("contradiction_id").str.starts_with(wanted))
+    if whole.height > 1:
+        raise InputError(f"{wanted} stands for {whole.height} contradictions: write more of the id")
+    if whole.is_empty():
+        raise InputError(f"there is no contradiction {wanted[:60]}: `slowwave contradictions` shows the ids")
+    return whole.row(0, named=True)
+
+
+def _sides(store: Store, cell_ids: list[str]) -> dict[str, Side]:
+    cells = store.by_key("cells", cell_ids, list(Side.model_fields))
+    return {row["cell_id"]: Side(**row) for row in cells.iter_rows(named=True)}
+
+
+def _dispute(row: dict[str, object], sides: dict[str, Side]) -> Dispute:
+    names = [name for name in Dispute.model_fields if name not in ("a", "b")]
+    return Dispute(
+        **{name: row[name] for name in names},
+        a=sides.get(str(row["cell_a"])),
+        b=sides.get(str(row["cell_b"])),
+    )
+
+
+def _waits(one: Dispute) -> bool:
+    living = [side for side in (one.a, one.b) if side is not None and side.status != "superseded"]
+    return one.status == "open" and len(living) == 2  # noqa: PLR2004 - both sides

@@ -1,0 +1,136 @@
+"""Status of a home: what is pending, the last night, sizes."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.decay.measures import forgetting_of
+from slowwave.errors import NotFoundError
+from slowwave.home.paths import Home
+from slowwave.journal.segments import Journal
+from slowwave.schemas.report import Forgetting
+from slowwave.schemas.tables import TABLES, VECTOR_TEXT
+from slowwave.store import EMBEDDER_OF, Store, col, lit, open_store
+
+
+class Part(BaseModel):
+    """A part of the status."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Pending(Part):
+    """What the next runs have to do."""
+
+    chunks: dict[str, int] = Field(default_factory=dict, description="Chunks by status.")
+    segments: int = Field(default=0, description="Journal segments that the store does not hold yet.")
+    unjudged_cells: int = 0
+    unjudged_pairs: int = 0
+    cells_to_review: int = 0
+    judgements_in_quarantine: int = 0
+    cells_without_topic: int = 0
+    texts_without_vector: int = Field(default=0, description="0 where the store has no embedder.")
+    open_contradictions: int = 0
+    usage_not_folded: int = 0
+
+
+class Night(Part):
+    """The last night."""
+
+    night_id: str
+    started_at: datetime
+    finished_at: datetime
+    outcome: str
+    has_llm: bool
+    call_count: int
+    token_count: int
+    cost: float | None
+    note: str | None
+
+
+class Status(Part):
+    """The state of one home. `rows` is by table; sizes are bytes on disk."""
+
+    home: Path
+    has_memory: bool
+    embedder_id: str = Field(default="", description="Empty when the store holds no vectors.")
+    pending: Pending = Pending()
+    last_night: Night | None = None
+    forgetting: Forgetting = Forgetting()
+    rows: dict[str, int] = Field(default_factory=dict)
+    journal_bytes: int = 0
+    store_bytes: int = 0
+    cache_bytes: int = 0
+
+
+def read_status(home: Home) -> Status:
+    """The state of a home.
+
+    Raises:
+        ConfigError: the store is damaged or of another version.
+    """
+    journal = home.journal
+    sizes = {
+        "journal_bytes": size_of(journal.root),
+        "store_bytes": size_of(home.store_root),
+        "cache_bytes": size_of(home.cache_path.parent),
+    }
+    segments = set(journal.segment_ids())
+    try:
+        store = open_store(home.store_root)
+    except NotFoundError:
+        return Status(home=home.root, has_memory=False, pending=Pending(segments=len(segments)), **sizes)
+    return Status(
+        home=home.root,
+        has_memory=True,
+        embedder_id=store.meta.embedder_id,
+        pending=_pending(store, segments, _unreadable(journal, segments - store.applied_segments())),
+        last_night=_last_night(store),
+        forgetting=forgetting_of(store, now=datetime.now(UTC), days=home.settings.forget.recent_days),
+        rows={name: store.count(name) for name in TABLES},
+        **sizes,
+    )
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file or of everything in a folder; 0 where there is nothing."""
+    files = [path] if path.is_file() else path.rglob("*")
+    total = 0
+    for file in files:
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except FileNotFoundError:  # a running night tidied it away
+            continue
+    return total
+
+
+def _unreadable(journal: Journal, segment_ids: set[str]) -> set[str]:
+    """Segments that are torn: no run will ever apply them, `doctor` names them."""
+    return {problem.path.stem for problem in journal.read(sorted(segment_ids)).problems}
+
+
+def _pending(store: Store, segments: set[str], unreadable: set[str]) -> Pending:
+    chunks = store.rows("chunks", ["status"]).group_by("status").len().sort("status")
+    active = col("status") == lit("active")
+    unembedded = col(EMBEDDER_OF["vector"]) == lit("")
+    has_embedder = bool(store.meta.embedder_id)
+    return Pending(
+        chunks=dict(zip(chunks["status"], chunks["len"], strict=True)),
+        segments=len(segments - store.applied_segments() - unreadable),
+        unjudged_cells=store.count("cells", active & (col("is_judged") == lit(False))),
+        unjudged_pairs=store.count("judgements", col("verdict") == lit("unjudged")),
+        cells_to_review=store.count("cells", active & (col("needs_review") == lit(value=True))),
+        judgements_in_quarantine=store.count("queue", col("status") == lit("quarantined")),
+        cells_without_topic=store.count("cells", active, missing="topic_id"),
+        texts_without_vector=sum(store.count(name, unembedded) for name in VECTOR_TEXT)
+        if has_embedder
+        else 0,
+        open_contradictions=store.count("contradictions", col("status") == lit("open")),
+        usage_not_folded=store.count("usage", missing="folded_at"),
+    )
+
+
+def _last_night(store: Store) -> Night | None:
+    last = store.rows("nights").sort("finished_at").tail(1)
+    return Night(**last.select(*Night.model_fields).row(0, named=True)) if last.height else None

@@ -1,0 +1,96 @@
+"""Runs flows for the command line: through Prefect, or as plain functions without its server.
+
+A plain run is the same story in this process: it starts at once and leaves nothing on Prefect's pages. The
+names of the flows stand here, so this file itself stays quick to import.
+"""
+
+import signal
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+
+from slowwave.entrypoints.prefect_ui.environment import api_address, prepare_prefect, under_prefect
+
+if TYPE_CHECKING:
+    from slowwave.schemas.questions import Evaluation
+    from slowwave.schemas.report import NightReport, StageReport
+
+FlowName = Literal[
+    "ingest",
+    "extract",
+    "cluster",
+    "reconcile",
+    "consolidate",
+    "compress",
+    "link",
+    "decay",
+    "forget",
+    "promote",
+    "nightly",
+    "rebuild",
+    "reembed",
+]
+FLOWS: tuple[str, ...] = get_args(FlowName)
+WITH_SOURCES = ("ingest", "nightly")
+Report: TypeAlias = "StageReport | NightReport"
+Parameters = dict[str, str | bool | list[str] | None]
+
+
+def run_plain(name: FlowName, home: str | None, parameters: Parameters | None = None) -> "Report":
+    """The report of a flow that runs as a plain function."""
+    from slowwave.entrypoints.show.terminal import progress_bars
+
+    folder = _prepared(home)
+    story = _story(name)
+    with progress_bars():
+        return cast("Report", story.fn(home=str(folder), **(parameters or {})))
+
+
+def run_evaluation(home: str | None, questions: Path) -> "tuple[Evaluation, str]":
+    """What a question set measured, and the same as a page; as a plain function."""
+    from slowwave.entrypoints.show.terminal import progress_bars
+
+    folder = _prepared(home)
+    from flows.evaluate import evaluate
+    from slowwave.stages.evaluation.evaluate import markdown
+
+    with progress_bars():
+        found = evaluate.fn(questions=str(questions), home=str(folder))
+    return found, markdown(found)
+
+
+def run_under_prefect(name: FlowName, home: str | None, parameters: Parameters | None = None) -> "Report":
+    """The report of a flow that runs through Prefect, on a temporary server when none is named.
+
+    Raises:
+        TransientError: the server does not answer or did not start.
+    """
+    from slowwave.entrypoints.show.terminal import progress_bars, say
+
+    folder = _prepared(home)
+    address = api_address()
+    if address is None:
+        say("Starting a temporary Prefect server (about 10 s); set PREFECT_API_URL to use a running one.")
+    with under_prefect(), progress_bars():
+        story = _story(name)
+        return cast("Report", story(home=str(folder), **(parameters or {})))
+
+
+def _story(name: FlowName) -> Any:
+    """The flow, imported; Ctrl-C reaches Python again, which LanceDB's import takes away.
+
+    Its runtime installs a handler with SA_RESTART, under which the main thread never wakes from a lock.
+    """
+    story = getattr(import_module(f"flows.{name}"), name)
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
+    return story
+
+
+def _prepared(home: str | None) -> Path:
+    """The home folder, whole, with Prefect's environment set for it."""
+    from slowwave.settings.tree import load_settings
+
+    folder = load_settings(home).home.resolve()
+    prepare_prefect(folder)
+    return folder

@@ -1,0 +1,81 @@
+"""What a home holds and what waits in it, read without a lock and without making anything."""
+
+from datetime import datetime
+
+from slowwave.edits.status import Night, Pending, Status
+from slowwave.entrypoints.show.answer import FIRST_STEPS
+from slowwave.entrypoints.show.terminal import ago, flat, number, results, table
+from slowwave.stages.night.report import forgetting_line
+
+KILO = 1024.0
+
+
+def show_status(status: Status, *, now: datetime) -> None:
+    """The status as tables."""
+    console = results()
+    console.print(f"home      {flat(status.home)}", soft_wrap=True)
+    if not status.has_memory:
+        console.print(f"No memory yet {FIRST_STEPS}", soft_wrap=True)
+        if status.pending.segments:
+            console.print(
+                f"{status.pending.segments} journal segments wait: `slowwave rebuild` makes the store."
+            )
+        return
+    console.print(f"embedder  {flat(status.embedder_id or 'none: full-text search only')}", soft_wrap=True)
+    console.print(f"night     {_night_line(status.last_night, now)}", soft_wrap=True)
+    console.print(f"forgotten {forgetting_line(status.forgetting)}", soft_wrap=True)
+    waiting = table("waiting", number("how many"))
+    for name, count in pending_lines(status.pending).items():
+        waiting.add_row(name, str(count))
+    console.print()
+    console.print(waiting)
+    console.print()
+    held = table("table", number("rows"))
+    for name, count in status.rows.items():
+        held.add_row(name, str(count))
+    console.print(held)
+    console.print()
+    parts = {"journal": status.journal_bytes, "store": status.store_bytes, "cache": status.cache_bytes}
+    console.print("on disk   " + ", ".join(f"{name} {shown_bytes(size)}" for name, size in parts.items()))
+
+
+def pending_lines(pending: Pending) -> dict[str, int]:
+    """What waits, in words; chunks that are done are not waiting."""
+    chunks = {f"chunks {name}": count for name, count in pending.chunks.items() if name in _WAITING_CHUNKS}
+    return {
+        **chunks,
+        "journal segments not applied": pending.segments,
+        "memories not reconciled": pending.unjudged_cells,
+        "pairs not judged": pending.unjudged_pairs,
+        "memories to review": pending.cells_to_review,
+        "judgements in quarantine": pending.judgements_in_quarantine,
+        "memories without a topic": pending.cells_without_topic,
+        "texts without a vector": pending.texts_without_vector,
+        "open contradictions": pending.open_contradictions,
+        "usage records not folded in": pending.usage_not_folded,
+    }
+
+
+_WAITING_CHUNKS = ("pending", "failed", "quarantined")
+
+
+def _night_line(night: Night | None, now: datetime) -> str:
+    if night is None:
+        return "none yet: `slowwave run nightly`"
+    cost = "cost unknown" if night.cost is None else f"${night.cost:.4f}"
+    spent = (
+        f"{night.call_count} calls, {night.token_count} tokens, {cost}"
+        if night.has_llm
+        else "no language model"
+    )
+    note = f"; {flat(night.note)}" if night.note else ""
+    return f"{night.outcome} {ago(night.finished_at, now)}, {spent}{note}"
+
+
+def shown_bytes(size: float) -> str:
+    """`3.4 MiB`."""
+    for unit in ("B", "KiB", "MiB"):
+        if size < KILO:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= KILO
+    return f"{size:.1f} GiB"

@@ -1,0 +1,1 @@
+"""Prefect's page with a worker and all deployments."""

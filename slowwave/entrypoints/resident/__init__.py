@@ -1,0 +1,1 @@
+"""A reader process that stays warm between questions."""

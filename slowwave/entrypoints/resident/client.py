@@ -1,0 +1,120 @@
+"""A reader that stays: the process that answers the command line's questions from warm tables.
+
+Importing LanceDB and opening a store takes seconds, answering takes milliseconds. So the first question of a
+while is answered in its own process and leaves a reader behind for the next ones: it listens on a Unix socket
+that only this user can open, answers until nobody asked for `search.resident_minutes`, and leaves as soon as
+the program, the settings or the home are other than the ones it started with. `0` minutes: none is left behind.
+
+One request is a line of JSON, and so is its answer: `{"print": ..., "ask": ..., "arguments": {...}}` gives
+`{"answer": {...}}`, `{"error": class, "message": ...}`, or `{"stale": true}`.
+"""
+
+import hashlib
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from slowwave import errors
+
+ENDLESS_LINE = 4_000_000
+"""Bytes of a request or an answer that are read at most."""
+
+CONNECT_SECONDS = 0.5
+ANSWER_SECONDS = 30.0
+
+
+def home_folder(home: str | None) -> Path:
+    """The home that a command means, as `load_settings` takes it, without reading its settings."""
+    return Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser().resolve()
+
+
+def ask_resident(home: str | None, operation: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    """The answer of the reader of this home; None where there is none that fits, and then one is left behind.
+
+    Raises:
+        SlowwaveError: what answering raised.
+    """
+    folder = home_folder(home)
+    request = {"print": fingerprint(folder), "ask": operation, "arguments": arguments}
+    found = _exchange(socket_path(folder), request)
+    if found is None or found.get("stale"):
+        return None
+    if "error" in found:
+        raise getattr(errors, found["error"])(found["message"])
+    answer: dict[str, Any] = found["answer"]
+    return answer
+
+
+def leave_resident(home: str | None) -> None:
+    """Starts a reader of this home, detached from the terminal, and does not wait; none where nothing is stored."""
+    if not hasattr(socket, "AF_UNIX") or not (home_folder(home) / "store" / "CURRENT").exists():
+        return
+    subprocess.Popen(  # noqa: S603 # our own module, with our own interpreter
+        [sys.executable, "-m", "slowwave.entrypoints.resident.server", str(home_folder(home))],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+
+
+def socket_path(folder: Path) -> Path:
+    """Where the reader of a home listens: a folder of this user alone, since a home's own path may be too long.
+
+    Raises:
+        ConfigError: the folder belongs to somebody else or is open to others.
+    """
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"slowwave-{os.getuid()}"
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    found = runtime.lstat()
+    if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077 or not stat.S_ISDIR(found.st_mode):
+        raise errors.ConfigError(f"{runtime} is not a folder of this user alone: remove it, then ask again")
+    return runtime / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.sock"
+
+
+def fingerprint(folder: Path) -> str:
+    """What a reader must share with who asks: the program's files, the settings file and the environment."""
+    package = Path(__file__).resolve().parents[1]
+    files = [*sorted(package.rglob("*.py")), folder / "slowwave.toml", folder / "calibration.json"]
+    stamps = [(str(path), path.stat().st_mtime_ns) for path in files if path.exists()]
+    settings = sorted(
+        item
+        for item in os.environ.items()
+        if item[0].upper().startswith("SLOWWAVE_") and item[0].upper() != "SLOWWAVE_HOME"
+    )
+    return hashlib.sha256(repr((sys.version, stamps, settings)).encode()).hexdigest()
+
+
+def send(connection: socket.socket, document: dict[str, Any]) -> None:
+    """One line of JSON."""
+    connection.sendall(json.dumps(document).encode() + b"\n")
+
+
+def receive(connection: socket.socket) -> dict[str, Any] | None:
+    """The next line as JSON; None where the other side left or sent something else."""
+    with connection.makefile("rb") as stream:
+        line = stream.readline(ENDLESS_LINE)
+    try:
+        document = json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _exchange(path: Path, request: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(CONNECT_SECONDS)
+            connection.connect(str(path))
+            connection.settimeout(ANSWER_SECONDS)
+            send(connection, request)
+            return receive(connection)
+    except (OSError, AttributeError):  # nobody listens, or this system has no such sockets
+        return None

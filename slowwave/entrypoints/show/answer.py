@@ -1,0 +1,139 @@
+"""What a terminal shows of an answer: each tier under its labels, every line with its date and source."""
+
+from datetime import datetime
+
+from rich.console import Group
+from rich.text import Text
+
+from slowwave.entrypoints.show.terminal import ago, flat, results, say, visible
+from slowwave.schemas.search import CellHit, ChainStep, FormerValue, Hit, SearchResult, TopicHit, TurnHit
+
+SCREEN_CHARACTERS = 600
+"""Characters of one memory on the screen; raw memories are whole pieces of conversation."""
+
+QUOTE_CHARACTERS = 240
+
+FIRST_STEPS = "(`slowwave ingest PATH` and `slowwave run nightly` make one)"
+
+STEP_NAMES = {"causal": "Led to", "supersedes": "Was replaced by", "elaborates": "Is told further by"}
+
+LIST_NAMES = {
+    "text": "full text",
+    "vector": "meaning",
+    "entity": "names in it",
+    "time": "time",
+    "former": "former value",
+    "reason": "reasons",
+    "episode": "an episode's words",
+    "turn": "its words",
+    "near": "words around it",
+    "wide": "words of the passage",
+    "cell": "a memory of it",
+    "cell_vector": "a memory's meaning",
+}
+
+
+def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -> None:
+    """Topic summaries, cells and turns, best first; notes go to stderr."""
+    console = results()
+    blocks = [
+        *(_topic(hit, now, explain=explain) for hit in result.topics),
+        *(_cell(hit, now, explain=explain) for hit in result.cells),
+        *(_step(step) for step in result.reasons),
+        *(_turn(hit, now, explain=explain) for hit in result.turns),
+    ]
+    if explain:
+        say(_asked(result))
+    for note in result.notes if blocks else ():
+        say(note)
+    if not blocks:
+        notes = [flat(note) for note in result.notes] or ["Nothing in memory answers that."]
+        hint = f" {FIRST_STEPS}" if any(note.startswith("No memory yet") for note in notes) else ""
+        console.print(" ".join(notes) + hint, soft_wrap=True)
+    for block in blocks:
+        console.print(block, soft_wrap=not console.is_terminal)
+
+
+def _asked(result: SearchResult) -> str:
+    since = f" from {result.after:%Y-%m-%d}" if result.after else ""
+    until = f" until {result.before:%Y-%m-%d}" if result.before else ""
+    return f"taken as a question for: {result.intent}{since}{until}"
+
+
+def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
+    label = f'--- Topic summary: "{flat(hit.name)}" (updated {ago(hit.updated_at, now)}) ---'
+    count = "1 memory" if hit.cell_count == 1 else f"{hit.cell_count} memories"
+    return Group(
+        Text(label, style="bold"),
+        Text(visible(hit.summary)),
+        *_why(hit, explain),
+        Text(count + "\n", style="dim"),
+    )
+
+
+def _cell(hit: CellHit, now: datetime, *, explain: bool) -> Group:
+    label = f"--- Cell [{flat(hit.cell_type)}] ({ago(hit.event_time, now)}, salience {hit.salience:.1f}) ---"
+    where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), flat(hit.topic_name or "no topic")]
+    if hit.confirmations:
+        where.append(f"{hit.confirmations} confirmation{'s' if hit.confirmations > 1 else ''}")
+    last = Text(" | ".join([*where, hit.cell_id[:8]]), style="dim")
+    if hit.has_open_contradiction:
+        last.append(" | ").append("open contradiction", style="not dim bold red")
+    return Group(
+        Text(label, style="bold"),
+        Text(visible(_clipped(hit.text, SCREEN_CHARACTERS))),
+        *(Text(f"    {number}. {flat(step)}") for number, step in enumerate(hit.steps, start=1)),
+        *([Text(f"    form: {flat(hit.template)}")] if hit.template else []),
+        *(Text(f"    {_former(value)}", style="dim") for value in hit.history),
+        *(Text(f"    said: {_quoted(turn)}", style="dim") for turn in hit.evidence),
+        *_why(hit, explain),
+        last.append("\n"),
+    )
+
+
+def _step(step: ChainStep) -> Group:
+    how = f": {flat(step.predicate)}" if step.predicate else ""
+    label = f"--- {STEP_NAMES[step.relation]} {step.reached_from[:8]}{how} ---"
+    where = f"{step.event_time:%Y-%m-%d} | {flat(step.source_name)} | {step.status} | {step.cell_id[:8]}\n"
+    return Group(
+        Text(label, style="bold"),
+        Text(visible(_clipped(step.content, SCREEN_CHARACTERS))),
+        Text(where, style="dim"),
+    )
+
+
+def _turn(hit: TurnHit, now: datetime, *, explain: bool) -> Group:
+    label = f"--- Said by {flat(hit.speaker or hit.role)} ({ago(hit.event_time, now)}) ---"
+    where = f"{hit.event_time:%Y-%m-%d} | {flat(hit.source_name)}\n"
+    text = Text(visible(_clipped(hit.content, SCREEN_CHARACTERS)))
+    return Group(Text(label, style="bold"), text, *_why(hit, explain), Text(where, style="dim"))
+
+
+def _former(value: FormerValue) -> str:
+    until = f" until {value.valid_until:%Y-%m-%d}" if value.valid_until else ""
+    return (
+        f"before: {flat(_clipped(value.value, QUOTE_CHARACTERS))} (from {value.valid_from:%Y-%m-%d}{until})"
+    )
+
+
+def _quoted(turn: TurnHit) -> str:
+    who = flat(turn.speaker or turn.role)
+    return f"{turn.event_time:%Y-%m-%d} {who}: {flat(_clipped(turn.content, QUOTE_CHARACTERS))}"
+
+
+def _why(hit: Hit, explain: bool) -> list[Text]:
+    """One line: the lists that found it with its place there, and what that and the prior made."""
+    if not explain:
+        return []
+    found = ", ".join(
+        f"{LIST_NAMES.get(share.list_name, share.list_name)} #{share.rank}" for share in hit.found_by
+    )
+    prior = f" x {hit.prior:.2f} (salience, age, retention)" if isinstance(hit, CellHit) else ""
+    return [Text(f"    found by {found}{prior}: score {hit.score:.4f}", style="dim")]
+
+
+def _clipped(text: str, most: int) -> str:
+    """A long text cut for the screen; `--json` gives all of it."""
+    if len(text) <= most:
+        return text
+    return f"{text[:most].rstrip()} ... ({len(text) - most} more characters, --json has all)"

@@ -1,0 +1,206 @@
+"""What a terminal shows: results on stdout, progress and notes on stderr.
+
+Stored text is data. It reaches the screen as plain `Text` without control characters, never as Rich
+markup, so that a memory cannot colour, hide or move anything. Nothing here opens a store.
+"""
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from pydantic import BaseModel
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
+from rich.text import Text
+
+from slowwave.progress import listening
+from slowwave.schemas.report import NightReport, StageReport
+from slowwave.stages.night.report import MEANING, closings, headline, night_headline, spent
+
+PIPE_WIDTH = 120
+"""Columns when the output is no terminal and COLUMNS does not say."""
+
+EXAMPLES = 8
+
+_DAY = 86_400.0
+_UNITS = (
+    (_DAY * 365.25, "year"),
+    (_DAY * 30.44, "month"),
+    (_DAY, "day"),
+    (3_600.0, "hour"),
+    (60.0, "minute"),
+)
+
+
+# Text that is safe on a terminal
+
+
+def visible(text: object) -> str:
+    """Text without what a terminal would obey: control, direction and other invisible characters spelled out.
+
+    Line breaks and tabs stay.
+    """
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in str(text)
+    )
+
+
+def flat(text: object) -> str:
+    """`visible` text in one line."""
+    return " ".join(visible(" ".join(str(text).split())).split())
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """`3 days ago`, `just now`, `in 2 hours`: the largest whole unit."""
+    seconds = (now - moment).total_seconds()
+    for length, unit in _UNITS:
+        count = int(abs(seconds) // length)
+        if count:
+            amount = f"{count} {unit}{'s' if count > 1 else ''}"
+            return f"{amount} ago" if seconds > 0 else f"in {amount}"
+    return "just now"
+
+
+# Where it goes
+
+
+def results() -> Console:
+    """The console of results: stdout, coloured only on a terminal and never under NO_COLOR."""
+    return _console(stderr=False)
+
+
+def messages() -> Console:
+    """The console of notes and progress: stderr."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    if not console.is_terminal and console.width < PIPE_WIDTH and "COLUMNS" not in console._environ:
+        console.width = PIPE_WIDTH
+    return console
+
+
+def show_json(document: BaseModel | dict[str, object] | list[dict[str, object]]) -> None:
+    """One JSON document on stdout, in ASCII, so that no terminal and no encoding can be hurt by it."""
+    plain = document.model_dump(mode="json") if isinstance(document, BaseModel) else document
+    sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True, default=str) + "\n")
+
+
+def show_error(message: str) -> None:
+    """`slowwave: <message>` as one line on stderr, however narrow the terminal is."""
+    messages().print(Text(f"slowwave: {flat(message)}"), soft_wrap=True)
+
+
+def say(message: str) -> None:
+    """A sentence on stderr."""
+    messages().print(Text(flat(message), style="dim"), soft_wrap=True)
+
+
+def table(*columns: str | Column) -> Table:
+    """A table whose cells fold instead of being cut, so that an id is never shown in part."""
+    made = [column if isinstance(column, Column) else Column(column) for column in columns]
+    for column in made:
+        column.overflow = "fold"
+    return Table(*made, box=SIMPLE_HEAD, show_edge=False)
+
+
+def number(name: str) -> Column:
+    """A column of numbers."""
+    return Column(name, justify="right")
+
+
+@contextmanager
+def progress_bars() -> Iterator[None]:
+    """Bars for all work that reports progress within the block; only on a terminal."""
+    console = messages()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bars = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    known: dict[str, TaskID] = {}
+
+    def told(work: str, done: int, total: int) -> None:
+        if work not in known:
+            known[work] = bars.add_task(flat(work), total=total)
+        bars.update(known[work], completed=done, total=total)
+
+    with bars, listening(told):
+        yield
+
+
+# Reports
+
+
+def show_report(report: StageReport | NightReport, *, is_brief: bool = False) -> None:
+    """What a run did: numbers a stage and, unless `is_brief`, what was left out and why, notes, some examples."""
+    console = results()
+    stages = report.stages if isinstance(report, NightReport) else [report]
+    if isinstance(report, NightReport):
+        console.print(Text(flat(night_headline(report)), style="bold"))
+        _show_lines(console, report.notes)
+        _show_story(console, report)
+    console.print(_stage_table(stages))
+    for stage in [] if is_brief else stages:
+        if not stage.is_skipped or stage.notes:
+            _show_stage(console, stage, has_title=len(stages) > 1)
+    console.print(Text(f"Spent: {flat(spent(report.ledger))}."))
+    if report.dry_run:
+        console.print(Text("A dry run: nothing was changed.", style="bold"))
+
+
+def _show_story(console: Console, report: NightReport) -> None:
+    """What the night did, as a colleague would tell it."""
+    for part in report.story:
+        console.print(Text(f"\n{flat(part.said)}", style="bold"))
+        for line in part.lines:
+            console.print(Text(f"  - {flat(line)}"))
+        if part.more_count:
+            console.print(Text(f"  - and {part.more_count} more"))
+    for closing in closings(report):
+        console.print(Text(f"\n{flat(closing)}"))
+    console.print()
+
+
+def _stage_table(stages: Sequence[StageReport]) -> Table:
+    numbers = ("looked at", "changes", "left out", "calls", "tokens", "cost", "seconds")
+    made = table(Column("stage", no_wrap=True), *(number(name) for name in numbers))
+    for stage in stages:
+        total = stage.ledger.total
+        made.add_row(
+            flat(stage.stage),
+            str(stage.rows_in),
+            str(stage.change_count or "-"),
+            str(sum(stage.rejected.values())),
+            str(total.call_count),
+            str(total.input_tokens + total.output_tokens),
+            "?" if total.cost is None else f"${total.cost:.4f}",
+            f"{stage.seconds:.1f}",
+        )
+    return made
+
+
+def _show_stage(console: Console, stage: StageReport, *, has_title: bool) -> None:
+    if has_title:
+        console.print(Text("\n" + flat(headline(stage)), style="bold"))
+    _show_lines(console, stage.notes)
+    _show_counts(console, {MEANING.get(name, name): count for name, count in stage.counts.items()})
+    _show_counts(console, {f"left out: {name}": count for name, count in sorted(stage.rejected.items())})
+    for example in stage.examples[:EXAMPLES]:
+        console.print(Text(f"    {flat(example)}", style="dim"))
+
+
+def _show_counts(console: Console, counts: dict[str, int]) -> None:
+    for name, count in counts.items():
+        console.print(Text(f"{count:>7}  {flat(name)}"))
+
+
+def _show_lines(console: Console, notes: Sequence[str]) -> None:
+    for note in notes:
+        console.print(Text(f"  {flat(note)}"))

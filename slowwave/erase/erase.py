@@ -1,0 +1,249 @@
+"""`erase`: a person's text leaves the home, down to the bytes, and a search over all of them proves it.
+
+    plan       what rests on the text: turns, memories, summaries; kept in `erase.json` until the end
+    commit     events that name what went, by ids and hashes alone
+    rewrite    each segment of the journal that speaks of it, one after the other, each whole or not at all
+    rebuild    a new generation of the store from that journal; every older one goes
+    clean      answer cache, spools, core memory, what conversations were shown, Prefect's record of runs
+    prove      no byte of the home holds the text
+
+A kill between any two leaves a home that works, and `erase.json`; the next `erase` ends it. Doing a part twice changes
+nothing.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from slowwave.edits.session import Desk, desk
+from slowwave.erase.byte_scan import files_with, rows_with
+from slowwave.erase.leftovers import clean, take_spool
+from slowwave.erase.new_generation import Aftermath, regenerate
+from slowwave.erase.payloads import Erasure, payload_after
+from slowwave.erase.scope import Target, WhatGoes, what_goes
+from slowwave.errors import InputError, NotFoundError
+from slowwave.home.paths import Home
+from slowwave.journal.catalogue import encode
+from slowwave.schemas.identity import content_hash
+from slowwave.schemas.results import Erased
+from slowwave.schemas.tables import OWN
+
+SHOWN = 20
+SHOWN_CHARACTERS = 120
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """An erase that is under way: what `erase.json` holds until the proof is done.
+
+    `turns` and `cells` are payloads of the events that name them. `short_count` texts are too short to be looked for.
+    """
+
+    turns: list[dict[str, str]]
+    cells: list[dict[str, str]]
+    chunk_ids: list[str]
+    lone_topic_ids: list[str]
+    topic_ids: list[str]
+    cut_ids: list[str]
+    waiting_chunk_ids: list[str]
+    texts: list[str]
+    short_count: int
+    is_text: bool
+    episode_ids: list[str] = field(default_factory=list)
+    entity_ids: list[str] = field(default_factory=list)
+    families: list[str] = field(default_factory=list)
+    superseded: list[dict[str, Any]] = field(default_factory=list)
+    merged: list[dict[str, Any]] = field(default_factory=list)
+    stranded: list[str] = field(default_factory=list)
+    heirs: list[str] = field(default_factory=list)
+
+    def erasure(self) -> Erasure:
+        """What goes, for events."""
+        return Erasure(
+            frozenset(row["turn_id"] for row in self.turns),
+            frozenset(row["cell_id"] for row in self.cells),
+            frozenset(self.chunk_ids),
+            frozenset(self.lone_topic_ids),
+            frozenset(self.cut_ids),
+            tuple(self.texts),
+            self.is_text,
+            frozenset(self.episode_ids),
+            frozenset(self.entity_ids),
+            frozenset([*self.stranded, *(row["cell_id"] for row in (*self.superseded, *self.merged))]),
+        )
+
+
+def erase(home: Home, target: Target | None, *, dry_run: bool, now: datetime) -> Erased:
+    """Erases what a target names, as `Memory.erase` says; without a target it ends an erase that was cut off."""
+    path = home.erase_path
+    if path.exists():
+        if dry_run:
+            raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
+        with desk(home, now=now) as work:
+            ended = _carry_out(work, Unfinished(**json.loads(path.read_text(encoding="utf-8"))))
+        if target is None:
+            return ended
+    if target is None:
+        raise NotFoundError("no erase was cut off here: there is nothing to end")
+    with desk(home, now=now) as work:
+        found = what_goes(work, target)
+        if dry_run:
+            return _shown(found)
+        plan = _plan(home, found, is_text=target.text is not None)
+        _write_plan(path, plan)
+        return _carry_out(work, plan)
+
+
+def _plan(home: Home, found: WhatGoes, *, is_text: bool) -> Unfinished:
+    least = home.settings.words.proof_shortest
+    texts = [text for text in found.texts if is_text or len(text) >= least]
+    return Unfinished(
+        turns=found.turns.select("turn_id", "source_id", "content_hash", *OWN).to_dicts(),
+        cells=found.cells.select("cell_id", "content_hash", *OWN).to_dicts(),
+        chunk_ids=found.chunk_ids,
+        lone_topic_ids=found.lone_topic_ids,
+        topic_ids=found.topic_ids,
+        cut_ids=found.cut_ids,
+        waiting_chunk_ids=found.waiting_chunk_ids,
+        texts=texts,
+        short_count=len(found.texts) - len(texts),
+        is_text=is_text,
+        episode_ids=found.episode_ids,
+        entity_ids=found.entity_ids,
+        families=found.families,
+        superseded=[_dated(row) for row in found.bridges.superseded],
+        merged=[_dated(row) for row in found.bridges.merged],
+        stranded=found.bridges.stranded,
+        heirs=found.bridges.heirs,
+    )
+
+
+def _dated(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose times are texts, as the plan's file holds them."""
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
+
+
+def _carry_out(work: Desk, plan: Unfinished) -> Erased:
+    """All that follows the plan, from the start or from where a kill left it."""
+    home, path = work.home, work.home.erase_path
+    erasure = plan.erasure()
+    take_spool(work, erasure.cell_ids | erasure.episode_ids)
+    _commit(work, plan)
+    rewritten = _rewrite(home, erasure)
+    topics = regenerate(
+        work,
+        Aftermath(
+            plan.topic_ids, plan.waiting_chunk_ids, plan.families, plan.superseded, plan.merged, plan.heirs
+        ),
+    )
+    shown = sorted({*erasure.cell_ids, *erasure.episode_ids})
+    rewritten |= clean(home, work.store, shown, plan.texts)
+    path.with_suffix(".draft").unlink(missing_ok=True)
+    remaining = files_with(home.root, plan.texts, without=[path]) | rows_with(work.store, plan.texts)
+    path.unlink(missing_ok=True)
+    notes = []
+    if plan.waiting_chunk_ids:
+        notes.append(f"{len(plan.waiting_chunk_ids)} parts of conversations go through the extractor again")
+    if plan.stranded:
+        notes.append(f"what it had taken the place of is believed again: {', '.join(plan.stranded)}")
+    if rewritten["answers"]:
+        notes.append("the answer cache is empty now: what is asked again costs again")
+    if remaining:
+        notes.append(
+            "the same words stand elsewhere too: erase them by their text, or look at the places named"
+        )
+    return Erased(
+        turn_ids=sorted(erasure.turn_ids),
+        cell_ids=sorted(erasure.cell_ids),
+        topic_ids=topics,
+        rewritten={name: count for name, count in rewritten.items() if count},
+        searched_texts=len(plan.texts),
+        short_texts=plan.short_count,
+        remaining=remaining,
+        notes=notes,
+    )
+
+
+def _commit(work: Desk, plan: Unfinished) -> None:
+    """Names what goes: a tombstone for each memory, an erasure for each turn; what is named already is left out."""
+    turn_ids, cell_ids = (
+        [row[key] for row in rows] for key, rows in (("turn_id", plan.turns), ("cell_id", plan.cells))
+    )
+    known = {*work.store.by_key("erasures", turn_ids, ["turn_id"])["turn_id"]}
+    dead = work.store.by_key("tombstones", cell_ids, ["cell_id", "content", "note"])
+    known |= {*dead.filter(pl.col("content").is_null() & pl.col("note").is_null())["cell_id"]}
+    parts = [
+        encode(kind, pl.DataFrame(new))
+        for kind, key, rows in (
+            ("turn.erased", "turn_id", plan.turns),
+            ("cell.erased", "cell_id", plan.cells),
+        )
+        if (new := [row for row in rows if row[key] not in known])
+    ]
+    if parts:
+        work.home.journal.commit(pl.concat(parts), now=work.now)
+
+
+def _rewrite(home: Home, erasure: Erasure) -> dict[str, int]:
+    """Rewrites the segments that speak of what goes, oldest first; torn files that hold a text of it go whole."""
+    segments = events = torn = 0
+    for segment_id in home.journal.segment_ids():
+        lines = home.journal.lines(segment_id)
+        if lines is None:
+            continue
+        after = [_line_after(line, erasure) for line in lines]
+        changed = sum(new != old for new, old in zip(after, lines, strict=True))
+        if changed:
+            home.journal.rewrite(segment_id, [line for line in after if line is not None])
+            segments += 1
+            events += changed
+    for problem in home.journal.scan().problems:
+        if problem.path.name in files_with(problem.path.parent, erasure.texts):
+            problem.path.unlink(missing_ok=True)
+            torn += 1
+    return {"journal segments": segments, "journal events": events, "torn files": torn}
+
+
+def _line_after(line: str, erasure: Erasure) -> str | None:
+    """An event's line after the erasure: byte for byte the same where nothing in it changes, None where it goes."""
+    event = json.loads(line)
+    payload = event["payload"]
+    after = payload_after(event["kind"], payload, erasure)
+    if after is None or after == payload:
+        return None if after is None else line
+    if "content_hash" in payload and after.get("content") != payload.get("content"):
+        after["content_hash"] = content_hash(str(after["content"]))
+    head, _, _ = line.partition('"payload": ')
+    return f'{head}"payload": {json.dumps(after, ensure_ascii=False, separators=(",", ":"))}}}'
+
+
+def _write_plan(path: Path, plan: Unfinished) -> None:
+    """Keeps the plan until the end, for this user alone."""
+    draft = path.with_suffix(".draft")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(asdict(plan), file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+
+
+def _shown(found: WhatGoes) -> Erased:
+    """What would go, with the first words of it."""
+    texts = [
+        *(f"turn: {text}" for text in found.turns.sort("event_time", "turn_id")["content"]),
+        *(f"memory: {text}" for text in found.cells.sort("event_time", "cell_id")["content"]),
+    ]
+    return Erased(
+        dry_run=True,
+        turn_ids=found.turns["turn_id"].sort().to_list(),
+        cell_ids=found.cells["cell_id"].sort().to_list(),
+        topic_ids=sorted({*found.topic_ids, *found.lone_topic_ids}),
+        shown=[" ".join(text.split())[:SHOWN_CHARACTERS] for text in texts[:SHOWN]],
+        notes=[f"{len(texts) - SHOWN} more"] if len(texts) > SHOWN else [],
+    )

@@ -1,0 +1,119 @@
+"""What a home holds beside journal and store that may quote a memory, and how `erase` gets it out."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from slowwave.context.shown import FOLDER as SHOWN_FOLDER
+from slowwave.edits.session import Desk
+from slowwave.erase.byte_scan import files_with, forms_of
+from slowwave.errors import TransientError
+from slowwave.home.core_file import write_core_file
+from slowwave.home.paths import Home
+from slowwave.home.usage import RECORDED, collect_spools
+from slowwave.journal.catalogue import encode
+from slowwave.store import Store
+
+RECORD_TABLES = ("artifact_collection", "artifact", "log", "event_resources", "events")
+"""Tables of Prefect's database whose rows quote reports and logs; a row that quotes what goes is removed."""
+
+WAIT_SECONDS = 10.0
+
+
+def take_spool(work: Desk, cell_ids: Collection[str]) -> None:
+    """Brings the record of use into the journal, without what goes: the spool is empty afterwards."""
+    spooled = collect_spools(work.home)
+    kept = spooled.usage.filter(~pl.col("cell_id").is_in(list(cell_ids)))
+    if kept.height:
+        work.home.journal.commit(encode(RECORDED, kept), now=work.now)
+    spooled.discard()
+
+
+def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str]) -> dict[str, int]:
+    """Removes the answer cache, notes of what was shown, and what Prefect kept; writes core memory anew.
+
+    Returns how many of each.
+
+    Raises:
+        TransientError: Prefect's database is held by its server: stop it and erase again.
+    """
+    return {
+        "answers": _remove(sorted(home.cache_path.parent.glob(f"{home.cache_path.name}*"))),
+        "shown": _remove(_naming(home.root / SHOWN_FOLDER, cell_ids)),
+        "core file": int(write_core_file(home, store)),
+        "prefect records": _forget_runs(home.root / "prefect", texts),
+    }
+
+
+def _naming(folder: Path, cell_ids: Sequence[str]) -> list[Path]:
+    """Files of conversations that were shown one of these memories."""
+    wanted = set(cell_ids)
+    return [path for path in sorted(folder.glob("*")) if wanted & set(_shown(path))]
+
+
+def _shown(path: Path) -> list[str]:
+    try:
+        return list(json.loads(path.read_text(encoding="utf-8"))["shown"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _remove(paths: Sequence[Path]) -> int:
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return len(paths)
+
+
+def _forget_runs(folder: Path, texts: Sequence[str]) -> int:
+    """Takes the texts out of Prefect's own database and logs below a folder; returns rows and lines removed."""
+    count = 0
+    for name in files_with(folder, texts) if folder.is_dir() else ():
+        path = folder / name
+        if path.suffix == ".log" or ".log." in path.name:
+            count += _drop_lines(path, texts)
+        elif path.name.endswith((".db", ".db-wal")):
+            count += _drop_rows(folder / name.removesuffix("-wal"), texts)
+    return count
+
+
+def _drop_lines(path: Path, texts: Sequence[str]) -> int:
+    """Takes lines out of a log, in place: the server that writes it holds the file open."""
+    forms = {form for text in texts for form in forms_of(text)}
+    with path.open("r+b") as file:
+        lines = file.read().split(b"\n")
+        kept = [line for line in lines if not any(form in line for form in forms)]
+        file.seek(0)
+        file.write(b"\n".join(kept))
+        file.truncate()
+    return len(lines) - len(kept)
+
+
+def _drop_rows(path: Path, texts: Sequence[str]) -> int:
+    forms = sorted({form.decode("utf-8", "replace") for text in texts for form in forms_of(text)})
+    removed = 0
+    try:
+        database = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
+        try:
+            database.execute("PRAGMA secure_delete = ON")
+            there = {
+                name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
+            for table in (name for name in RECORD_TABLES if name in there):
+                columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+                for form in forms:
+                    # names come from the database's own list, the text is a parameter
+                    where = " OR ".join(f'instr("{column}", ?)' for column in columns)
+                    sql = f"DELETE FROM {table} WHERE {where}"  # noqa: S608
+                    removed += database.execute(sql, [form] * len(columns)).rowcount
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            database.close()
+    except sqlite3.OperationalError as error:
+        raise TransientError(
+            f"Prefect's database {path} is in use ({error}): stop `slowwave ui`, then `slowwave erase --resume`"
+        ) from error
+    return removed

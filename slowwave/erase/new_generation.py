@@ -1,0 +1,138 @@
+"""A new generation of the store from a journal that was rewritten; vectors of texts that stayed are taken over."""
+
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from slowwave.edits.chain_repair import reworded, told_anew
+from slowwave.edits.session import Desk, Plan, apply_committed, embed
+from slowwave.home.topic_counts import topic_counts
+from slowwave.journal.catalogue import CATALOGUE, encode, rows_of
+from slowwave.schemas.tables import KEYS, TIMESTAMP, VECTOR_TEXT
+from slowwave.stages.graph.entities import entity_changes, resolve
+from slowwave.stages.graph.graph_edges import entity_edges
+from slowwave.store import EMBEDDER_OF, Store, col, create_store, lit
+
+WHY = "a person erased what it was written from"
+
+
+@dataclass(frozen=True)
+class Aftermath:
+    """What the new generation has to set right, by ids.
+
+    `topic_ids` lost memories, `chunk_ids` go back to work: what is left of them was in a memory that went.
+    `families` are of names that are resolved anew. `superseded` and `merged` are payloads of those kinds, their times
+    as texts, of memories whose successor went; `heirs` tell their timelines anew.
+    """
+
+    topic_ids: Collection[str]
+    chunk_ids: Collection[str]
+    families: Collection[str]
+    superseded: Sequence[Mapping[str, Any]]
+    merged: Sequence[Mapping[str, Any]]
+    heirs: Collection[str]
+
+
+def regenerate(work: Desk, after: Aftermath) -> list[str]:
+    """Makes the store anew, sets right what the erased memories leave behind, and removes every other generation.
+
+    Returns the topics that wait for a new summary. `work.store` is the new generation afterwards.
+    """
+    living = work.store
+    fresh = create_store(
+        living.root, embedder_id=living.meta.embedder_id, dims=living.meta.dims, make_current=False
+    )
+    try:
+        apply_committed(work.home, fresh)
+        _take_over_vectors(living, fresh)
+        _commit(work, fresh, _bridges(after) | _names(fresh, after.families))
+        succeeded = told_anew(fresh, after.heirs)
+        lines = reworded(fresh, succeeded, why=WHY, before=living)
+        _commit(work, fresh, {"cell.succeeded": succeeded, "core.promoted": lines})
+        topics = _flag(work, fresh, after)
+        embed(fresh, work.embedder)
+        fresh.make_current()
+    finally:
+        if not fresh.is_current():
+            fresh.discard()
+    for folder in fresh.root.glob("g-*"):
+        if folder.name != fresh.name:
+            shutil.rmtree(folder, ignore_errors=True)
+    work.store = fresh
+    return topics
+
+
+def _commit(work: Desk, store: Store, plan: Plan) -> None:
+    events = [encode(kind, rows) for kind, rows in plan.items() if rows.height]
+    if events:
+        work.home.journal.commit(pl.concat(events), now=work.now)
+        apply_committed(work.home, store)
+
+
+def _bridges(after: Aftermath) -> dict[str, pl.DataFrame]:
+    """Events that put memories behind the one that stands now where an erased one stood."""
+    return {
+        kind: _timed(kind, rows)
+        for kind, rows in (("cell.superseded", after.superseded), ("cell.merged", after.merged))
+    }
+
+
+def _timed(kind: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows of a kind from payloads whose times are texts."""
+    payload = CATALOGUE[kind].payload
+    times = [name for name, dtype in payload.items() if dtype == TIMESTAMP]
+    texts = pl.DataFrame(
+        [{name: row.get(name) for name in payload} for row in rows],
+        schema={**payload, **dict.fromkeys(times, pl.String)},
+        orient="row",
+    )
+    parsed = texts.with_columns(pl.col(times).str.to_datetime(time_unit="us", time_zone="UTC"))
+    return parsed if rows else rows_of(kind, [])
+
+
+def _names(store: Store, families: Collection[str]) -> dict[str, pl.DataFrame]:
+    """Events for the people and things of these families, as the memories that are left name them."""
+    before = store.having("mentions", "family", families)
+    after, entities = resolve(before.drop("entity_id"))
+    edges, known_names = entity_edges(after), store.having("entities", "family", families)
+    known = store.by_key("edges", edges["edge_id"], ["edge_id", "target_id"])
+    return {
+        "entity.resolved": entity_changes(entities, known_names),
+        "mention.recorded": after.join(before, on=["mention_id", "entity_id"], how="anti"),
+        "edge.drawn": edges.join(known, on=["edge_id", "target_id"], how="anti"),
+    }
+
+
+def _flag(work: Desk, store: Store, after: Aftermath) -> list[str]:
+    """Commits that topics lost memories: they are counted again, and answer by their memories until a new summary."""
+    known = store.by_key("topics", after.topic_ids, ["topic_id"])
+    live = store.rows(
+        "cells",
+        ["cell_id", "topic_id"],
+        col("topic_id").isin(known["topic_id"].to_list()) & (col("status") == lit("active")),
+    )
+    by_topic = live.sort("cell_id").group_by("topic_id").agg(cell_ids=pl.col("cell_id"))
+    emptied = (
+        known.join(by_topic, on="topic_id", how="left")
+        .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(WHY))
+        .sort("topic_id")
+    )
+    counted = topic_counts(store, known["topic_id"].to_list(), {}, unsummarized=known["topic_id"].to_list())
+    waiting = store.by_key("chunks", after.chunk_ids, ["chunk_id"])
+    _commit(work, store, {"topic.unsummarized": emptied, "topic.counted": counted, "chunk.released": waiting})
+    return known["topic_id"].sort().to_list()
+
+
+def _take_over_vectors(living: Store, fresh: Store) -> None:
+    for table, texts in VECTOR_TEXT.items():
+        key = KEYS[table]
+        missing = fresh.without_vector(table)[key]
+        embedder = EMBEDDER_OF["vector"]
+        names = [key, *texts]
+        before = living.by_key(table, missing, [*names, embedder]).filter(pl.col(embedder) != "")
+        after = fresh.by_key(table, missing, names)
+        same = after.join(before, on=names, how="semi", nulls_equal=True)
+        fresh.put_vectors(table, living.vectors(table, same[key]))

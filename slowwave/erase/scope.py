@@ -1,0 +1,278 @@
+"""What an erase takes: from what a person names to the turns, the memories made from them, and what speaks of these."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from slowwave.chains.repair import Bridges
+from slowwave.edits.chain_repair import chains_of
+from slowwave.edits.session import Desk, refuse_foreign
+from slowwave.erase.payloads import pattern_of
+from slowwave.errors import InputError, NotFoundError
+from slowwave.home.usage import SHORTEST_PREFIX
+from slowwave.journal.lookup import of_kind
+from slowwave.schemas.tables import OWN, frame_schema
+from slowwave.store import Expr, Store, col, lit, owned_by
+
+CELL_TEXTS = (
+    "content",
+    "summary",
+    "compressed",
+    "index_label",
+    "subject",
+    "attribute",
+    "value",
+    "topic_hint",
+)
+
+EPISODE_TEXTS = ("content", "summary", "compressed")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a person names: exactly one of these."""
+
+    cell_id: str | None = None
+    turn_id: str | None = None
+    session_id: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class WhatGoes:
+    """Rows of `turns` and `cells` that go, and the ids of what is touched by it.
+
+    `cells` may hold memories that left the store: they stand in the journal. `lone_topic_ids` held nothing else.
+    `episode_ids` tell of the conversations: they are told anew from what is left. `entity_ids` are named in what goes
+    or were joined with those, and `families` are theirs: they are resolved anew. `waiting_chunk_ids` gave memories
+    that rest on more than what goes: they go through the extractor again. `bridges` say where the memories stand
+    that lived on in those that go, or that these had replaced.
+    """
+
+    turns: pl.DataFrame
+    cells: pl.DataFrame
+    chunk_ids: list[str]
+    lone_topic_ids: list[str]
+    topic_ids: list[str]
+    cut_ids: list[str]
+    waiting_chunk_ids: list[str]
+    episode_ids: list[str]
+    entity_ids: list[str]
+    families: list[str]
+    bridges: Bridges
+    texts: list[str]
+
+
+def what_goes(work: Desk, target: Target) -> WhatGoes:
+    """Everything that rests on what the target names.
+
+    Raises:
+        InputError: not exactly one thing is named, the text is too short, or the memory is not this owner's.
+        NotFoundError: nothing of this owner is that.
+    """
+    named = [name for name in ("cell_id", "turn_id", "session_id", "text") if getattr(target, name)]
+    if len(named) != 1:
+        raise InputError("name one thing to erase: a memory, a turn, a session or a text")
+    events = work.home.journal.scan().events
+    extracted, written = (_made(work, events, kind) for kind in ("cell.extracted", "episode.written"))
+    extracted = extracted.unique("cell_id", keep="last", maintain_order=True)
+    turns, seeds = _named(work, target, extracted, written)
+    if turns.is_empty() and seeds.is_empty():
+        raise NotFoundError(f"nothing of yours is that {named[0].removesuffix('_id')}: nothing was erased")
+    derived = _resting_on(extracted, turns["turn_id"])
+    cells = pl.concat([seeds, derived]).unique("cell_id", maintain_order=True)
+    for row in [*turns.select(*OWN, cell_id="turn_id").to_dicts(), *cells.select(*OWN, "cell_id").to_dicts()]:
+        refuse_foreign(work.home, row)
+    gone = cells["cell_id"].to_list()
+    # a telling says too what replaced a memory of its conversation
+    replaced = work.store.having("cells", "superseded_by", gone, ["session_id"])["session_id"]
+    sessions = pl.concat([turns["session_id"], cells["session_id"], replaced]).unique()
+    episodes = written.filter(pl.col("session_id").is_in(sessions.implode()))
+    chunk_ids, touched_chunks = _chunks(work.store, turns)
+    lone, touched_topics = _topics(work.store, gone)
+    chains = chains_of(work.store, gone)
+    bridges = chains.without(gone)
+    entities = _entities(work.store, events, turns["turn_id"], cells["cell_id"])
+    texts = sorted({*_texts(work, target, turns, cells, episodes), *entities.names})
+    left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
+    waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
+    back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
+    return WhatGoes(
+        turns,
+        cells,
+        chunk_ids,
+        lone,
+        sorted({*touched_topics, *back}),
+        sorted({*bridges.heirs, *touched_chunks}),
+        waiting.to_list(),
+        episodes["cell_id"].unique().sort().to_list(),
+        entities.ids,
+        entities.families,
+        bridges,
+        texts,
+    )
+
+
+def _made(work: Desk, events: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """What this owner's events of one kind made, every telling of it, oldest first: columns of `cells`."""
+    rows = of_kind(events, kind)
+    names = [name for name in frame_schema("cells").names() if name in rows.columns]
+    own = work.home.settings.own
+    mine = (pl.col("scope") == "system") | (
+        (pl.col("project_id") == own.project_id)
+        & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == own.user_id))
+    )
+    return rows.filter(mine).select(names)
+
+
+def _named(
+    work: Desk, target: Target, extracted: pl.DataFrame, written: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The turns and the memories that the target names itself."""
+    own, store = work.home.settings.own, work.store
+    mine = owned_by(own.user_id, own.project_id)
+    if target.cell_id:
+        _refuse_episode(target.cell_id, written)
+        cells = extracted.filter(pl.col("cell_id") == _whole(target.cell_id, extracted["cell_id"]))
+        known = store.by_key("cells", cells["cell_id"], ["cell_id", "evidence"])["evidence"]
+        evidence = pl.concat([cells["evidence"], known]).explode().drop_nulls().unique()
+        return _turns(store, mine & col("turn_id").isin(evidence.to_list())), cells
+    if target.turn_id:
+        ids = store.rows("turns", ["turn_id"], mine)["turn_id"]
+        return _turns(store, mine & (col("turn_id") == lit(_whole(target.turn_id, ids)))), extracted.clear()
+    if target.session_id:
+        wanted = pl.col("session_id") == target.session_id
+        return _turns(store, mine & (col("session_id") == lit(target.session_id))), extracted.filter(wanted)
+    text = str(target.text).strip()
+    least = work.home.settings.words.erase_shortest
+    if len(text) < least:
+        raise InputError(
+            f"{text!r} is too short to be erased by its words: at least {least} characters "
+            "(words.erase_shortest in slowwave.toml)"
+        )
+    said = pl.col("content")
+    turns = _turns(store, mine).filter(_holds(said, text))
+    columns = [_holds(pl.col(name), text) for name in CELL_TEXTS]
+    listed = [_holds(pl.col(name).list.join("\n"), text) for name in ("entities", "artifacts")]
+    return turns, extracted.filter(pl.any_horizontal(*columns, *listed))
+
+
+def _refuse_episode(name: str, written: pl.DataFrame) -> None:
+    """An episode rests on a whole conversation: to erase it is to erase that.
+
+    Raises:
+        InputError: the id is one of an episode.
+    """
+    wanted = name.strip()
+    found = written.filter(pl.col("cell_id").str.starts_with(wanted) & (len(wanted) >= SHORTEST_PREFIX))
+    if found.height:
+        raise InputError(
+            f"memory {wanted[:60]} tells a whole conversation: erase what it tells of, or the conversation with "
+            f"--session {found['session_id'][-1]}"
+        )
+
+
+def _holds(column: pl.Expr, text: str) -> pl.Expr:
+    """Whether a column says a text, in any case, with any white space, however its accents are spelled."""
+    flat = column.str.normalize("NFC").str.replace_all(r"\s+", " ")
+    wanted = " ".join(unicodedata.normalize("NFC", text).split())
+    return (
+        flat.str.contains(wanted, literal=True)
+        | flat.str.to_lowercase().str.contains(wanted.lower(), literal=True)
+    ).fill_null(value=False)
+
+
+def _turns(store: Store, where: Expr) -> pl.DataFrame:
+    return store.rows("turns", where=where).sort("turn_id")
+
+
+def _whole(name: str, ids: pl.Series) -> str:
+    """The id that a cut one stands for."""
+    wanted = name.strip()
+    found = ids.filter(ids == wanted).unique()
+    if found.is_empty() and len(wanted) >= SHORTEST_PREFIX:
+        found = ids.filter(ids.str.starts_with(wanted)).unique()
+    if len(found) > 1:
+        raise InputError(f"{wanted} stands for {len(found)} ids: write more of it; nothing was erased")
+    if found.is_empty():
+        raise NotFoundError(f"there is nothing with the id {wanted[:60]}; nothing was erased")
+    return str(found[0])
+
+
+def _resting_on(extracted: pl.DataFrame, turn_ids: pl.Series) -> pl.DataFrame:
+    """Memories that were made from one of these turns."""
+    ids = extracted.select("cell_id", turn_id="evidence").explode("turn_id")
+    hit = ids.filter(pl.col("turn_id").is_in(turn_ids.implode()))["cell_id"]
+    return extracted.filter(pl.col("cell_id").is_in(hit.implode()))
+
+
+def _chunks(store: Store, turns: pl.DataFrame) -> tuple[list[str], list[str]]:
+    """Chunks of which nothing is left, and those that held more."""
+    chunks = store.having("chunks", "session_id", turns["session_id"], ["chunk_id", "turn_ids"])
+    left = pl.col("turn_ids").list.set_difference(turns["turn_id"].to_list()).list.len()
+    counted = chunks.with_columns(left=left, before=pl.col("turn_ids").list.unique().list.len())
+    empty = counted.filter(pl.col("left") == 0)["chunk_id"]
+    touched = counted.filter((pl.col("left") > 0) & (pl.col("left") < pl.col("before")))["chunk_id"]
+    return empty.sort().to_list(), touched.sort().to_list()
+
+
+def _topics(store: Store, cell_ids: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Topics of nothing else than what goes, and topics that hold more."""
+    mine = store.by_key("cells", cell_ids, ["cell_id", "topic_id"])["topic_id"].drop_nulls().unique()
+    members = store.having("cells", "topic_id", mine, ["cell_id", "topic_id"])
+    others = members.filter(~pl.col("cell_id").is_in(list(cell_ids)))["topic_id"].unique()
+    lone = mine.filter(~mine.is_in(others.implode()))
+    joined = store.having("topics", "merged_into", lone, ["topic_id"])["topic_id"]
+    return sorted({*lone, *joined}), others.sort().to_list()
+
+
+@dataclass(frozen=True)
+class Named:
+    """People and things that what goes names, with those that became one with them; `names` are said nowhere else."""
+
+    ids: list[str]
+    families: list[str]
+    names: list[str]
+
+
+def _entities(store: Store, events: pl.DataFrame, turn_ids: pl.Series, cell_ids: pl.Series) -> Named:
+    named = store.having("mentions", "cell_id", cell_ids, ["entity_id", "family"])
+    ids = _with_former(events, set(named["entity_id"]))
+    known = store.by_key("entities", ids, ["entity_id", "canonical_name", "aliases"])
+    names = {*known["canonical_name"], *known["aliases"].explode().drop_nulls()}
+    if names:
+        turns = store.rows("turns", ["turn_id", "content", "speaker"])
+        turns = turns.filter(~pl.col("turn_id").is_in(turn_ids.implode()))
+        cells = store.rows("cells", ["cell_id", "content", "entities"])
+        cells = cells.filter(~pl.col("cell_id").is_in(cell_ids.implode()))
+        said = pl.concat(
+            [turns["content"], turns["speaker"], cells["content"], cells["entities"].list.join("\n")]
+        ).drop_nulls()
+        names = {name for name in names if not said.str.contains(name, literal=True).any()}
+    return Named(sorted(ids), named["family"].unique().sort().to_list(), sorted(names))
+
+
+def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
+    """These entities and all that were merged into them, whose names stand in the journal still."""
+    into = of_kind(events, "entity.merged").select("entity_id", "merged_into")
+    while True:
+        joined = {*ids, *into.filter(pl.col("merged_into").is_in(sorted(ids)))["entity_id"]}
+        if joined == ids:
+            return ids
+        ids = joined
+
+
+def _texts(
+    work: Desk, target: Target, turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame
+) -> list[str]:
+    """What is looked for afterwards: the named text as it stands in what goes, or the texts of all that goes."""
+    told = [text for name in EPISODE_TEXTS for text in episodes[name].drop_nulls()]
+    contents = [*turns["content"], *cells["content"], *told]
+    if target.text is None:
+        return sorted({text for text in [*contents, *cells["compressed"].drop_nulls()] if text.strip()})
+    pattern = pattern_of([target.text], is_exact=False)
+    told = contents + [text for name in CELL_TEXTS[1:] for text in cells[name].drop_nulls()]
+    spelled = {match[0] for text in told for match in (pattern.finditer(text) if pattern else ())}
+    return sorted({target.text.strip(), *spelled})

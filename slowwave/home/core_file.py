@@ -1,0 +1,58 @@
+"""`MEMORY.md`: core memory as a file, written from the store's lines whenever they are not what it says."""
+
+import polars as pl
+
+from slowwave.home.paths import Home
+from slowwave.store import Store, owned_by
+
+
+def write_core_file(home: Home, store: Store) -> bool:
+    """Writes `MEMORY.md` anew where it is not what the store holds; returns whether it did.
+
+    A home that never had core memory gets no file.
+    """
+    own = home.settings.own
+    mine = owned_by(own.user_id, own.project_id)
+    lines = store.rows("core", ["line_rank", "cell_id", "line"], mine).sort("line_rank", "cell_id")["line"]
+    text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines), ""])
+    before = home.core_path.read_text(encoding="utf-8") if home.core_path.exists() else ""
+    if text == before or not (before or len(lines)):
+        return False
+    home.write_core(text)
+    return True
+
+
+def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
+    """Lines of core memory from the chosen cells (best first, `line_rank` null for newcomers).
+
+    A line that stays keeps its place among those that stay. A newcomer stands behind the line that comes before it
+    in the choice, or at the top. Returns the owner, `cell_id`, `line_rank` (1-based), `line`.
+    """
+    text = pl.coalesce("summary", "content").str.replace_all(r"\s+", " ").str.strip_chars()
+    short = (
+        pl.when(text.str.len_chars() > LINE_CHARACTERS)
+        .then(text.str.slice(0, LINE_CHARACTERS - 1) + "…")
+        .otherwise(text)
+    )
+    subject = (
+        pl.when(pl.col("summary").is_not_null() & pl.col("subject").is_not_null())
+        .then(pl.format("{} {}: ", "subject", pl.col("attribute").fill_null("")))
+        .otherwise(pl.lit(""))
+    )
+    date = pl.col("valid_from").dt.strftime("%Y-%m-%d")
+    return (
+        chosen.with_row_index("choice")
+        .with_columns(place=pl.col("line_rank").forward_fill().fill_null(0))
+        .sort("place", pl.col("line_rank").is_null(), "choice")
+        .with_columns(
+            line=pl.format("[{}] {}{} ({})", "cell_type", subject, short, date),
+            line_rank=pl.int_range(1, pl.len() + 1),
+        )
+        .select(LINES)
+    )
+
+
+LINE_CHARACTERS = 200
+
+
+LINES = ["cell_id", "user_id", "project_id", "scope", "line_rank", "line"]

@@ -1,0 +1,86 @@
+"""One home folder: where everything lies, and who may write.
+
+    home/
+    |-- slowwave.toml        settings (optional)
+    |-- journal/             the truth
+    |-- store/               derived tables
+    |-- cache/answers.sqlite answers of the language model
+    |-- calibration.json     thresholds measured on this store
+    |-- MEMORY.md            core memory, written by `promote`
+    |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
+    |-- erase.json           an erase that was cut off, until the next one ends it
+    |-- cache/shown/         what each conversation was shown, so that it is not told twice
+    |-- writer.lock          held by the one process that writes the store
+    `-- writer.json          which process that is, while it writes
+
+Any process may commit to the journal. Only the holder of the writer lock changes the store
+(`slowwave/home/workspace.py`). Reading needs nothing more than this file, so it imports no language model.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from slowwave.journal.segments import Journal
+from slowwave.settings.tree import Settings, load_settings
+
+
+@dataclass(frozen=True)
+class Home:
+    """The paths below one home folder, and its settings."""
+
+    settings: Settings
+
+    @property
+    def root(self) -> Path:
+        """The home folder."""
+        return self.settings.home
+
+    @property
+    def journal(self) -> Journal:
+        """The journal."""
+        return Journal(self.root / "journal")
+
+    @property
+    def store_root(self) -> Path:
+        """The folder of the store's generations."""
+        return self.root / "store"
+
+    @property
+    def cache_path(self) -> Path:
+        """The answer cache."""
+        return self.root / "cache" / "answers.sqlite"
+
+    @property
+    def calibration_path(self) -> Path:
+        """Thresholds measured by `slowwave calibrate`."""
+        return self.root / "calibration.json"
+
+    @property
+    def core_path(self) -> Path:
+        """Core memory as a file."""
+        return self.root / "MEMORY.md"
+
+    @property
+    def erase_path(self) -> Path:
+        """The plan of an erase that is under way, or was cut off."""
+        return self.root / "erase.json"
+
+    @property
+    def writer_path(self) -> Path:
+        """Who writes the store at the moment. One that is killed leaves it behind, and the next one replaces it."""
+        return self.root / "writer.json"
+
+    def write_core(self, text: str) -> None:
+        """Replaces `MEMORY.md` whole."""
+        draft = self.core_path.with_suffix(".md.draft")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(self.core_path)
+
+
+def open_home(path: Path | str | None = None) -> Home:
+    """The home at `path`, else at `SLOWWAVE_HOME`, else `data/home`; it need not exist yet.
+
+    Raises:
+        ConfigError: its settings are not usable.
+    """
+    return Home(load_settings(path))

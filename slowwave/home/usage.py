@@ -1,0 +1,349 @@
+"""How memories are used (retrieved, cited, ignored): events `usage.recorded`, in batches, off the hot path.
+
+    note -> this process's memory -> spool/usage.jsonl -> one journal segment    retrieved, ignored
+    cite -----------------------------------------------> one journal segment    cited, at once
+
+A segment for every search would make the journal a heap of tiny files. So what was retrieved or ignored waits in
+memory until a batch is full, the program ends or someone asks, and then in the home's spool, to which any number
+of processes append whole lines. The spool becomes one segment when it is full, or with the next night. A kill
+loses at most the batch in memory and never a citation. A record's id is a hash of what was used, how, when and
+where: a spool that is taken twice (killed between the commit and the removal) counts once.
+
+Nothing here reads a memory's text, and `context` is a label (a conversation's id), never a question.
+"""
+
+import json
+import re
+import weakref
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import polars as pl
+from filelock import FileLock, Timeout
+from ulid import ULID
+
+from slowwave.errors import InputError, TransientError
+from slowwave.home.paths import Home
+from slowwave.journal.catalogue import encode, rows_of
+from slowwave.readers.files import clean_text
+from slowwave.schemas.identity import ID_LENGTH, stable_id
+from slowwave.store import Store, col, lit, open_store, owned_by
+
+UsageType = Literal["retrieved", "cited", "ignored"]
+
+RECORDED = "usage.recorded"
+
+BATCH = 256
+"""Records that wait in memory before they are appended to the spool: what a kill may lose."""
+
+MOST_WAITING = 10_000
+"""Records kept while the spool cannot be written; beyond them the oldest go."""
+
+SPOOL_BYTES = 512 * 1024
+"""Size from which a spool becomes a segment, some 3,000 records."""
+
+LOCK_SECONDS = 5.0
+"""How long an append waits for another one; each takes about a millisecond."""
+
+LOCK_POLL_SECONDS = 0.005
+
+SHORTEST_PREFIX = 6
+"""Characters of a memory's id that may stand for all of it."""
+
+MOST_CITED = 1_000
+LONGEST_CONTEXT = 200
+
+_ID = re.compile(r"[0-9A-Za-z_-]+")
+_ABOVE_ALL = "\U0010ffff"
+"""A character that sorts behind every other."""
+
+
+class Use(NamedTuple):
+    """One use of one memory."""
+
+    cell_id: str
+    usage_type: UsageType
+    used_at: datetime
+    context: str
+
+    @property
+    def usage_id(self) -> str:
+        """The same use has the same id; a memory is ignored once in a conversation, whenever that is settled."""
+        is_settled_once = self.usage_type == "ignored" and bool(self.context)
+        moment = "" if is_settled_once else self.used_at.astimezone(UTC).isoformat(timespec="microseconds")
+        return stable_id("usage", self.cell_id, self.usage_type, moment, self.context)
+
+
+class Usage:
+    """The record of use of one home, for one process; any number of threads may share it.
+
+    What still waits is written when the program ends. There a spool that cannot be written is passed over in
+    silence: no answer ever fails for the count of its readers.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._waiting: deque[Use] = deque(maxlen=MOST_WAITING)
+        self._at_end = weakref.finalize(self, _write_at_end, home, self._waiting)
+
+    def note(
+        self, cell_ids: Iterable[str], usage_type: UsageType, *, context: str = "", at: datetime
+    ) -> None:
+        """Notes that memories were used: an append in memory; once in `BATCH` records also to the spool.
+
+        `at` is UTC. A spool that cannot be written keeps the records waiting, and no search fails for it.
+        """
+        where = _label(context)
+        self._waiting.extend(Use(cell_id, usage_type, at, where) for cell_id in cell_ids)
+        if len(self._waiting) >= BATCH:
+            with suppress(TransientError):
+                self.flush()
+
+    def settle(
+        self, context: str, *, shown: Iterable[str], cited: Collection[str], at: datetime
+    ) -> list[str]:
+        """At the end of a conversation: what was shown in it and not cited is noted as ignored; returns its ids.
+
+        Settling a conversation again adds nothing.
+        """
+        ignored = [cell_id for cell_id in dict.fromkeys(shown) if cell_id not in cited]
+        self.note(ignored, "ignored", context=context, at=at)
+        return ignored
+
+    def flush(self) -> None:
+        """Appends what waits to the spool; a full spool becomes a segment.
+
+        Raises:
+            TransientError: the spool or the journal cannot be written; the records wait for the next time.
+        """
+        _to_spool(self._home, self._waiting)
+
+
+def cite(
+    home: Home, cell_ids: Sequence[str], *, context: str = "", now: datetime, store: Store | None = None
+) -> list[str]:
+    """Records that memories were used in an answer, as one segment: when this returns, they survive a kill.
+
+    Ids may be cut to `SHORTEST_PREFIX` characters or more where one memory alone begins so. Any memory that the
+    asking owner may see can be cited, superseded and archived ones too. `store` is an open one, where the caller
+    has it. Returns the whole ids, each once, in the order given.
+
+    Raises:
+        InputError: an id is unknown, too short or stands for several memories; nothing was recorded.
+        NotFoundError: there is no store yet.
+        TransientError: the journal cannot be written.
+    """
+    wanted = list(dict.fromkeys(cell_id.strip() for cell_id in cell_ids))
+    if not wanted:
+        raise InputError("no memory is named: give the id of one, as `slowwave search` shows it")
+    if len(wanted) > MOST_CITED:
+        raise InputError(f"{len(wanted)} memories at once are too many: cite at most {MOST_CITED}")
+    found = whole_ids(home, store or open_store(home.store_root), wanted)
+    where = _label(context)
+    home.journal.commit(_events([Use(cell_id, "cited", now, where) for cell_id in found]), now=now)
+    return found
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """What was taken from the spool: rows of `usage.recorded`, one a `usage_id`, and how to be done with it.
+
+    `unreadable_count` counts lines that are no record: half-written by a process that was killed, or foreign.
+    """
+
+    usage: pl.DataFrame
+    unreadable_count: int
+    paths: tuple[Path, ...]
+
+    def discard(self) -> None:
+        """Removes the files that were taken; call it after their rows are committed."""
+        for path in self.paths:
+            path.unlink(missing_ok=True)
+
+
+def collect_spools(home: Home) -> Spooled:
+    """Takes the spool aside and reads it, with what earlier takers left: for the night, and for a full spool.
+
+    Nobody appends to what is taken. It stays on disk until `Spooled.discard`, so that a kill before the commit
+    loses nothing; taken again after the commit it has the same ids and counts once.
+
+    Raises:
+        TransientError: the spool cannot be read, or an append holds it for longer than `LOCK_SECONDS`.
+    """
+    folder = _folder(home)
+    if not folder.is_dir():
+        return Spooled(_rows([]), 0, ())
+    with _spool_lock(home):
+        _take_aside(folder / "usage.jsonl")
+        paths = tuple(sorted(folder.glob("usage-*.jsonl")))
+        lines = [line for path in paths for line in _lines_of(path)]
+    uses = [_parsed(line) for line in lines]
+    known = [use for use in uses if use is not None]
+    return Spooled(_rows(known), len(uses) - len(known), paths)
+
+
+# -- the spool
+
+
+def _folder(home: Home) -> Path:
+    return home.root / "spool"
+
+
+@contextmanager
+def _spool_lock(home: Home) -> Iterator[None]:
+    """Holds the spool; foreign errors of the work inside become ours."""
+    try:
+        with FileLock(_folder(home) / "usage.lock", timeout=LOCK_SECONDS, poll_interval=LOCK_POLL_SECONDS):
+            yield
+    except Timeout as error:
+        raise TransientError(
+            f"the usage spool of {home.root} is held by another process; try again"
+        ) from error
+    except OSError as error:
+        raise TransientError(
+            f"the usage spool of {home.root} cannot be used ({error.strerror}): make room or mend its permissions"
+        ) from error
+
+
+def _to_spool(home: Home, waiting: "deque[Use]") -> None:
+    drained = list(_drain(waiting))
+    if not drained:
+        return
+    try:
+        size = _append(home, drained)
+    except TransientError:
+        waiting.extendleft(reversed(drained))
+        raise
+    if size >= SPOOL_BYTES:
+        spooled = collect_spools(home)
+        home.journal.commit(encode(RECORDED, spooled.usage), now=datetime.now(UTC))
+        spooled.discard()
+
+
+def _append(home: Home, uses: Sequence[Use]) -> int:
+    """Appends whole lines, after closing a line that a killed process left open; returns the bytes that are there."""
+    path = _folder(home) / "usage.jsonl"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TransientError(f"the folder {path.parent} cannot be made ({error.strerror})") from error
+    text = "".join(f"{_line(use)}\n" for use in uses)
+    with _spool_lock(home), path.open("a+b") as file:
+        if file.tell() > 0:
+            file.seek(-1, 2)
+            text = text if file.read(1) == b"\n" else f"\n{text}"
+        file.write(text.encode())
+        file.flush()
+        return file.tell()
+
+
+def _take_aside(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        path.rename(path.with_name(f"usage-{ULID()}.jsonl"))
+
+
+def _lines_of(path: Path) -> list[bytes]:
+    try:
+        return [line for line in path.read_bytes().split(b"\n") if line.strip()]
+    except FileNotFoundError:  # another taker was done with it just now
+        return []
+
+
+def _drain(waiting: "deque[Use]") -> Iterator[Use]:
+    """Empties a deque that other threads may fill and empty meanwhile."""
+    with suppress(IndexError):
+        while True:
+            yield waiting.popleft()
+
+
+def _write_at_end(home: Home, waiting: "deque[Use]") -> None:
+    with suppress(TransientError):
+        _to_spool(home, waiting)
+
+
+def _line(use: Use) -> str:
+    return json.dumps({**use._asdict(), "used_at": use.used_at.astimezone(UTC).isoformat()})
+
+
+def _parsed(line: bytes) -> Use | None:
+    """The record of a line, or None for one that is torn or not ours."""
+    try:
+        found = json.loads(line)
+        use = Use(
+            found["cell_id"],
+            found["usage_type"],
+            datetime.fromisoformat(found["used_at"]).astimezone(UTC),
+            found["context"],
+        )
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        return None
+    is_whole = all(isinstance(text, str) for text in (use.cell_id, use.context))
+    return use if is_whole and use.usage_type in get_args(UsageType) else None
+
+
+# -- rows and ids
+
+
+def _rows(uses: Sequence[Use]) -> pl.DataFrame:
+    whole: list[tuple[object, ...]] = [
+        (use.usage_id, use.cell_id, use.usage_type, use.used_at.astimezone(UTC), use.context or None)
+        for use in uses
+    ]
+    return rows_of(RECORDED, whole).unique("usage_id", keep="first", maintain_order=True)
+
+
+def _events(uses: Sequence[Use]) -> pl.DataFrame:
+    return encode(RECORDED, _rows(uses))
+
+
+def _label(context: str) -> str:
+    return " ".join(clean_text(context).split())[:LONGEST_CONTEXT]
+
+
+def whole_ids(home: Home, store: Store, wanted: Sequence[str]) -> list[str]:
+    """The id of each memory named, among those that the owner of the home's settings may see.
+
+    Raises:
+        InputError: an id is unknown, too short or stands for several memories.
+    """
+    own = home.settings.own
+    for cell_id in wanted:
+        if not _ID.fullmatch(cell_id) or len(cell_id) > 2 * ID_LENGTH:
+            raise InputError(f"{cell_id[:60]!r} is no memory's id: `slowwave search` shows them")
+    visible = owned_by(own.user_id, own.project_id)
+    whole = set(store.rows("cells", ["cell_id"], visible & col("cell_id").isin(list(wanted)))["cell_id"])
+    found: list[str] = []
+    for cell_id in wanted:
+        if cell_id in whole:
+            found.append(cell_id)
+            continue
+        matches: list[str] = []
+        if len(cell_id) >= SHORTEST_PREFIX:
+            near = (col("cell_id") >= lit(cell_id)) & (col("cell_id") < lit(cell_id + _ABOVE_ALL))
+            matches = store.rows("cells", ["cell_id"], visible & near)["cell_id"].sort().to_list()
+        found.append(_only_match(cell_id, matches))
+    return list(dict.fromkeys(found))
+
+
+def _only_match(cell_id: str, matches: Sequence[str]) -> str:
+    if len(matches) > 1:
+        shown = ", ".join(matches[:3])
+        raise InputError(
+            f"{cell_id} stands for {len(matches)} memories ({shown}{', ...' if len(matches) > 3 else ''}): "  # noqa: PLR2004
+            "write more of the id; nothing was recorded"
+        )
+    if not matches:
+        short = (
+            f"; an id is cut to {SHORTEST_PREFIX} characters at least"
+            if len(cell_id) < SHORTEST_PREFIX
+            else ""
+        )
+        raise InputError(
+            f"there is no memory {cell_id}{short}: `slowwave search` shows the ids; nothing was recorded"
+        )
+    return matches[0]

@@ -1,0 +1,107 @@
+"""The catalogue of journal events: every kind, its current version and the columns of its payload.
+
+One event is one line; its payload is flat, so that a frame of events of one kind is a frame of rows. A raw
+event says what came in, a derived one what was decided, naming the prompt version and model behind it.
+`docs/events.md` writes the catalogue down and a test holds it against this file.
+
+A payload that changes shape gets the next version here and an upcast in `UPCASTS`; old segments are never
+rewritten and stay readable.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from slowwave.journal.event_kind import EventKind
+from slowwave.journal.memory_events import OF_MEMORIES
+from slowwave.journal.relation_events import OF_RELATIONS
+from slowwave.schemas.tables import TIMESTAMP
+
+SCAN_SCHEMA = pl.Schema(
+    [
+        ("segment_id", pl.String),
+        ("event_id", pl.String),
+        ("kind", pl.String),
+        ("version", pl.Int64),
+        ("recorded_at", TIMESTAMP),
+        ("payload", pl.String),
+    ]
+)
+"""A scanned journal: one row an event in segment order, the payload as JSON text."""
+
+
+CATALOGUE: dict[str, EventKind] = {kind.kind: kind for kind in (*OF_MEMORIES, *OF_RELATIONS)}
+
+UPCASTS: dict[tuple[str, int], dict[str, object]] = {
+    ("cell.extracted", 1): {"steps": [], "template": None},
+    ("cell.deleted", 1): {"content": None},
+    ("cell.deleted", 2): {"evidence": []},
+    ("cell.archived", 1): {"archived_count": 1},
+    ("cell.revived", 1): {"reason": None},
+    ("vitals.folded", 1): {"retrieved_at": None},
+}
+"""For a kind and an old version: the columns that the next version added, with the value that old events mean."""
+
+
+def is_readable(kind: str, version: int) -> bool:
+    """Whether this program understands an event of this kind and version."""
+    return kind in CATALOGUE and 1 <= version <= CATALOGUE[kind].version
+
+
+def upcast_defaults(kind: str, version: int) -> dict[str, object]:
+    """Values for columns that came after `version`, oldest step first."""
+    defaults: dict[str, object] = {}
+    for step in range(version, CATALOGUE[kind].version):
+        defaults.update(UPCASTS[(kind, step)])
+    return defaults
+
+
+def rows_of(kind: str, rows: Sequence[tuple[object, ...] | dict[str, object]]) -> pl.DataFrame:
+    """Rows of one kind's payload, from tuples in the order of its columns or from dicts."""
+    return pl.DataFrame(rows, schema=CATALOGUE[kind].payload, orient="row")
+
+
+_ISO = "%Y-%m-%dT%H:%M:%S%.6fZ"
+
+
+def _wire_schema(payload: pl.Schema) -> pl.Schema:
+    return pl.Schema({name: pl.String if kind == TIMESTAMP else kind for name, kind in payload.items()})
+
+
+def encode(kind: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Events of one kind from rows that hold at least the payload's columns: `kind` and `payload` as JSON text."""
+    payload = CATALOGUE[kind].payload
+    wire = rows.select(
+        pl.col(name).cast(TIMESTAMP).dt.strftime(_ISO) if dtype == TIMESTAMP else pl.col(name).cast(dtype)
+        for name, dtype in payload.items()
+    )
+    return wire.select(kind=pl.lit(kind), payload=pl.struct(pl.all()).struct.json_encode())
+
+
+def decode(kind: str, events: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the payload of events that all are of `kind`, in their order, with `recorded_at` and `order` kept."""
+    payload = CATALOGUE[kind].payload
+    frames = [
+        _decode_version(kind, part, payload) for part in events.partition_by("version", maintain_order=True)
+    ]
+    return pl.concat(frames).sort("order") if frames else _decode_version(kind, events, payload)
+
+
+def _decode_version(kind: str, events: pl.DataFrame, payload: pl.Schema) -> pl.DataFrame:
+    version = int(events["version"][0]) if events.height else CATALOGUE[kind].version
+    defaults = upcast_defaults(kind, version)
+    wire = _wire_schema(payload)
+    decoded = events.select(
+        pl.col("payload").str.json_decode(pl.Struct(wire)),
+        event_recorded_at=pl.col("recorded_at"),
+        order=pl.col("order"),
+    ).unnest("payload")
+    columns = [
+        pl.lit(defaults[name], dtype=dtype).alias(name)
+        if name in defaults
+        else pl.col(name).str.to_datetime(_ISO, time_unit="us", time_zone="UTC")
+        if dtype == TIMESTAMP
+        else pl.col(name)
+        for name, dtype in payload.items()
+    ]
+    return decoded.select(*columns, "event_recorded_at", "order")

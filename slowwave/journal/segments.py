@@ -1,0 +1,328 @@
+"""The journal: immutable segments of events, the one truth about what came in and what was decided.
+
+A segment is `journal/YYYY/MM/DD/<ulid>.jsonl`, written whole (temporary file, fsync, rename, fsync of the
+folder) and never changed. Its first line is a header with the number of events and their hash, so that a torn
+or foreign file is recognised, reported and skipped. Any number of processes may commit at once: names never
+collide, and no lock is taken. This file knows nothing of tables.
+
+    {"segment": "slowwave", "format": 1, "event_count": 2, "sha256": "..."}
+    {"event_id": "01J....0", "kind": "turn.recorded", "version": 1, "recorded_at": "...", "payload": {...}}
+    {"event_id": "01J....1", ...}
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from pathlib import Path
+
+import polars as pl
+from ulid import ULID
+
+from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
+from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, is_readable
+
+FORMAT = 1
+# a higher first digit would be a year past 9999
+_SEGMENT_NAME = re.compile(r"^[0-6][0-9A-HJKMNP-TV-Z]{25}\.jsonl$")
+_ISO = "%Y-%m-%dT%H:%M:%S%.6fZ"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A committed segment: its id sorts by the time of the commit."""
+
+    segment_id: str
+    event_count: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A file in the journal folder that is not a whole segment of ours, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Events of whole segments (`SCAN_SCHEMA`, segment order) and the files that were skipped."""
+
+    events: pl.DataFrame
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The journal below one folder."""
+
+    root: Path
+
+    def commit(self, events: pl.DataFrame, *, now: datetime) -> Segment | None:
+        """Writes events as one segment: when this returns, they survive a kill and a power cut.
+
+        `events` has `kind` and `payload` (JSON text), in order, as `slowwave.journal.catalogue.encode` makes them.
+        Returns None, and writes nothing, when there is no event.
+
+        Raises:
+            ContractError: a kind is not in the catalogue.
+            TransientError: the disk is full or the folder cannot be written.
+        """
+        if events.is_empty():
+            return None
+        unknown = set(events["kind"].unique()) - set(CATALOGUE)
+        if unknown:
+            raise ContractError(f"events of unknown kind {sorted(unknown)} cannot be committed")
+        try:
+            segment_id = self._next_id(now)
+            body = _body(segment_id, events, now)
+            _write_whole(self.path_of(segment_id), _header(events.height, body) + body)
+        except OSError as error:
+            raise TransientError(
+                f"the journal at {self.root} could not be written ({error.strerror}); nothing was recorded. "
+                "Make room or mend the permissions, then run again."
+            ) from error
+        return Segment(segment_id, events.height)
+
+    def lines(self, segment_id: str) -> list[str] | None:
+        """The event lines of a whole segment as they stand in the file; None where the file is torn or foreign."""
+        found = _whole_lines(self.path_of(segment_id))
+        return None if isinstance(found, str) else list(found)
+
+    def rewrite(self, segment_id: str, lines: Sequence[str]) -> None:
+        """Puts other event lines in the place of a segment's, for `erase` alone: the file is the old or the new one.
+
+        Without a line the segment goes.
+
+        Raises:
+            TransientError: the disk is full or the folder cannot be written; the segment is as it was.
+        """
+        body = "".join(f"{line}\n" for line in lines).encode()
+        path = self.path_of(segment_id)
+        try:
+            if lines:
+                _write_whole(path, _header(len(lines), body) + body)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise TransientError(
+                f"segment {segment_id} could not be written anew ({error.strerror}); make room or mend the "
+                "permissions, then erase again"
+            ) from error
+
+    def path_of(self, segment_id: str) -> Path:
+        """Where a segment lies: by the day in its id."""
+        day = ULID.from_str(segment_id).datetime
+        return self.root / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" / f"{segment_id}.jsonl"
+
+    def segment_ids(self) -> list[str]:
+        """Ids of all files that are named and placed like segments, in the order in which they fold."""
+        return self.listing()[0]
+
+    def segment_ids_after(self, segment_id: str) -> list[str]:
+        """Ids of segments above this one, in their order, without a look at older days."""
+        first = self.path_of(segment_id).parent
+        days = takewhile(lambda day: day >= first, _newest_first(self.root, depth=3))
+        paths = (path for day in days for path, is_placed in self._files(day) if is_placed)
+        return sorted(path.stem for path in paths if path.stem > segment_id)
+
+    def foreign_files(self) -> list[Problem]:
+        """Files in the journal folder that are not named or placed like segments, leftovers of a kill among them."""
+        return self.listing()[1]
+
+    def listing(self) -> tuple[list[str], list[Problem]]:
+        """`segment_ids` and `foreign_files` by one look at the folders."""
+        segment_ids: list[str] = []
+        foreign: list[Path] = []
+        for path, is_placed in self._files():
+            if is_placed:
+                segment_ids.append(path.stem)
+            else:
+                foreign.append(path)
+        return sorted(segment_ids), [Problem(path, _foreign_reason(path)) for path in sorted(foreign)]
+
+    def read(self, segment_ids: Iterable[str]) -> Scan:
+        """Events of the named segments in their order; what is torn is skipped and named.
+
+        Raises:
+            NotFoundError: a segment is not there.
+            ConfigError: a whole segment holds an event that a newer Slowwave wrote.
+        """
+        frames: list[pl.DataFrame] = []
+        problems: list[Problem] = []
+        for segment_id in segment_ids:
+            path = self.path_of(segment_id)
+            try:
+                lines = _whole_lines(path)
+            except FileNotFoundError as error:
+                raise NotFoundError(f"segment {segment_id} is not in the journal at {self.root}") from error
+            if isinstance(lines, str):
+                problems.append(Problem(path, lines))
+            else:
+                frames.append(_parse(segment_id, lines))
+        events = pl.concat(frames) if frames else pl.DataFrame(schema=SCAN_SCHEMA)
+        _refuse_newer(events)
+        return Scan(events, tuple(problems))
+
+    def scan(self) -> Scan:
+        """The whole journal as one frame, and every file that was skipped."""
+        scan = self.read(self.segment_ids())
+        return Scan(scan.events, (*scan.problems, *self.foreign_files()))
+
+    def _files(self, top: Path | None = None) -> Iterator[tuple[Path, bool]]:
+        """All files below a folder of the journal, with whether each is named like a segment, in the folder of its day.
+
+        Told from folders by the listing, not by a question for each file; a folder's day is read once.
+        """
+        for name_of_folder, _, names in os.walk(top or self.root):
+            folder = Path(name_of_folder)
+            first, past = _ids_of_day(folder.relative_to(self.root))
+            for name in names:
+                yield folder / name, bool(_SEGMENT_NAME.match(name)) and first <= name < past
+
+    def _next_id(self, now: datetime) -> str:
+        """An id above all that are there, also when the clock went back: decisions fold after their grounds."""
+        candidate = ULID.from_datetime(now)
+        last = self.last_id()
+        if last is not None and str(candidate) <= last:
+            after = ULID.from_str(last).milliseconds + 1
+            candidate = ULID.from_timestamp(after)
+        return str(candidate)
+
+    def last_id(self) -> str | None:
+        """The highest id; folders that are empty or not ours are passed by."""
+        for day in _newest_first(self.root, depth=3):
+            names = [path.stem for path in day.iterdir() if _SEGMENT_NAME.match(path.name)]
+            if names:
+                return max(names)
+        return None
+
+
+def _newest_first(folder: Path, *, depth: int) -> Iterator[Path]:
+    """Folders of numbers `depth` levels down, the latest day first."""
+    if depth == 0:
+        yield folder
+    elif folder.is_dir():
+        below = [entry for entry in folder.iterdir() if entry.name.isdecimal() and entry.is_dir()]
+        for entry in sorted(below, reverse=True):
+            yield from _newest_first(entry, depth=depth - 1)
+
+
+def _ids_of_day(folder: Path) -> tuple[str, str]:
+    """How ids begin on the day that `YYYY/MM/DD` names, and on the next; two empty texts for any other folder."""
+    try:
+        day = datetime.strptime(folder.as_posix(), "%Y/%m/%d").replace(tzinfo=UTC)
+        if f"{day:%Y/%m/%d}" != folder.as_posix():
+            return "", ""
+        first, past = (ULID.from_datetime(time) for time in (day, day + timedelta(days=1)))
+    except (ValueError, OverflowError):
+        return "", ""
+    return str(first)[:10], str(past)[:10]
+
+
+def _foreign_reason(path: Path) -> str:
+    if path.name.startswith("."):
+        return "left by a write that did not finish"
+    return "a segment in the wrong folder" if _SEGMENT_NAME.match(path.name) else "not a segment"
+
+
+def _header(event_count: int, body: bytes) -> bytes:
+    header = {
+        "segment": "slowwave",
+        "format": FORMAT,
+        "event_count": event_count,
+        "sha256": hashlib.sha256(body).hexdigest(),
+    }
+    return json.dumps(header).encode() + b"\n"
+
+
+def _body(segment_id: str, events: pl.DataFrame, now: datetime) -> bytes:
+    line = pl.format(
+        '{}"event_id": "{}.{}", "kind": "{}", "version": {}, "recorded_at": "{}", "payload": {}{}',
+        pl.lit("{"),
+        pl.lit(segment_id),
+        "position",
+        "kind",
+        pl.col("kind").replace_strict({kind: entry.version for kind, entry in CATALOGUE.items()}),
+        pl.lit(now.astimezone(UTC)).dt.strftime(_ISO),
+        "payload",
+        pl.lit("}"),
+    )
+    lines = events.with_row_index("position").select(line).to_series()
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+    for folder in {path.parent, *(folder.parent for folder in new_folders)}:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _whole_lines(path: Path) -> Sequence[str] | str:
+    """The event lines of a whole segment, or the reason why the file is not one."""
+    try:
+        head, _, body = path.read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        return f"it cannot be read ({error.strerror})"
+    try:
+        header = json.loads(head)
+    except (ValueError, RecursionError):
+        return "its first line is not a segment header"
+    if not isinstance(header, dict) or header.get("segment") != "slowwave":
+        return "its first line is not a segment header"
+    if header.get("format") != FORMAT:
+        return f"its format is {header.get('format')!r}, this program reads {FORMAT}"
+    if (header.get("event_count"), header.get("sha256")) != (
+        body.count(b"\n"),
+        hashlib.sha256(body).hexdigest(),
+    ):
+        return "its content does not match its header: torn or changed"
+    return body.decode().rstrip("\n").split("\n")
+
+
+def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
+    envelope = pl.Struct(
+        {"event_id": pl.String, "kind": pl.String, "version": pl.Int64, "recorded_at": pl.String}
+    )
+    return (
+        pl.DataFrame({"line": lines})
+        .select(
+            pl.lit(segment_id).alias("segment_id"),
+            pl.col("line").str.json_decode(envelope).alias("envelope"),
+            # as written: a JSON path would print floats anew, and not always the same ones
+            pl.col("line").str.extract(r'^\{.*?"payload": (.*)\}$').alias("payload"),
+        )
+        .unnest("envelope")
+        .with_columns(pl.col("recorded_at").str.to_datetime(_ISO, time_unit="us", time_zone="UTC"))
+        .select(*SCAN_SCHEMA.names())
+    )
+
+
+def _refuse_newer(events: pl.DataFrame) -> None:
+    for kind, version in events.select("kind", "version").unique().sort("kind", "version").iter_rows():
+        if not is_readable(kind, version):
+            raise ConfigError(
+                f"the journal holds an event {kind!r} of version {version}, which this program does not know: "
+                "a newer Slowwave wrote it. Upgrade Slowwave."
+            )

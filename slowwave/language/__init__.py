@@ -1,0 +1,1 @@
+"""Everything that knows English: lexicon, time phrases, names, intents."""

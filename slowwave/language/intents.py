@@ -1,0 +1,342 @@
+"""What a question wants: its intent, whether it is complex, and the names in it.
+
+Intents add to a search (why: causal chains, when: a timeline, who: people) and never take away, so a wrong one
+costs a few lines of context. With an embedder the nearest of `EXEMPLARS` decide where they are sure; keywords
+decide the rest. English only; nothing here looks into the memory.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowwave.errors import ContractError
+from slowwave.language.calendar_words import MONTHS, WEEKDAYS
+from slowwave.schemas.search import Intent
+
+EXEMPLARS: dict[Intent, tuple[str, ...]] = {
+    "why": (
+        "Why did we drop the message queue?",
+        "What was the reason for choosing Postgres over MySQL?",
+        "How come the nightly build failed again?",
+        "What made her quit the choir?",
+        "What caused the outage on the payment service?",
+        "Why is the retry limit set to three?",
+        "For what reason did he sell the boat?",
+        "What motivated the team to rewrite the parser?",
+        "Why don't they eat at that restaurant any more?",
+        "What led to the decision to postpone the release?",
+        "What was the thinking behind the new pricing?",
+    ),
+    "when": (
+        "When did we switch to the new login flow?",
+        "What date was the first release?",
+        "How long ago did she move to Lisbon?",
+        "Since when do we require two reviews?",
+        "When is my sister's wedding?",
+        "In which month did the migration finish?",
+        "How long has he been learning the cello?",
+        "What year did they adopt the dog?",
+        "When was the certificate last renewed?",
+        "On which day does the sprint end?",
+        "When are we going to the mountains?",
+    ),
+    "who": (
+        "Who wrote the deployment script?",
+        "Who is responsible for the billing module?",
+        "Whose idea was the surprise party?",
+        "Which colleague reviewed the schema change?",
+        "Who did I have lunch with after the conference?",
+        "Whom should I ask about the firewall rules?",
+        "Who is Tomas?",
+        "Which person from the support team called the customer?",
+        "Who recommended the piano teacher?",
+        "Who was on call during the incident?",
+        "Who gave me the recipe for the plum cake?",
+    ),
+    "what": (
+        "What database does the search service use?",
+        "Which port does the proxy listen on?",
+        "How many replicas do we run in production?",
+        "What is my daughter allergic to?",
+        "What did we decide about the cache?",
+        "Which books did he recommend?",
+        "Where is the backup stored?",
+        "What is the name of the neighbour's cat?",
+        "What tool do we use for the load tests?",
+        "Which hotel did we book in Porto?",
+        "How much does the hosting cost each month?",
+        "What are the open tasks for the importer?",
+    ),
+    "general": (
+        "How does the sync between the two regions work?",
+        "Tell me about the onboarding of new customers.",
+        "Summarize the state of the mobile app.",
+        "How do I run the tests on my machine?",
+        "Is the old endpoint still in use?",
+        "Would she enjoy a weekend at the sea?",
+        "Can we deploy on Fridays?",
+        "Give me an overview of the garden project.",
+        "How did the interview go?",
+        "Do they still practise on Tuesdays?",
+        "Help me prepare for the meeting about the budget.",
+        "How was the trip to the lake?",
+    ),
+}
+
+_PERSON = (
+    r"(?:person|people|man|woman|colleague|co-?worker|friend|relative|teammate|team\s+member|customer|client|"
+    r"engineer|developer|maintainer|reviewer|manager|author|doctor|teacher|neighbou?r)s?"
+)
+_TIME = (
+    r"(?:date|day|time|hour|week|month|year|season|quarter|century|decade|point)(?=['’]s\b|\s*(?:$|[?.,!])|\s+(?:did|do|"
+    r"does|was|were|is|are|will|would|has|have|had|can|could|should|of\s+the|in|on|for|we|i|you|he|she|they|it|the|to|"
+    r"that|this|my|our)\b)"
+)
+_AFTER_WHEN = (
+    r"(?:['’]s|['’]d)?\s*(?:$|[?.!,]|(?:did|was|were|is|are|am|do|does|will|would|should|shall|can|could|has|have|"
+    r"had|must|might|exactly|else|precisely|approximately|roughly|about|in|on|the\s+(?:first|last)\s+time)\b)"
+)
+_CUES = re.compile(
+    r"\b(?:"
+    r"(?P<why>why|how\s+come|(?:what|which)\s+(?:else\s+|exactly\s+|has\s+|have\s+|originally\s+|really\s+)?"
+    r"(?:made|makes|making|motivat\w+|caus(?:e|es|ed|ing)(?!\s+(?:has|have|did|does|do|is|are)\b)|"
+    r"led|leads|prompt(?:s|ed)|inspir\w+|drove|drives|"
+    r"triggered|convinced|persuaded|brought\s+about)\b|"
+    r"(?:what|which)(?:['’]?s|\s+(?:is|are|was|were|could\s+be|might\s+be))\s+"
+    r"(?:\w+['’]s?\s+|(?:the|his|her|their|our|my|your)\s+)?(?:main\s+|real\s+)?"
+    r"(?:reasons?|causes?|motivations?|motives?|rationale|thinking\s+behind|reasoning)\b|"
+    r"(?:for\s+)?(?:what|which)\s+reasons?|what\s+for\b)"
+    rf"|(?P<when>when(?={_AFTER_WHEN})|(?:what|which)\s+(?:\w+\s+)?{_TIME}|"
+    rf"how\s+(?:long\s+(?:ago|since|has|have|had|was|were|did|until|before)|soon|recently|old)\b|"
+    r"since\s+when|until\s+when)"
+    rf"|(?P<who>who(?:m|se|['’]s|['’]d|['’]re)?|(?:what|which)\s+(?:\w+\s+)?{_PERSON}|what\s+person)"
+    r"|(?P<general>how(?!\s+(?:many|much|often|far|big|large|tall|long|fast)\b)|what\s+if|what\s+do\s+you\s+think)"
+    r"|(?P<what>what(?:['’]?s|['’]re)?|which|where|how\s+(?:many|much|often|far|big|large|tall|long|fast)|"
+    r"(?:list|name|enumerate)\s+(?:all|the|every|some|any|his|her|our|my|their))"
+    r")\b",
+    re.I | re.A,
+)
+_WEAK = re.compile(
+    r"\b(?P<why>because|reasons?|rationale)\b|\b(?P<when>when|timeline|chronology|date\s+of)\b", re.I | re.A
+)
+_CHATTER = re.compile(
+    r"^.*\b(?:i|we|you)\s+(?:already\s+|do\s+)?know\b[^?]*?\bbut\b|"
+    r"\b(?:what\s+(?:i|we)(?:['’]d)?\s+(?:\w+\s+){1,3}?to\s+know\s+is|(?:guess|know)\s+what|who\s+knows|"
+    r"whatever|what['’]s\s+up|what\s+about\s+this|how\s+are\s+you|can\s+you\s+tell\s+me\s+how\s+it\s+is\s+that)\b",
+    re.I | re.S | re.A,
+)
+_SENTENCE_END = re.compile(r"(?<=[?.!])\s+|\n")
+LONGEST_QUESTION = 2_000
+
+
+def intent_by_words(question: str) -> Intent:
+    """The intent by the first question word; "general" where none speaks.
+
+    Sentences that end in a question mark go before the rest, so that what is told first does not count, and
+    "when we moved, what broke?" asks what.
+    """
+    text = _CHATTER.sub(" ", question[:LONGEST_QUESTION])
+    asked = [sentence for sentence in _SENTENCE_END.split(text) if "?" in sentence]
+    for part in [*asked, text]:
+        for cues in (_CUES, _WEAK):
+            found = cues.search(part)
+            if found is not None and found.lastgroup is not None:
+                return _INTENTS[found.lastgroup]
+    return "general"
+
+
+_INTENTS: dict[str, Intent] = {str(intent): intent for intent in get_args(Intent)}
+_NEAREST = 3
+
+
+def intent_by_vectors(
+    query_vector: NDArray[np.float32],
+    exemplar_vectors: NDArray[np.float32],
+    exemplar_intents: Sequence[Intent],
+    *,
+    margin: float,
+) -> Intent | None:
+    """The intent whose three nearest exemplars are nearest on average, by cosine; None where that is not sure.
+
+    `query_vector` is (dims,), `exemplar_vectors` (n, dims) with `exemplar_intents` in the same order; neither
+    need be normalised, and rows without a length or with NaN do not count. Not sure is a lead of less than
+    `margin` (a difference of cosines) over the next intent, or a query without a vector.
+
+    Raises:
+        ContractError: the shapes do not belong together.
+    """
+    vectors = np.asarray(exemplar_vectors, dtype=np.float64)
+    query = np.asarray(query_vector, dtype=np.float64)
+    if query.ndim != 1 or vectors.shape != (len(exemplar_intents), query.size):
+        raise ContractError(
+            f"a query of shape {query.shape}, exemplars of {vectors.shape} and {len(exemplar_intents)} intents do "
+            "not belong together."
+        )
+    lengths = np.linalg.norm(vectors, axis=1)
+    length = float(np.linalg.norm(query))
+    usable = np.isfinite(lengths) & (lengths > 0)
+    if not np.isfinite(length) or length == 0 or not usable.any():
+        return None
+    cosines = np.full(len(lengths), -np.inf)
+    cosines[usable] = vectors[usable] @ query / (lengths[usable] * length)
+    names = np.array(exemplar_intents)
+    scores: list[tuple[float, Intent]] = []
+    for intent in get_args(Intent):
+        nearest = np.sort(cosines[usable & (names == intent)])[-_NEAREST:]
+        if nearest.size:
+            scores.append((float(nearest.mean()), intent))
+    scores.sort(reverse=True)
+    if len(scores) > 1 and scores[0][0] - scores[1][0] < margin:
+        return None
+    return scores[0][1]
+
+
+LONG_QUESTION = 18
+"""Words past which a question counts as complex."""
+_COMPLEX = re.compile(
+    r"\b(?:and|both|versus|vs|as\s+well\s+as|compar\w+|differ(?:s|ed|ent|ence|ences)?|similar\w*|in\s+common|than|"
+    r"rather|either|all|every|each|list|everything|summary|summari[sz]e|overview|history|timeline|evol\w+|over\s+time|"
+    r"over\s+the\s+(?:years?|months?|weeks?)|so\s+far|trade-?offs?|pros|relat(?:e|es|ed|ionship)|"
+    r"how\s+many|how\s+often|(?:has|have|did|does)\s+(?:\w+\s+){1,6}?chang\w+|chang\w+\s+(?:since|between|from)|"
+    r"would|might|could|likely|ways)\b",
+    re.I | re.A,
+)
+_LIST = re.compile(
+    r"^\W*(?:in\s+)?(?:what|which)\s+(?:are\b|(?:(?!is|was|does|did|has|do|the|kind|type|sort)\w+\s+){0,3}?"
+    r"(?!(?:is|was|does|has|this|his|its)\b)\w+[^s\W]s\s+(?:has|have|had|do|does|did|are|were)\b)",
+    re.I | re.A,
+)
+
+
+def is_complex(question: str) -> bool:
+    """Whether a question needs more of the memory: it joins, compares, counts, lists, supposes or goes through time.
+
+    Simple ones get depth 2 and 5 results, complex ones 4 and 20; in doubt it is complex, which costs only room.
+    """
+    text = question[:LONGEST_QUESTION]
+    return (
+        len(text.split()) > LONG_QUESTION
+        or text.count("?") > 1
+        or ";" in text
+        or _COMPLEX.search(text) is not None
+        or _LIST.search(text) is not None
+    )
+
+
+_STOP_TEXT = (
+    "a about according across after again all along also although am among an and any are aren around as "
+    "asap at autumn based be because been before being between both btw but by can check compare could dear "
+    "describe despite did didn do does doesn doing don during each either even ever explain fall faq few "
+    "find for from fyi get give go had has have haven having he hello help her here hers hey hi him his how "
+    "i if im in into is isn it its ive just know let like list look many may maybe me might more most much "
+    "must my name need next no nope nor not now of off oh ok okay on once one only or other our out over per "
+    "please quick recall regarding remember remind same say search see shall she should show since so some "
+    "spring still such summarise summarize summer sure tell than thank thanks that the their them then there "
+    "these they think this those though through to today todo tomorrow tonight too under unlike until up "
+    "upon us very was we well were what whatever when where whether which while who whom whose why will "
+    "winter with within without won wondering would write yeah yes yesterday yet you your"
+)
+_STOP = frozenset(_STOP_TEXT.split(" ")) | {f"{word}s" for word in ("what", "that")}
+_NOT_NAMES = _STOP | MONTHS.keys() | {day for day in WEEKDAYS if day not in {"sun", "sat", "wed"}}
+_NOT_CODE = {"e.g", "i.e", "a.m", "p.m", "and/or", "he/she", "n/a", "etc", "vs"}
+_QUOTES = r"\"(?P<q1>[^\"\n]{1,80})\"|“(?P<q2>[^”\n]{1,80})”|`(?P<q3>[^`\n]{1,80})`|(?<!\w)'(?P<q4>[^'\n]{1,80})'(?!\w)"
+_CODE = (
+    r"https?://[^\s<>\"')]+|(?<!\w)(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]+)*/?|[\w.-]+(?:/[\w.-]+)+/?|"
+    r"(?<![\w-])--[a-z][\w-]+|(?<![\w.])[#@]\w[\w-]*|[vV]?\d+(?:\.\d+)+(?:-?(?:rc|beta|alpha|dev)\.?\d*)?|"
+    r"[^\W\d]\w*(?:(?:\.|::|->)[^\W\d]\w*)+(?:\(\))?|\w+\(\)"
+)
+_TOKEN = re.compile(
+    rf"{_QUOTES}|(?P<code>{_CODE})|(?P<word>(?:[A-Z]\.\s?){{2,3}}[A-Z]\w+|\w+(?:[-&]\w+)*)(?P<own>['’]s?(?!\w))?|(?P<mark>[.!?\n])"
+)
+_LINKS = {"of", "the", "de", "van", "von", "der", "da", "di", "and", "for"}
+_SAYS_OF_NAME = {"is", "was", "has", "had", "said", "says", "did", "does", "will", "would", "told", "thinks", "likes",
+                 "wants", "went", "got", "and", "or", "wrote", "decided", "uses"}  # fmt: skip
+_MIXED = re.compile(r"[a-z][A-Z]|[A-Z]{2}|[^\W\d_]\d|\d[^\W\d_]{2}|\w_\w")
+_ORDINAL = re.compile(
+    r"\d+(?:st|[nr]d|th|s|am|pm|ms|k|kb|mb|gb|px|x|min|hours?|days?|weeks?|months?|years?)", re.I
+)
+
+
+def named_in(question: str) -> list[str]:
+    """What looks like a name in a question, as written, in order, without repetition and possessive 's.
+
+    People, places and products by their capital letter (runs of them are one name: "Lord of the Rings"), what is
+    quoted, paths, code identifiers, versions, flags. The first word of a sentence counts only where something
+    else shows that it is a name. No stop words, question words, months and days.
+    """
+    found: list[str] = []
+    run: list[re.Match[str]] = []
+    is_first = True
+    tokens = list(_TOKEN.finditer(question[:LONGEST_QUESTION]))
+    for token, follower in pairwise([*tokens, None]):
+        if token is None:
+            break
+        quoted = token["q1"] or token["q2"] or token["q3"] or token["q4"]
+        if _is_name(token, follower, is_first=is_first, goes_on=bool(run)):
+            run.append(token)
+            if token["own"] is None and _touches(token, follower):
+                is_first = False
+                continue
+        found += [*_joined(run, question), *([quoted.strip()] if quoted else []), *_code(token)]
+        run = []
+        is_first = token["mark"] is not None or (is_first and token["word"] is None)
+    return list(dict.fromkeys(name for name in found if name))
+
+
+def _touches(token: re.Match[str], follower: re.Match[str] | None) -> bool:
+    """Whether only a blank stands between two words."""
+    return (
+        follower is not None
+        and bool(follower["word"])
+        and (token.string[token.end() : follower.start()].strip(" \t") == "")
+    )
+
+
+def _is_name(token: re.Match[str], follower: re.Match[str] | None, *, is_first: bool, goes_on: bool) -> bool:
+    word = token["word"]
+    if not word:
+        return False
+    if goes_on and word in _LINKS and follower is not None and _touches(token, follower):
+        return (follower["word"][:1].isupper() or follower["word"] == "the") and word != "and"
+    if word.lower() in _NOT_NAMES or _ORDINAL.fullmatch(word):
+        return False
+    if _MIXED.search(word):
+        return True
+    if not word[0].isupper():
+        return goes_on and word.isdecimal()
+    if not is_first:
+        return True
+    if token["own"]:
+        return True
+    return (
+        follower is not None
+        and bool(follower["word"])
+        and _touches(token, follower)
+        and (
+            follower["word"] in _SAYS_OF_NAME
+            or (follower["word"][0].isupper() and follower["word"].lower() not in _NOT_NAMES)
+        )
+    )
+
+
+def _joined(run: list[re.Match[str]], question: str) -> list[str]:
+    """A run of name words as one name, without the small words at its end."""
+    words = list(run)
+    while words and words[-1]["word"] in _LINKS:
+        words.pop()
+    if not words:
+        return []
+    return [" ".join(question[words[0].start() : words[-1].end("word")].split())]
+
+
+def _code(token: re.Match[str]) -> list[str]:
+    """A path, an identifier, a version, a flag, as it stands; plain words with one slash are none."""
+    text = (token["code"] or "").rstrip(".,:-")
+    plain_slash = re.fullmatch(r"[^\W_]+/[^\W_]+", text) is not None
+    if len(text) < len("ab") or text.lower() in _NOT_CODE or plain_slash:
+        return []
+    return [text]

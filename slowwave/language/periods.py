@@ -1,0 +1,397 @@
+"""Times in English words as periods of the calendar: what `times` reads filters and questions with.
+
+One form a row: what it looks like and how it is counted; some forms are a time only after a preposition ("in
+May" is one, "it may" is none). Nothing here knows what a question asks.
+
+"N units ago" is the day N units back, wider by half a unit on both sides (`SPREAD`), and by three quarters of
+one after "about"; "a couple", "a few" and "several" are the counts in `VAGUE`. Where a filter asks (`exact`), it
+is that day alone.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from slowwave.language.calendar_words import (
+    DAY,
+    LAST_MONTH,
+    MONTHS,
+    NUMBERS,
+    ORDINALS,
+    PARTS,
+    SATURDAY,
+    SEASONS,
+    SPREAD,
+    VAGUE,
+    WEEKDAYS,
+    Span,
+    counted,
+    days_of,
+    latest,
+    midnight,
+    months_from,
+    shifted,
+    units_back,
+)
+
+Kind = Literal["full", "yearless", "relative"]
+_IN = frozenset({"in", "during", "throughout", "over", "within"})
+_BORDER = frozenset({"since", "until", "till", "up to", "before", "prior to", "earlier than", "after", "later than",
+                     "around", "circa", "as of", "between", "as early as", "as late as"})  # fmt: skip
+_DATE = _IN | _BORDER | {"from", "by"}
+_DAYS = _BORDER | {"on", "at", "over", "during", "from", "by"}
+_ROLLING = _IN | {"for"}
+CLEAR: frozenset[str] = frozenset()
+PEOPLE = {"april", "may", "june", "august", "jan"}
+"""Months that are first names too: "by June" is a person as likely as a time."""
+VERBS = {"may", "march", "mar"}
+
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\.?(?![a-z])"
+_WEEKDAY = rf"(?P<weekday>{'|'.join(sorted(WEEKDAYS, key=len, reverse=True))})(?![a-z])"
+_DAY_NAME = rf"(?:{'|'.join(name for name in WEEKDAYS if name.endswith('day'))}),?\s+"
+_FULL_YEAR = r"(?P<year>[12]\d{3})(?!\d)"
+_YEAR = rf"(?:(?:,?\s+|\s*,\s*)(?:of\s+)?(?:the\s+year\s+)?(?:{_FULL_YEAR}|(?P<year_word>last|this)\s+year))"
+_NTH = r"(?P<nth>st|[nr]d|th)?(?!\d)"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted([*NUMBERS, *VAGUE], key=len, reverse=True))})"
+_UNIT = r"(?P<unit>minute|hour|day|week|fortnight|month|quarter|year)s?"
+ABOUT = r"(?:(?P<about>about|around|roughly|approximately|almost|nearly|some|over|more\s+than|maybe)\s+)?"
+COUNTED = rf"{ABOUT}{_COUNT}\s+{_UNIT}"
+_COUNTED_NOUN = (
+    r"(?!\s*[%$€]|\s+(?:rows|lines|files|users|requests|records|events|items|times|tokens|words|characters|people|"
+    r"tests|steps|calls|bytes|points|dollars|euros|years|days|hours|minutes|seconds|ms|kb|mb|gb|km|miles|cells|"
+    r"cases|messages|turns|pages|more)\b)"
+)
+_SPRING_SOFTWARE = (
+    r"(?!\s+(?:framework|boot|security|cloud|data|mvc|batch|beans?|context|app|config|webflux|jpa)\b)"
+)
+_OF_OTHER = r"(?!\s+of\b)"
+_OWN = re.compile(r"(?:\b(?:my|our|your|his|her|its|their|one)|['’]s?)\s+(?:the\s+)?$", re.I)
+
+
+@dataclass(frozen=True)
+class Period:
+    """A period [start, end) in UTC that words name.
+
+    `until` is the position past its last character; `kind` tells a date with its year from one without (the
+    latest that is not in the future) and from one counted from now.
+    """
+
+    start: datetime
+    end: datetime
+    until: int
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One match of a form, and from where it is counted."""
+
+    match: re.Match[str]
+    now: datetime
+    exact: bool
+
+    def word(self, name: str) -> str:
+        """A named group in lower case, one blank between words; empty where the group is not there."""
+        found = self.match.groupdict().get(name)
+        return " ".join(found.lower().split()) if found else ""
+
+
+Found = tuple[Span | None, Kind, frozenset[str]]
+"""What a form says (None: no such day), of what kind, and the prepositions of which one must stand before it."""
+Read = Callable[[_Asked], Found]
+
+
+def _years(asked: _Asked, most: int = 8) -> list[int]:
+    """The one year that is named, else this one and those before it."""
+    if asked.word("year"):
+        return [int(asked.word("year"))]
+    if asked.word("year_word"):
+        return [asked.now.year - (asked.word("year_word") == "last")]
+    return [asked.now.year - back for back in range(min(most, asked.now.year))]
+
+
+def _dated(asked: _Asked, spans: list[Span | None]) -> tuple[Span | None, Kind]:
+    if asked.word("year"):
+        return spans[0], "full"
+    if asked.word("year_word"):
+        return spans[0], "relative"
+    return latest(spans, asked.now), "yearless"
+
+
+def _iso(asked: _Asked) -> Found:
+    year, month, day = (int(asked.word(name) or 0) for name in ("year", "month", "day"))
+    if asked.word("clock"):
+        try:
+            at = datetime.fromisoformat(asked.match[0].upper().replace(",", "."))
+        except ValueError:
+            return None, "full", CLEAR
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        hour = timedelta(hours=1)
+        return (at, at + timedelta.resolution) if asked.exact else (at - hour, at + hour), "full", CLEAR
+    if day or not 1 <= month <= LAST_MONTH:
+        return days_of(year, month, day, day), "full", CLEAR
+    return months_from(year, month, 1), "full", CLEAR
+
+
+def _numeric(asked: _Asked) -> Found:
+    """Dots put the day first; with slashes it must be told from the month."""
+    one, other, year = (int(asked.word(name)) for name in ("one", "other", "year"))
+    days = [days_of(year, month, day, day) for day, month in ((one, other), (other, one))]
+    if asked.word("separator") == "." or days[0] == days[1] or days[1] is None:
+        return days[0], "full", CLEAR
+    return days[1] if days[0] is None else None, "full", CLEAR
+
+
+def _date(asked: _Asked) -> Found:
+    month = MONTHS[asked.word("month")]
+    named = asked.word("day")
+    day = int(named) if named.isdecimal() else ORDINALS.index(named) + 1
+    first, last = int(asked.word("first") or day), int(asked.word("last") or day)
+    span, kind = _dated(asked, [days_of(year, month, first, last) for year in _years(asked)])
+    sure = kind != "yearless" or asked.word("nth") or asked.word("of") or not named.isdecimal()
+    return span, kind, CLEAR if sure or asked.word("month") not in VERBS else _DATE | _DAYS
+
+
+def _month(asked: _Asked) -> Found:
+    name, which = asked.word("month"), asked.word("which")
+    spans: list[Span | None] = [months_from(year, MONTHS[name], 1) for year in _years(asked, 2)]
+    if which:
+        wanted = None if which == "this" and name in VERBS else _which(which, spans, asked.now)
+        return wanted, "relative", CLEAR
+    span, kind = _dated(asked, spans)
+    if kind != "yearless":
+        return span, kind, CLEAR
+    return span, kind, _DATE - {"by", "from"} if name in PEOPLE else _DATE
+
+
+def _which(which: str, spans: list[Span | None], now: datetime) -> Span | None:
+    """The last, this year's or the next of spans that come once a year; the first of them is this year's."""
+    current = spans[0]
+    if which in ("last", "this past", "past", "previous"):
+        return latest(spans, now, is_over=True)
+    if which == "this" or current is None:
+        holding = [span for span in spans if span and span[0] <= now < span[1]]
+        return holding[0] if holding else current
+    if current[0] > now:
+        return current
+    return shifted(current[0], 12), shifted(current[1], 12)
+
+
+def _year(asked: _Asked) -> Found:
+    if asked.word("decade"):
+        return months_from(int(asked.word("decade")) * 10, 1, 120), "full", _DATE
+    return months_from(int(asked.word("year")), 1, 12), "full", _DATE
+
+
+def _quarter(asked: _Asked) -> Found:
+    named = asked.word("quarter")
+    number = int(named) if named.isdecimal() else ORDINALS.index(named) + 1
+    years = [int(asked.word("before"))] if asked.word("before") else _years(asked, 2)
+    spans: list[Span | None] = [months_from(year, 3 * number - 2, 3) for year in years]
+    if asked.word("before"):
+        return spans[0], "full", CLEAR
+    span, kind = _dated(asked, spans)
+    return span, kind, _DATE if kind == "yearless" else CLEAR
+
+
+def _season(asked: _Asked) -> Found:
+    season, which = asked.word("season"), asked.word("which")
+    spans: list[Span | None] = [months_from(year, SEASONS[season], 3) for year in _years(asked, 3)]
+    if which:
+        return _which(which, spans, asked.now), "relative", CLEAR
+    span, kind = _dated(asked, spans)
+    if kind == "yearless" and season == "spring" and not asked.word("the") and not asked.exact:
+        return None, kind, CLEAR
+    return span, kind, CLEAR if kind != "yearless" else (_IN | _BORDER)
+
+
+def _of_unit(unit: str, back: int, now: datetime) -> Span:
+    """The calendar's week, weekend, month, quarter or year that lies `back` before the present one."""
+    today = midnight(now)
+    monday = today - DAY * (today.weekday() + 7 * back)
+    if unit == "week":
+        return monday, monday + DAY * 7
+    if unit == "weekend":
+        return monday + DAY * 5, monday + DAY * 7
+    length = {"month": 1, "quarter": 3, "year": 12}[unit]
+    first = today.replace(day=1, month=(today.month - 1) // length * length + 1)
+    return shifted(first, -length * back), shifted(first, length - length * back)
+
+
+def _unit(asked: _Asked) -> Found:
+    which, unit = asked.word("which"), asked.word("unit")
+    if which in ("last", "next") and _OWN.search(asked.match.string[: asked.match.start()]):
+        return None, "relative", CLEAR
+    back = {"this": 0, "current": 0, "next": -1, "": 2}.get(which, 1)
+    return _of_unit(unit, back, asked.now), "relative", CLEAR
+
+
+def _the_weekend(asked: _Asked) -> Found:
+    spans: list[Span | None] = [_of_unit("weekend", back, asked.now) for back in (0, 1)]
+    return latest(spans, asked.now), "relative", _DAYS
+
+
+def _day_word(asked: _Asked) -> Found:
+    word, today = asked.word("day"), midnight(asked.now)
+    if word in ("last night", "last evening"):
+        return (today - DAY / 2, min(today + DAY / 2, max(asked.now, today))), "relative", CLEAR
+    days = {"yesterday": -1, "tomorrow": 1, "the day before yesterday": -2, "day before yesterday": -2}.get(
+        word, 0
+    )
+    return (today + DAY * days, today + DAY * (days + 1)), "relative", CLEAR
+
+
+def _weekday(asked: _Asked) -> Found:
+    """The latest before today, unless this or the next is named, or the week."""
+    which, week, name = asked.word("which"), asked.word("week"), asked.word("weekday")
+    if len(name) < len("friday") and not (which or week or asked.exact):
+        return None, "relative", CLEAR
+    number, today = WEEKDAYS[name], midnight(asked.now)
+    if week or which == "this":
+        back = {"last": 1, "next": -1}.get(week, 0)
+        day = _of_unit("week", back, asked.now)[0] + DAY * number
+    elif which == "next":
+        day = today + DAY * ((number - today.weekday() - 1) % 7 + 1)
+    else:
+        day = today - DAY * ((today.weekday() - number - 1) % 7 + 1)
+    return (day, day + DAY), "relative", CLEAR if which or week else _DAYS
+
+
+def _ago(asked: _Asked) -> Found:
+    unit = asked.word("unit")
+    fewest, most = counted(asked.word("count"), is_half_more=bool(asked.word("half")))
+    early, late = units_back(asked.now, most, unit), units_back(asked.now, fewest, unit)
+    if early is None or late is None or early.year <= 1:
+        return None, "relative", CLEAR
+    if unit in ("minute", "hour"):
+        aside = timedelta(days=SPREAD[unit][bool(asked.word("about"))])
+        return ((early, early + timedelta.resolution) if asked.exact
+                else (early - aside, min(late + aside, asked.now))), "relative", CLEAR  # fmt: skip
+    aside = DAY * (0 if asked.exact else SPREAD[unit][bool(asked.word("about"))])
+    end = midnight(late) + DAY + aside
+    return (midnight(early) - aside, end if asked.exact else min(end, asked.now)), "relative", CLEAR
+
+
+def _rolling(asked: _Asked) -> Found:
+    """From so many units back until now; days and longer from the beginning of that day."""
+    if _OWN.search(asked.match.string[: asked.match.start()]):
+        return None, "relative", CLEAR
+    count, unit = asked.word("count"), asked.word("unit")
+    start = units_back(asked.now, counted(count)[1] if count else 1, unit)
+    if start is not None and unit not in ("minute", "hour"):
+        start = midnight(start)
+    return (start, asked.now) if start else None, "relative", CLEAR if count else _ROLLING
+
+
+_WHICH = r"(?P<which>this\s+past|last|this|next|past|previous)\s+"
+_DAYS_TO = r"(?:(?P<first>\d{1,2})(?:st|[nr]d|th)?\s*(?:-|–|to|and)\s*)?"
+_TO_DAY = r"(?:\s*(?:-|–|to)\s*(?P<last>\d{1,2})(?:st|[nr]d|th)?(?!\d))?"
+_DAY_OR_NTH = rf"(?P<day>\d{{1,2}}|{'|'.join(ORDINALS)})"
+_FORMS: tuple[tuple[str, Read], ...] = (
+    (rf"{_FULL_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d)(?P<clock>[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{{1,9}})?)?"
+     r"(?:Z|[+-]\d\d:?\d\d)?)?)?", _iso),
+    (rf"(?P<one>\d{{1,2}})(?P<separator>[./])(?P<other>\d{{1,2}})(?P=separator){_FULL_YEAR}", _numeric),
+    (rf"(?:{_DAY_NAME})?(?:the\s+)?{_DAYS_TO}{_DAY_OR_NTH}{_NTH}\s+(?P<of>of\s+)?{_MONTH}{_YEAR}?", _date),
+    (rf"(?:{_DAY_NAME})?{_MONTH}\s+(?:the\s+)?(?P<day>\d{{1,2}}){_NTH}{_TO_DAY}{_YEAR}?", _date),
+    (rf"{_MONTH}{_YEAR}?", _month),
+    (rf"{_WHICH}{_MONTH}", _month),
+    (rf"(?:{_FULL_YEAR}{_COUNTED_NOUN}|(?:the\s+)?(?P<decade>(?:19|20)\d)0s)", _year),
+    (rf"q(?P<quarter>[1-4]){_YEAR}?", _quarter),
+    (r"(?P<before>[12]\d{3})[\s-]?q(?P<quarter>[1-4])", _quarter),
+    (rf"(?:the\s+)?(?P<quarter>{'|'.join(ORDINALS[:4])})\s+quarter{_YEAR}", _quarter),
+    (rf"(?:{_WHICH}|(?P<the>the\s+))?(?P<season>{'|'.join(SEASONS)}){_SPRING_SOFTWARE}{_YEAR}?{_OF_OTHER}", _season),
+    (rf"(?:the\s+)?(?P<which>this\s+past|last|this|next|past|previous|current)\s+(?P<unit>week|weekend|month|quarter|"
+     rf"year){_OF_OTHER}", _unit),
+    (r"(?:the\s+)?(?P<unit>week|weekend|month|quarter|year)\s+before\s+last", _unit),
+    (r"(?:the\s+)?weekend", _the_weekend),
+    (r"(?P<day>(?:the\s+)?day\s+before\s+yesterday|last\s+(?:night|evening)|yesterday|tomorrow|today|tonight|"
+     r"this(?=\s+(?:morning|afternoon|evening)))(?:\s+(?:morning|afternoon|evening|night))?", _day_word),
+    (rf"(?:{_WHICH})?{_WEEKDAY}(?:,?\s+(?:of\s+)?(?P<week>last|this|next)\s+week)?", _weekday),
+    (rf"{COUNTED}(?P<half>\s+and\s+a\s+half)?\s+(?:ago|back)", _ago),
+    (rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}{_OF_OTHER}", _rolling),
+    (rf"the\s+(?:last|past)\s+{_UNIT}{_OF_OTHER}", _rolling),
+)  # fmt: skip
+FORMS = tuple((re.compile(form + r"(?!\w)", re.I | re.A), read) for form, read in _FORMS)
+_PART = re.compile(
+    r"(?:the\s+)?(?:(?P<part>(?:early|mid|late)(?=[\s-])|(?:beginning|start|middle|end|(?:first|second)\s+half)"
+    rf"(?=\s+of\s))[\s-]+(?:of\s+)?|(?P<nth>{'|'.join(ORDINALS)}|last)\s+(?P<unit>day|week|weekend)\s+(?:of|in)\s+)"
+    r"(?:the\s+)?(?:(?:month|year)\s+of\s+)?",
+    re.I | re.A,
+)
+_WEEK_OF = re.compile(
+    r"(?:the\s+)?week\s+(?:(?P<from>starting|beginning)(?:\s+on)?|of)\s+(?:the\s+)?", re.I | re.A
+)
+_GOES_ON = re.compile(r"[-_]\w")
+_GOES_ON_AFTER_DIGIT = re.compile(r"[-_./:]\w")
+_SHORT = DAY * 2
+
+
+def read_period(
+    text: str, position: int, *, now: datetime, lead: str | None = None, exact: bool = False
+) -> Period | None:
+    """The period that is named at a position of a text; None where none is.
+
+    `lead` is the preposition before it, in lower case and empty where there is none: it decides for words that
+    are a time only after one. With None any form is taken. `now` is in UTC; with `exact` nothing is widened.
+    """
+    found = _by_form(text, position, now, lead, exact)
+    return found or _part(text, position, now, exact) or _week_of(text, position, now, exact)
+
+
+def _by_form(text: str, position: int, now: datetime, lead: str | None, exact: bool) -> Period | None:
+    """The reading that takes most of the text; of two as long the later form."""
+    best: Period | None = None
+    for form, read in FORMS:
+        match = form.match(text, position)
+        if match is None or (best and match.end() < best.until) or _goes_on(text, match.end()):
+            continue
+        span, kind, leads = read(_Asked(match, now, exact))
+        if span is not None and span[0] < span[1] and (lead is None or not leads or lead in leads):
+            best = Period(*span, match.end(), kind)
+    return best
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether the word goes on past what was read: a file's name, a version, a letter of another script."""
+    joined = _GOES_ON_AFTER_DIGIT if text[end - 1].isdecimal() else _GOES_ON
+    return joined.match(text, end) is not None or text[end : end + 1].isalnum()
+
+
+def _part(text: str, position: int, now: datetime, exact: bool) -> Period | None:
+    """The beginning, the middle, the end, a half, a week or a day of a period."""
+    match = _PART.match(text, position)
+    whole = _by_form(text, match.end(), now, None, exact) if match else None
+    if match is None or whole is None:
+        return None
+    start, length = whole.start, whole.end - whole.start
+    if match["nth"]:
+        span = _nth(match["nth"].lower(), match["unit"].lower(), whole)
+    elif length > _SHORT:
+        first, last = PARTS[" ".join(match["part"].lower().split())]
+        span = midnight(start + length * first / 3), min(midnight(start + length * last / 3), whole.end)
+    else:
+        span = start, whole.end
+    return Period(*span, whole.until, whole.kind)
+
+
+def _nth(nth: str, unit: str, whole: Period) -> Span:
+    """The nth day, week or weekend of a period, no longer than the period itself."""
+    length = DAY * {"day": 1, "week": 7, "weekend": 2}[unit]
+    if nth == "last":
+        end = whole.end - DAY * (whole.end.weekday() if unit == "weekend" else 0)
+        return max(whole.start, end - length), end
+    first = whole.start + DAY * ((SATURDAY - whole.start.weekday()) % 7 if unit == "weekend" else 0)
+    start = min(first + max(length, DAY * 7 * (unit != "day")) * ORDINALS.index(nth), whole.end - DAY)
+    return start, min(start + length, whole.end)
+
+
+def _week_of(text: str, position: int, now: datetime, exact: bool) -> Period | None:
+    """The week, Monday to Sunday, in which a day lies, or the seven days that start on it."""
+    match = _WEEK_OF.match(text, position)
+    day = _by_form(text, match.end(), now, None, exact) if match else None
+    if match is None or day is None or day.end - day.start > DAY:
+        return None
+    start = day.start if match["from"] else day.start - DAY * day.start.weekday()
+    return Period(start, start + DAY * 7, day.until, day.kind)

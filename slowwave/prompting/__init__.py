@@ -1,0 +1,1 @@
+"""Prompt files, their inputs, and the answers that models give to them."""

@@ -1,0 +1,308 @@
+"""The one gateway to Jinja2 and to the prompt files under `prompts/`.
+
+A prompt file `<name>.v<number>.md` has three parts, in this order:
+
+    inputs: turns, known        what the page needs, and nothing else may be given
+    # system                    rules and worked examples: plain text, the same in every call
+    # user                      a Jinja template: the page with its numbered items
+
+Stored text reaches a page only through a filter that fences it: `fenced` puts "> " before every line,
+`fenced_line` makes one line of it. The template engine refuses any other text, so that forgetting the filter
+is an error and not a hole. Data is never parsed as a template. Nothing here reads the clock.
+"""
+
+import datetime
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from slowwave.errors import ContractError
+from slowwave.prompting.prompt import Prompt
+from slowwave.prompting.prompt_inputs import (
+    CandidateCell,
+    ChangeLine,
+    DeletedCell,
+    EpisodeCell,
+    KnownCell,
+    PageCell,
+    ReviewedCell,
+    TopicCell,
+    TurnLine,
+)
+
+FOLDER: Final = "prompts"
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_FILE_NAME = re.compile(r"(?P<name>[a-z_]+)\.v(?P<version>[1-9]\d*)\.md")
+_FILE_PARTS = re.compile(
+    r"inputs: (?P<inputs>[a-z_, ]+)\n# system\n(?P<system>.+)\n# user\n(?P<user>.+)", re.DOTALL
+)
+
+_JOINERS = "\u200c\u200d"
+"""The only invisible characters that stay: scripts and emoji need them."""
+
+_CHAT_MARKUP = re.compile(
+    r"<(?=[|｜])"
+    r"|<(?=/?\s*(?:s|bos|eos|pad|unk|think|thinking|tool_call|tool_response|start_of_turn|end_of_turn)\s*>)"
+    r"|<(?=/\s*(?:turn|memory|memories|cell|user|assistant|system|data)s?\b)"
+    r"|<(?=<\s*/?\s*SYS\s*>)"
+    r"|\[(?=/?\s*(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\s*\])",
+    re.IGNORECASE,
+)
+"""What a model server's chat template, or a reader of the page, could take for the end of the data."""
+
+_PAGE_MARKUP = re.compile(r"^\s*(?=#{1,6}(?:\s|$)|\[\d+\])")
+"""A line of data that looks like a heading or a numbered item of the page."""
+
+
+class Fenced(str):
+    """Text that went through a fence and may stand on a page."""
+
+    __slots__ = ()
+
+
+def fenced(value: object) -> Fenced:
+    """Text as quoted lines, "> " before each; runs of empty lines become one."""
+    lines = [_PAGE_MARKUP.sub(r"\\", line).rstrip() for line in _lines(value)] or [""]
+    kept = [line for index, line in enumerate(lines) if line or index == 0 or lines[index - 1]]
+    return Fenced("\n".join(f"> {line}".rstrip() for line in kept))
+
+
+def fenced_line(value: object) -> Fenced:
+    """Text as one line, every run of white space as one blank."""
+    return Fenced(" ".join(" ".join(_lines(value)).split()))
+
+
+def _lines(value: object) -> list[str]:
+    """Lines of a text without invisible and control characters, chat markup broken by a blank."""
+    text = "".join(_visible(character) for character in str(value))
+    return [_CHAT_MARKUP.sub(lambda match: match[0] + " ", line) for line in text.strip().splitlines()]
+
+
+def _visible(character: str) -> str:
+    """The character; a blank for a tab, "" for what is invisible, a replacement for half a character."""
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\N{REPLACEMENT CHARACTER}"
+    if character == "\t":
+        return "    "
+    is_hidden = category == "Cf" and character not in _JOINERS
+    is_control = category == "Cc" and character not in "\n\r\v\f\x1c\x1d\x1e\x85"
+    is_smuggled = "\U000e0100" <= character <= "\U000e01ef"
+    return "" if is_hidden or is_control or is_smuggled else character
+
+
+def dated(value: object) -> Fenced:
+    """An ISO date with its weekday, "2026-06-02 Tuesday"; any other text as `fenced_line`."""
+    try:
+        day = datetime.date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return fenced_line(value)
+    return Fenced(f"{day.isoformat()} {WEEKDAYS[day.weekday()]}")
+
+
+def calendar(value: object) -> Fenced:
+    """The weeks before, of and after an ISO date, so that a small model need not count days.
+
+    Raises:
+        ContractError: it is no ISO date.
+    """
+    try:
+        day = datetime.date.fromisoformat(str(value))
+        monday = day - datetime.timedelta(days=day.weekday())
+        week = datetime.timedelta(days=7)
+        weeks = {"last week": monday - week, "this week": monday, "next week": monday + week}
+        rows = [f"{name}: {_week(first)}" for name, first in weeks.items()]
+    except (ValueError, OverflowError) as error:
+        raise ContractError("a session's date must be an ISO date, YYYY-MM-DD") from error
+    return Fenced("\n".join(rows))
+
+
+def _week(monday: datetime.date) -> str:
+    days = (monday + datetime.timedelta(days=index) for index in range(7))
+    return ", ".join(f"{WEEKDAYS[day.weekday()][:3]} {day.isoformat()}" for day in days)
+
+
+def _only_fenced(value: object) -> object:
+    if isinstance(value, (Fenced, int, float, StrictUndefined)):
+        return value
+    kind = type(value).__name__
+    raise ContractError(f"a prompt template shows a {kind} that went through no fence; add a filter")
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_only_fenced,
+    )
+    environment.globals.clear()
+    environment.filters.clear()
+    environment.filters.update(fenced=fenced, fenced_line=fenced_line, dated=dated, calendar=calendar)
+    return environment
+
+
+@lru_cache(maxsize=64)
+def _template(user: str) -> Template:
+    """A prompt file's template, compiled once: that takes longer than to fill in a page."""
+    return _environment().from_string(user)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFile:
+    """One prompt file: its declared inputs, its constant system text and its user template."""
+
+    prompt_version: str
+    inputs: frozenset[str]
+    system: str
+    user: str
+
+
+def read_prompt_file(file_name: str, text: str) -> PromptFile:
+    """The parts of a prompt file.
+
+    Raises:
+        ContractError: name or text do not have the form that this module's docstring shows.
+    """
+    parts = _FILE_PARTS.fullmatch(text.replace("\r\n", "\n"))
+    if parts is None or _FILE_NAME.fullmatch(file_name) is None:
+        raise ContractError(
+            f"{FOLDER}/{file_name} is not a prompt file: it needs a name like gate_chunk.v1.md,"
+            " a line 'inputs: ...', a line '# system' and a line '# user'"
+        )
+    inputs = frozenset(name.strip() for name in parts["inputs"].split(","))
+    return PromptFile(file_name.removesuffix(".md"), inputs, parts["system"].strip(), parts["user"].strip())
+
+
+@lru_cache(maxsize=1)
+def _prompt_files() -> dict[str, dict[int, PromptFile]]:
+    """Every prompt file of the installed package by name and version."""
+    found: dict[str, dict[int, PromptFile]] = {}
+    for entry in files(FOLDER).iterdir():
+        if entry.name.endswith(".md"):
+            file = read_prompt_file(entry.name, entry.read_text(encoding="utf-8"))
+            name, _, version = file.prompt_version.rpartition(".v")
+            found.setdefault(name, {})[int(version)] = file
+    return found
+
+
+def prompt_versions() -> dict[str, str]:
+    """The latest version of every prompt: name to `prompt_version`, by name."""
+    found = sorted(_prompt_files().items())
+    return {name: versions[max(versions)].prompt_version for name, versions in found}
+
+
+def render(name: str, inputs: Mapping[str, object], *, version: int | None = None) -> Prompt:
+    """The prompt `name` with its inputs on the page, in its latest version unless one is given.
+
+    Raises:
+        ContractError: there is no such prompt or version, an input is missing or not declared, or the
+            template cannot be rendered.
+    """
+    versions = _prompt_files().get(name)
+    if versions is None:
+        raise ContractError(f"there is no prompt {name!r}; known are {', '.join(prompt_versions())}")
+    number = max(versions) if version is None else version
+    if number not in versions:
+        raise ContractError(f"prompt {name!r} has no version {number}; it has {sorted(versions)}")
+    return render_file(versions[number], inputs)
+
+
+def render_file(file: PromptFile, inputs: Mapping[str, object]) -> Prompt:
+    """The prompt of one file with its inputs on the page.
+
+    Raises:
+        ContractError: an input is missing or not declared, or the template cannot be rendered.
+    """
+    missing, undeclared = sorted(file.inputs - inputs.keys()), sorted(inputs.keys() - file.inputs)
+    if missing or undeclared:
+        raise ContractError(
+            f"prompt {file.prompt_version}: missing inputs {missing}, undeclared inputs {undeclared}"
+        )
+    try:
+        user = _template(file.user).render(inputs)
+    except TemplateError as error:
+        problem = f"{type(error).__name__}: {error.message}"
+        raise ContractError(f"prompt {file.prompt_version} cannot be rendered: {problem}") from error
+    return Prompt(prompt_version=file.prompt_version, system=file.system, user=user)
+
+
+def gate_prompt(turns: Sequence[TurnLine]) -> Prompt:
+    """Asks for a `GateAnswer` about one chunk."""
+    return render("gate_chunk", {"turns": turns})
+
+
+def extract_prompt(session_date: str, turns: Sequence[TurnLine], known: Sequence[KnownCell]) -> Prompt:
+    """Asks for an `ExtractAnswer` about one chunk; `session_date` is an ISO date."""
+    return render("extract_cells", {"session_date": session_date, "turns": turns, "known": known})
+
+
+def reconcile_prompt(cells: Sequence[PageCell]) -> Prompt:
+    """Asks for a `ReconcileAnswer` about one component of new and known cells."""
+    return render("reconcile_cells", {"cells": cells})
+
+
+def review_prompt(cell: ReviewedCell, changes: Sequence[ChangeLine]) -> Prompt:
+    """Asks for a `ReviewAnswer` about one memory that rests on others which changed."""
+    return render("review_cell", {"cell": cell, "changes": changes})
+
+
+def tombstone_prompt(content: str, deleted: Sequence[DeletedCell]) -> Prompt:
+    """Asks for a `TombstoneAnswer` about one new memory and the deleted ones near it."""
+    return render("judge_tombstone", {"content": content, "deleted": deleted})
+
+
+def summarize_prompt(name: str, cells: Sequence[TopicCell], max_words: int) -> Prompt:
+    """Asks for a `SummaryAnswer` about one topic's live cells."""
+    return render("summarize_topic", {"name": name, "cells": cells, "max_words": max_words})
+
+
+def episode_prompt(
+    cells: Sequence[EpisodeCell],
+    turns: Sequence[TurnLine],
+    *,
+    dates: tuple[str, str],
+    turn_count: int,
+    max_words: int,
+    summary_words: int,
+) -> Prompt:
+    """Asks for an `EpisodeAnswer` about one conversation of `turn_count` turns; `dates` are its first and last day."""
+    first_date, last_date = dates
+    inputs = {
+        "first_date": first_date,
+        "last_date": last_date,
+        "cells": cells,
+        "turns": turns,
+        "shown_count": len(turns),
+        "turn_count": turn_count,
+        "max_words": max_words,
+        "summary_words": summary_words,
+    }
+    return render("write_episode", inputs)
+
+
+def promote_prompt(cells: Sequence[CandidateCell], max_lines: int) -> Prompt:
+    """Asks for a `PromoteAnswer` about the candidates for core memory."""
+    return render("promote_cells", {"cells": cells, "max_lines": max_lines})
+
+
+def enrich_prompt(
+    name: str, kind: str, aliases: Sequence[str], cells: Sequence[TopicCell], max_words: int
+) -> Prompt:
+    """Asks for an `EntityAnswer` about one entity; `kind` is "" where nobody says it."""
+    inputs = {"name": name, "kind": kind, "aliases": aliases, "cells": cells, "max_words": max_words}
+    return render("enrich_entity", inputs)
+
+
+def infer_cause_prompt(earlier: Sequence[TopicCell], later: Sequence[TopicCell]) -> Prompt:
+    """Asks for a `CausesAnswer` about two consecutive conversations; numbers run on from one to the other."""
+    return render("infer_cause", {"earlier": earlier, "later": later})

@@ -1,0 +1,171 @@
+"""The word of a person, given by hand to be remembered: checked, cleaned and redacted, then a turn and a memory."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from slowwave.errors import InputError
+from slowwave.journal.catalogue import CATALOGUE, rows_of
+from slowwave.readers.fences import strip_injected
+from slowwave.readers.files import clean_text
+from slowwave.redaction.redaction import redact
+from slowwave.schemas.choices import CellType
+from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.tables import OWN
+
+REMEMBERED = "remembered"
+"""Source and `prompt_version` of what a person told Slowwave to remember, and the begin of its session's name."""
+
+LONGEST_TEXT = 4_000
+"""Characters of what may be remembered at once: a memory is a sentence or two; a file goes through `ingest`."""
+
+LONGEST_NAME = 200
+"""Characters of a subject, an attribute, a value or an entity."""
+
+MOST_ENTITIES = 32
+
+_MARK = re.compile(r"\[redacted:[^\]]*\]")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a person said, as it may be stored. `redacted` counts secrets by kind, in all of it."""
+
+    content: str
+    subject: str | None
+    attribute: str | None
+    value: str | None
+    entities: tuple[str, ...]
+    redacted: dict[str, int]
+
+
+def read_statement(
+    text: str, *, subject: str | None, attribute: str | None, value: str | None, entities: Iterable[str]
+) -> Statement:
+    """A statement without secrets and without memory that Slowwave itself put into a prompt.
+
+    Raises:
+        InputError: the text or a name is empty or too long, or a value stands without its attribute or an attribute
+            without its subject.
+    """
+    for (needing, given), (needed, there) in (
+        (("attribute", attribute), ("subject", subject)),
+        (("value", value), ("attribute", attribute)),
+    ):
+        if given is not None and there is None:
+            raise InputError(f"the {needing} needs the {needed} that it belongs to: give both, or neither")
+    if isinstance(entities, str):
+        raise InputError("entities is one text: give a list of names")
+    redacted: dict[str, int] = {}
+    content = _clean(text, "text", LONGEST_TEXT, redacted)
+    names = list(dict.fromkeys(_line(name, "entity", redacted) for name in entities))
+    if len(names) > MOST_ENTITIES:
+        raise InputError(f"{len(names)} entities are too many: name at most {MOST_ENTITIES}")
+    own = {
+        what: None if given is None else _line(given, what, redacted)
+        for what, given in (("subject", subject), ("attribute", attribute), ("value", value))
+    }
+    return Statement(content, **own, entities=tuple(names), redacted=redacted)
+
+
+def read_note(note: str) -> str:
+    """A person's note as it may be stored: one line without secrets; empty stays empty.
+
+    Raises:
+        InputError: it is longer than a statement may be.
+    """
+    _refuse_long(bare := clean_text(note), "note", LONGEST_TEXT)
+    return " ".join(redact(strip_injected(bare)[0])[0].split())
+
+
+def said_rows(
+    said: Statement,
+    *,
+    own: Mapping[str, str],
+    session_id: str,
+    moment: datetime,
+    cell_type: CellType,
+    salience: float,
+    decay_rate: float,
+) -> dict[str, pl.DataFrame]:
+    """The turn and the memory that rests on it, as one row each of their kind of event, turn first.
+
+    `own` has the columns `OWN`. Ids depend on owner, session and text alone, so that what is said twice converges.
+    """
+    since_midnight = moment - moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    digest = content_hash(said.content)
+    shared = {
+        **own,
+        "session_id": session_id,
+        "content": said.content,
+        "content_hash": digest,
+        "origin": "user",
+        "event_time": moment,
+        "source_type": "conversation",
+        "source_id": REMEMBERED,
+        "source_name": REMEMBERED,
+    }
+    turn = {
+        **shared,
+        "turn_id": stable_id("turn", *(own[name] for name in OWN), session_id, digest),
+        "turn_index": round(since_midnight.total_seconds() * 1e6),  # the order of saying, without a look
+        "role": "user",
+    }
+    cell = {
+        **shared,
+        "cell_id": cell_id_of(own, session_id, digest),
+        "cell_type": cell_type,
+        "topic_hint": said.subject,
+        "subject": said.subject,
+        "attribute": said.attribute,
+        "value": said.value,
+        "salience": salience,
+        "confidence": 1.0,
+        "status": "active",
+        "needs_review": False,
+        "is_judged": False,
+        "is_summarized": False,
+        "protected": False,
+        "valid_from": moment,
+        "decay_rate": decay_rate,
+        "evidence": [turn["turn_id"]],
+        "entities": list(said.entities),
+        "artifacts": [],
+        "steps": [],
+        "prompt_version": REMEMBERED,
+    }
+    rows: dict[str, dict[str, object]] = {"turn.recorded": turn, "cell.extracted": cell}
+    return {
+        kind: rows_of(kind, [{name: row.get(name) for name in CATALOGUE[kind].payload}])
+        for kind, row in rows.items()
+    }
+
+
+def cell_id_of(own: Mapping[str, str], session_id: str, digest: str) -> str:
+    """The id that an extracted memory of that owner, session and text would have."""
+    return stable_id("cell", *(own[name] for name in OWN), session_id, digest)
+
+
+def _clean(text: str, what: str, longest: int, redacted: dict[str, int]) -> str:
+    _refuse_long(cleaned := clean_text(text), what, longest)
+    bare, _ = strip_injected(cleaned)
+    safe, found = redact(bare.strip())
+    for kind, count in found.items():
+        redacted[kind] = redacted.get(kind, 0) + count
+    if not any(character.isalnum() for character in _MARK.sub("", safe)):
+        raise InputError(f"the {what} is empty: there is nothing to remember in it")
+    return safe
+
+
+def _refuse_long(text: str, what: str, longest: int) -> None:
+    if len(text) > longest:
+        raise InputError(
+            f"the {what} has {len(text)} characters, at most {longest} are possible: say it shorter"
+        )
+
+
+def _line(text: str, what: str, redacted: dict[str, int]) -> str:
+    return " ".join(_clean(text, what, LONGEST_NAME, redacted).split())

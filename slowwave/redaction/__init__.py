@@ -1,0 +1,1 @@
+"""Secrets are found and taken out before anything is stored."""

@@ -1,0 +1,116 @@
+"""Filters as conditions on rows. Every one starts from what the asking owner may see."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.search import Filters
+from slowwave.settings.groups import ScopeSettings
+from slowwave.store import Expr, Row, col, lit, owned_by
+
+
+def cell_condition(own: ScopeSettings, filters: Filters) -> Expr:
+    """Cells that may be found: live ones, or for a question about the past those that were said by then."""
+    where = _said(own, filters)
+    if filters.cell_types:
+        where &= col("cell_type").isin(list(filters.cell_types))
+    if filters.as_of is not None:
+        where &= (col("event_time") <= lit(filters.as_of)) & (col("valid_from") <= lit(filters.as_of))
+    if filters.known_at is not None:
+        where &= col("recorded_at") <= lit(filters.known_at)
+    if filters.is_historical:
+        return where
+    return where & (col("status") == lit("active"))
+
+
+def turn_condition(own: ScopeSettings, filters: Filters) -> Expr:
+    """Turns and passages that may be found."""
+    where = _said(own, filters)
+    if filters.as_of is not None:
+        where &= col("event_time") <= lit(filters.as_of)
+    return where
+
+
+def recorded_condition(own: ScopeSettings, filters: Filters) -> Expr:
+    """Turns that may be found, and were recorded by `known_at`; passages do not say when."""
+    where = turn_condition(own, filters)
+    return where if filters.known_at is None else where & (col("recorded_at") <= lit(filters.known_at))
+
+
+PAST = ("cell_type", "status", "superseded_by", "superseded_at", "valid_from", "valid_until")
+"""Columns that say how a cell stood at a moment."""
+
+
+def held(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> bool:
+    """Whether a cell that was said by then held at that moment and was not known to be outdated.
+
+    `survivors` has when the cells that superseded some were said: what was merged into another counts only before that
+    other one was. Both clocks are asked: `as_of` when it held, `known_at` what had been revised.
+    """
+    is_superseded = cell["status"] == "superseded"
+    if (
+        filters.known_at is not None
+        and is_superseded
+        and not _is_after(cell["superseded_at"], filters.known_at)
+    ):
+        return False
+    if filters.as_of is None:
+        return True
+    if is_superseded and cell["valid_until"] is None:
+        survivor = survivors.get(cell["superseded_by"])
+        return survivor is not None and survivor > filters.as_of
+    # what happened stays so after it ended
+    return cell["cell_type"] == EPISODE or _is_after(_end(cell, survivors), filters.as_of)
+
+
+def _end(cell: Row, survivors: Mapping[str, datetime]) -> datetime | None:
+    """When a cell ceased to be what was believed: not before what followed it was said, so that one of them holds.
+
+    A value that never held, because it was corrected, ends where it began.
+    """
+    end: datetime | None = cell["valid_until"]
+    follower = survivors.get(cell["superseded_by"])
+    if end is None or follower is None or end <= cell["valid_from"]:
+        return end
+    return max(end, follower)
+
+
+def as_they_stood(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> Row:
+    """A cell with what came later taken back: what was superseded after the moment asked for was live then.
+
+    `survivors` has when the cells that superseded some were said.
+    """
+    revised = (
+        filters.known_at is not None and cell["superseded_at"] and cell["superseded_at"] > filters.known_at
+    )
+    end = _end(cell, survivors)
+    ended = filters.as_of is not None and end and end > filters.as_of
+    if cell["status"] == "superseded" and (revised or ended):
+        return {**cell, "status": "active", "superseded_by": None, "valid_until": None}
+    return cell
+
+
+def _is_after(end: datetime | None, moment: datetime) -> bool:
+    """Whether something ended after a moment; what has no end did not."""
+    return end is None or end > moment
+
+
+def _said(own: ScopeSettings, filters: Filters) -> Expr:
+    where = scope_condition(own, filters)
+    if filters.source_type is not None:
+        where &= col("source_type") == lit(filters.source_type)
+    if filters.after is not None:
+        where &= col("event_time") >= lit(filters.after)
+    if filters.before is not None:
+        where &= col("event_time") < lit(filters.before)
+    return where
+
+
+def scope_condition(own: ScopeSettings, filters: Filters) -> Expr:
+    """Rows of whatever state that the asking owner may see, in the scope and the project asked for."""
+    where = owned_by(own.user_id, own.project_id)
+    if filters.scope is not None:
+        where &= col("scope") == lit(filters.scope)
+    if filters.project is not None:
+        where &= col("project_id") == lit(filters.project)
+    return where

@@ -1,0 +1,117 @@
+"""Which of several values holds: latest `valid_from`, then `recorded_at`. Computed, never asked of a model."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from slowwave.language.query_words import OF_THE_PRESENT, plain_words
+from slowwave.schemas.search import CellHit
+from slowwave.store import Expr, Row, col, lit
+
+ATTRIBUTE = ("subject", "attribute")
+"""The pair that names a single-valued property."""
+
+
+DISPUTE = ("cell_a", "cell_b", "status")
+"""The columns of contradictions that tell what stands side by side."""
+
+
+def side_by_side(cell_ids: list[str]) -> Expr:
+    """Contradictions of which both sides stand: open ones, and those that somebody settled as valid both."""
+    stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
+    return (col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)) & stands
+
+
+def disputes(rows: Iterable[Row]) -> tuple[set[str], set[frozenset[str]]]:
+    """The memories that stand in an open contradiction, and the pairs that both hold (rows of `side_by_side`)."""
+    doubted, both_valid = set[str](), set[frozenset[str]]()
+    for row in rows:
+        pair = frozenset((row["cell_a"], row["cell_b"]))
+        if row["status"] == "open":
+            doubted |= pair
+        else:
+            both_valid.add(pair)
+    return doubted, both_valid
+
+
+def holders(
+    cells: Sequence[Row], *, doubted: Collection[str], both_valid: Collection[frozenset[str]] = ()
+) -> dict[str, str]:
+    """Live cells that another live cell outdates, each with the cell whose value holds, by their ids.
+
+    Cells with the same subject and attribute (case and blanks aside) and different values compete; those in
+    `doubted` stand in an open contradiction, and no date decides that. Pairs in `both_valid` were said to hold both.
+    What a person confirmed is outdated only by what a person confirmed later; until the night settles it, a later
+    value stands beside it.
+    """
+    claims: dict[tuple[str, str], list[Row]] = {}
+    for cell in cells:
+        is_live = cell["status"] == "active" and cell["cell_id"] not in doubted
+        if is_live and None not in (cell["subject"], cell["attribute"], cell["value"]):
+            claims.setdefault((_plain(cell["subject"]), _plain(cell["attribute"])), []).append(cell)
+    outdated = {}
+    for rivals in claims.values():
+        last = max(rivals, key=_holding)
+        held = _plain(last["value"])
+        outdated.update(
+            {
+                rival["cell_id"]: last["cell_id"]
+                for rival in rivals
+                if _plain(rival["value"]) != held
+                and (last["protected"] or not rival["protected"])
+                and frozenset((rival["cell_id"], last["cell_id"])) not in both_valid
+            }
+        )
+    return outdated
+
+
+def timelines(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, list[Row]]:
+    """The former values of each cell, by its id, newest first.
+
+    A cell precedes the one that superseded it, through the whole chain, and its holder in `outdated`. What was
+    merged as the same memory said twice has no end of validity and is no former value, and what was corrected never
+    held.
+    """
+    next_of = dict(outdated)
+    for cell in cells:
+        if cell["status"] == "superseded" and cell["valid_until"] is not None and cell["superseded_by"]:
+            next_of[cell["cell_id"]] = cell["superseded_by"]
+    former: dict[str, list[Row]] = {}
+    for cell in sorted(cells, key=_holding, reverse=True):
+        end, passed = next_of.get(cell["cell_id"]), {cell["cell_id"]}
+        while end in next_of and end not in passed:  # a damaged chain may be a circle
+            passed.add(end)
+            end = next_of[end]
+        if end is not None and end not in passed and not never_held(cell):
+            former.setdefault(end, []).append(cell)
+    return former
+
+
+def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit]:
+    """The hits in their order, those first whose property is all that a question's words name.
+
+    Who asks for the "staging port" wants its value before what else was said of it.
+    """
+    asked = set(words) - OF_THE_PRESENT
+
+    def is_asked(hit: CellHit) -> bool:
+        if hit.subject is None or hit.attribute is None or hit.value is None:
+            return False
+        attribute = plain_words(hit.attribute)
+        return attribute <= asked <= attribute | plain_words(hit.subject)
+
+    return sorted(hits, key=lambda hit: not is_asked(hit))
+
+
+def never_held(cell: Row) -> bool:
+    """Whether a value was over when it began: a person corrected it."""
+    return cell["valid_until"] is not None and bool(cell["valid_until"] <= cell["valid_from"])
+
+
+def _holding(cell: Row) -> tuple[Any, ...]:
+    """The order in which values follow each other; the last one holds."""
+    return cell["valid_from"], cell["recorded_at"], cell["cell_id"]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text.lower()).strip(" .")

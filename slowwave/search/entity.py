@@ -1,0 +1,126 @@
+"""A person or thing: who or what it is, what holds of it now and held before, and who stands beside it."""
+
+import polars as pl
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.language.names import plain_name, thing_name
+from slowwave.schemas.graph import EntityPage, EntityResult, Fact, Neighbour
+from slowwave.schemas.search import FormerValue
+from slowwave.search.current_values import ATTRIBUTE, DISPUTE, disputes, holders, side_by_side, timelines
+from slowwave.search.graph import cells_of, entities_named
+from slowwave.search.reader import Reader
+from slowwave.search.timeline import NOTHING, TOLD, events_of, told_cells
+from slowwave.settings.groups import ScopeSettings
+from slowwave.store import Store, col, owned_by
+
+SHOWN = 10
+"""Neighbours, and late memories, on a page."""
+
+READ = [*TOLD, *ATTRIBUTE, "value", "recorded_at", "protected"]
+
+
+def describe(reader: Reader, name: str) -> EntityResult:
+    """Everything that a name stands for, most mentioned first.
+
+    Raises:
+        InputError: the name is empty.
+        NotFoundError: no memory names it.
+    """
+    if not name.strip():
+        raise InputError("the name is empty: say whom or what to look up")
+    store = reader.current()
+    if store is None:
+        raise NotFoundError(NOTHING)
+    own = reader.settings.own
+    found = entities_named(store, own, name.strip(), is_name=True)
+    if found.is_empty():
+        raise NotFoundError(
+            f"memory knows nobody and nothing called {name.strip()!r}: the night resolves names, and "
+            "`slowwave search` may find other words for it"
+        )
+    rows = store.by_key("entities", found["entity_id"], ["entity_id", "summary", "needs_review"])
+    whole = found.join(rows, on="entity_id", how="inner", maintain_order="left")
+    pages = [page for row in whole.iter_rows(named=True) if (page := _page(store, own, row)) is not None]
+    if not pages:
+        raise NotFoundError(f"no memory names {name.strip()!r} any more")
+    notes = [f"{len(pages)} are called so"] if len(pages) > 1 else []
+    return EntityResult(name=name.strip(), entities=pages, notes=notes)
+
+
+def _page(store: Store, own: ScopeSettings, row: dict[str, object]) -> EntityPage | None:
+    """What memory holds of one entity; None where the memories that named it are gone since the last night."""
+    entity_id = str(row["entity_id"])
+    ids = cells_of(store, own, [entity_id])
+    cells = told_cells(store, own, ids, READ)
+    if cells.is_empty():
+        return None
+    names = [str(row["canonical_name"]), *(row["aliases"] if isinstance(row["aliases"], list) else [])]
+    lately = events_of(cells.filter(pl.col("status") == "active").select(TOLD))[::-1][:SHOWN]
+    return EntityPage.model_validate(
+        {
+            "entity_id": entity_id,
+            "name": row["canonical_name"],
+            "first_at": cells["event_time"].min(),
+            "last_at": cells["event_time"].max(),
+            "facts": _facts(store, cells, names, str(row["entity_type"])),
+            "neighbours": _neighbours(store, own, ids, entity_id),
+            "lately": lately,
+            **{
+                key: row[key]
+                for key in ("entity_type", "aliases", "summary", "needs_review", "mention_count")
+            },
+        }
+    )
+
+
+def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> list[Fact]:
+    """Current values of the cells that have the entity as their subject, each with the values before."""
+    keys = _keys(pl.Series("name", names, dtype=pl.String), kind)
+    about = cells.drop_nulls([*ATTRIBUTE, "value"])
+    about = about.filter(_keys(about["subject"], kind).is_in(keys.implode()))
+    ids = about["cell_id"].to_list()
+    if not ids:
+        return []
+    doubted, both_valid = disputes(store.rows("contradictions", DISPUTE, side_by_side(ids)).rows(named=True))
+    claims = about.rows(named=True)
+    outdated = holders(claims, doubted=doubted, both_valid=both_valid)
+    former = timelines(claims, outdated)
+    current = about.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(list(outdated)))
+    return [
+        Fact(
+            **{name: row[name] for name in ("cell_id", "attribute", "value", "content")},
+            since=row["valid_from"],
+            has_open_contradiction=row["cell_id"] in doubted,
+            history=[
+                FormerValue(**{name: past[name] for name in FormerValue.model_fields})
+                for past in former.get(row["cell_id"], [])
+            ],
+        )
+        for row in current.sort("attribute", "valid_from", "cell_id").iter_rows(named=True)
+    ]
+
+
+def _keys(names: pl.Series, kind: str) -> pl.Series:
+    """Names as they are compared: a subject is the entity when it is called as the entity is."""
+    frame = names.alias("name").to_frame()
+    is_thing = kind in ("tool", "organization")
+    form = thing_name(pl.col("name"), pl.lit(kind)) if is_thing else plain_name(pl.col("name"))
+    return frame.select(form).to_series()
+
+
+def _neighbours(store: Store, own: ScopeSettings, cell_ids: list[str], entity_id: str) -> list[Neighbour]:
+    mine = owned_by(own.user_id, own.project_id)
+    beside = store.having("mentions", "cell_id", cell_ids, ["cell_id", "entity_id"])
+    counted = (
+        beside.filter(pl.col("entity_id") != entity_id)
+        .group_by("entity_id")
+        .agg(shared_count=pl.col("cell_id").n_unique())
+        .sort("shared_count", "entity_id", descending=[True, False])
+        .head(SHOWN)
+    )
+    if counted.is_empty():
+        return []
+    columns = ["entity_id", "canonical_name", "entity_type"]
+    known = store.rows("entities", columns, mine & col("entity_id").isin(counted["entity_id"].to_list()))
+    rows = counted.join(known, on="entity_id", how="inner", maintain_order="left")
+    return [Neighbour(**row) for row in rows.rename({"canonical_name": "name"}).iter_rows(named=True)]

@@ -1,0 +1,98 @@
+"""Episodes among the answers. They tell of the same things as the cells that they were made from.
+
+Where a question asks when, or for anything, the best episodes take the place of as many topic summaries; cells and
+raw turns are found as if there were none, so that no episode takes the place of what it tells of. Who filters by the
+type `episode` gets them as cells.
+"""
+
+from datetime import datetime
+
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.search import CellHit, Filters, Intent
+from slowwave.settings.groups import EpisodeSettings
+from slowwave.settings.tree import Settings
+from slowwave.store import Expr, RowsLeg, TextLeg, col, lit
+
+INTENTS: tuple[Intent, ...] = ("when", "general")
+"""Questions that a whole conversation can answer."""
+
+EPISODE_LIST = "episode"
+"""The list that finds them."""
+
+_IS_EPISODE = col("cell_type") == lit(EPISODE)
+
+
+def are_asked_for(filters: Filters) -> bool:
+    """Whether episodes are wanted as cells, by their type."""
+    return EPISODE in filters.cell_types
+
+
+def without_episodes(where: Expr, filters: Filters) -> Expr:
+    """The condition, without episodes unless they are asked for."""
+    return where if are_asked_for(filters) else where & (col("cell_type") != lit(EPISODE))
+
+
+def episode_legs(
+    words: str, where: Expr, filters: Filters, intent: Intent, settings: Settings, *, columns: tuple[str, ...]
+) -> dict[str, TextLeg]:
+    """The list of episodes by full text; none for other questions, and none where cells of some type are wanted.
+
+    None for the past either: an episode is told anew when a memory of it is superseded, and then tells what came later.
+    """
+    most = settings.search.episodes
+    if intent not in INTENTS or not _can_be_told(filters, settings):
+        return {}
+    return {EPISODE_LIST: TextLeg("cells", words, most, where & _IS_EPISODE, columns=columns)}
+
+
+def episodes_of(
+    where: Expr, filters: Filters, settings: Settings, *, columns: tuple[str, ...]
+) -> dict[str, RowsLeg]:
+    """The list of all episodes that a condition holds for, where `episode_legs` has any."""
+    if not _can_be_told(filters, settings):
+        return {}
+    return {EPISODE_LIST: RowsLeg("cells", ("cell_id", *columns), where & _IS_EPISODE)}
+
+
+def _can_be_told(filters: Filters, settings: Settings) -> bool:
+    return not filters.cell_types and not filters.is_historical and settings.search.episodes > 0
+
+
+def shown_by_age(cells: list[CellHit], settings: EpisodeSettings, *, now: datetime) -> list[CellHit]:
+    """The hits with what stands for each now in `text`: of an episode the form of its age, else the content."""
+    return [
+        cell.model_copy(
+            update={
+                "text": told_by_age(
+                    cell.content, cell.summary, cell.compressed, cell.event_time, now=now, settings=settings
+                )
+                if cell.cell_type == EPISODE
+                else cell.content
+            }
+        )
+        for cell in cells
+    ]
+
+
+def told_by_age(
+    content: str,
+    summary: str | None,
+    compressed: str | None,
+    event_time: datetime,
+    *,
+    now: datetime,
+    settings: EpisodeSettings,
+) -> str:
+    """What stands for an episode now: its text, from `summary_days` its summary, from `compressed_days` one line.
+
+    A form that was never written is passed by for the next longer one.
+    """
+    age_days = (now - event_time).total_seconds() / SECONDS_A_DAY
+    if age_days >= settings.compressed_days and compressed:
+        return compressed
+    if age_days >= settings.summary_days and summary:
+        return summary
+    return content
+
+
+SECONDS_A_DAY = 86_400.0

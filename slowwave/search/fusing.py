@@ -1,0 +1,118 @@
+"""Ranked lists become one: reciprocal ranks or stretched scores, added up.
+
+Plain Python: a question's lists are short, and one operation on a frame costs more than all of their rows.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from slowwave.schemas.search import Share
+
+
+class Given(NamedTuple):
+    """What one list gave to a key: its place there (1 is the best), the value that placed it, its part of the score."""
+
+    list_name: str
+    rank: int
+    value: float
+    share: float
+
+
+@dataclass(frozen=True)
+class RankedList:
+    """One list of a search: the value of each key (higher is better), and what the list weighs."""
+
+    name: str
+    values: Mapping[str, float]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Fused:
+    """A key with the sum of what the lists gave it."""
+
+    key: str
+    score: float
+    given: tuple[Given, ...]
+
+    def shares(self) -> list[Share]:
+        """What each list gave, largest share first."""
+        ordered = sorted(self.given, key=lambda part: -part.share)
+        return [Share.model_construct(**part._asdict()) for part in ordered]
+
+
+def fuse_ranks(lists: Sequence[RankedList], *, rank_constant: int) -> list[Fused]:
+    """Reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009): sum of weight / (rank_constant + rank).
+
+    Best first; equal values rank by key, and so do equal scores.
+    """
+
+    def shares_of(values: Sequence[float], weight: float) -> list[float]:
+        return [weight / (rank_constant + rank) for rank in range(1, len(values) + 1)]
+
+    return _fused(lists, shares_of)
+
+
+def fuse_scores(lists: Sequence[RankedList], *, most: int | None = None) -> list[Fused]:
+    """Sum of weight * (value - worst) / (best - worst) over the lists: min-max or relative score fusion.
+
+    It keeps what ranks lose: by how much the first one leads. A list with one row, or with equal values, gives
+    its weight to all. Best first, as `fuse_ranks`; the best `most` of them.
+    """
+
+    def shares_of(values: Sequence[float], weight: float) -> list[float]:
+        best, worst = values[0], values[-1]
+        if best == worst:
+            return [weight] * len(values)
+        return [weight * (value - worst) / (best - worst) for value in values]
+
+    return _fused(lists, shares_of, most)
+
+
+def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:
+    """`key`, `fused_score` and for each list `<name>_rank`, `<name>_value` and `<name>_share`; null where it is silent.
+
+    For looking at many questions together (`slowwave/stages/evaluation/retrieval.py`).
+    """
+    rows = [
+        {
+            key: entry.key,
+            "fused_score": entry.score,
+            **{
+                f"{part.list_name}_{name}": value
+                for part in entry.given
+                for name, value in zip(("rank", "value", "share"), part[1:], strict=True)
+            },
+        }
+        for entry in fused
+    ]
+    names = dict.fromkeys(part.list_name for entry in fused for part in entry.given)
+    schema = {key: pl.String(), "fused_score": pl.Float64()}
+    for name in names:
+        schema |= {f"{name}_rank": pl.Int64(), f"{name}_value": pl.Float64(), f"{name}_share": pl.Float64()}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _fused(
+    lists: Sequence[RankedList],
+    shares_of: Callable[[Sequence[float], float], list[float]],
+    most: int | None = None,
+) -> list[Fused]:
+    totals: dict[str, float] = {}
+    placed: list[tuple[str, dict[str, tuple[int, float, float]]]] = []
+    for entry in lists:
+        ordered = sorted(entry.values.items(), key=lambda pair: (-pair[1], pair[0]))
+        shares = shares_of([value for _, value in ordered], entry.weight) if ordered else []
+        at: dict[str, tuple[int, float, float]] = {}
+        for rank, ((key, value), share) in enumerate(zip(ordered, shares, strict=True), start=1):
+            totals[key] = totals.get(key, 0.0) + share
+            at[key] = (rank, value, share)
+        placed.append((entry.name, at))
+    best = sorted(totals.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
+    return [
+        Fused(key, score, tuple(Given(name, *at[key]) for name, at in placed if key in at))
+        for key, score in best
+    ]

@@ -1,0 +1,230 @@
+"""The graph as a search uses it: who is named, which cells name them, and what led to what.
+
+Every read goes by an indexed column and starts from what the asking owner may see. Small frames in, small frames out.
+"""
+
+import re
+from collections.abc import Iterable
+
+import polars as pl
+
+from slowwave.language.names import (
+    family,
+    first_name,
+    is_ambiguous,
+    person_name,
+    plain_name,
+    said_name,
+    thing_name,
+)
+from slowwave.schemas.graph import Direction
+from slowwave.schemas.search import ChainStep
+from slowwave.schemas.tables import OWN
+from slowwave.settings.groups import ScopeSettings
+from slowwave.store import Expr, Row, RowsLeg, Store, TextLeg, col, lit, owned_by
+
+LONGEST_NAME = 4
+"""Words of a name that a question is searched for."""
+
+MOST_WORDS = 200
+"""Words of a question that are looked at: a longer text is no question."""
+
+SAID_MOST = 1_000
+"""Memories that are looked at for a name as it was said."""
+
+CHAINED = ["causal", "supersedes", "elaborates"]
+"""Relations that a chain goes along."""
+
+EDGE = ("source_id", "target_id", "relation", "predicate", "confidence", "valid_until")
+TOLD = ("cell_id", "content", "cell_type", "status", "event_time", "source_name")
+
+_WORD = re.compile(r"[\w'’/+#.&-]*\w[+#]*")
+_ENTITY = ["entity_id", *OWN, "canonical_name", "entity_type", "aliases", "family", "mention_count"]
+
+
+def entity_ids(store: Store, own: ScopeSettings, text: str, *, is_name: bool = False) -> list[str]:
+    """Entities that a question names, by any of their names; most mentioned first.
+
+    `is_name` says that the whole text is one name. In a question a name of three letters or fewer, or one that is a
+    common word, counts only with a capital: "will" is seldom a person.
+    """
+    return entities_named(store, own, text, is_name=is_name)["entity_id"].to_list()
+
+
+def entities_named(store: Store, own: ScopeSettings, text: str, *, is_name: bool = False) -> pl.DataFrame:
+    """`entity_ids` with the entities' columns (those of the table but summary and provenance)."""
+    asked = _asked([text] if is_name else _phrases(text), is_name=is_name)
+    families = asked["family"].drop_nulls().unique().sort().to_list()
+    if not families:
+        return store.by_key("entities", [], _ENTITY)
+    mine = owned_by(own.user_id, own.project_id)
+    known = store.rows("entities", _ENTITY, mine & col("family").isin(families))
+    return _matching(asked, known).sort("mention_count", "entity_id", descending=[True, False])
+
+
+def cells_naming(store: Store, own: ScopeSettings, name: str) -> list[str]:
+    """Ids of the cells that name this person or thing under whatever name, sorted; whatever their status."""
+    return cells_of(store, own, entity_ids(store, own, name, is_name=True))
+
+
+def cells_saying(store: Store, where: Expr, name: str) -> set[str]:
+    """Ids of the cells that name a person or thing just so, in any case; of `SAID_MOST` at most.
+
+    A memory of today has no place in the graph before the night: it goes by the name as it was said.
+    """
+    (found,) = store.at_once([TextLeg("cells", name, SAID_MOST, where, ("entities",), ("entities",))])
+    said = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
+    return set(found.explode("entities").filter(said == name.strip().lower())["cell_id"])
+
+
+def cells_of(store: Store, own: ScopeSettings, ids: Iterable[str]) -> list[str]:
+    """Ids of the cells that name one of these entities, and of those in which such cells live on, sorted."""
+    wanted = sorted(set(ids))
+    if not wanted:
+        return []
+    mine = owned_by(own.user_id, own.project_id)
+    named = store.rows("mentions", ["cell_id"], mine & col("entity_id").isin(wanted))["cell_id"].to_list()
+    found, newest = set(named), named
+    while newest:
+        said = store.find(
+            [RowsLeg("cells", ("superseded_by", "valid_until"), mine & col("cell_id").isin(newest))]
+        )[0]
+        lives_on = {row["superseded_by"] for row in said if row["valid_until"] is None} - {None}
+        newest = sorted(lives_on - found)
+        found |= lives_on
+    return sorted(found)
+
+
+def _phrases(text: str) -> list[str]:
+    """Every run of one to `LONGEST_NAME` words of a question."""
+    words = _WORD.findall(text)[:MOST_WORDS]
+    return [
+        " ".join(words[start : start + length])
+        for length in range(1, LONGEST_NAME + 1)
+        for start in range(len(words) - length + 1)
+    ]
+
+
+def _asked(phrases: list[str], *, is_name: bool) -> pl.DataFrame:
+    """Phrases with the forms in which names are compared; those that are surely no name are left out."""
+    frame = (
+        pl.DataFrame({"phrase": phrases}, schema={"phrase": pl.String})
+        .unique()
+        .with_columns(phrase=said_name(pl.col("phrase")))
+    )
+    forms = _forms(frame, "phrase").filter(pl.col("plain") != "")
+    if is_name:
+        return forms
+    return forms.filter(~pl.col("is_ambiguous") | pl.col("phrase").str.contains(r"\p{Lu}"))
+
+
+def _forms(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    plain = plain_name(pl.col(name))
+    return frame.with_columns(
+        plain=plain,
+        tool=thing_name(pl.col(name), pl.lit("tool")),
+        firm=thing_name(pl.col(name), pl.lit("organization")),
+        person=person_name(plain),
+        first=first_name(plain),
+        family=family(plain),
+        is_ambiguous=is_ambiguous(plain),
+    )
+
+
+def _matching(asked: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Entities with a name that is asked for.
+
+    The same name; else the same without version or legal form; else a person's first name that just one person has.
+    """
+    names = known.select(
+        "entity_id",
+        *OWN,
+        "entity_type",
+        name=pl.concat_list(pl.concat_list("canonical_name"), "aliases"),
+    ).explode("name")
+    forms = _forms(names, "name")
+    exact = forms.join(asked, on="plain", how="semi")
+    left = asked.join(forms, on="plain", how="anti").filter(~pl.col("is_ambiguous"))
+    is_person = pl.col("entity_type") == "person"
+    persons, things = forms.filter(is_person), forms.filter(~is_person | pl.col("entity_type").is_null())
+    alike = [
+        things.filter(pl.col("entity_type") == "tool").join(left, on="tool", how="semi"),
+        things.filter(pl.col("entity_type") == "organization").join(left, on="firm", how="semi"),
+        persons.join(left, on="person", how="semi"),
+    ]
+    alone = left.filter(~pl.col("plain").str.contains(" ", literal=True))
+    called = persons.join(alone, on="first", how="semi")
+    only = called.filter(pl.col("entity_id").n_unique().over(*OWN, "first") == 1)
+    ids = pl.concat([part.select("entity_id") for part in (exact, *alike, only)])
+    return known.join(ids, on="entity_id", how="semi")
+
+
+def chain(
+    store: Store, own: ScopeSettings, cell_ids: Iterable[str], *, direction: Direction, depth: int
+) -> list[Row]:
+    """Edges along causes, supersessions and elaborations, from these cells up to `depth` steps away.
+
+    Nearest first, with `depth` (from 1), `cell_id` (reached), `reached_from`, `relation`, `predicate`, `confidence`.
+    A cell is reached once, by the shortest way, and never one of those that the chain began with.
+    """
+    found: list[Row] = []
+    frontier = set(cell_ids)
+    seen = set(frontier)
+    for step in range(1, depth + 1):
+        if not frontier:
+            break
+        reached: dict[str, Row] = {}
+        for edge in _next(store, own, sorted(frontier), direction):
+            if edge["cell_id"] not in seen:
+                reached.setdefault(edge["cell_id"], {"depth": step, **edge})
+        found += reached.values()
+        frontier = set(reached)
+        seen |= frontier
+    return found
+
+
+def _next(store: Store, own: ScopeSettings, frontier: list[str], direction: Direction) -> list[Row]:
+    """One step: a cause is at the source of its edge, what was there before at the target of the others."""
+    mine = owned_by(own.user_id, own.project_id)
+    to_source = col("relation") == lit("causal")
+    others = col("relation").isin([name for name in CHAINED if name != "causal"])
+    legs, ends = [], []
+    for where, leads_to_source in ((to_source, True), (others, False)):
+        at, to = ("target_id", "source_id") if leads_to_source else ("source_id", "target_id")
+        if direction == "forward":
+            at, to = to, at
+        legs.append(RowsLeg("edges", EDGE, mine & where & col(at).isin(frontier)))
+        ends.append((at, to))
+    told = ("relation", "predicate", "confidence")
+    steps = [
+        {"cell_id": row[to], "reached_from": row[at], **{name: row[name] for name in told}}
+        for (at, to), rows in zip(ends, store.find(legs), strict=True)
+        for row in rows
+        if row["valid_until"] is None
+    ]
+    return sorted(
+        steps, key=lambda row: (row["relation"], -row["confidence"], row["cell_id"], row["reached_from"])
+    )
+
+
+def reasons(
+    store: Store,
+    own: ScopeSettings,
+    cell_ids: Iterable[str],
+    *,
+    direction: Direction = "back",
+    depth: int = 2,
+) -> list[ChainStep]:
+    """The memories behind an answer to why, nearest first: what led to these cells, with the words of each.
+
+    Archived and deleted cells are left out; a superseded one says so in `status`.
+    """
+    steps = chain(store, own, cell_ids, direction=direction, depth=depth)
+    if not steps:
+        return []
+    mine = owned_by(own.user_id, own.project_id) & col("status").isin(["active", "superseded"])
+    (found,) = store.find(
+        [RowsLeg("cells", TOLD, mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
+    )
+    cells = {row["cell_id"]: row for row in found}
+    return [ChainStep(**{**row, **cells[row["cell_id"]]}) for row in steps if row["cell_id"] in cells]

@@ -1,0 +1,116 @@
+"""What a question asks for: its words, its vector, its intent, and the time that it names."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from slowwave.embeddings import Vectors
+from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
+from slowwave.language.query_words import QUERY_WORDS, names_a_thing, plain_words, telling_words
+from slowwave.language.time_phrases import (
+    TimeRange,
+    anchored_time,
+    day_told,
+    resolve_anchor,
+    time_of_question,
+)
+from slowwave.schemas.search import Filters, Intent
+from slowwave.search.cells import CellQuestion
+from slowwave.search.conditions import cell_condition
+from slowwave.search.episodes import without_episodes
+from slowwave.search.graph import cells_naming, cells_saying
+from slowwave.search.reader import Reader
+from slowwave.store import Expr, Store, TextLeg, col
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""From here on calendars can be counted back."""
+
+EVENT_MEMORIES = 3
+"""Memories among which the day of an event is looked for."""
+
+INTENT_MARGIN = 0.15
+"""Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
+
+
+def understand(
+    reader: Reader, store: Store, query: str, vector: Vectors | None, filters: Filters, *, now: datetime
+) -> CellQuestion:
+    """The question as the tiers take it; a time that it names counts from `filters.as_of` where that is given."""
+    weight = reader.settings.search.vector_weight
+    if reader.embedder is not None:
+        weight *= reader.embedder.profile.vector_weight
+    time = _time_asked(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST))
+    return CellQuestion(
+        text=query,
+        words=telling_words(time.words or query, most=QUERY_WORDS),
+        vector=vector,
+        vector_weight=weight if vector is not None else 0.0,
+        filters=filters,
+        where=_findable(reader, store, filters),
+        period=time.period,
+        is_about_time=time.period is not None and not names_a_thing(time.rest),
+        intent=_intent(reader, query, vector),
+        now=now,
+    )
+
+
+def _intent(reader: Reader, query: str, vector: Vectors | None) -> Intent:
+    """By words where a question word speaks; else by exemplars in the embedder's space."""
+    intent = intent_by_words(query)
+    exemplars = reader.exemplar_vectors() if intent == "general" and vector is not None else None
+    if exemplars is None or vector is None:
+        return intent
+    intents = [intent for intent, texts in EXEMPLARS.items() for _ in texts]
+    return intent_by_vectors(vector, exemplars, intents, margin=INTENT_MARGIN) or "general"
+
+
+class _Time(NamedTuple):
+    """A time that a question names, what it says beside it, and what of the question full text looks for."""
+
+    period: TimeRange | None
+    rest: str
+    words: str
+
+
+def _time_asked(reader: Reader, store: Store, query: str, filters: Filters, *, now: datetime) -> _Time:
+    """The time that a question names, or that lies so far from an event which memory knows.
+
+    What is to come was said before it came: such a time draws nothing. "Before August" is not about August, and "two
+    weeks before" about no two weeks: such words are not looked for.
+    """
+    named = time_of_question(query, now=now)
+    if named is not None:
+        rest = query.replace(named.text, " ", 1)
+        if named.start is not None and named.start > now:
+            return _Time(None, query, query)
+        return _Time(named, rest, query if named.start is not None and named.end is not None else rest)
+    anchored = anchored_time(query)
+    if anchored is None:
+        return _Time(None, query, query)
+    at = _day_of_event(reader, store, anchored.event, filters)
+    period = resolve_anchor(anchored.offset, at, text=anchored.distance + anchored.event) if at else None
+    rest = query.replace(anchored.distance, " ", 1)
+    return _Time(period, rest, rest)
+
+
+def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) -> datetime | None:
+    """When an event was: the day that the memories nearest to its words tell, else when the nearest was said."""
+    words = telling_words(event, most=QUERY_WORDS)
+    where = without_episodes(cell_condition(reader.settings.own, filters), filters)
+    leg = TextLeg("cells", words, EVENT_MEMORIES, where, columns=("event_time", "content"))
+    (found,) = store.find([leg])
+    named = set(words.split())
+    told = (
+        day_told(row["content"], at=row["event_time"])
+        for row in found
+        if named <= plain_words(row["content"])
+    )
+    return next((day for day in told if day is not None), found[0]["event_time"] if found else None)
+
+
+def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:
+    """The condition of the cells that may be found; a person or thing that is wanted is looked up once."""
+    where = cell_condition(reader.settings.own, filters)
+    if filters.entity is None:
+        return where
+    named = set(cells_naming(store, reader.settings.own, filters.entity))
+    return where & col("cell_id").isin(sorted(named | cells_saying(store, where, filters.entity)))

@@ -1,0 +1,87 @@
+"""An open store for reading, kept warm: tables, indices and embedder stay loaded from question to question."""
+
+from dataclasses import dataclass, field
+
+from slowwave.embeddings import Embedder, Vectors
+from slowwave.errors import InputError, NotFoundError, OutputError, TransientError
+from slowwave.home.lock import is_written_elsewhere
+from slowwave.home.paths import Home
+from slowwave.home.stored_embedder import embedder_of
+from slowwave.language.intents import EXEMPLARS
+from slowwave.settings.tree import Settings
+from slowwave.store import Store, open_store
+
+NOTHING = "No memory yet"
+
+
+@dataclass
+class Reader:
+    """What a search reads: a store and the embedder of its vectors. Open it with `open_reader`."""
+
+    home: Home
+    store: Store | None
+    embedder: Embedder | None
+    note: str
+    """Why there is no embedder; "" where there is one."""
+    _exemplars: Vectors | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.store is not None:
+            self.store.keep_in_memory(
+                most_rows=self.settings.search.memory_rows,
+                exact_rows=self.settings.store.vector_index_rows,
+                is_written=lambda: is_written_elsewhere(self.home),
+            )
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the home."""
+        return self.home.settings
+
+    def current(self) -> Store | None:
+        """The store as it is now: writes of other processes are seen, and so is a rebuilt or a first store."""
+        if self.store is None or not self.store.is_current():
+            fresh = open_reader(self.home)
+            self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
+            self._exemplars = None
+        if self.store is not None:
+            self.store.begin_question()
+        return self.store
+
+    def why_nothing(self) -> str:
+        """What to say where there is no store, or an empty one."""
+        if self.store is None and self.home.journal.segment_ids():
+            return "the store is gone; the journal holds everything: `slowwave rebuild` makes it anew"
+        return NOTHING
+
+    def exemplar_vectors(self) -> Vectors | None:
+        """Vectors of the exemplar questions, (n, dims) in the order of `EXEMPLARS`; made once."""
+        if self._exemplars is None and self.embedder is not None:
+            texts = [text for exemplars in EXEMPLARS.values() for text in exemplars]
+            self._exemplars = self.embedder.embed_documents(texts).vectors
+        return self._exemplars
+
+    def vector_of(self, text: str) -> tuple[Vectors | None, str]:
+        """The vector of a question, or None with the reason why this search is by words alone."""
+        if self.embedder is None:
+            return None, self.note
+        try:
+            return self.embedder.embed_query(text), ""
+        except TransientError as error:
+            return None, f"full text only: {error}"
+        except (InputError, OutputError):
+            return None, "full text only: the embedder makes nothing of this question"
+
+
+def open_reader(home: Home) -> Reader:
+    """A reader of a home; where there is no store yet it finds nothing, and looks again with each question.
+
+    Raises:
+        ConfigError: the store cannot be read as it is.
+    """
+    try:
+        store = open_store(home.store_root)
+    except NotFoundError:
+        return Reader(home, None, None, "")
+    embedder, note = embedder_of(home, store)
+    return Reader(home, store, embedder, "" if embedder is not None else note)

@@ -1,0 +1,233 @@
+"""One question, two tiers: topic summaries and cells, and at `evidence` the raw turns.
+
+No language model, no Prefect, no lock. Lists of full text and of vectors are fused and weighted by bounded
+priors. Only what the asking owner may see appears, and of that only what holds, unless the past is asked for.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import get_args
+
+from slowwave.embeddings import Vectors
+from slowwave.errors import InputError
+from slowwave.home.paths import Home
+from slowwave.language.intents import is_complex
+from slowwave.readers.files import clean_text
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.search import MAX_LIMIT, CellHit, ChainStep, DetailLevel, Filters, SearchResult, in_utc
+from slowwave.search.cells import CellQuestion, cell_hits, cell_legs, rank_cells
+from slowwave.search.conditions import recorded_condition
+from slowwave.search.current_values import asked_first
+from slowwave.search.episodes import EPISODE_LIST, are_asked_for, shown_by_age
+from slowwave.search.fusing import Fused
+from slowwave.search.graph import reasons
+from slowwave.search.question import understand
+from slowwave.search.reader import Reader, open_reader
+from slowwave.search.topics import told_of, topic_hits, topic_legs
+from slowwave.search.turns import TurnQuestion, rank_turns, turn_hits, turn_legs
+from slowwave.settings.tree import Settings
+from slowwave.store import Leg, Row, Store
+
+MAX_QUERY_CHARACTERS = 100_000
+"""Longest question: beyond it something else was passed by mistake."""
+
+EVIDENCE_OVERFETCH = 3
+
+SIMPLE_CHAIN, COMPLEX_CHAIN = (2, 5), (4, 20)
+"""Steps back from an answer to why, and memories on the way, at most."""
+
+UNFINISHED_ERASE = "an erase was cut off and its text may still stand here: `slowwave erase --resume` ends it"
+
+NOTHING_EXTRACTED = (
+    "no memory was made of what came in yet: `slowwave run nightly` does, "
+    "`--detail evidence` asks what was said"
+)
+
+
+def search(
+    home: Home,
+    query: str,
+    *,
+    limit: int | None = None,
+    detail_level: DetailLevel = "full",
+    filters: Filters | None = None,
+    now: datetime | None = None,
+) -> SearchResult:
+    """`ask` of a reader that is opened for this one question."""
+    return ask(open_reader(home), query, limit=limit, detail_level=detail_level, filters=filters, now=now)
+
+
+def ask(
+    reader: Reader,
+    query: str,
+    *,
+    limit: int | None = None,
+    detail_level: DetailLevel = "full",
+    filters: Filters | None = None,
+    now: datetime | None = None,
+    vector: Vectors | None = None,
+) -> SearchResult:
+    """Answers a question from topic summaries and, unless only summaries are wanted, from cells.
+
+    `limit` bounds both tiers together; summaries take up to three tenths of it. `evidence` adds as many raw turns,
+    and under each cell the turns that it came from. `vector` is the question's own, where the caller has it.
+
+    Raises:
+        InputError: the question is empty or beyond 100,000 characters, the limit is not within 1..25, or the level is
+            none.
+    """
+    settings, filters, query = reader.settings, filters or Filters(), clean_text(query)
+    most = settings.search.limit if limit is None else limit
+    _check(query, most, detail_level)
+    store = reader.current()
+    cells_known = store.count("cells") if store is not None else 0
+    if store is None or (cells_known == 0 and store.count("turns") == 0):
+        return SearchResult(query=query, notes=[reader.why_nothing()], topics=[], cells=[])
+    notes = [UNFINISHED_ERASE] if reader.home.erase_path.exists() else []
+    notes += [NOTHING_EXTRACTED] if cells_known == 0 and detail_level != "evidence" else []
+    if vector is None:
+        vector, note = reader.vector_of(query)
+        notes += [note] if note else []
+    moment = in_utc(now) if now is not None else datetime.now(UTC)
+    question = understand(reader, store, query, vector, filters, now=moment)
+    topic_count, cell_count = _shares(settings, most, detail_level)
+    # a summary tells of more than a filter lets through, so it stands only where nothing but summaries is wanted
+    summary_count = 0 if filters.is_narrow and cell_count else topic_count
+    found = _first_round(
+        store, question, settings, summary_count, cell_count, has_turns=detail_level == "evidence"
+    )
+    told = told_of(store, found["topics"], question)
+    topics = topic_hits(told, question, settings, count=summary_count)
+    cells, episodes = _hits(store, found["cells"], question, settings, topic_count, most if cell_count else 0)
+    topics = topics[: topic_count - len(episodes)]
+    cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
+    cells = episodes + cells if question.is_about_time else cells + episodes
+    turns = []
+    if detail_level == "evidence":
+        # a memory that may be found rests on turns too that may not
+        likely = rank_turns(found["turns"], most=most * EVIDENCE_OVERFETCH)
+        turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
+        cells = _with_evidence(store, cells, settings, filters)
+    if filters.is_historical and are_asked_for(filters):
+        notes.append("episodes are told anew as memory changes: they may tell what came later")
+    notes += _why_empty(filters) if not (cells or topics or turns) else []
+    if question.is_about_time and not cells and question.period is not None:
+        notes.append(f"no memory that may be found is of that time ({question.period.text.strip()})")
+    cells = shown_by_age(cells, settings.episodes, now=filters.as_of or moment)
+    period = question.period
+    return SearchResult(
+        query=query,
+        intent=question.intent,
+        after=period.start if period else None,
+        before=period.end if period else None,
+        notes=notes,
+        topics=topics,
+        cells=cells,
+        turns=turns,
+        reasons=_reasons(store, cells, question, settings),
+    )
+
+
+def _why_empty(filters: Filters) -> list[str]:
+    """What to know of an answer without a result, where it is a filter that left none."""
+    if filters.entity is not None and filters.narrowed_by == ["entity"]:
+        return [f"no memory that may be found names {filters.entity!r}"]
+    named = [
+        *filters.narrowed_by,
+        *(name for name in ("scope", "project") if getattr(filters, name) is not None),
+    ]
+    return [f"no memory that may be found is left by the filter: {', '.join(named)}"] if named else []
+
+
+def _check(query: str, limit: int, detail_level: DetailLevel) -> None:
+    """Refuses what cannot be asked, as `ask` says."""
+    if not query.strip():
+        raise InputError("the question is empty: say what to look for")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise InputError(
+            f"the question has {len(query)} characters, at most {MAX_QUERY_CHARACTERS} are possible: ask in a sentence"
+        )
+    if detail_level not in get_args(DetailLevel):
+        raise InputError(f"detail_level {detail_level!r} is not possible: {', '.join(get_args(DetailLevel))}")
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InputError(f"limit {limit} is not possible: choose 1 to {MAX_LIMIT}")
+
+
+def _reasons(
+    store: Store, cells: list[CellHit], question: CellQuestion, settings: Settings
+) -> list[ChainStep]:
+    """What led to the memories, where a question asks why; a complex question looks further."""
+    if question.intent != "why" or not cells or question.filters.is_historical:
+        return []
+    depth, most = COMPLEX_CHAIN if is_complex(question.text) else SIMPLE_CHAIN
+    return reasons(store, settings.own, [cell.cell_id for cell in cells], depth=depth)[:most]
+
+
+def _first_round(
+    store: Store,
+    question: CellQuestion,
+    settings: Settings,
+    topic_count: int,
+    cell_count: int,
+    *,
+    has_turns: bool,
+) -> dict[str, dict[str, list[Row]]]:
+    """What every list of every tier finds, all read at once."""
+    filters = question.filters
+    legs: dict[str, Mapping[str, Leg]] = {
+        "topics": topic_legs(question, settings, count=topic_count),
+        "cells": cell_legs(question, settings, count=cell_count) if cell_count else {},
+        "turns": {},
+    }
+    # what was said names no type and, of itself, no person or thing
+    if has_turns and filters.entity is None and not filters.cell_types:
+        legs["turns"] = turn_legs(TurnQuestion(question.words, question.vector, question.filters), settings)
+    found = iter(store.find([leg for tier in legs.values() for leg in tier.values()]))
+    return {tier: {name: next(found) for name in named} for tier, named in legs.items()}
+
+
+def _hits(
+    store: Store,
+    found: dict[str, list[Row]],
+    question: CellQuestion,
+    settings: Settings,
+    topic_count: int,
+    cell_count: int,
+) -> tuple[list[CellHit], list[CellHit]]:
+    """Cells, best first, and the episodes that take the place of topic summaries."""
+    of_cells = {name: rows for name, rows in found.items() if name != EPISODE_LIST}
+    of_episodes = {name: rows for name, rows in found.items() if name == EPISODE_LIST}
+    # of several values of one thing one hit is left, so some more are ranked
+    ranked = rank_cells(store, of_cells, question, settings, count=cell_count + cell_count // 2)
+    most = min(settings.search.episodes, topic_count)
+    told = rank_cells(store, of_episodes, question, settings, count=most) if of_episodes else []
+    hits = cell_hits(store, [*ranked, *told], settings, question.filters)
+    hits = asked_first(hits, question.words.split())
+    named = {entry.fused.key for entry in told}
+    episodes = [hit for hit in hits if hit.cell_id in named]
+    return [hit for hit in hits if hit.cell_id not in named][:cell_count], episodes
+
+
+def _with_evidence(store: Store, cells: list[CellHit], settings: Settings, filters: Filters) -> list[CellHit]:
+    """Each cell with the turns that it came from, as far as they had been said, in the order in which they were."""
+    # an episode rests on a whole conversation: its turns are not quoted under it
+    wanted = sorted({turn_id for cell in cells if cell.cell_type != EPISODE for turn_id in cell.turn_ids})
+    named = [Fused(turn_id, 0.0, ()) for turn_id in wanted]
+    said_by_then = recorded_condition(settings.own, Filters(as_of=filters.as_of, known_at=filters.known_at))
+    turns = {turn.turn_id: turn for turn in turn_hits(store, named, said_by_then)}
+    said = {
+        cell.cell_id: sorted(
+            (turns[turn_id] for turn_id in cell.turn_ids if turn_id in turns),
+            key=lambda turn: (turn.event_time, turn.session_id, turn.turn_index),
+        )
+        for cell in cells
+    }
+    return [cell.model_copy(update={"evidence": said[cell.cell_id]}) for cell in cells]
+
+
+def _shares(settings: Settings, limit: int, detail_level: DetailLevel) -> tuple[int, int]:
+    if detail_level == "summary":
+        return limit, 0
+    share = settings.search.topics / max(settings.search.topics + settings.search.cells, 1)
+    topics = min(round(limit * share), limit)
+    return topics, limit - topics

@@ -1,0 +1,104 @@
+"""Dated memories in order: of a person or thing, a subject, a topic or a conversation."""
+
+import polars as pl
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.language.names import plain_name
+from slowwave.schemas.graph import Timeline, TimelineEvent
+from slowwave.search.graph import cells_naming, cells_saying
+from slowwave.search.reader import Reader
+from slowwave.settings.groups import ScopeSettings
+from slowwave.store import Expr, Store, col, lit, owned_by
+
+TOLD = [
+    "cell_id", "cell_type", "content", "status", "valid_from", "valid_until", "event_time", "superseded_by",
+    "session_id", "source_name",
+]  # fmt: skip
+
+NOTHING = "No memory yet: `slowwave ingest PATH` and `slowwave run nightly` make one"
+
+READ_AT_ONCE = 1_000
+
+
+def timeline(
+    reader: Reader, name: str = "", *, topic: str = "", session: str = "", limit: int = 100
+) -> Timeline:
+    """The newest `limit` dated memories of one thing, oldest first; superseded ones carry their end.
+
+    One of `name` (a person, a thing or a subject), `topic` (its name or id) and `session` (an id, or a source's name).
+
+    Raises:
+        InputError: none or several of the three are given, or the limit is below 1.
+        NotFoundError: memory knows nothing of that name.
+    """
+    given = {"name": name.strip(), "topic": topic.strip(), "session": session.strip()}
+    asked = [kind for kind, text in given.items() if text]
+    if len(asked) != 1:
+        raise InputError("say one thing: a name, a topic or a session")
+    if limit < 1:
+        raise InputError(f"limit {limit} is not possible: choose 1 or more")
+    store = reader.current()
+    if store is None:
+        raise NotFoundError(NOTHING)
+    own, kind = reader.settings.own, asked[0]
+    cells = {"name": _of_name, "topic": _of_topic, "session": _of_session}[kind](store, own, given[kind])
+    if cells.is_empty():
+        raise NotFoundError(
+            f"memory knows no {kind} {given[kind]!r}: `slowwave search` may find other words for it"
+        )
+    events = events_of(cells)
+    notes = [f"the newest {limit} of {len(events)}"] if len(events) > limit else []
+    return Timeline(title=given[kind], events=events[-limit:], notes=notes)
+
+
+def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
+    """Cells (with the columns `TOLD`) as events, oldest first.
+
+    What was said twice stands once: a cell that was merged into another is no event of its own. What was corrected
+    never held, and is none either.
+    """
+    end = pl.col("valid_until")
+    is_none = (pl.col("status") == "superseded") & (end.is_null() | (end <= pl.col("valid_from")))
+    rows = cells.filter(~is_none).sort("valid_from", "event_time", "cell_id")
+    renamed = rows.rename({"valid_from": "at", "valid_until": "until"}).drop("event_time")
+    return [TimelineEvent(**row) for row in renamed.iter_rows(named=True)]
+
+
+def told_cells(store: Store, own: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:
+    """The named columns of these cells, as far as the asking owner may see them."""
+    mine = owned_by(own.user_id, own.project_id)
+    parts = [store.by_key("cells", [], columns)]
+    for start in range(0, len(cell_ids), READ_AT_ONCE):
+        part = cell_ids[start : start + READ_AT_ONCE]
+        parts.append(store.rows("cells", columns, mine & col("cell_id").isin(part)))
+    return pl.concat(parts)
+
+
+def _of_name(store: Store, own: ScopeSettings, name: str) -> pl.DataFrame:
+    """Cells that name it; where no person or thing is called so, those of such a subject or attribute."""
+    mine = owned_by(own.user_id, own.project_id)
+    ids = sorted({*cells_naming(store, own, name), *cells_saying(store, mine, name)})
+    if not ids:
+        about = store.rows("cells", ["cell_id", "subject", "attribute"], mine)
+        said = pl.concat_str(pl.col("subject", "attribute").fill_null(""), separator=" ")
+        wanted = plain_name(pl.lit(name))
+        is_it = (" " + plain_name(said) + " ").str.contains(" " + wanted + " ", literal=True) & (wanted != "")
+        ids = about.filter(is_it)["cell_id"].sort().to_list()
+    return told_cells(store, own, ids, TOLD)
+
+
+def _of_topic(store: Store, own: ScopeSettings, name: str) -> pl.DataFrame:
+    mine = owned_by(own.user_id, own.project_id)
+    topics = store.rows("topics", ["topic_id", "name"], mine)
+    wanted = name.lower()
+    is_it = (pl.col("name").str.to_lowercase() == wanted) | (pl.col("topic_id") == wanted)
+    ids = topics.filter(is_it)["topic_id"].to_list()
+    return _rows(store, own, col("topic_id").isin(ids or [""]))
+
+
+def _of_session(store: Store, own: ScopeSettings, session: str) -> pl.DataFrame:
+    return _rows(store, own, (col("session_id") == lit(session)) | (col("source_name") == lit(session)))
+
+
+def _rows(store: Store, own: ScopeSettings, where: Expr) -> pl.DataFrame:
+    return store.rows("cells", TOLD, owned_by(own.user_id, own.project_id) & where)

@@ -1,0 +1,64 @@
+"""The first tier: topic summaries by hybrid search."""
+
+from collections.abc import Mapping
+
+from slowwave.schemas.search import TopicHit
+from slowwave.search.cells import CellQuestion
+from slowwave.search.conditions import scope_condition
+from slowwave.search.fusing import RankedList, fuse_ranks
+from slowwave.settings.tree import Settings
+from slowwave.store import SCORE, Row, RowsLeg, Store, TextLeg, VectorLeg, col
+
+OVERFETCH = 4
+
+_SHOWN = ("topic_id", "name", "summary", "updated_at", "cell_count")
+_TOLD = (*_SHOWN[1:], "merged_into")
+
+
+def topic_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, TextLeg | VectorLeg]:
+    """The lists of this tier by name; none where no summary is wanted. Summaries tell the present, not the past.
+
+    Nor do they tell what there was in a time.
+    """
+    if count == 0 or question.filters.is_historical or question.is_about_time:
+        return {}
+    where = scope_condition(settings.own, question.filters)
+    legs: dict[str, TextLeg | VectorLeg] = {
+        "text": TextLeg("topics", question.words, count * OVERFETCH, where, columns=_TOLD)
+    }
+    if question.vector is not None:
+        legs["vector"] = VectorLeg("topics", question.vector, count * OVERFETCH, where, columns=_TOLD)
+    return legs
+
+
+def told_of(store: Store, found: Mapping[str, list[Row]], question: CellQuestion) -> dict[str, list[Row]]:
+    """The rows that the lists found; where only some memories are wanted, of topics that have one of these."""
+    if not question.filters.is_narrow:
+        return dict(found)
+    ids = sorted({row["topic_id"] for rows in found.values() for row in rows})
+    leg = RowsLeg("cells", ("topic_id",), question.where & col("topic_id").isin(ids))
+    having = {row["topic_id"] for row in store.find([leg])[0]}
+    return {name: [row for row in rows if row["topic_id"] in having] for name, rows in found.items()}
+
+
+def topic_hits(
+    found: Mapping[str, list[Row]], question: CellQuestion, settings: Settings, *, count: int
+) -> list[TopicHit]:
+    """Topics with a summary and live cells that the lists found, best first."""
+    weights = {"text": settings.search.text_weight, "vector": question.vector_weight}
+    lists = [
+        RankedList(name, {row["topic_id"]: row[SCORE] for row in rows}, weights[name])
+        for name, rows in found.items()
+    ]
+    told = {row["topic_id"]: row for rows in found.values() for row in rows if _is_usable(row)}
+    fused = fuse_ranks(lists, rank_constant=settings.search.rank_constant)
+    return [
+        TopicHit(
+            **{name: told[entry.key][name] for name in _SHOWN}, score=entry.score, found_by=entry.shares()
+        )
+        for entry in [entry for entry in fused if entry.key in told][:count]
+    ]
+
+
+def _is_usable(topic: Row) -> bool:
+    return topic["summary"] is not None and topic["merged_into"] is None and topic["cell_count"] > 0

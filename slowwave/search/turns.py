@@ -1,0 +1,91 @@
+"""Raw turns by full text at three scales, by vectors, and by the cells that came from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from slowwave.embeddings import Vectors
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.search import Filters, TurnHit
+from slowwave.search.conditions import cell_condition, turn_condition
+from slowwave.search.fusing import Fused, RankedList, fuse_scores
+from slowwave.settings.tree import Settings
+from slowwave.store import SCORE, Expr, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
+
+LIST_ROWS = 100
+"""Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
+
+TURN_LISTS = ("turn", "near", "wide", "vector", "cell", "cell_vector")
+"""The lists of the fusion: full text at three scales, vectors of turns, full text and vectors of cells."""
+
+_COLUMNS = (
+    "turn_id", "session_id", "turn_index", "role", "speaker", "content", "origin", "event_time", "source_name",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TurnQuestion:
+    """A question to the raw turns: its words, its vector where there is one, and which lists answer."""
+
+    words: str
+    vector: Vectors | None
+    filters: Filters
+    lists: tuple[str, ...] = TURN_LISTS
+
+
+def turn_legs(question: TurnQuestion, settings: Settings) -> dict[str, TextLeg | VectorLeg]:
+    """The lists of `question.lists` by name."""
+    own, filters = settings.own, question.filters
+    of_turns = turn_condition(own, filters)
+    # an episode rests on every turn of its conversation, and would give all of them the same score
+    of_cells = cell_condition(own, filters) & (col("cell_type") != lit(EPISODE))
+    words, vector = question.words, question.vector
+    legs: dict[str, TextLeg | VectorLeg] = {
+        scale: TextLeg(
+            "passages", words, LIST_ROWS, of_turns & (col("scale") == lit(scale)), columns=("turn_ids",)
+        )
+        for scale in ("turn", "near", "wide")
+    }
+    legs["cell"] = TextLeg("cells", words, LIST_ROWS, of_cells, columns=("evidence",))
+    if vector is not None:
+        legs["vector"] = VectorLeg("turns", vector, LIST_ROWS, of_turns)
+        legs["cell_vector"] = VectorLeg("cells", vector, LIST_ROWS, of_cells, columns=("evidence",))
+    return {name: leg for name, leg in legs.items() if name in question.lists}
+
+
+def rank_turns(found: Mapping[str, list[Row]], *, most: int | None = None) -> list[Fused]:
+    """Turns by fused score, best first, at most `most`, with what each list gave (`fuse_scores`).
+
+    A passage gives its score to each of its turns, a cell to each turn of its evidence; where several do, the best
+    counts. Every list weighs the same: one setting for all embedders and all kinds of talk.
+    """
+    lists = [RankedList(name, _by_turn(rows), 1.0) for name, rows in found.items() if rows]
+    return fuse_scores(lists, most=most)
+
+
+def find_turns(store: Store, question: TurnQuestion, settings: Settings) -> list[Fused]:
+    """`rank_turns` of what the lists of one question find."""
+    legs = turn_legs(question, settings)
+    return rank_turns(dict(zip(legs, store.find(list(legs.values())), strict=True)))
+
+
+def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHit]:
+    """Hits of ranked turns, in their order; those that `where` keeps out are left out."""
+    if not ranked:
+        return []
+    wanted = col("turn_id").isin([entry.key for entry in ranked])
+    (found,) = store.find([RowsLeg("turns", _COLUMNS, wanted & where)])
+    rows = {row["turn_id"]: row for row in found}
+    return [
+        TurnHit(**rows[entry.key], score=entry.score, found_by=entry.shares())
+        for entry in ranked
+        if entry.key in rows
+    ]
+
+
+def _by_turn(rows: list[Row]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for row in rows:
+        named = row.get("turn_ids") or row.get("evidence")
+        for turn_id in [row["turn_id"]] if named is None else named:
+            best[turn_id] = max(row[SCORE], best.get(turn_id, row[SCORE]))
+    return best

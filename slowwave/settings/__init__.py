@@ -1,0 +1,1 @@
+"""Settings as one tree, by groups."""

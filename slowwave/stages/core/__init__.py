@@ -1,0 +1,1 @@
+"""Core memory: the few memories that are always in the prompt."""

@@ -1,0 +1,234 @@
+"""Work of the promote stage: who may stand in core memory, who chooses, and the file it becomes."""
+
+from typing import cast
+
+import polars as pl
+
+from slowwave.home.core_file import core_lines, write_core_file
+from slowwave.llm import Request
+from slowwave.prompting.answers import PromoteAnswer
+from slowwave.prompting.files import promote_prompt
+from slowwave.prompting.prompt_inputs import CandidateCell
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
+from slowwave.stages.asking import ask
+from slowwave.stages.core.promotion import (
+    choose_by_use,
+    core_changes,
+    promotion_candidates,
+    successions,
+    usage_record,
+    with_unsettled,
+)
+from slowwave.stages.run import Stage
+from slowwave.store import Expr, col, lit, owned_by
+
+RANKED_BY = ["cell_id", "status", "salience", "decay_rate", "protected"]
+COUNTS = [
+    *("cell_id", "retrieval_count", "citation_count", "ignore_count", "confirmations"),
+    *("last_accessed", "retrieved_at"),
+]
+TOLD = [*OWN, "cell_type", "subject", "attribute", "content", "summary", "valid_from", "prompt_version"]
+"""Columns that only the memories in question are read with."""
+
+LEAVING = {
+    "archived": "it faded and was archived",
+    "superseded": "it no longer holds",
+    "active": "it stands in an open contradiction",
+}
+"""Why a line leaves at once, by the status of its memory."""
+
+
+def let_go(run: Stage) -> None:
+    """Takes out at once what no longer holds, or is doubted; what superseded a line takes its place."""
+    core = run.store.rows("core", where=_mine(run))
+    cells = run.store.by_key("cells", core["cell_id"], ["cell_id", "status", "superseded_by"])
+    doubted = _doubted(run)
+    stays = cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
+    gone = core.join(stays, on="cell_id", how="anti")
+    if gone.is_empty():
+        return
+    heirs = successions(core, _chains(run, cells)).join(gone, on="cell_id", how="semi")
+    living = run.store.by_key("cells", heirs["heir_id"], ["cell_id", *TOLD, "status"])
+    living = living.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
+    texts = run.store.by_key("cells", stays["cell_id"], ["cell_id", *TOLD])
+    places = core.select("cell_id", "line_rank")
+    placed = heirs.join(places, on="cell_id").select("line_rank", cell_id="heir_id", before_id="cell_id")
+    lines = core_lines(
+        pl.concat(
+            [
+                texts.join(places, on="cell_id", how="inner"),
+                living.drop("status").join(placed.drop("before_id"), on="cell_id", how="inner"),
+            ]
+        ).sort("line_rank")
+    )
+    status = gone.select("cell_id").join(cells, on="cell_id", how="left")
+    reason = pl.col("status").replace_strict(LEAVING, default="it was deleted", return_dtype=pl.String)
+    because = placed.join(core.select(before_id="cell_id", before_line="line"), on="before_id").select(
+        "cell_id", reason=pl.format("takes the place of: {}", "before_line")
+    )
+    _commit(run, lines, core, left=status.select("cell_id", reason=reason), because=because)
+
+
+def _chains(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """The superseded cells that follow from these, step by step: `cell_id`, `superseded_by`."""
+    known, newest = cells, cells.filter(pl.col("status") == "superseded")
+    while newest.height:
+        ids = newest["superseded_by"].drop_nulls()
+        rows = run.store.by_key("cells", ids, cells.columns).join(known, on="cell_id", how="anti")
+        known, newest = pl.concat([known, rows]), rows.filter(pl.col("status") == "superseded")
+    return known.filter(pl.col("status") == "superseded").select("cell_id", "superseded_by")
+
+
+def find_candidates(run: Stage) -> pl.DataFrame:
+    """Memories that may stand in core memory, with their use; with a model, extracted ones only.
+
+    What a model left out stays out on nights without one, until it is used or said again.
+    """
+    where = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE)) & _mine(run)
+    if run.workspace.llm is not None:
+        where = where & (col("prompt_version") != lit(RAW_PROMPT))
+    cells = run.store.rows("cells", RANKED_BY, where)
+    run.report.rows_in = cells.height
+    settings = run.settings.promote
+    ranked = promotion_candidates(
+        cells,
+        run.store.rows("vitals", COUNTS),
+        run.store.rows("core", where=_mine(run)),
+        doubted=_doubted(run),
+        limit=settings.candidates if run.workspace.llm is not None else max(cells.height, 1),
+        now=run.now,
+        decay=run.settings.decay,
+    )
+    if run.workspace.llm is None:
+        nights = run.store.rows("nights", ["finished_at"], col("has_llm") == lit(value=True))
+        was_weighed = pl.col("last_accessed") <= pl.lit(nights["finished_at"].max(), dtype=TIMESTAMP)
+        others = ranked.filter(~pl.col("is_core") & ~was_weighed.fill_null(value=False))
+        used = choose_by_use(others, lines=settings.target_lines, margin=settings.margin)
+        ranked = pl.concat([ranked.filter("is_core"), used])
+    texts = run.store.by_key("cells", ranked["cell_id"], ["cell_id", *TOLD])
+    return ranked.join(texts, on="cell_id", how="inner", maintain_order="left")
+
+
+def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
+    """The chosen memories, best first; None when all stays as it was: nothing is new, or no answer was usable."""
+    settings = run.settings.promote
+    most = min(settings.target_lines, settings.max_lines)
+    if run.workspace.llm is None:
+        chosen = choose_by_use(candidates, lines=most, margin=settings.margin)
+        return _settled(run, chosen.with_columns(_by(None, None)), candidates)
+    if not _has_news(run, candidates):
+        return None
+    shown = [
+        CandidateCell(
+            number,
+            row["cell_type"],
+            row["content"],
+            row["salience"],
+            row["retrieval_count"],
+            row["citation_count"],
+            row["confirmations"],
+            f"{row['valid_from']:%Y-%m-%d}",
+            row["is_core"],
+            row["ignore_count"],
+        )
+        for number, row in enumerate(candidates.iter_rows(named=True), start=1)
+    ]
+    context = {"candidate_numbers": {cell.number for cell in shown}, "max_lines": most}
+    outcome = ask(run, [Request(promote_prompt(shown, most), PromoteAnswer, context)], work="promote")[0]
+    if outcome.answer is None:
+        run.note("core memory keeps its lines: no usable choice this time")
+        return None
+    order = pl.DataFrame(
+        {"number": cast("PromoteAnswer", outcome.answer).chosen}, schema={"number": pl.Int64}
+    )
+    numbered = candidates.with_row_index("number", offset=1).cast({"number": pl.Int64})
+    chosen = order.join(numbered, on="number", how="inner", maintain_order="left").drop("number")
+    return _settled(run, chosen.with_columns(_by(outcome.prompt_version, outcome.model)), candidates)
+
+
+def _by(prompt_version: str | None, model: str | None) -> list[pl.Expr]:
+    """Who chose: `prompt_version` and `model` of the choice, in place of those of the memory."""
+    return [
+        pl.lit(prompt_version, dtype=pl.String).alias("prompt_version"),
+        pl.lit(model, dtype=pl.String).alias("model"),
+    ]
+
+
+def _settled(run: Stage, chosen: pl.DataFrame, candidates: pl.DataFrame) -> pl.DataFrame:
+    settings = run.settings.promote
+    return with_unsettled(
+        chosen,
+        candidates.with_columns(_by(None, None)),
+        now=run.now,
+        settled_days=settings.settled_days,
+        max_lines=settings.max_lines,
+    )
+
+
+def _has_news(run: Stage, candidates: pl.DataFrame) -> bool:
+    """Whether a memory was made, said again or cited since the last choice, or one of core memory left."""
+    core = run.store.rows("core", ["cell_id", "promoted_at"], _mine(run))
+    if core.is_empty():
+        return candidates.height > 0
+    last = core["promoted_at"].max()
+    is_newer = candidates.filter(pl.col("last_accessed") > last).height > 0
+    return is_newer or core.join(candidates, on="cell_id", how="anti").height > 0
+
+
+def rewrite(run: Stage, chosen: pl.DataFrame) -> None:
+    """Commits what the choice changes in core memory, each line with its reason."""
+    core = run.store.rows("core", where=_mine(run))
+    left = core.join(chosen, on="cell_id", how="anti").select("cell_id")
+    counts = run.store.by_key("vitals", left["cell_id"])
+    saliences = run.store.by_key("cells", left["cell_id"], ["cell_id", "salience"])
+    record = counts.join(saliences, on="cell_id", how="inner").select("cell_id", record=usage_record())
+    others = "the model chose others" if run.workspace.llm is not None else "others are worth more"
+    reasons = left.join(record, on="cell_id", how="left").select(
+        "cell_id", reason=pl.format(f"{others} ({{}})", pl.col("record").fill_null("gone"))
+    )
+    because = chosen.select("cell_id", "prompt_version", "model", reason=usage_record())
+    _commit(run, core_lines(chosen), core, left=reasons, because=because)
+
+
+def _commit(
+    run: Stage, lines: pl.DataFrame, core: pl.DataFrame, *, left: pl.DataFrame, because: pl.DataFrame
+) -> None:
+    """Commits the difference between the lines wanted and those that stand.
+
+    `left` has `cell_id` and `reason`; `because` has `cell_id`, `reason` and perhaps who chose.
+    """
+    changes = core_changes(lines, core)
+    nobody = {name: pl.lit(None, dtype=pl.String) for name in ("prompt_version", "model")}
+    known = because.with_columns(
+        **{name: value for name, value in nobody.items() if name not in because.columns}
+    )
+    entered = changes.entered.join(known, on="cell_id", how="left", maintain_order="left")
+    reworded = changes.reworded.with_columns(reason=pl.lit("reworded"), **nobody)
+    promoted = pl.concat([entered, reworded.select(entered.columns)])
+    run.show(entered.select(pl.format("+ {} ({})", "line", pl.col("reason").fill_null("chosen"))).to_series())
+    run.commit(
+        {
+            "core.promoted": promoted.with_columns(pl.col("reason").fill_null("chosen")),
+            "core.moved": changes.moved,
+            "core.demoted": changes.left.join(left, on="cell_id", how="left"),
+        }
+    )
+
+
+def _mine(run: Stage) -> Expr:
+    """What the owner of the home's settings may see: no prompt shows the memory of another."""
+    own = run.settings.own
+    return owned_by(own.user_id, own.project_id)
+
+
+def _doubted(run: Stage) -> pl.Series:
+    """Memories that stand in an open contradiction."""
+    pairs = run.store.rows("contradictions", ["cell_a", "cell_b"], col("status") == lit("open"))
+    return pl.concat([pairs["cell_a"], pairs["cell_b"]]).unique()
+
+
+def write_file(run: Stage) -> None:
+    """Writes `MEMORY.md` anew where it is not what the store holds: lines changed, or a run was cut off before this."""
+    if not run.report.dry_run:
+        write_core_file(run.workspace.home, run.store)

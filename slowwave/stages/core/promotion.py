@@ -1,0 +1,154 @@
+"""Core memory: who may stand in it, and how its lines stay where they are."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from slowwave.decay.retention import access_count, rate_of, retention, unused_days
+from slowwave.home.core_file import LINES
+from slowwave.settings.groups import DecaySettings
+
+AVERAGE_SALIENCE = 0.5
+"""The salience of a memory that nobody judged."""
+
+RETRIEVALS_A_USE = 3
+"""So often found, and not ignored, counts as used: one search finds ten memories."""
+
+
+@dataclass(frozen=True)
+class CoreChanges:
+    """What happens to core memory: whole lines that enter or are reworded, and `cell_id` (with `line_rank`) else."""
+
+    entered: pl.DataFrame
+    reworded: pl.DataFrame
+    moved: pl.DataFrame
+    left: pl.DataFrame
+
+
+def worth(*, now: datetime, decay: DecaySettings) -> pl.Expr:
+    """What a memory is worth in every prompt, from its use: at least 0, of rows that join `cells` and `vitals`.
+
+    Salience and the logarithm of its uses (net of being ignored, confirmations among them), as far as it was not
+    left unused since.
+    """
+    uses = (access_count(settings=decay) + pl.col("confirmations")).clip(lower_bound=0.0)
+    left = retention(rate_of(), unused_days(now=now, settings=decay), exponent=decay.exponent)
+    return (pl.col("salience") + (1.0 + uses).log()) * left
+
+
+def usage_record() -> pl.Expr:
+    """The usage record in words: "cited 3 times, said again once", or its salience where there was no use."""
+    parts = [
+        pl.when(pl.col(name) > 0).then(
+            pl.when(pl.col(name) == 1)
+            .then(pl.lit(f"{word} once"))
+            .otherwise(pl.format(f"{word} {{}} times", pl.col(name)))
+        )
+        for name, word in (
+            ("citation_count", "cited"),
+            ("confirmations", "said again"),
+            ("retrieval_count", "retrieved"),
+            ("ignore_count", "ignored"),
+        )
+    ]
+    told = pl.concat_str(parts, separator=", ", ignore_nulls=True)
+    return pl.when(told == "").then(pl.format("salience {}", pl.col("salience").round(2))).otherwise(told)
+
+
+def promotion_candidates(
+    cells: pl.DataFrame,
+    vitals: pl.DataFrame,
+    core: pl.DataFrame,
+    *,
+    doubted: pl.Series,
+    limit: int,
+    now: datetime,
+    decay: DecaySettings,
+) -> pl.DataFrame:
+    """Active cells that may stand in core memory, at most `limit`: its lines in their order, then others by worth.
+
+    `doubted` are cells in open contradictions: what is not settled is not told in every prompt. A third of the
+    places is kept for newcomers; of the lines those worth most are among the candidates.
+    Returns the cells' columns with the vitals' counts, `worth`, `is_core` and `line_rank` (null for newcomers).
+    """
+    ranked = (
+        cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
+        .join(vitals, on="cell_id", how="inner")
+        .join(core.select("cell_id", "line_rank", "promoted_at"), on="cell_id", how="left")
+        .with_columns(is_core=pl.col("line_rank").is_not_null(), worth=worth(now=now, decay=decay))
+        .sort("worth", "cell_id", descending=[True, False])
+    )
+    standing, others = ranked.filter("is_core"), ranked.filter(~pl.col("is_core"))
+    kept = standing.head(limit - min(others.height, limit // 3))
+    return pl.concat([kept.sort("line_rank", "cell_id"), others.head(limit - kept.height)])
+
+
+def choose_by_use(candidates: pl.DataFrame, *, lines: int, margin: float) -> pl.DataFrame:
+    """The choice without a model, most worth first: cells that were used, or are salient above average (0.5).
+
+    Used is what was cited, said again, or found `RETRIEVALS_A_USE` times without being ignored.
+
+    What stands in core memory counts `margin` (a share) more, so that two of about the same worth do not take
+    turns from night to night.
+    """
+    found = (pl.col("retrieval_count") - pl.col("ignore_count")) // RETRIEVALS_A_USE
+    is_used = pl.col("citation_count") + pl.col("confirmations") + found > 0
+    standing = pl.col("worth") * pl.when("is_core").then(1.0 + margin).otherwise(1.0)
+    return (
+        candidates.filter(is_used | (pl.col("salience") > AVERAGE_SALIENCE))
+        .with_columns(standing=standing)
+        .sort("standing", "cell_id", descending=[True, False])
+        .drop("standing")
+        .head(lines)
+    )
+
+
+def with_unsettled(
+    chosen: pl.DataFrame, candidates: pl.DataFrame, *, now: datetime, settled_days: float, max_lines: int
+) -> pl.DataFrame:
+    """The choice and the lines that are younger than `settled_days`: what entered stays for some days.
+
+    At most `max_lines`: where it is more, what is chosen last goes without.
+    """
+    young = pl.col("promoted_at") > pl.lit(now - timedelta(days=settled_days))
+    kept = candidates.filter(young.fill_null(value=False)).join(chosen, on="cell_id", how="anti")
+    room = max(max_lines - kept.height, 0)
+    return pl.concat([chosen.head(room), kept.select(chosen.columns)])
+
+
+def core_changes(lines: pl.DataFrame, core: pl.DataFrame) -> CoreChanges:
+    """What is different between the lines wanted and those that stand; all empty when core memory stays as it is."""
+    before = core.select("cell_id", rank_before="line_rank", line_before="line")
+    both = lines.join(before, on="cell_id", how="inner", maintain_order="left")
+    is_same_text = pl.col("line") == pl.col("line_before")
+    has_moved = pl.col("line_rank") != pl.col("rank_before")
+    return CoreChanges(
+        entered=lines.join(before, on="cell_id", how="anti", maintain_order="left"),
+        reworded=both.filter(~is_same_text).select(LINES),
+        moved=both.filter(is_same_text & has_moved).select("cell_id", "line_rank"),
+        left=core.join(lines, on="cell_id", how="anti").select("cell_id").sort("cell_id"),
+    )
+
+
+def successions(core: pl.DataFrame, chains: pl.DataFrame) -> pl.DataFrame:
+    """Who takes the place of a line whose cell was superseded: the cell at the end of its chain.
+
+    `chains` has `cell_id` and `superseded_by` of superseded cells, all steps. Returns `cell_id` (the line's cell) and
+    `heir_id`; a chain that leads to a cell that stands in core memory already gives none, and of two lines with the
+    same heir the first one counts.
+    """
+    ends = core.select("cell_id", "line_rank", heir_id="cell_id")
+    steps = chains.drop_nulls("superseded_by").select(heir_id="cell_id", next_id="superseded_by")
+    before = ends.clear()
+    while not ends.equals(before):  # chains have no circle: what supersedes is later
+        before = ends
+        ends = before.join(steps, on="heir_id", how="left", maintain_order="left").select(
+            "cell_id", "line_rank", heir_id=pl.coalesce("next_id", "heir_id")
+        )
+    return (
+        ends.filter(~pl.col("heir_id").is_in(core["cell_id"].implode()))
+        .sort("line_rank", "cell_id")
+        .unique("heir_id", keep="first", maintain_order=True)
+        .select("cell_id", "heir_id")
+    )

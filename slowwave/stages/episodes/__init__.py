@@ -1,0 +1,1 @@
+"""Episodes: conversations are told as one memory, and memories get short forms."""

@@ -1,0 +1,342 @@
+"""Work of the compress stage: which conversations are due, who tells them, and short forms that memories lack."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import polars as pl
+
+from slowwave.decay.fading import revivals
+from slowwave.journal.catalogue import rows_of
+from slowwave.language.text import CHARACTERS_A_TOKEN
+from slowwave.llm import Outcome, Request
+from slowwave.prompting.episode_answers import EpisodeAnswer
+from slowwave.prompting.files import episode_prompt
+from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine
+from slowwave.readers.statements import REMEMBERED
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.tables import OWN, RAW_PROMPT
+from slowwave.stages.asking import AWAY, ask
+from slowwave.stages.episodes.artifacts import artifacts_in
+from slowwave.stages.episodes.episodes import (
+    due_sessions,
+    episode_rows,
+    joined_artifacts,
+    orphans,
+    session_spans,
+)
+from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
+from slowwave.stages.episodes.labels import short_forms
+from slowwave.stages.retries import failed_try
+from slowwave.stages.run import Plan, Stage
+from slowwave.store import col, lit
+
+SPAN = [*OWN, "session_id", "event_time", "recorded_at"]
+SPOKEN = [
+    "turn_id", "session_id", *OWN, "turn_index", "role", "speaker", "content", "origin", "event_time", "source_type",
+    "source_id", "source_name",
+]  # fmt: skip
+MEMORY = [
+    "cell_id", "session_id", *OWN, "topic_id", "cell_type", "content", "status", "salience", "confidence",
+    "valid_from", "event_time", "superseded_by", "superseded_at", "valid_until", "artifacts", "prompt_version",
+]  # fmt: skip
+
+PAGE_SHARE = 0.5
+"""What the turns and memories of a page may take of the model's context; prompt, answer and repeats need the rest."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What episodes are written from. `turns` and `cells` carry the id of their episode as `episode_id`.
+
+    `is_forgotten` marks turns that a person deleted a memory of: they are no part of any telling.
+    """
+
+    sessions: pl.DataFrame
+    turns: pl.DataFrame
+    cells: pl.DataFrame
+
+
+def find_work(run: Stage) -> pl.DataFrame:
+    """Conversations that are over and whose episode is missing, behind or in doubt, as far as they may be told now.
+
+    The whole turns are never read for it: only when they were said, in which conversation.
+    """
+    talk = (col("source_type") == lit("conversation")) & (col("source_id") != lit(REMEMBERED))
+    spans = session_spans(run.store.rows("turns", SPAN, talk))
+    episodes = run.store.rows("episodes")
+    run.commit({"episode.dropped": orphans(episodes, spans)})
+    is_episode = col("cell_type") == lit(EPISODE)
+    flagged = run.store.rows("cells", ["cell_id"], is_episode & (col("needs_review") == lit(value=True)))
+    newest = run.store.rows("cells", [*OWN, "session_id", "recorded_at"], col("cell_type") != lit(EPISODE))
+    due = due_sessions(
+        spans,
+        episodes,
+        learned=newest.group_by(*OWN, "session_id").agg(last_learned=pl.col("recorded_at").max()),
+        flagged=flagged["cell_id"],
+        now=run.now,
+        settings=run.settings.episodes,
+        has_llm=run.workspace.llm is not None,
+    )
+    dead = run.store.by_key("tombstones", due["cell_id"], ["cell_id"])
+    due = due.join(dead, on="cell_id", how="anti", maintain_order="left")
+    due = _worked_through(run, due)
+    run.reject("quarantined", due.filter("is_waiting", pl.col("status") == "quarantined").height)
+    run.reject("waits for its next try", due.filter("is_waiting", pl.col("status") == "failed").height)
+    run.report.rows_in = due.height
+    return due.filter(~pl.col("is_waiting"))
+
+
+def _worked_through(run: Stage, due: pl.DataFrame) -> pl.DataFrame:
+    """Conversations of which a part became memories and none still waits for the extractor.
+
+    The others are told when it has seen them, and what the gate refused as a whole is not told.
+    """
+    on = [*OWN, "session_id"]
+    parts = run.store.rows(
+        "chunks", [*on, "status", "prompt_version"], col("status").isin(["pending", "extracted"])
+    )
+    is_raw = (pl.col("prompt_version") == RAW_PROMPT) & (pl.col("status") == "extracted")
+    waits = pl.col("status") == "pending"
+    if run.workspace.llm is not None:
+        waits = waits | is_raw.fill_null(value=False)
+    open_parts = parts.filter(waits).select(on).unique()
+    run.reject("waits for its memories", due.join(open_parts, on=on, how="semi").height)
+    done = parts.filter(pl.col("status") == "extracted").select(on).unique()
+    ready = due.join(open_parts, on=on, how="anti", maintain_order="left")
+    return ready.join(done, on=on, how="semi", maintain_order="left")
+
+
+def write(run: Stage, due: pl.DataFrame) -> None:
+    """Tells conversations, a batch at a time; every batch is committed before the next is begun."""
+    size, llm = run.settings.episodes.batch, run.workspace.llm
+    for start in range(0, due.height, size):
+        material = _material(run, due.slice(start, size))
+        run.commit(_by_extraction(run, material) if llm is None else _by_model(run, material))
+        if llm is not None and llm.is_down:
+            run.reject(AWAY, max(due.height - start - size, 0))
+            break
+    if llm is None:
+        run.note("episodes are the conversations' most central turns; a language model would tell them")
+
+
+def label(run: Stage) -> None:
+    """Gives the active memories that lack an index label or a compressed line both, from their own words."""
+    columns = ["cell_id", "subject", "topic_hint", "content", "compressed", "index_label"]
+    active = col("status") == lit("active")
+    lacking = pl.concat(
+        [run.store.rows("cells", columns, active, missing=name) for name in ("index_label", "compressed")]
+    ).unique("cell_id")
+    run.commit({"cell.labelled": short_forms(lacking)})
+
+
+def _material(run: Stage, sessions: pl.DataFrame) -> Material:
+    """Turns and memories of the conversations. What is untrusted is told only where nothing else was said."""
+    named = sessions.select(*OWN, "session_id", episode_id="cell_id")
+    forgotten = run.store.rows("tombstones", ["evidence"])["evidence"].explode().drop_nulls()
+    ids = named["session_id"].unique().to_list()
+    on = [*OWN, "session_id"]
+    turns = run.store.having("turns", "session_id", ids, SPOKEN).join(named, on=on, how="inner")
+    turns = turns.with_columns(is_forgotten=pl.col("turn_id").is_in(forgotten.implode()))
+    cells = run.store.having("cells", "session_id", ids, MEMORY).join(named, on=on, how="inner")
+    told = sessions.join(
+        _shown_turns(turns), left_on="cell_id", right_on="episode_id", how="semi", maintain_order="left"
+    )
+    run.reject("nothing is left to tell: a person deleted it", sessions.height - told.height)
+    return Material(told, turns, cells.filter(pl.col("cell_type") != EPISODE))
+
+
+def _shown_turns(turns: pl.DataFrame) -> pl.DataFrame:
+    """What may be told: nothing that a person deleted as a memory."""
+    turns = turns.filter(~pl.col("is_forgotten"))
+    is_trusted = ~pl.col("origin").is_in(["untrusted", "tool"])
+    return turns.filter(is_trusted | ~is_trusted.any().over("episode_id"))
+
+
+def _by_extraction(run: Stage, material: Material) -> Plan:
+    """Without a model: the most central turns, marked raw."""
+    settings = run.settings.episodes
+    told = extractive_episodes(
+        _shown_turns(material.turns),
+        _main_topics(run, material),
+        max_words=settings.max_words,
+        summary_words=settings.summary_words,
+    )
+    texts = told.rename({"episode_id": "cell_id"}).with_columns(
+        index_label=pl.lit(None, dtype=pl.String),
+        prompt_version=pl.lit(RAW_PROMPT),
+        model=pl.lit(None, dtype=pl.String),
+    )
+    labelled = short_forms(
+        texts.with_columns(subject=pl.col("title"), topic_hint=pl.lit(None, dtype=pl.String))
+    )
+    return _written(
+        run, texts.drop("index_label", "compressed").join(labelled, on="cell_id"), material, live=None
+    )
+
+
+def _main_topics(run: Stage, material: Material) -> pl.DataFrame:
+    """`episode_id` and the name of the topic that holds more than half of its living extracted memories."""
+    living = material.cells.filter((pl.col("status") == "active") & (pl.col("prompt_version") != RAW_PROMPT))
+    counted = living.group_by("episode_id", "topic_id").len().drop_nulls("topic_id")
+    main = counted.join(living.group_by("episode_id").len(name="all"), on="episode_id").filter(
+        pl.col("len") * 2 > pl.col("all")
+    )
+    names = run.store.by_key("topics", main["topic_id"], ["topic_id", "name"])
+    return main.join(names, on="topic_id", how="inner").select("episode_id", topic="name")
+
+
+def _by_model(run: Stage, material: Material) -> Plan:
+    """What the model told of a batch, and the conversations whose answer could not be used."""
+    settings = run.settings.episodes
+    limits = {"max_words": settings.max_words, "summary_words": settings.summary_words}
+    characters = _page_characters(run)
+    cells = _page_cells(run, material, characters // 2)
+    excerpts = _excerpts(run, material, cells, characters)
+    requests = [
+        Request(
+            episode_prompt(
+                _cell_lines(cells.filter(pl.col("episode_id") == row["cell_id"])),
+                _turn_lines(excerpts.filter(pl.col("episode_id") == row["cell_id"])),
+                dates=(f"{row['valid_from']:%Y-%m-%d}", f"{row['event_time']:%Y-%m-%d}"),
+                turn_count=row["turn_count"],
+                **limits,
+            ),
+            EpisodeAnswer,
+            limits,
+        )
+        for row in material.sessions.iter_rows(named=True)
+    ]
+    outcomes = ask(run, requests, work="compress")
+    told = [
+        {
+            "cell_id": cell_id,
+            "title": answer.title,
+            "content": f"{answer.title}\n{answer.narrative}",
+            **answer.model_dump(include={"summary", "compressed", "index_label"}),
+            "prompt_version": outcome.prompt_version,
+            "model": outcome.model,
+        }
+        for cell_id, outcome in zip(material.sessions["cell_id"], outcomes, strict=True)
+        if (answer := cast("EpisodeAnswer | None", outcome.answer)) is not None
+    ]
+    names = ("cell_id", "title", "content", "summary", "compressed", "index_label", "prompt_version", "model")
+    texts = pl.DataFrame(told, schema=dict.fromkeys(names, pl.String))
+    return {
+        **_written(run, texts, material, live=cells),
+        "episode.failed": _failed(run, material.sessions, outcomes),
+    }
+
+
+def _written(run: Stage, texts: pl.DataFrame, material: Material, *, live: pl.DataFrame | None) -> Plan:
+    """The events of told conversations; an episode that faded into the archive and grew comes back."""
+    told = texts.select(episode_id="cell_id")
+    living = material.cells.filter(pl.col("status") == "active").join(told, on="episode_id", how="semi")
+    turns = material.turns.join(told, on="episode_id", how="semi")
+    named = pl.concat(
+        [
+            turns.select("episode_id", artifacts=artifacts_in(pl.col("content"))),
+            living.select("episode_id", "artifacts"),
+        ]
+    )
+    shown = (material.cells.clear() if live is None else live).select("episode_id", cell="cell_id")
+    sources = shown.sort("episode_id", "cell").group_by("episode_id").agg(cell_ids="cell")
+    decay = run.settings.decay
+    rows = episode_rows(
+        texts.join(sources, left_on="cell_id", right_on="episode_id", how="left").with_columns(
+            pl.col("cell_ids").fill_null(pl.lit([], dtype=pl.List(pl.String)))
+        ),
+        material.sessions,
+        turns,
+        living,
+        joined_artifacts(named, most=run.settings.episodes.max_artifacts),
+        decay_rate=decay.rates.get(EPISODE, decay.default_rate),
+    )
+    run.show(rows.select(pl.format("{}: {}", "subject", "compressed")).to_series())
+    archived = run.store.by_key("cells", rows["cell_id"], ["cell_id", "status"])
+    vitals = run.store.by_key("vitals", archived.filter(pl.col("status") == "archived")["cell_id"])
+    revived = revivals(vitals, now=run.now, reason="its conversation went on")
+    return {"episode.written": rows, "cell.revived": revived}
+
+
+def _page_characters(run: Stage) -> int:
+    """Characters of memories and turns on one page, within the model's context."""
+    room = run.settings.llm.context_tokens - run.settings.llm.max_answer_tokens
+    return min(run.settings.episodes.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
+
+
+def _page_cells(run: Stage, material: Material, characters: int) -> pl.DataFrame:
+    """The memories of each page, oldest first: the living ones and those that another replaced, most salient first.
+
+    What a replaced one says held then; `replaced_by` says what holds since.
+    """
+    replaced = (pl.col("status") == "superseded") & pl.col("valid_until").is_not_null()
+    wanted = material.cells.filter(
+        ((pl.col("status") == "active") | replaced) & (pl.col("prompt_version") != RAW_PROMPT)
+    )
+    later = run.store.by_key(
+        "cells", wanted["superseded_by"].drop_nulls(), ["cell_id", "content", "valid_from"]
+    )
+    ranked = wanted.join(
+        later.rename({"cell_id": "superseded_by", "content": "replaced_by", "valid_from": "replaced_from"}),
+        on="superseded_by",
+        how="left",
+    ).sort("episode_id", "salience", "event_time", "cell_id", descending=[False, True, True, False])
+    size = pl.sum_horizontal(pl.col("content", "replaced_by").str.len_chars()).cum_sum().over("episode_id")
+    place = pl.int_range(pl.len()).over("episode_id")
+    kept = ranked.filter((place < run.settings.episodes.max_cells) & (size <= characters))
+    return kept.sort("episode_id", "valid_from", "event_time", "cell_id")
+
+
+def _excerpts(run: Stage, material: Material, cells: pl.DataFrame, characters: int) -> pl.DataFrame:
+    """Turns of each page with their number in the conversation; they get what the memories leave, half at least."""
+    settings = run.settings.episodes
+    numbered = material.turns.sort("episode_id", "turn_index", "turn_id").with_columns(
+        number=pl.int_range(1, pl.len() + 1).over("episode_id")
+    )
+    taken = cells.group_by("episode_id").agg(pl.col("content").str.len_chars().sum())
+    left = characters - int(cast("int | None", taken["content"].max()) or 0)
+    return choose_excerpts(
+        _shown_turns(numbered),
+        most=settings.max_turns,
+        turn_characters=settings.turn_characters,
+        page_characters=left,
+    )
+
+
+def _cell_lines(cells: pl.DataFrame) -> list[EpisodeCell]:
+    return [
+        EpisodeCell(
+            number,
+            row["cell_type"],
+            f"{row['valid_from']:%Y-%m-%d}",
+            row["content"],
+            row["replaced_by"] or "",
+            f"{row['replaced_from']:%Y-%m-%d}" if row["replaced_from"] else "",
+        )
+        for number, row in enumerate(cells.iter_rows(named=True), start=1)
+    ]
+
+
+def _turn_lines(turns: pl.DataFrame) -> list[TurnLine]:
+    return [
+        TurnLine(
+            row["number"], row["speaker"] or "", row["role"], f"{row['event_time']:%Y-%m-%d}", row["text"]
+        )
+        for row in turns.iter_rows(named=True)
+    ]
+
+
+def _failed(run: Stage, sessions: pl.DataFrame, outcomes: Sequence[Outcome]) -> pl.DataFrame:
+    """Conversations whose answer could not be used: one attempt more, a longer pause, at last quarantine.
+
+    An outage or a spent budget is no attempt. What grew since its last failure begins anew.
+    """
+    rows = []
+    for session, outcome in zip(sessions.iter_rows(named=True), outcomes, strict=True):
+        is_same = session["told_count"] == session["turn_count"]
+        state = failed_try(run, outcome, tries_before=(session["attempts"] or 0) if is_same else 0)
+        if state is not None:
+            named = {name: session[name] for name in ("cell_id", *OWN, "session_id", "turn_count")}
+            rows.append({**named, **state})
+    return rows_of("episode.failed", rows)

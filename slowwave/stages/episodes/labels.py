@@ -1,0 +1,90 @@
+"""The short forms of a memory from its own words: an index label and a compressed line, without a language model."""
+
+import polars as pl
+
+from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.text import without_speakers, words
+
+LABEL_WORDS = 3
+COMPRESSED_WORDS = 12
+
+_SHORTEST_WORD = 3
+_SPEECH = (
+    "also another anything around back come could didn doesn done else even every everything first get getting give "
+    "going good got great hello however just know last later let lets like little look lot made make many maybe "
+    "might much must need needs new next okay one ones please really right said say see seem sure take tell thank "
+    "thanks thing things think time today tomorrow use used using user assistant want wants way well went without "
+    "yes yesterday yet"
+)
+_EMPTY = sorted({*STOP_WORDS, *_SPEECH.split(" ")})
+
+
+def short_forms(cells: pl.DataFrame) -> pl.DataFrame:
+    """The `index_label` and the `compressed` line that cells lack; what is there stays.
+
+    `cells` has `cell_id`, `subject`, `topic_hint`, `content`, `compressed`, `index_label`. A label has one to three
+    words joined by `_`: of the subject where there is one, else of the topic, else telling words of the text: those
+    said most often, of equal ones the longest. A text without a word is labelled `memory`.
+
+    Returns `cell_id`, `compressed`, `index_label`, none of them null or empty, sorted.
+    """
+    label = pl.coalesce(
+        "index_label",
+        _joined(words(pl.col("subject"))),
+        _joined(words(pl.col("topic_hint"))),
+        "telling",
+        _joined(words(pl.col("content"))),
+        pl.lit("memory"),
+    )
+    return (
+        cells.join(_telling_labels(cells), on="cell_id", how="left", maintain_order="left")
+        .select(
+            "cell_id",
+            compressed=pl.coalesce("compressed", compressed_line(pl.col("content"))),
+            index_label=label,
+        )
+        .sort("cell_id")
+    )
+
+
+def compressed_line(content: pl.Expr) -> pl.Expr:
+    """The first sentence with a telling word, at most 12 words of it; never empty."""
+    plain = without_speakers(content)
+    sentences = plain.str.replace_all(r"([.!?])\s+|\n+", "$1\u241e").str.split("\u241e")
+    told = sentences.list.eval(
+        pl.element()
+        .str.replace_all(r"\s+", " ")
+        .str.strip_chars()
+        .filter(pl.element().str.count_matches(r"\S+") >= _SHORTEST_WORD)
+    ).list.first()
+    whole = pl.coalesce(told, content.str.replace_all(r"\s+", " ").str.strip_chars())
+    split = whole.str.split(" ")
+    short = pl.format("{} ...", split.list.head(COMPRESSED_WORDS).list.join(" "))
+    line = pl.when(split.list.len() > COMPRESSED_WORDS).then(short).otherwise(whole)
+    return pl.when(line == "").then(pl.lit("(no words)")).otherwise(line)
+
+
+def _telling_labels(cells: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id` and `telling`; texts without a telling word are left out."""
+    return (
+        cells.select("cell_id", word=words(without_speakers(pl.col("content"))))
+        .explode("word")
+        .filter(
+            (pl.col("word").str.len_chars() >= _SHORTEST_WORD)
+            & ~pl.col("word").is_in(_EMPTY)
+            & ~pl.col("word").str.contains(r"^\d+$")
+        )
+        .group_by("cell_id", "word")
+        .agg(times=pl.len())
+        .sort(
+            "cell_id", "times", pl.col("word").str.len_chars(), "word", descending=[False, True, True, False]
+        )
+        .group_by("cell_id", maintain_order=True)
+        .agg(telling=pl.col("word").head(LABEL_WORDS).str.join("_"))
+    )
+
+
+def _joined(found: pl.Expr) -> pl.Expr:
+    """The first words as a label; null for none."""
+    label = found.list.head(LABEL_WORDS).list.join("_")
+    return pl.when(label != "").then(label)

@@ -1,0 +1,1 @@
+"""Evaluation: how well the memory finds what answers a question."""

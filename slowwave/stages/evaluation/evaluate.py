@@ -1,0 +1,274 @@
+"""Evaluate: question sets are asked of a home, and what was found is added up."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from slowwave.errors import NotFoundError
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import Workspace, open_workspace
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.tokens import count_tokens
+from slowwave.schemas.questions import Conversation, Evaluation, Figures, Parameter, Question, QuestionSet
+from slowwave.schemas.search import Filters
+from slowwave.search.fusing import as_frame
+from slowwave.search.reader import Reader
+from slowwave.search.turns import LIST_ROWS, TurnQuestion, find_turns
+from slowwave.stages.evaluation.retrieval import (
+    CUTS,
+    EVERY,
+    RANK_CONSTANT,
+    by_shares,
+    compared,
+    first_turns,
+    given_cells,
+    list_names,
+    recall_table,
+    said_turns,
+    wanted_turns,
+)
+from slowwave.stages.ingest.ingest import find_new_sources, read_source, take_in
+from slowwave.stages.night.report import plain
+from slowwave.stages.run import Stage
+from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
+
+NO_TURNS = {"question_index": pl.Int64, "turn_id": pl.String, "fused_score": pl.Float64}
+
+
+TURNS_RETURNED = 10
+"""Turns whose tokens are counted: what a question costs the reader."""
+
+
+TOKENIZER = "Llama 2 (slowwave/language/tokens.py)"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What asking gave: `found` and `wanted` of `retrieval.py`, and tokens of each answer."""
+
+    found: pl.DataFrame
+    wanted: pl.DataFrame
+    tokens: pl.Series
+    left_out: dict[str, int]
+    embedder: str
+
+
+@contextmanager
+def measured_home(asked: QuestionSet, home: str) -> Iterator[str]:
+    """The home itself, or for a set that brings its sessions an empty temporary one with the same settings."""
+    if not asked.brings_sessions:
+        if not open_home(home or None).journal.segment_ids():
+            raise NotFoundError(
+                "there is no memory here to ask: `slowwave ingest PATH` makes one, or --home names one"
+            )
+        yield home
+        return
+    with tempfile.TemporaryDirectory(prefix="slowwave-evaluate-") as folder:
+        _copy_settings(open_home(home or None).root, folder)
+        yield folder
+
+
+def _copy_settings(root: Path, folder: Path | str) -> None:
+    """Gives another home the settings of the one at `root`, where it has any."""
+    settings = root / "slowwave.toml"
+    if settings.is_file():
+        shutil.copy(settings, folder)
+
+
+def ask(workspace: Workspace, conversation: Conversation) -> Asked:
+    """Asks one conversation's questions of a home; without sessions of its own, evidence are that home's turn ids."""
+    known = said_turns(conversation)
+    if not conversation.sessions:
+        named = {name for question in conversation.questions for name in question.evidence}
+        known = pl.DataFrame({"id": sorted(named)}, schema={"id": pl.String}).with_columns(turn_id="id")
+    there = workspace.store.by_key("turns", known["turn_id"], ["turn_id"])
+    wanted, left_out = wanted_turns(
+        conversation.questions, known.join(there, on="turn_id", how="semi", maintain_order="left")
+    )
+    found = ask_questions(workspace, conversation.questions)
+    first = first_turns(by_shares(found, list_names(found)), TURNS_RETURNED)
+    texts = workspace.store.by_key("turns", first["turn_id"], ["turn_id", "content"])
+    counted = texts.select(
+        "turn_id", tokens=pl.Series(count_tokens(texts["content"].to_list()), dtype=pl.Int64)
+    )
+    tokens = (
+        first.join(counted, on="turn_id", how="inner").group_by("question_index").agg(pl.col("tokens").sum())
+    )
+    embedder = workspace.embedder.embedder_id if workspace.embedder else ""
+    return Asked(found, wanted, tokens["tokens"], left_out, embedder)
+
+
+@contextmanager
+def conversation_home(folder: Path, conversation: Conversation, *, has_memories: bool) -> Iterator[Workspace]:
+    """A home in `folder` that holds a conversation: taken in as a file, embedded and indexed.
+
+    What is there already is kept, so that a folder may be used again. With `has_memories` the set's own memories
+    are committed as cells.
+    """
+    sources = folder / "sources"
+    write_sessions(sources, conversation)
+    with open_workspace(folder) as workspace:
+        run = Stage("ingest", workspace, dry_run=False)
+        for path, file_hash in find_new_sources(run, [str(sources)]):
+            reading = read_source(run, path)
+            if reading is not None:
+                take_in(run, reading, path, file_hash)
+        if has_memories and workspace.store.count("cells") == 0:
+            ids = said_turns(conversation)
+            stored = workspace.store.by_key("turns", ids["turn_id"]).join(ids, on="turn_id", how="inner")
+            run.commit({"cell.extracted": given_cells(conversation, stored)})
+        run.refresh_vectors()
+        for table in ("turns", "passages", "cells"):
+            workspace.store.index_new_rows(table)
+        yield workspace
+
+
+def write_sessions(folder: Path, conversation: Conversation) -> None:
+    """Each session as a JSONL file in the plain chat form (`slowwave/readers/chat.py`)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for place, session in enumerate(conversation.sessions):
+        lines = [
+            json.dumps({"session_id": session.session_id, **turn.model_dump(mode="json", exclude_none=True)})
+            for turn in session.turns
+        ]
+        (folder / f"{place:04d}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def ask_questions(workspace: Workspace, questions: Sequence[Question]) -> pl.DataFrame:
+    """What every list of the fusion finds for each question: `found` of `slowwave/stages/evaluation/retrieval.py`."""
+    reader = Reader(workspace.home, workspace.store, workspace.embedder, "no embedder: full text only")
+    parts = [pl.DataFrame(schema=NO_TURNS)]
+    for place, question in enumerate(questions):
+        vector, _ = reader.vector_of(question.question)
+        asked = TurnQuestion(
+            telling_words(question.question, most=QUERY_WORDS),
+            vector,
+            Filters(as_of=question.asked_at),
+        )
+        found = as_frame(find_turns(workspace.store, asked, workspace.settings), key="turn_id")
+        parts.append(found.with_columns(question_index=pl.lit(place, dtype=pl.Int64)))
+    return pl.concat(parts, how="diagonal")
+
+
+def add_up(parts: Sequence[Asked], *, seconds: float) -> Evaluation:
+    """The figures of all conversations together; every question counts the same."""
+    starts = [place * _ROOM for place in range(len(parts))]
+    shifted = [
+        (_shift(part.found, start), _shift(part.wanted, start))
+        for part, start in zip(parts, starts, strict=True)
+    ]
+    found = pl.concat([found for found, _ in shifted], how="diagonal")
+    wanted = pl.concat([wanted for _, wanted in shifted])
+    recall = recall_table(by_shares(found, list_names(found)), wanted)
+    other = compared(found, wanted)
+    groups = {
+        group: _by_name(other.filter(pl.col("group") == group), "way")
+        for group in ("baseline", "alone", "without")
+    }
+    by_category = _by_name(recall, "category")
+    return Evaluation(
+        recall=by_category[EVERY],
+        by_category={name: figures for name, figures in by_category.items() if name != EVERY},
+        baselines=groups["baseline"],
+        granularities={"alone": groups["alone"], "without": groups["without"]},
+        tokens_returned=_mean(pl.concat([part.tokens for part in parts])),
+        tokenizer=TOKENIZER,
+        questions=wanted["question_index"].n_unique(),
+        left_out=_sum([part.left_out for part in parts]),
+        embedder=", ".join(sorted({part.embedder for part in parts})),
+        parameters=parameters(),
+        seconds=round(seconds, 1),
+    )
+
+
+_ROOM = 1_000_000_000
+"""Numbers of questions between those of one conversation and those of the next."""
+
+
+def _shift(frame: pl.DataFrame, start: int) -> pl.DataFrame:
+    return frame.with_columns(pl.col("question_index") + start)
+
+
+def _mean(values: pl.Series) -> float:
+    mean = values.mean()
+    return round(float(mean), 1) if isinstance(mean, int | float) else 0.0
+
+
+def _sum(counts: Sequence[dict[str, int]]) -> dict[str, int]:
+    names = sorted({name for part in counts for name in part})
+    return {name: sum(part.get(name, 0) for part in counts) for name in names}
+
+
+def _by_name(table: pl.DataFrame, name: str) -> dict[str, Figures]:
+    return {
+        row[name]: {
+            **{f"recall@{cut}": round(row[f"recall_at_{cut}"], 4) for cut in CUTS},
+            "questions": row["question_count"],
+        }
+        for row in table.iter_rows(named=True)
+    }
+
+
+def parameters() -> dict[str, Parameter]:
+    """What the figures stand on."""
+    return {
+        "LIST_ROWS": Parameter(value=LIST_ROWS, meaning="rows that each list brings before they are fused"),
+        "NEAR_TURNS": Parameter(value=NEAR_TURNS, meaning="messages of a near passage"),
+        "NEAR_STRIDE": Parameter(value=NEAR_STRIDE, meaning="messages from one near passage to the next"),
+        "fusion": Parameter(
+            value="min-max scores added, every list with weight 1",
+            meaning="how the lists become one; a passage or memory gives its score to each of its turns",
+        ),
+        "RANK_CONSTANT": Parameter(value=RANK_CONSTANT, meaning="k of the baseline `plain hybrid` alone"),
+        "QUERY_WORDS": Parameter(
+            value=QUERY_WORDS, meaning="most words of a question that full text looks for"
+        ),
+    }
+
+
+def headline(found: Evaluation) -> str:
+    """The figures that matter most, in a sentence."""
+    told = ", ".join(f"{found.recall[f'recall@{cut}']:.1%} at {cut}" for cut in CUTS)
+    return f"recall over {found.questions} questions: {told}"
+
+
+def markdown(found: Evaluation) -> str:
+    """The figures as tables: by category, beside the baselines, and what each list adds."""
+    whole = {"all questions": found.recall}
+    lists = {
+        **{f"{name} alone": figures for name, figures in found.granularities["alone"].items()},
+        **{f"all but {name}": figures for name, figures in found.granularities["without"].items()},
+    }
+    lines = [
+        f"# {headline(found)}",
+        "",
+        "Recall at k: the share of the turns that answer a question among the first k found.",
+        *_lines("by category", {**whole, **found.by_category}),
+        *_lines("beside other ways", {**whole, **found.baselines}),
+        *_lines("what each list adds", {**whole, **lists}),
+        "",
+        f"The first {TURNS_RETURNED} turns are {found.tokens_returned:.0f} tokens on average ({found.tokenizer}). "
+        f"Embedder: {plain(found.embedder) or 'none'}.",
+        "",
+        *(f"- {name} = {part.value}: {part.meaning}" for name, part in found.parameters.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(title: str, rows: dict[str, Figures]) -> list[str]:
+    head = " | ".join(f"at {cut}" for cut in CUTS)
+    body = [
+        f"| {plain(name)} | {_shares(figures)} | {figures['questions']:.0f} |"
+        for name, figures in rows.items()
+    ]
+    return ["", f"| {title} | {head} | questions |", "|---|" + "---:|" * (len(CUTS) + 1), *body]
+
+
+def _shares(figures: Figures) -> str:
+    return " | ".join(f"{figures[f'recall@{cut}']:.1%}" for cut in CUTS)

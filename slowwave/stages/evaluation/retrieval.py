@@ -1,0 +1,199 @@
+"""Retrieval quality: recall of evidence turns, by category, by baseline, and by what each list adds. Pure.
+
+Everything is computed from one frame, `found`: `question_index`, `turn_id` and for each list of the fusion
+`<name>_rank`, `<name>_value` and `<name>_share` (`slowwave/search/fusing.py`). A list's share does not depend on the
+other lists, so the answer without a list is the same frame with its share left out: nothing is asked twice.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from slowwave.schemas.identity import content_hashes, stable_id, stable_ids
+from slowwave.schemas.questions import Conversation, Question
+from slowwave.schemas.tables import OWN, frame_schema
+
+CUTS = (5, 10, 25, 50)
+"""How many turns are looked at."""
+
+RANK_CONSTANT = 60
+"""k of the plain hybrid baseline: Cormack, Clarke and Buettcher, 2009."""
+
+EVERY = "all"
+"""The category of all questions together."""
+
+WANTED = pl.Schema({"question_index": pl.Int64, "category": pl.String, "turn_id": pl.String})
+"""One row a question and turn of its evidence."""
+
+
+def wanted_turns(questions: Sequence[Question], known: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Evidence that is there (`WANTED`), and counts of what is not.
+
+    `known` has `id`, as evidence names a turn, and `turn_id`. Questions without any evidence left have no row.
+    """
+    asked = pl.DataFrame(
+        {
+            "question_index": range(len(questions)),
+            "category": [question.category for question in questions],
+            "id": [list(question.evidence) for question in questions],
+        },
+        schema={"question_index": pl.Int64, "category": pl.String, "id": pl.List(pl.String)},
+    )
+    named = asked.explode("id").drop_nulls("id")
+    wanted = named.join(known, on="id", how="inner", maintain_order="left").select(WANTED.names()).unique()
+    lost = {
+        "evidence that is not there": named.join(known, on="id", how="anti").height,
+        "question without evidence": asked.height - wanted["question_index"].n_unique(),
+    }
+    return wanted.sort("question_index", "turn_id"), {
+        reason: count for reason, count in lost.items() if count
+    }
+
+
+def list_names(found: pl.DataFrame) -> list[str]:
+    """The lists that found anything."""
+    return [name.removesuffix("_share") for name in found.columns if name.endswith("_share")]
+
+
+def by_shares(found: pl.DataFrame, lists: Sequence[str]) -> pl.DataFrame:
+    """`question_index`, `turn_id` and `rank` (1 is the best, ties by turn id) of the sum of these lists' shares."""
+    return _placed(found, lists, [pl.col(f"{name}_share") for name in lists])
+
+
+def by_ranks(found: pl.DataFrame, lists: Sequence[str]) -> pl.DataFrame:
+    """As `by_shares`, of the sum of 1 / (`RANK_CONSTANT` + rank): plain hybrid search."""
+    return _placed(found, lists, [1.0 / (RANK_CONSTANT + pl.col(f"{name}_rank")) for name in lists])
+
+
+def _placed(found: pl.DataFrame, lists: Sequence[str], shares: list[pl.Expr]) -> pl.DataFrame:
+    if not lists:
+        return pl.DataFrame(schema={"question_index": pl.Int64, "turn_id": pl.String, "rank": pl.Int64})
+    return (
+        found.filter(pl.any_horizontal(pl.col(f"{name}_rank").is_not_null() for name in lists))
+        .select(
+            "question_index", "turn_id", score=pl.sum_horizontal(share.fill_null(0.0) for share in shares)
+        )
+        .sort("question_index", "score", "turn_id", descending=[False, True, False])
+        .select(
+            "question_index",
+            "turn_id",
+            rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("question_index"),
+        )
+    )
+
+
+def recall_table(placed: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
+    """Recall by category, and of all together in the first row.
+
+    `category`, `question_count` and for each of `CUTS` `recall_at_<k>`: the mean over the questions of the share of
+    a question's evidence turns among its first k, 0..1. Every question of `wanted` counts, found or not.
+    """
+    ranked = wanted.join(placed, on=["question_index", "turn_id"], how="left")
+    shares = ranked.group_by("question_index", "category").agg(
+        (pl.col("rank") <= cut).fill_null(value=False).mean().alias(f"recall_at_{cut}") for cut in CUTS
+    )
+    columns = [pl.len().cast(pl.Int64).alias("question_count"), *(_recall(cut) for cut in CUTS)]
+    whole = shares.select(pl.lit(EVERY).alias("category"), *columns)
+    return pl.concat([whole, shares.group_by("category").agg(columns).sort("category")])
+
+
+def _recall(cut: int) -> pl.Expr:
+    return pl.col(f"recall_at_{cut}").mean().fill_null(0.0)
+
+
+def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
+    """Recall of all questions by other ways: `group`, `way`, `question_count` and `recall_at_<k>`.
+
+    Groups are `baseline` (one scale of full text, vectors, both fused by rank), `alone` (each list) and `without` (the
+    whole but that list). A way whose list is not there is left out.
+    """
+    there = list_names(found)
+    plain = [name for name in ("turn", "vector") if name in there]
+    ways = {
+        **{("baseline", BASELINES[name]): by_shares(found, [name]) for name in plain},
+        **({("baseline", "plain hybrid"): by_ranks(found, plain)} if len(plain) == len(BASELINES) else {}),
+        **{("alone", name): by_shares(found, [name]) for name in there},
+        **{
+            ("without", name): by_shares(found, [other for other in there if other != name]) for name in there
+        },
+    }
+    parts = [
+        recall_table(placed, wanted)
+        .head(1)
+        .select(pl.lit(group).alias("group"), pl.lit(way).alias("way"), pl.exclude("category"))
+        for (group, way), placed in ways.items()
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame(schema={"group": pl.String, "way": pl.String})
+
+
+BASELINES = {"turn": "full text only", "vector": "vectors only"}
+"""The lists of plain hybrid search, and what each is alone."""
+
+
+def first_turns(placed: pl.DataFrame, count: int) -> pl.DataFrame:
+    """The first `count` turns of each question."""
+    return placed.filter(pl.col("rank") <= count)
+
+
+def said_turns(conversation: Conversation) -> pl.DataFrame:
+    """`id` and `turn_id` of a conversation's messages, as its file in the plain chat form is taken in."""
+    pairs = [
+        (turn.id, stable_id("turn", session.session_id, turn.id))
+        for session in conversation.sessions
+        for turn in session.turns
+    ]
+    return pl.DataFrame(pairs, schema={"id": pl.String, "turn_id": pl.String}, orient="row")
+
+
+def given_cells(conversation: Conversation, turns: pl.DataFrame) -> pl.DataFrame:
+    """Memories of a question set as new cells (`cells` without `recorded_at`), dated by their latest evidence.
+
+    `turns` are the stored turns with `id`. A memory without evidence that is there is left out: it leads nowhere.
+    """
+    memories = pl.DataFrame(
+        {
+            "content": [memory.content for memory in conversation.memories],
+            "id": [list(memory.evidence) for memory in conversation.memories],
+        },
+        schema={"content": pl.String, "id": pl.List(pl.String)},
+    ).with_row_index("place")
+    inherited = ["session_id", "source_type", "source_id", "source_name", *OWN]
+    cells = (
+        memories.explode("id")
+        .join(turns, on="id", how="inner", suffix="_of_turn")
+        .sort("place", "event_time", "turn_id")
+        .group_by("place", maintain_order=True)
+        .agg(
+            pl.col("content", *inherited).last(),
+            pl.col("event_time").max(),
+            evidence=pl.col("turn_id").unique(maintain_order=True),
+        )
+    )
+    plain = {
+        "cell_type": "fact",
+        "status": "active",
+        "salience": 0.5,
+        "confidence": 0.9,
+        "origin": "agent",
+        "decay_rate": 0.0,
+        "prompt_version": "given",
+        "needs_review": False,
+        "is_judged": False,
+        "is_summarized": False,
+        "protected": False,
+    }
+    nothing: list[str] = []
+    named = cells.with_columns(
+        content_hashes(cells["content"]),
+        stable_ids("cell", cells.select("place", "content", "session_id")),
+        valid_from=pl.col("event_time"),
+        entities=pl.lit(nothing, dtype=pl.List(pl.String)),
+        artifacts=pl.lit(nothing, dtype=pl.List(pl.String)),
+        steps=pl.lit(nothing, dtype=pl.List(pl.String)),
+        **{name: pl.lit(value) for name, value in plain.items()},
+    )
+    schema = {name: dtype for name, dtype in frame_schema("cells").items() if name != "recorded_at"}
+    return named.select(
+        pl.col(name).cast(dtype) if name in named.columns else pl.lit(None, dtype=dtype).alias(name)
+        for name, dtype in schema.items()
+    )

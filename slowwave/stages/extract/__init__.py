@@ -1,0 +1,1 @@
+"""Extract: chunks become typed memories."""

@@ -1,0 +1,131 @@
+"""What a person deleted stays out, also said in other words.
+
+Similarity finds which deleted memories a new one could repeat; a language model decides, and a strict rule where there
+is none. A chunk whose question the model did not answer stays pending: an outage brings nothing back.
+"""
+
+from typing import cast
+
+import numpy as np
+import polars as pl
+
+from slowwave.errors import InputError, OutputError
+from slowwave.llm import Request
+from slowwave.prompting.answers import TombstoneAnswer
+from slowwave.prompting.files import tombstone_prompt
+from slowwave.prompting.prompt_inputs import DeletedCell
+from slowwave.schemas.tables import OWN
+from slowwave.stages.asking import ask
+from slowwave.stages.extract.tombstones import said_again, without_deleted
+from slowwave.stages.run import Stage
+from slowwave.store import same_owner
+
+KEPT_OUT = "deleted by a person"
+WAITS = "waits: perhaps deleted by a person"
+
+
+def without_deleted_turns(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """Turns of raw memories without those that a person deleted word by word."""
+    dead = run.store.rows("tombstones", [*OWN, "content"]).drop_nulls("content")
+    if dead.is_empty():
+        return turns
+    owned = turns.join(chunks.select("chunk_id", *OWN), on="chunk_id", how="inner", maintain_order="left")
+    kept = without_deleted(owned, dead, own=OWN).select(turns.columns)
+    run.reject(KEPT_OUT, turns.height - kept.height)
+    return kept
+
+
+def keep_out_deleted(run: Stage, cells: pl.DataFrame) -> tuple[pl.DataFrame, set[str]]:
+    """Cells without those that a person deleted, and the chunks that wait for the model's word about one.
+
+    Cells of waiting chunks are left out too.
+    """
+    dead = run.store.rows("tombstones", ["cell_id", *OWN, "content_hash", "content"])
+    exact = cells.join(dead, on=[*OWN, "content_hash"], how="anti", maintain_order="left")
+    exact = exact.join(dead, on="cell_id", how="anti", maintain_order="left")
+    run.reject(KEPT_OUT, cells.height - exact.height)
+    pairs = _candidates(run, exact, dead.drop_nulls("content"))
+    if pairs.is_empty():
+        return exact, set()
+    same, undecided = _judged(run, pairs) if run.workspace.llm is not None else (_by_rule(run, pairs), set())
+    chunks = set(exact.filter(pl.col("cell_id").is_in(sorted(undecided)))["chunk_id"].drop_nulls())
+    run.reject(KEPT_OUT, len(same))
+    run.reject(WAITS, len(undecided))
+    out = pl.col("cell_id").is_in(sorted(same)) | pl.col("chunk_id").is_in(sorted(chunks))
+    return exact.filter(~out.fill_null(value=False)), chunks
+
+
+def _candidates(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of a new cell and a deleted one that it could repeat: `cell_id`, `content`, `deleted`, nearest first."""
+    nothing = pl.DataFrame(
+        schema={"cell_id": pl.String, "content": pl.String, "deleted": pl.String, "similarity": pl.Float64}
+    )
+    if cells.is_empty() or dead.is_empty():
+        return nothing
+    found = [nothing]
+    for own in cells.partition_by(OWN, maintain_order=True):
+        mine = dead.join(own.select(OWN).unique(), on=OWN, how="semi")
+        if mine.is_empty():
+            continue
+        texts = own.select("cell_id", "content")
+        by_words = texts.join(mine.select(deleted="content"), how="cross").filter(
+            said_again("content", "deleted", same_words=run.settings.words.same_words)
+        )
+        found.append(by_words.with_columns(similarity=pl.lit(1.0)))
+        found.append(_near(run, own, mine))
+    pairs = pl.concat(found).sort("cell_id", "similarity", "deleted", descending=[False, True, False])
+    distinct = pairs.unique(["cell_id", "deleted"], keep="first", maintain_order=True)
+    most = run.settings.words.tombstones_a_memory
+    return distinct.group_by("cell_id", maintain_order=True).head(most)
+
+
+def _near(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
+    """The nearest deleted memories of one owner's cells, from the embedder's threshold for near pairs on."""
+    embedder = run.workspace.embedder
+    names = ["cell_id", "content", "deleted", "similarity"]
+    if embedder is None:
+        return pl.DataFrame(schema=dict.fromkeys(names[:3], pl.String) | {"similarity": pl.Float64})
+    vectors = np.asarray(embedder.embed_documents(cells["content"].to_list()).vectors, dtype=np.float32)
+    most = run.settings.words.tombstones_a_memory
+    near = run.store.nearest("tombstones", vectors, most, where=same_owner(cells), exact=True)
+    asked = cells.select("cell_id", "content").with_row_index("query_index").cast({"query_index": pl.Int64})
+    texts = dead.select(dead_id="cell_id", deleted="content")
+    return (
+        near.rename({"cell_id": "dead_id"})
+        .filter(pl.col("similarity") >= embedder.profile.near_threshold)
+        .join(asked, on="query_index", how="inner")
+        .join(texts, on="dead_id", how="inner")
+        .select(names)
+    )
+
+
+def _by_rule(run: Stage, pairs: pl.DataFrame) -> set[str]:
+    same = pairs.filter(said_again("content", "deleted", same_words=run.settings.words.same_words))
+    return set(same["cell_id"])
+
+
+def _judged(run: Stage, pairs: pl.DataFrame) -> tuple[set[str], set[str]]:
+    """Cells that the model calls the same as a deleted one, and cells that it was not able to judge."""
+    pages = pairs.partition_by("cell_id", maintain_order=True)
+    requests = [
+        Request(
+            tombstone_prompt(
+                page["content"][0],
+                [DeletedCell(number, text) for number, text in enumerate(page["deleted"], start=1)],
+            ),
+            TombstoneAnswer,
+            {"page_numbers": set(range(1, page.height + 1))},
+        )
+        for page in pages
+    ]
+    same: set[str] = set()
+    undecided: set[str] = set()
+    for page, outcome in zip(pages, ask(run, requests, work="tombstones"), strict=True):
+        cell_id = str(page["cell_id"][0])
+        if outcome.answer is not None:
+            same |= {cell_id} if cast("TombstoneAnswer", outcome.answer).same_as else set()
+        elif isinstance(outcome.error, OutputError | InputError):
+            same |= _by_rule(run, page)
+        else:
+            undecided.add(cell_id)
+    return same, undecided

@@ -1,0 +1,288 @@
+"""Work of the extract stage: which chunks wait, the questions about them, and what the answers become."""
+
+from typing import cast
+
+import polars as pl
+
+from slowwave.chains.timelines import confirmations
+from slowwave.journal.catalogue import rows_of
+from slowwave.llm import Outcome, Request
+from slowwave.prompting.answers import ExtractAnswer, GateAnswer
+from slowwave.prompting.files import extract_prompt, gate_prompt
+from slowwave.prompting.prompt_inputs import KnownCell, TurnLine
+from slowwave.readers.chunking import chunk_turns
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
+from slowwave.stages.asking import AWAY, ask
+from slowwave.stages.extract.deleted import keep_out_deleted, without_deleted_turns
+from slowwave.stages.extract.extraction import (
+    ANSWER_SCHEMA,
+    extracted_cells,
+    in_turns,
+    raw_cells,
+    split_confirmed,
+)
+from slowwave.stages.retries import failed_try
+from slowwave.stages.run import Plan, Stage
+from slowwave.store import col, lit, same_owner
+
+KNOWN_SCHEMA = {"chunk_id": pl.String, "known": pl.Int64, "target_id": pl.String, "content": pl.String}
+
+
+def find_work(run: Stage) -> pl.DataFrame:
+    """Chunks that wait: new ones, failed ones whose pause is over and, once there is a model, raw ones.
+
+    Oldest conversations first, and the parts of one conversation one after the other, so that each part is shown
+    what the parts before gave.
+    """
+    waiting = run.store.rows("chunks", where=col("status").isin(["pending", "failed"]))
+    due = waiting.filter(pl.col("retry_at").is_null() | (pl.col("retry_at") <= run.now))
+    run.reject("waits for its next try", waiting.height - due.height)
+    if run.workspace.llm is not None:
+        raw = (col("status") == lit("extracted")) & (col("prompt_version") == lit(RAW_PROMPT))
+        due = pl.concat([due, run.store.rows("chunks", where=raw)])
+    run.reject("quarantined", run.store.count("chunks", col("status") == lit("quarantined")))
+    run.report.rows_in = due.height
+    return in_turns(due, sessions=run.settings.night.extract_batch)
+
+
+def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
+    """Without a model: each chunk becomes a raw cell, kept as it was said."""
+    turns = without_deleted_turns(run, chunks, _turns_of(run, chunks))
+    cells = raw_cells(chunks, turns, decay_rate=run.settings.decay.default_rate, now=run.now)
+    cells, _ = keep_out_deleted(run, cells)
+    run.commit(
+        {
+            "cell.extracted": cells,
+            "chunk.extracted": _extracted(chunks["chunk_id"], cells, prompt_version=RAW_PROMPT, model=None),
+        }
+    )
+    run.note("chunks became raw memories; they go through the extractor once there is a language model")
+
+
+def extract_batches(run: Stage, chunks: pl.DataFrame) -> None:
+    """Gate, then extract, a batch of chunks at a time; every batch is committed before the next is asked."""
+    size = run.settings.night.extract_batch
+    for start in range(0, chunks.height, size):
+        batch = chunks.slice(start, size)
+        turns = _turns_of(run, batch)
+        passed, gate_plan = _through_gate(run, batch, turns)
+        run.commit(gate_plan)
+        run.commit(_through_extractor(run, passed, turns))
+        run.refresh_vectors()
+        if run.workspace.llm is not None and run.workspace.llm.is_down:
+            run.reject(AWAY, chunks.height - start - batch.height)
+            break
+
+
+def _turns_of(run: Stage, chunks: pl.DataFrame) -> pl.DataFrame:
+    return chunk_turns(chunks, run.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls()))
+
+
+def _through_gate(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> tuple[pl.DataFrame, Plan]:
+    """Chunks that are worth the extractor, and what the gate decided about the others."""
+    pages = _pages(turns)
+    requests = [
+        Request(gate_prompt(pages[chunk]), GateAnswer, {}, is_gate=True) for chunk in chunks["chunk_id"]
+    ]
+    outcomes = ask(run, requests, work="gate")
+    said = [
+        (chunk, answer.is_worth_remembering, answer.reason, outcome.prompt_version, outcome.model)
+        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
+        if (answer := cast("GateAnswer | None", outcome.answer)) is not None
+    ]
+    gated = rows_of("chunk.gated", said)
+    refused = gated.filter(~pl.col("is_worth"))["chunk_id"].to_list()
+    run.reject("gate: nothing worth remembering", len(refused))
+    worth = chunks.join(gated.filter("is_worth"), on="chunk_id", how="semi", maintain_order="left")
+    return worth, {
+        "chunk.gated": gated,
+        "cell.retired": _raw_cells_of(run, refused),
+        "chunk.failed": _failed(run, chunks, outcomes),
+    }
+
+
+def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> Plan:
+    """What the extractor made of a batch: cells, confirmations, retired raw cells, failures."""
+    if chunks.is_empty():
+        return {}
+    pages, known = _pages(turns), _known_cells(run, chunks, turns)
+    outcomes = ask(
+        run, [_extract_request(chunk, pages, known) for chunk in chunks.iter_rows(named=True)], work="extract"
+    )
+    answered = [
+        {"chunk_id": chunk, **cell.model_dump()}
+        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
+        if outcome.answer is not None
+        for cell in cast("ExtractAnswer", outcome.answer).cells
+    ]
+    done = [
+        chunk
+        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
+        if outcome.answer is not None
+    ]
+    if not done:
+        return {"chunk.failed": _failed(run, chunks, outcomes)}
+    version = next(o for o in outcomes if o.answer is not None)
+    answers = pl.DataFrame(answered, schema=ANSWER_SCHEMA).with_columns(
+        prompt_version=pl.lit(version.prompt_version), model=pl.lit(version.model)
+    )
+    decay = run.settings.decay
+    made = extracted_cells(
+        answers, chunks, turns, decay_rates=decay.rates, default_decay_rate=decay.default_rate, now=run.now
+    )
+    cells, confirmed = split_confirmed(made, known)
+    cells, waiting = keep_out_deleted(run, cells)
+    if waiting:
+        done = [chunk for chunk in done if chunk not in waiting]
+        confirmed = confirmed.filter(~pl.col("confirmed_by").is_in(sorted(waiting)))
+    run.show(cells.select(pl.format("[{}] {}", "cell_type", "content")).to_series())
+    return {
+        "cell.extracted": cells,
+        "cell.confirmed": _confirmed(run, confirmed, version),
+        "cell.retired": _raw_cells_of(run, done),
+        "chunk.extracted": _extracted(
+            pl.Series("chunk_id", done, dtype=pl.String),
+            cells,
+            prompt_version=version.prompt_version,
+            model=version.model,
+        ),
+        "chunk.failed": _failed(run, chunks, outcomes),
+    }
+
+
+def _pages(turns: pl.DataFrame) -> dict[str, list[TurnLine]]:
+    lines = turns.with_columns(
+        pl.col("speaker").fill_null(""), date=pl.col("event_time").dt.strftime("%Y-%m-%d")
+    )
+    pages: dict[str, list[TurnLine]] = {}
+    for row in lines.iter_rows(named=True):
+        line = TurnLine(row["turn_number"], row["speaker"], row["role"], row["date"], row["text"])
+        pages.setdefault(row["chunk_id"], []).append(line)
+    return pages
+
+
+def _extract_request(
+    chunk: dict[str, object], pages: dict[str, list[TurnLine]], known: pl.DataFrame
+) -> Request:
+    page = pages[str(chunk["chunk_id"])]
+    shown = [
+        KnownCell(
+            row["known"],
+            row["cell_type"],
+            row["topic_hint"] or "",
+            row["subject"] or "",
+            row["attribute"] or "",
+            row["value"] or "",
+            f"{row['valid_from']:%Y-%m-%d}",
+            row["content"],
+        )
+        for row in known.filter(pl.col("chunk_id") == chunk["chunk_id"]).iter_rows(named=True)
+    ]
+    context = {
+        "turn_numbers": {line.number for line in page},
+        "known_numbers": {cell.number for cell in shown},
+    }
+    return Request(extract_prompt(page[-1].date, page, shown), ExtractAnswer, context)
+
+
+def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """The nearest known cells of each chunk, numbered from 1, by exact vector search: the same on every run."""
+    columns = [
+        "cell_id",
+        "cell_type",
+        "topic_hint",
+        "subject",
+        "attribute",
+        "value",
+        "valid_from",
+        "content",
+        "prompt_version",
+    ]
+    nothing = pl.DataFrame(
+        schema={
+            **KNOWN_SCHEMA,
+            "cell_type": pl.String,
+            "topic_hint": pl.String,
+            "subject": pl.String,
+            "attribute": pl.String,
+            "value": pl.String,
+            "valid_from": TIMESTAMP,
+        }
+    )
+    embedder, most = run.workspace.embedder, run.settings.night.known_cells
+    if embedder is None or most == 0:
+        return nothing
+    texts = turns.group_by("chunk_id").agg(pl.col("text").str.join("\n"))
+    found = [nothing]
+    for own in chunks.partition_by(OWN, maintain_order=True):
+        page = own.select("chunk_id").join(texts, on="chunk_id", how="inner", maintain_order="left")
+        vectors = embedder.embed_documents(page["text"].to_list()).vectors
+        where = (
+            (col("status") == lit("active"))
+            & same_owner(own)
+            & (col("prompt_version") != lit(RAW_PROMPT))
+            & (col("cell_type") != lit(EPISODE))
+        )
+        near = run.store.nearest("cells", vectors, most, where=where, exact=True)
+        cells = run.store.by_key("cells", near["cell_id"], columns)
+        chunk_of = page.select("chunk_id").with_row_index("query_index").cast({"query_index": pl.Int64})
+        numbered = (
+            near.join(cells, on="cell_id", how="inner")
+            .join(chunk_of, on="query_index", how="inner")
+            .sort("query_index", "similarity", "cell_id", descending=[False, True, False])
+            .with_columns(known=pl.int_range(1, pl.len() + 1).over("chunk_id"))
+        )
+        found.append(numbered.rename({"cell_id": "target_id"}).select(nothing.columns))
+    return pl.concat(found)
+
+
+def _failed(run: Stage, chunks: pl.DataFrame, outcomes: list[Outcome]) -> pl.DataFrame:
+    """Chunks that do not fit, or whose answer could not be used: one attempt more, a longer pause, at last quarantine.
+
+    An outage or a spent budget is no attempt: such chunks stay as they are.
+    """
+    rows = [
+        {"chunk_id": chunk["chunk_id"], **state}
+        for chunk, outcome in zip(chunks.iter_rows(named=True), outcomes, strict=True)
+        if (state := failed_try(run, outcome, tries_before=chunk["attempts"])) is not None
+    ]
+    return rows_of("chunk.failed", rows)
+
+
+def _extracted(
+    chunk_ids: pl.Series, cells: pl.DataFrame, *, prompt_version: str, model: str | None
+) -> pl.DataFrame:
+    made = cells.group_by("chunk_id").agg(cell_count=pl.len().cast(pl.Int64))
+    return (
+        pl.DataFrame({"chunk_id": chunk_ids})
+        .join(made, on="chunk_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("cell_count").fill_null(0),
+            rejected_count=pl.lit(0, dtype=pl.Int64),
+            prompt_version=pl.lit(prompt_version),
+            model=pl.lit(model, dtype=pl.String),
+        )
+    )
+
+
+def _confirmed(run: Stage, confirmed: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
+    cells = run.store.by_key("cells", confirmed["cell_id"], ["cell_id", "evidence"])
+    vitals = run.store.by_key("vitals", confirmed["cell_id"])
+    return confirmations(confirmed, cells, vitals, now=run.now).with_columns(
+        prompt_version=pl.lit(outcome.prompt_version), model=pl.lit(outcome.model)
+    )
+
+
+def _raw_cells_of(run: Stage, chunk_ids: list[str]) -> pl.DataFrame:
+    where = (
+        col("chunk_id").isin(chunk_ids)
+        & (col("prompt_version") == lit(RAW_PROMPT))
+        & (col("status") == lit("active"))
+        & (col("protected") == lit(value=False))
+    )
+    return (
+        run.store.rows("cells", ["cell_id"], where)
+        .sort("cell_id")
+        .with_columns(superseded_at=pl.lit(run.now))
+    )

@@ -1,0 +1,206 @@
+"""From chunks and a model's answers to rows of cells."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from slowwave.language.text import hard_values
+from slowwave.readers.chunking import SOURCE
+from slowwave.schemas.choices import TRUST
+from slowwave.schemas.identity import content_hashes, stable_ids
+from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP, frame_schema
+
+ANSWER_SCHEMA = pl.Schema(
+    [
+        ("chunk_id", pl.String),
+        ("cell_type", pl.String),
+        ("content", pl.String),
+        ("subject", pl.String),
+        ("attribute", pl.String),
+        ("value", pl.String),
+        ("topic", pl.String),
+        ("salience", pl.Float64),
+        ("confidence", pl.Float64),
+        ("valid_from", pl.String),
+        ("valid_until", pl.String),
+        ("evidence", pl.List(pl.Int64)),
+        ("relation", pl.String),
+        ("known", pl.Int64),
+        ("entities", pl.List(pl.String)),
+        ("artifacts", pl.List(pl.String)),
+        ("steps", pl.List(pl.String)),
+        ("template", pl.String),
+        ("compressed", pl.String),
+        ("index_label", pl.String),
+    ]
+)
+"""One row a memory of the extractor's answers, with the chunk it belongs to."""
+
+
+def in_turns(chunks: pl.DataFrame, *, sessions: int) -> pl.DataFrame:
+    """Chunks in the order of the work.
+
+    `sessions` conversations at a time, oldest first, and of these all first chunks, then all second ones: chunks that
+    are asked about together are of different conversations, as far as there are several.
+    """
+    position = ["first_turn_index", "first_char", "chunk_id"]
+    began = pl.col("event_time").min().over("session_id")
+    return (
+        chunks.with_columns(began=began)
+        .sort("began", "session_id", *position)
+        .with_columns(
+            group=(pl.col("session_id").rle_id() // sessions),
+            place=pl.int_range(pl.len()).over("session_id"),
+        )
+        .sort("group", "place", "began", "session_id", *position)
+        .select(chunks.columns)
+    )
+
+
+def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, now: object) -> pl.DataFrame:
+    """Chunks as cells where there is no model: `fact`, salience 0.5, the turns' text as it is.
+
+    `turns` is what `chunk_turns` returned. Rows have the columns of `cells`.
+    """
+    speaker = pl.coalesce("speaker", "role")
+    line = pl.when(pl.col("role") == "document").then("text").otherwise(pl.format("{}: {}", speaker, "text"))
+    texts = turns.group_by("chunk_id", maintain_order=True).agg(
+        content=line.str.join("\n"), evidence=pl.col("turn_id"), origin=_least_trusted(pl.col("origin"))
+    )
+    rows = chunks.join(texts, on="chunk_id", how="inner", maintain_order="left").with_columns(
+        cell_type=pl.lit("fact"),
+        salience=pl.lit(0.5),
+        confidence=pl.lit(1.0),
+        valid_from=pl.col("event_time"),
+        prompt_version=pl.lit(RAW_PROMPT),
+        model=pl.lit(None, dtype=pl.String),  # the chunk may name one that failed on it
+        decay_rate=pl.lit(decay_rate),
+        entities=pl.lit([], dtype=pl.List(pl.String)),
+        artifacts=pl.lit([], dtype=pl.List(pl.String)),
+        steps=pl.lit([], dtype=pl.List(pl.String)),
+    )
+    return _as_cells(rows, now=now)
+
+
+def extracted_cells(
+    answers: pl.DataFrame,
+    chunks: pl.DataFrame,
+    turns: pl.DataFrame,
+    *,
+    decay_rates: Mapping[str, float],
+    default_decay_rate: float,
+    now: object,
+) -> pl.DataFrame:
+    """Cells from the extractor's answers (`ANSWER_SCHEMA` with `prompt_version` and `model`).
+
+    Evidence numbers become turn ids; a cell happened when its last evidence turn was said and has the least
+    trusted origin of its evidence; it holds from the date given, else from when it was said. Returns the columns
+    of `cells` plus `relation` and `known`, one row a cell id.
+    """
+    numbered = answers.with_row_index("position").with_columns(
+        (pl.when(pl.col(name) != "").then(name).alias(name))
+        for name in (
+            "subject",
+            "attribute",
+            "value",
+            "topic",
+            "template",
+            "compressed",
+            "index_label",
+            "valid_from",
+            "valid_until",
+        )
+    )
+    evidence = (
+        numbered.select("position", "chunk_id", turn_number=pl.col("evidence"))
+        .explode("turn_number")
+        .join(
+            turns.select("chunk_id", "turn_number", "turn_id", "origin", "event_time"),
+            on=["chunk_id", "turn_number"],
+            how="inner",
+        )
+        .group_by("position")
+        .agg(
+            evidence=pl.col("turn_id").sort(),
+            origin=_least_trusted(pl.col("origin")),
+            event_time=pl.col("event_time").max(),
+        )
+    )
+    source = chunks.select("chunk_id", "session_id", *OWN, *SOURCE)
+    rows = (
+        numbered.drop("evidence")
+        .join(evidence, on="position", how="inner", maintain_order="left")
+        .join(source, on="chunk_id", how="inner", maintain_order="left")
+        .with_columns(
+            topic_hint=pl.col("topic"),
+            valid_from=pl.coalesce(_midnight("valid_from"), "event_time"),
+            valid_until=_midnight("valid_until"),
+            decay_rate=pl.col("cell_type").replace_strict(
+                dict(decay_rates), default=default_decay_rate, return_dtype=pl.Float64
+            ),
+        )
+    )
+    return _as_cells(rows, now=now, keep=["relation", "known"])
+
+
+def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Cells to store, and confirmations of known cells.
+
+    `known` has `chunk_id`, `known` (the number on the page), `target_id`, `content`. A memory that the
+    extractor calls confirmed counts as a confirmation only when it carries the known one's numbers, dates and
+    negations; else it is stored and reconciliation decides.
+
+    Returns cells as for `cells`, and `cell_id` (the known one), `confirmed_by`, `evidence`.
+    """
+    paired = cells.join(
+        known.select("chunk_id", "known", "target_id", known_content="content"),
+        on=["chunk_id", "known"],
+        how="left",
+        maintain_order="left",
+    )
+    same = (
+        (pl.col("relation") == "confirmed")
+        & pl.col("target_id").is_not_null()
+        & (hard_values(pl.col("content")) == hard_values(pl.col("known_content")))
+    ).fill_null(value=False)
+    confirmed = paired.filter(same).select(cell_id="target_id", confirmed_by="chunk_id", evidence="evidence")
+    return paired.filter(~same).select(frame_schema("cells").names()), confirmed
+
+
+def _as_cells(rows: pl.DataFrame, *, now: object, keep: list[str] | None = None) -> pl.DataFrame:
+    """Fills the columns that every new cell starts with, and gives ids: one session says one thing once."""
+    schema = frame_schema("cells")
+    hashed = rows.with_columns(content_hashes(rows["content"]))
+    identity = hashed.select(*OWN, "session_id", "content_hash")
+    start = {
+        "status": pl.lit("active"),
+        "needs_review": pl.lit(value=False),
+        "is_judged": pl.lit(value=False),
+        "is_summarized": pl.lit(value=False),
+        "protected": pl.lit(value=False),
+        "recorded_at": pl.lit(now).cast(TIMESTAMP),
+    }
+    missing = {
+        name: pl.lit(None, dtype=dtype)
+        for name, dtype in schema.items()
+        if name not in hashed.columns and name not in start and name != "cell_id"
+    }
+    return (
+        hashed.with_columns(stable_ids("cell", identity), **start, **missing)
+        .select(*schema.names(), *(keep or []))
+        .cast(dict(schema.items()))
+        .unique("cell_id", keep="first", maintain_order=True)
+    )
+
+
+def _least_trusted(origin: pl.Expr) -> pl.Expr:
+    ranks = {name: rank for rank, name in enumerate(TRUST)}
+    return (
+        origin.replace_strict(ranks, return_dtype=pl.Int64)
+        .max()
+        .replace_strict({rank: name for name, rank in ranks.items()}, return_dtype=pl.String)
+    )
+
+
+def _midnight(column: str) -> pl.Expr:
+    return pl.col(column).str.to_datetime("%Y-%m-%d", time_unit="us", time_zone="UTC", strict=False)

@@ -1,0 +1,65 @@
+"""Whether a new memory says what a person deleted: by rule, where no language model can be asked.
+
+The rule is strict: what it keeps out is lost to the store, and a wrong "same" would silence something new.
+"""
+
+import polars as pl
+
+from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.text import hard_values, names, normalized
+
+LEAST_LINE_WORDS = 3
+"""A line of fewer words stands in many conversations and tells nothing of a deleted one."""
+
+
+def said_again(new: str, deleted: str, *, same_words: float) -> pl.Expr:
+    """Whether the text in column `new` says the same as the one in column `deleted`.
+
+    Both have the same numbers, days and negation; neither has a name that the other lacks while the other has one of
+    its own; and of all their telling words (stems, without little words) at least the share `same_words` is common.
+    """
+    one, other = _telling(pl.col(new)), _telling(pl.col(deleted))
+    common = one.list.set_intersection(other).list.len()
+    every = one.list.len() + other.list.len() - common
+    named, known = names(pl.col(new)), names(pl.col(deleted))
+    differ = (named.list.set_difference(known).list.len() > 0) & (
+        known.list.set_difference(named).list.len() > 0
+    )
+    alike = (common > 0) & (common >= same_words * every)
+    return (normalized(pl.col(new)) == normalized(pl.col(deleted))) | (
+        alike & ~differ & (hard_values(pl.col(new)) == hard_values(pl.col(deleted)))
+    )
+
+
+def without_deleted(turns: pl.DataFrame, deleted: pl.DataFrame, *, own: list[str]) -> pl.DataFrame:
+    """Turns of which some line was not deleted: what a person forgot word by word is not taken in with new context.
+
+    `turns` has `chunk_id`, `turn_number`, `text` and the columns `own`; `deleted` has `content` and the columns `own`.
+    Lines are compared without the name of who speaks; a turn of short lines alone stays.
+    """
+    lines = turns.select("chunk_id", "turn_number", *own, line=pl.col("text").str.split("\n")).explode("line")
+    dead = deleted.select(*own, line=pl.col("content").str.split("\n")).explode("line").drop_nulls()
+    spoken = dead.with_columns(pl.col("line").str.replace(r"^[^:]{1,60}: ", ""))
+    gone = pl.concat([dead, spoken]).with_columns(line=normalized(pl.col("line"))).unique()
+    asked = lines.with_columns(line=normalized(pl.col("line"))).filter(
+        pl.col("line").str.split(" ").list.len() >= LEAST_LINE_WORDS
+    )
+    told = asked.join(gone, on=[*own, "line"], how="anti").select("chunk_id", "turn_number").unique()
+    silent = (
+        asked.select("chunk_id", "turn_number")
+        .unique()
+        .join(told, on=["chunk_id", "turn_number"], how="anti")
+    )
+    return turns.join(silent, on=["chunk_id", "turn_number"], how="anti", maintain_order="left")
+
+
+def _telling(text: pl.Expr) -> pl.Expr:
+    """Different words of a text that carry its meaning, cut to their first six letters: near to a stem."""
+    return (
+        normalized(text)
+        .str.split(" ")
+        .list.set_difference(sorted(STOP_WORDS | {""}))
+        .list.eval(pl.element().str.head(6))
+        .list.unique()
+        .list.sort()
+    )

@@ -1,0 +1,1 @@
+"""Forgetting: usage is counted, faded memories are archived."""

@@ -1,0 +1,104 @@
+"""Work of the forget stage. The store picks out what may leave; only that is read, in narrow columns."""
+
+from datetime import timedelta
+
+import polars as pl
+
+from slowwave.decay.fading import to_archive, to_bury, to_prune
+from slowwave.decay.measures import fading_of, forgetting_of, long_unused
+from slowwave.schemas.tables import OWN
+from slowwave.stages.night.report import forgetting_line, many
+from slowwave.stages.run import Stage
+from slowwave.store import col, lit
+
+COLUMNS = [
+    "cell_id",
+    *OWN,
+    "status",
+    "confidence",
+    "decay_rate",
+    "protected",
+    "superseded_at",
+    "content_hash",
+    "topic_id",
+]
+
+HASHES_A_READ = 2_000
+
+
+def find_cells(run: Stage) -> pl.DataFrame:
+    """The memories that may leave, in narrow columns: long unused, deleted by a person, or long superseded."""
+    run.report.rows_in = run.store.count("cells")
+    limit = run.now - timedelta(days=run.settings.forget.unused_days)
+    parts = [_came_back(run), long_unused(run.store, COLUMNS, since=limit)]
+    if run.settings.forget.prune:
+        parts.append(run.store.rows("cells", COLUMNS, col("status") == lit("superseded")))
+    return pl.concat(parts).unique("cell_id").sort("cell_id")
+
+
+def _came_back(run: Stage) -> pl.DataFrame:
+    """Memories with the id or the text of a tombstone; `bury` looks at whose they are."""
+    dead = run.store.rows("tombstones", ["cell_id", "content_hash"])
+    by_id = run.store.by_key("cells", dead["cell_id"], COLUMNS)
+    hashes = dead["content_hash"].unique().sort().to_list()
+    texts = [hashes[start : start + HASHES_A_READ] for start in range(0, len(hashes), HASHES_A_READ)]
+    return pl.concat(
+        [by_id, *(run.store.rows("cells", COLUMNS, col("content_hash").isin(part)) for part in texts)]
+    )
+
+
+def bury(run: Stage, cells: pl.DataFrame) -> None:
+    """Takes out again what a person had deleted."""
+    back = to_bury(cells, run.store.rows("tombstones"))
+    run.commit(
+        {
+            "cell.deleted": back.select(
+                "cell_id", "content_hash", *OWN, note=pl.lit("deleted earlier, came back")
+            )
+        }
+    )
+
+
+def archive(run: Stage, cells: pl.DataFrame) -> None:
+    """Archives what faded; its topic is summarized anew."""
+    vitals = run.store.by_key("vitals", cells["cell_id"])
+    faded = to_archive(cells, vitals, now=run.now, forget=run.settings.forget, decay=run.settings.decay)
+    topics = (
+        cells.join(faded, on="cell_id", how="semi")
+        .drop_nulls("topic_id")
+        .select("topic_id")
+        .unique()
+        .sort("topic_id")
+    )
+    texts = run.store.by_key("cells", faded["cell_id"], ["cell_id", "content"])
+    told = faded.join(texts, on="cell_id", how="inner", maintain_order="left")
+    run.show(told.select(pl.format("{}: {}", "content", "reason")).to_series())
+    run.commit(
+        {
+            "cell.archived": faded,
+            "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was archived")),
+        }
+    )
+
+
+def look_ahead(run: Stage) -> None:
+    """Tells what will fade soon, and how often forgetting was wrong so far."""
+    forget = run.settings.forget
+    found = fading_of(run.store, now=run.now, forget=forget, decay=run.settings.decay)
+    if found.height:
+        run.note(
+            f"{many(found.height, 'memory', 'memories')} will fade within {forget.preview_days:g} days "
+            "if nobody uses them"
+        )
+    counted = forgetting_of(run.store, now=run.now, days=forget.recent_days)
+    if counted.archived_count:
+        run.note(forgetting_line(counted))
+    if (counted.rate or 0.0) > forget.max_false_rate:
+        run.note(
+            f"that is above {forget.max_false_rate:.1%}: raise forget.unused_days, or lower the rates of decay"
+        )
+
+
+def prune(run: Stage, cells: pl.DataFrame) -> None:
+    """Removes long superseded memories from the store, where the settings allow it."""
+    run.commit({"cell.pruned": to_prune(cells, now=run.now, forget=run.settings.forget)})

@@ -1,0 +1,1 @@
+"""Graph: names become entities, and memories get edges."""

@@ -1,0 +1,245 @@
+"""Which names are one person or thing: a pure function of all names of a family, whatever order they came in.
+
+A family is what names that may ever be one share (`slowwave/language/names.py`), so that a night looks at the
+families of its new names and at no other. Owners never mix: every step groups by `OWN`.
+
+The rules, each with the case that it leaves alone:
+
+- Case, accents, signs and blanks do not count. Kinds do: a person, a place and a thing of one name are three. A name
+  said without a type belongs to the kind that the same name has elsewhere, where there is just one.
+- A full name is one person under every nickname of its first name. A first name alone is the person of the one full
+  name that begins with it; with two such full names, or none, it stands for itself.
+- Versions of a tool are the tool; a legal form or a left-out trade word (Skerry, Skerry Travel) is the organization.
+- A name of three letters or fewer, or a common word, is only ever the same as itself.
+"""
+
+import polars as pl
+
+from slowwave.language.names import (
+    TRADE_WORDS,
+    TYPES,
+    family,
+    first_name,
+    has_legal_form,
+    is_ambiguous,
+    person_name,
+    plain_name,
+    said_name,
+    said_type,
+    thing_name,
+    without_version,
+)
+from slowwave.schemas.identity import stable_ids
+from slowwave.schemas.tables import OWN, frame_schema
+
+NAMED = [*OWN, "name", "entity_type"]
+"""What tells two names apart: whose they are, how they are said, and the type that they are said with."""
+
+_PER_FAMILY = [*OWN, "family"]
+_TRADE = rf"(?: (?:{'|'.join(TRADE_WORDS)}))+$"
+
+
+def mentions_of(cells: pl.DataFrame) -> pl.DataFrame:
+    """A row for each name that a cell names, without its entity: the columns of `mentions` but `entity_id`.
+
+    `cells` has `cell_id`, the owner, `event_time` and `entities` (`Name (type)`, or the name alone). A name of signs
+    alone is none. Sorted by `mention_id`.
+    """
+    said = (
+        cells.select("cell_id", *OWN, "event_time", said="entities")
+        .explode("said")
+        .drop_nulls("said")
+        .with_columns(name=said_name(pl.col("said")), entity_type=said_type(pl.col("said")))
+        .with_columns(family=family(plain_name(pl.col("name"))))
+        .filter(pl.col("family").is_not_null() & (pl.col("family") != ""))
+    )
+    identified = said.with_columns(stable_ids("mention", said.select("cell_id", "name", "entity_type")))
+    names = [name for name in frame_schema("mentions").names() if name != "entity_id"]
+    return identified.select(names).unique("mention_id", keep="first", maintain_order=True).sort("mention_id")
+
+
+def resolve(mentions: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The entity of every mention, and the entities: what is known of a family, all at once.
+
+    `mentions` holds every mention of the families in question, without `entity_id`; what is resolved depends on the
+    set of its rows alone. Returns the mentions with `entity_id`, and per entity `entity_id`, the owner,
+    `canonical_name`, `entity_type` (null where nobody says it), `aliases` (other names, sorted), `family`,
+    `mention_count` (cells that name it); both sorted by their key.
+    """
+    names = mentions.group_by([*NAMED, "family"]).agg(said_count=pl.col("cell_id").n_unique())
+    keyed = names.pipe(_with_kinds).pipe(_with_keys)
+    keyed = keyed.with_columns(stable_ids("entity", keyed.select(*OWN, "kind", "key")))
+    resolved = mentions.join(
+        keyed.select(*NAMED, "entity_id"), on=NAMED, how="inner", nulls_equal=True, maintain_order="left"
+    )
+    counts = resolved.group_by("entity_id").agg(mention_count=pl.col("cell_id").n_unique().cast(pl.Int64))
+    entities = _described(keyed).join(counts, on="entity_id", how="inner").sort("entity_id")
+    return resolved.select(frame_schema("mentions").names()).sort("mention_id"), entities
+
+
+def _with_kinds(names: pl.DataFrame) -> pl.DataFrame:
+    """Names with `plain` and `kind`: person, place or thing."""
+    kind = (
+        pl.when(pl.col("entity_type").is_in(["person", "place"]))
+        .then("entity_type")
+        .when(pl.col("entity_type").is_not_null())
+        .then(pl.lit("thing"))
+    )
+    known = names.with_columns(plain=plain_name(pl.col("name")), said_kind=kind)
+    typed = known.drop_nulls("said_kind")
+    only = pl.col("said_kind").unique()
+    same = typed.group_by(*OWN, "plain").agg(same=only)
+    persons = typed.filter(pl.col("said_kind") == "person")
+    first = persons.group_by(_PER_FAMILY).agg(is_person=pl.lit(value=True))
+    is_first_name = ~pl.col("plain").str.contains(" ") & pl.col("is_person")
+    return (
+        known.join(same, on=[*OWN, "plain"], how="left")
+        .join(first, on=_PER_FAMILY, how="left")
+        .with_columns(
+            kind=pl.coalesce(
+                "said_kind",
+                pl.when(pl.col("same").list.len() == 1).then(pl.col("same").list.first()),
+                # Mara without a type, where Mara Lindqvist is a person and nothing else is called Mara
+                pl.when(pl.col("same").is_null() & is_first_name).then(pl.lit("person")),
+                pl.lit("thing"),
+            )
+        )
+        .drop("same", "is_person", "said_kind")
+    )
+
+
+def _with_keys(names: pl.DataFrame) -> pl.DataFrame:
+    """Names with `key`: names of one owner, kind and key are one entity."""
+    parts = [
+        names.filter(pl.col("kind") == "person").pipe(_person_keys),
+        names.filter(pl.col("kind") == "place").with_columns(key="plain"),
+        names.filter(pl.col("kind") == "thing").pipe(_thing_keys),
+    ]
+    return pl.concat(part.select(*names.columns, "key") for part in parts)
+
+
+def _person_keys(names: pl.DataFrame) -> pl.DataFrame:
+    """The whole name; for a first name, the one whole name that begins with it, if there is just one."""
+    whole = names.with_columns(person=person_name(pl.col("plain")))
+    is_whole = pl.col("person").str.contains(" ")
+    candidates = (
+        whole.filter(is_whole)
+        .group_by(*OWN, first=first_name(pl.col("plain")))
+        .agg(whole=pl.col("person").unique())
+        .filter(pl.col("whole").list.len() == 1)
+        .select(*OWN, "first", whole=pl.col("whole").list.first())
+    )
+    only = whole.with_columns(first=first_name(pl.col("plain"))).join(
+        candidates, on=[*OWN, "first"], how="left"
+    )
+    stands_for = pl.when(~is_ambiguous(pl.col("plain"))).then("whole")
+    return only.with_columns(key=pl.when(is_whole).then("person").otherwise(pl.coalesce(stands_for, "plain")))
+
+
+def _thing_keys(names: pl.DataFrame) -> pl.DataFrame:
+    """The name without version and legal form; a short form of one organization's full name is that full name."""
+    bare = names.with_columns(bare=thing_name(pl.col("name"), pl.col("entity_type")))
+    organizations = bare.filter(pl.col("entity_type") == "organization").with_columns(
+        stem=pl.col("bare").str.replace(_TRADE, "")
+    )
+    longer = (
+        organizations.filter((pl.col("stem") != pl.col("bare")) & ~is_ambiguous(pl.col("stem")))
+        .group_by(*OWN, "stem")
+        .agg(full=pl.col("bare").unique())
+        .filter(pl.col("full").list.len() == 1)
+        .select(*OWN, bare="stem", full=pl.col("full").list.first())
+    )
+    short = organizations.select(*OWN, "bare").unique().join(longer, on=[*OWN, "bare"], how="inner")
+    return bare.join(short, on=[*OWN, "bare"], how="left").with_columns(key=pl.coalesce("full", "bare"))
+
+
+def _described(keyed: pl.DataFrame) -> pl.DataFrame:
+    """One row an entity: its best name, its type, its other names."""
+    is_versioned = (pl.col("entity_type") == "tool") & (pl.col("key") != pl.col("plain"))
+    shown = pl.when(is_versioned).then(without_version(pl.col("name"))).otherwise("name")
+    is_person = pl.col("kind") == "person"
+    named = keyed.with_columns(shown=shown.str.replace(r"['’]s$", "")).with_columns(
+        is_whole=(is_person & pl.col("plain").str.contains(" ")) | pl.col("plain").str.contains(_TRADE),
+        has_legal_form=has_legal_form(pl.col("plain")),
+        has_accents=pl.col("shown").str.contains(r"[^\x00-\x7f]"),
+        is_cased=pl.col("shown").str.contains(r"\p{Lu}"),
+        # Robert before Bob, Mara Lindqvist before Lindqvist, Mara
+        is_formal=(first_name(pl.col("plain")) == pl.col("plain").str.extract(r"^(\S+)", 1))
+        & ~pl.col("shown").str.contains(", ", literal=True),
+        times=pl.col("said_count").sum().over("entity_id", "shown"),
+        length=pl.col("shown").str.len_chars(),
+    )
+    best = named.sort(
+        *[
+            "entity_id",
+            "is_whole",
+            "has_legal_form",
+            "is_cased",
+            "is_formal",
+            "times",
+            "has_accents",
+            "length",
+            "shown",
+        ],
+        descending=[False, True, False, True, True, True, True, True, True],
+    )
+    ranks = {name: rank for rank, name in enumerate(TYPES)}
+    types = (
+        keyed.drop_nulls("entity_type")
+        .group_by("entity_id", "entity_type")
+        .agg(times=pl.col("said_count").sum())
+        .sort(
+            "entity_id",
+            "times",
+            pl.col("entity_type").replace_strict(ranks, return_dtype=pl.Int64),
+            descending=[False, True, False],
+        )
+        .unique("entity_id", keep="first", maintain_order=True)
+        .select("entity_id", "entity_type")
+    )
+    return (
+        best.group_by("entity_id", maintain_order=True)
+        .agg(
+            *(pl.col(name).first() for name in _PER_FAMILY),
+            canonical_name=pl.col("shown").first(),
+            aliases=pl.col("name").unique().sort(),
+        )
+        .with_columns(
+            aliases=pl.col("aliases").list.set_difference(pl.concat_list("canonical_name")).list.sort()
+        )
+        .join(types, on="entity_id", how="left")
+        .select("entity_id", *OWN, "canonical_name", "entity_type", "aliases", "family")
+    )
+
+
+def entity_changes(entities: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `entities` (as `resolve` gives them) that are new or say something else than the rows of `known`."""
+    names = entities.columns
+    same = entities.with_columns(_joined("aliases")).join(
+        known.select(names).with_columns(_joined("aliases")), on=names, how="semi", nulls_equal=True
+    )
+    return entities.join(same, on="entity_id", how="anti", maintain_order="left")
+
+
+def vanished(known: pl.DataFrame, before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """Entities of `known` that no mention names any more: `entity_id`, and `merged_into`, which took most of its names.
+
+    `before` and `after` are the mentions with the entities that they had and have. `merged_into` is null where the
+    mentions are gone.
+    """
+    gone = known.select("entity_id").join(after, on="entity_id", how="anti")
+    moved = (
+        before.join(gone, on="entity_id", how="semi")
+        .select("mention_id", "entity_id")
+        .join(after.select("mention_id", merged_into="entity_id"), on="mention_id", how="inner")
+        .group_by("entity_id", "merged_into")
+        .len()
+        .sort("entity_id", "len", "merged_into", descending=[False, True, False])
+        .unique("entity_id", keep="first", maintain_order=True)
+        .select("entity_id", "merged_into")
+    )
+    return gone.join(moved, on="entity_id", how="left").sort("entity_id")
+
+
+def _joined(column: str) -> pl.Expr:
+    return pl.col(column).list.join("\x1f")

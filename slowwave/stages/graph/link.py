@@ -1,0 +1,271 @@
+"""Work of the link stage without a model: entities, mentions, artifacts and edges of what is new or gone.
+
+What is new is found by reading ids and counts alone; of the rest only the families of new names are looked at.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.tables import OWN, RAW_PROMPT, frame_schema
+from slowwave.stages.graph.entities import entity_changes, mentions_of, resolve, vanished
+from slowwave.stages.graph.graph_artifacts import artifacts_of
+from slowwave.stages.graph.graph_edges import (
+    CAUSES,
+    MIRRORED,
+    chain_edges,
+    edge_changes,
+    entity_edges,
+    evidence_edges,
+    mirrored_edges,
+    related_edges,
+)
+from slowwave.stages.run import Plan, Stage
+from slowwave.store import col, lit, same_owner
+
+READ = [
+    "topic_id",
+    "cell_type",
+    "session_id",
+    "prompt_version",
+    "content",
+    "evidence",
+    "entities",
+    "artifacts",
+    "event_time",
+]
+ENDS = ["edge_id", "source_id", "target_id", "valid_until"]
+
+NEAR_OVERFETCH = 8
+"""Neighbours looked at for each edge to a near cell of another topic: most near cells are of the same topic."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run has to look at.
+
+    `cells` are the memories that are new in the graph (`new_ids`) or were said again since, `counted` their
+    confirmations, `gone` the ids of those that left memory, `present` the ids of all that are in it. Raw memories that
+    made way for extracted ones are not in it.
+    """
+
+    cells: pl.DataFrame
+    new_ids: pl.Series
+    counted: pl.DataFrame
+    gone: list[str]
+    present: pl.DataFrame
+
+
+def find_work(run: Stage) -> Work:
+    """Memories that are not linked as they are now."""
+    every = run.store.rows("cells", ["cell_id", "status", "superseded_by"])
+    is_retired = (pl.col("status") == "superseded") & pl.col("superseded_by").is_null()
+    present = every.filter(~is_retired).select("cell_id")
+    said = run.store.rows("vitals", ["cell_id", "confirmations"])
+    counted = present.join(said, on="cell_id", how="left").with_columns(pl.col("confirmations").fill_null(0))
+    known = run.store.rows("links", ["cell_id", "confirmations"])
+    due = counted.join(known, on=["cell_id", "confirmations"], how="anti").sort("cell_id")
+    gone = known.join(present, on="cell_id", how="anti")["cell_id"].sort().to_list()
+    run.report.rows_in = due.height + len(gone)
+    cells = run.store.by_key("cells", due["cell_id"], ["cell_id", *OWN, *READ])
+    return Work(cells, due.join(known, on="cell_id", how="anti")["cell_id"], due, gone, present)
+
+
+def link_cells(run: Stage, work: Work) -> None:
+    """What is new gets its entities, artifacts and edges, and what is gone loses them, in one segment."""
+    if work.cells.is_empty() and not work.gone:
+        return
+    artifacts = artifacts_of(work.cells)
+    lost = run.store.having("artifacts", "cell_id", work.gone, ["artifact_id"])
+    found = _resolve(run, work)
+    evidence = evidence_edges(work.cells, most=run.settings.graph.evidence_edges)
+    dropped = pl.concat([found.dropped_edges, _edges_at(run, work.gone)]).unique().sort("edge_id")
+    run.commit(
+        {
+            **found.plan,
+            "artifact.recorded": _unknown(run, "artifacts", artifacts),
+            "artifact.dropped": lost.sort("artifact_id"),
+            "edge.dropped": dropped,
+            "edge.drawn": pl.concat([_unknown(run, "edges", evidence), found.drawn_edges]),
+            "cell.linked": work.counted,
+            "cell.unlinked": pl.DataFrame({"cell_id": work.gone}, schema={"cell_id": pl.String}),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What new and dropped names change: events by kind, and the edges along the entities concerned."""
+
+    plan: Plan
+    drawn_edges: pl.DataFrame
+    dropped_edges: pl.DataFrame
+
+
+def _resolve(run: Stage, work: Work) -> Resolved:
+    """The families of new and dropped names, resolved anew as a whole; only what comes out otherwise is written."""
+    named = mentions_of(_with_speakers(run, work.cells))
+    dropped = run.store.having("mentions", "cell_id", work.gone)
+    families = pl.concat([named["family"], dropped["family"]]).unique().to_list()
+    before = run.store.having("mentions", "family", families)
+    known = run.store.having("entities", "family", families)
+    kept = before.join(dropped, on="mention_id", how="anti").select(named.columns)
+    after, entities = resolve(
+        pl.concat([kept, named]).unique("mention_id", keep="first", maintain_order=True)
+    )
+    changed = entity_changes(entities, known)
+    left = vanished(known, before, after)
+    others = pl.col("aliases").list.join(", ")
+    told = pl.format(
+        "{} ({}): {} mentions", "canonical_name", pl.col("entity_type").fill_null("?"), "mention_count"
+    )
+    told = told + pl.when(others != "").then(pl.format("; also {}", others)).otherwise(pl.lit(""))
+    run.show(changed.sort("mention_count", "entity_id", descending=[True, False]).select(told).to_series())
+    chains, chains_before = entity_edges(after), entity_edges(before)
+    return Resolved(
+        {
+            "entity.merged": left.drop_nulls("merged_into"),
+            "entity.dropped": left.filter(pl.col("merged_into").is_null()).select("entity_id"),
+            "entity.resolved": changed,
+            "mention.dropped": dropped.select("mention_id").sort("mention_id"),
+            "mention.recorded": after.join(before, on=["mention_id", "entity_id"], how="anti"),
+        },
+        chains.join(chains_before, on=["edge_id", "target_id"], how="anti"),
+        chains_before.join(chains, on="edge_id", how="anti").select("edge_id"),
+    )
+
+
+def _with_speakers(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """Raw memories name the people who speak in them; nothing else in plain text is surely a name."""
+    raw = cells.filter(pl.col("prompt_version") == RAW_PROMPT)
+    evidence = raw.select("cell_id", turn_id="evidence").explode("turn_id").drop_nulls()
+    turns = run.store.by_key("turns", evidence["turn_id"], ["turn_id", "role", "speaker"])
+    people = turns.filter((pl.col("role") == "user") & pl.col("speaker").is_not_null())
+    speakers = (
+        evidence.join(people, on="turn_id", how="inner")
+        .group_by("cell_id")
+        .agg(speakers=pl.format("{} (person)", "speaker").unique().sort())
+    )
+    return cells.join(speakers, on="cell_id", how="left", maintain_order="left").with_columns(
+        entities=pl.col("entities").list.concat(pl.col("speakers").fill_null([]))
+    )
+
+
+def draw_edges(run: Stage, work: Work) -> None:
+    """Sessions and episodes in their order, what reconciliation decided, and near memories of other topics."""
+    mirrored = _mirrored(run, work.present)
+    known = run.store.rows("edges", ENDS, col("relation").isin(MIRRORED))
+    drawn, ended = edge_changes(mirrored, known)
+    chains = pl.concat([chain_edges(nodes) for nodes in _nodes(run, work.present)])
+    order = run.store.rows("edges", [*ENDS, "prompt_version"], col("relation") == lit("temporal"))
+    followed, cut = edge_changes(chains, _still_asked(work, order))
+    run.commit(
+        {
+            "edge.ended": ended.with_columns(
+                valid_until=pl.lit(run.now), reason=pl.lit("what it said was decided otherwise")
+            ),
+            "edge.dropped": cut,
+            "edge.drawn": pl.concat([drawn, followed, _related(run, work)]),
+            "entity.flagged": _doubtful_entities(run, drawn),
+        }
+    )
+
+
+def _still_asked(work: Work, order: pl.DataFrame) -> pl.DataFrame:
+    """Known edges in time, those apart whose conversations got new causes or effects since a model was asked.
+
+    They are drawn again, and so asked about again.
+    """
+    is_new = pl.col("cell_id").is_in(work.new_ids.implode())
+    grown = work.cells.filter(is_new & pl.col("cell_type").is_in([EPISODE, *CAUSES]))["session_id"]
+    has_grown = pl.any_horizontal(pl.col("source_id", "target_id").is_in(grown.implode()))
+    return order.with_columns(
+        target_id=pl.when(has_grown & pl.col("prompt_version").is_not_null())
+        .then(pl.lit(""))
+        .otherwise("target_id")
+    )
+
+
+def _mirrored(run: Stage, present: pl.DataFrame) -> pl.DataFrame:
+    cells = run.store.rows(
+        "cells",
+        ["cell_id", *OWN, "superseded_by", "superseded_at", "valid_until"],
+        col("status") == lit("superseded"),
+    )
+    contradictions = run.store.rows("contradictions", where=col("status") == lit("open"))
+    elaborations = run.store.rows("judgements", where=col("effect") == lit("elaborated"))
+    wanted = mirrored_edges(cells, contradictions, elaborations)
+    for end in ("source_id", "target_id"):
+        wanted = wanted.join(present, left_on=end, right_on="cell_id", how="semi", maintain_order="left")
+    return wanted
+
+
+def _nodes(run: Stage, present: pl.DataFrame) -> list[pl.DataFrame]:
+    """Conversations, and the episodes that were written of them, each with when it began."""
+    chunks = run.store.rows(
+        "chunks", ["session_id", *OWN, "event_time"], col("source_type") == lit("conversation")
+    )
+    sessions = chunks.group_by("session_id", *OWN).agg(pl.col("event_time").min())
+    episodes = run.store.rows("cells", ["cell_id", *OWN, "event_time"], col("cell_type") == lit(EPISODE))
+    written = episodes.join(present, on="cell_id", how="semi").rename({"cell_id": "node_id"})
+    return [sessions.rename({"session_id": "node_id"}), written]
+
+
+def _related(run: Stage, work: Work) -> pl.DataFrame:
+    """Edges from new memories to near ones of other topics of the same owner."""
+    most, embedder = run.settings.graph.related_edges, run.workspace.embedder
+    found = [related_edges(_NOTHING_NEAR, most=0, least=1.0)]
+    if embedder is None or not most:
+        return found[0]
+    for own in work.cells.partition_by(OWN, maintain_order=True):
+        vectors = run.store.vectors("cells", own["cell_id"])
+        if vectors.is_empty():
+            continue
+        live = same_owner(own) & (col("status") == lit("active"))
+        sought = vectors["vector"].to_numpy().astype(np.float32)
+        near = run.store.nearest("cells", sought, most * NEAR_OVERFETCH, where=live, exact=True)
+        least = embedder.profile.near_threshold
+        close = near.filter(pl.col("similarity") >= least).rename({"cell_id": "target_id"})
+        topics = run.store.by_key("cells", close["target_id"], ["cell_id", "topic_id"])
+        placed = vectors.select("cell_id").with_row_index("query_index").cast({"query_index": pl.Int64})
+        rows = (
+            close.join(placed, on="query_index", how="inner")
+            .join(own.select("cell_id", *OWN, "topic_id", "event_time"), on="cell_id", how="inner")
+            .join(topics.select(target_id="cell_id", target_topic_id="topic_id"), on="target_id", how="inner")
+        )
+        found.append(related_edges(rows, most=most, least=least))
+    return _unknown(run, "edges", pl.concat(found).unique("edge_id", keep="first", maintain_order=True))
+
+
+_NEAR = ["cell_id", *OWN, "event_time", "topic_id"]
+_NOTHING_NEAR = pl.DataFrame(
+    schema={
+        **{name: frame_schema("cells")[name] for name in _NEAR},
+        "target_id": pl.String,
+        "target_topic_id": pl.String,
+        "similarity": pl.Float64,
+    }
+)
+
+
+def _doubtful_entities(run: Stage, drawn: pl.DataFrame) -> pl.DataFrame:
+    """Entities whose summary may rest on what was superseded just now."""
+    replaced = drawn.filter(pl.col("relation") == "supersedes")["target_id"]
+    named = run.store.having("mentions", "cell_id", replaced, ["entity_id"])["entity_id"].unique()
+    entities = run.store.by_key("entities", named, ["entity_id", "enriched_count", "needs_review"])
+    told = entities.filter(pl.col("enriched_count").is_not_null() & ~pl.col("needs_review"))
+    return told.select("entity_id", reason=pl.lit("a memory that names it was superseded"))
+
+
+def _edges_at(run: Stage, ids: list[str]) -> pl.DataFrame:
+    """`edge_id` of every edge that begins or ends at one of these."""
+    ends = [run.store.having("edges", end, ids, ["edge_id"]) for end in ("source_id", "target_id")]
+    return pl.concat(ends)
+
+
+def _unknown(run: Stage, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows whose key the table does not hold yet."""
+    key = rows.columns[0]
+    return rows.join(run.store.by_key(table, rows[key], [key]), on=key, how="anti", maintain_order="left")

@@ -1,0 +1,1 @@
+"""Ingest: transcripts and files become journal events, turns and chunks."""

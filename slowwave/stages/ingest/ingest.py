@@ -1,0 +1,102 @@
+"""Finding sources that changed, reading them, and committing their turns and chunks."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.progress import progress
+from slowwave.readers.chunking import cut_chunks, with_overlap
+from slowwave.readers.detect import find_sources, read_path, source_hash
+from slowwave.readers.reading import Reading, source_id_of
+from slowwave.schemas.report import UNREADABLE
+from slowwave.schemas.tables import OWN
+from slowwave.stages.ingest.new_turns import changed_turns, owned, pending_chunks
+from slowwave.stages.run import Stage
+from slowwave.store import col, lit
+
+
+def find_new_sources(run: Stage, sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """Sources whose content is not the one that the store knows, with their hash.
+
+    Raises:
+        NotFoundError: a named path does not exist.
+    """
+    given = [Path(source) for source in sources] if sources else list(run.settings.night.sources)
+    paths = find_sources(given)
+    known = run.store.rows("sources", ["source_id", "hash"])
+    hashes = dict(zip(known["source_id"], known["hash"], strict=True))
+    for number, path in enumerate(paths, start=1):
+        run.report.rows_in += 1
+        progress("ingest", number, len(paths))
+        try:
+            file_hash = source_hash(path)
+        except (InputError, NotFoundError) as error:
+            _refuse(run, error)
+            continue
+        if hashes.get(source_id_of(path)) == file_hash:
+            run.reject("unchanged file")
+            continue
+        yield path, file_hash
+
+
+def read_source(run: Stage, path: Path) -> Reading | None:
+    """What a file says; a file that cannot be read is reported and does not stop the others."""
+    try:
+        reading = read_path(path)
+    except (InputError, NotFoundError) as error:
+        _refuse(run, error)
+        return None
+    for reason, number in reading.skipped.items():
+        run.reject(f"not a turn: {reason}", number)
+    if reading.redacted:
+        secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(reading.redacted.items()))
+        run.note(f"secrets redacted in {path.name} before anything was stored: {secrets}")
+    return reading
+
+
+def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
+    """Commits a source in one segment: its new turns, their chunks, and the hash that it has now."""
+    turns = _not_erased(run, owned(reading.turns, run.settings.own), source_id_of(path))
+    known = run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
+    new = changed_turns(turns, known)
+    window = run.settings.chunks
+    context = with_overlap(turns, new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens)
+    cut = cut_chunks(context, window_tokens=window.window_tokens, overlap_tokens=window.overlap_tokens)
+    source = pl.DataFrame(
+        {
+            "source_id": [source_id_of(path)],
+            "source_name": [path.name],
+            "source_type": [turns["source_type"][0] if turns.height else "conversation"],
+            "hash": [file_hash],
+            "turn_count": [turns.height],
+            "indexed_at": [run.now],
+            "consolidated_at": [None],
+            **{name: [getattr(run.settings.own, name)] for name in OWN},
+        }
+    )
+    if new.height:
+        run.show(pl.Series([f"{path.name}: {new.height} turns, {cut.height} chunks"]))
+    run.commit({"turn.recorded": new, "chunk.cut": pending_chunks(cut), "source.recorded": source})
+
+
+def _not_erased(run: Stage, turns: pl.DataFrame, source_id: str) -> pl.DataFrame:
+    """Turns without those whose text a person erased, whatever place they have in their source by now."""
+    gone = run.store.rows("erasures", ["turn_id", "content_hash"], col("source_id") == lit(source_id))
+    kept = turns.join(gone, on="turn_id", how="anti", maintain_order="left").join(
+        gone, on="content_hash", how="anti", maintain_order="left"
+    )
+    run.reject("erased by a person", turns.height - kept.height)
+    return kept
+
+
+def index_new_turns(run: Stage) -> None:
+    """Takes what came in into the full-text index, so that the day's searches do not scan it each time."""
+    if run.report.change_count and not run.report.dry_run:
+        run.store.index_if_stale("passages")
+
+
+def _refuse(run: Stage, error: Exception) -> None:
+    run.reject(UNREADABLE)
+    run.note(str(error))

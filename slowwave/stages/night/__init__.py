@@ -1,0 +1,1 @@
+"""The night as a whole: its gate, upkeep, record and story."""

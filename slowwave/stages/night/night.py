@@ -1,0 +1,149 @@
+"""What a night has beyond its stages: the gate of the model's work, upkeep of the store, and its record."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ulid import ULID
+
+from slowwave.decay.measures import forgetting_of
+from slowwave.home.workspace import Workspace, open_workspace
+from slowwave.journal.catalogue import encode, rows_of
+from slowwave.schemas.report import NightReport, StageReport
+from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.stages.asking import AWAY, SPENT
+from slowwave.stages.night.story import tell_story
+from slowwave.stages.run import PLAIN, Steps
+from slowwave.store import col, lit
+
+LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link"})
+"""Stages that wait when the gate is closed; core memory then only lets go of what no longer holds."""
+
+
+@dataclass
+class Night:
+    """A night under way."""
+
+    night_id: str
+    workspace: Workspace
+    started_at: datetime
+    dry_run: bool
+    stages: list[StageReport] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    is_gated: bool = False
+    steps: Steps = PLAIN
+    last_segment: str = ""
+    """The newest segment before the night: what comes after it is the night's."""
+
+
+@contextmanager
+def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Night]:
+    """Holds the writer lock for the whole night; its stages share one budget.
+
+    Raises:
+        BusyError: another night or stage is at work.
+    """
+    with open_workspace(home) as workspace:
+        started = workspace.clock()
+        workspace.is_introduced = True
+        night_id = f"{started:%Y-%m-%d}-{str(ULID.from_datetime(started))[-6:].lower()}"
+        yield Night(
+            night_id,
+            workspace,
+            started,
+            dry_run,
+            notes=list(workspace.notes),
+            steps=steps,
+            last_segment=workspace.last_segment,
+        )
+
+
+def close_gate(night: Night, *, force: bool) -> bool:
+    """Whether the model's work waits tonight: too soon after the last time, or too little that is new."""
+    workspace, settings = night.workspace, night.workspace.settings.night
+    if workspace.llm is None or force:
+        return False
+    # a night in which no call was answered was none
+    nights = workspace.store.rows("nights", ["finished_at"], col("token_count") > lit(0))
+    last = nights["finished_at"].max()
+    is_new = (col("is_judged") == lit(value=False)) & (col("status") == lit("active"))
+    is_due = col("unsummarized_count") >= lit(workspace.settings.summaries.min_unsummarized)
+    is_raw = (col("status") == lit("extracted")) & (col("prompt_version") == lit(RAW_PROMPT))
+    waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]) | is_raw)
+    waiting += workspace.store.count("cells", is_new)
+    waiting += workspace.store.count("topics", is_due, missing="merged_into")
+    waiting += workspace.store.count("cells", col("needs_review") == lit(value=True))
+    waiting += workspace.store.count("judgements", col("verdict") == lit("unjudged"))
+    if isinstance(last, datetime) and night.started_at - last < timedelta(hours=settings.min_hours):
+        night.notes.append(
+            f"the model's work waits: the last one ended less than {settings.min_hours:g} hours ago; `force` overrides"
+        )
+    elif waiting < settings.min_cells:
+        night.notes.append(
+            f"the model's work waits: {waiting} new chunks and memories, {settings.min_cells} make a night; "
+            "`force` overrides"
+        )
+    else:
+        return False
+    night.is_gated = True
+    return True
+
+
+def keep_up(night: Night) -> None:
+    """Compacts the store, keeps its indices whole and drops old versions, when the night changed something."""
+    if night.dry_run or not any(stage.change_count for stage in night.stages):
+        return
+    started = time.monotonic()
+    before = night.workspace.store.size_bytes()
+    tables = night.steps.optimize(night.workspace)
+    after = night.workspace.store.size_bytes()
+    report = StageReport(stage="upkeep", rows_in=int(tables["rows"].sum()))
+    report.notes.append(
+        f"{tables.height} tables compacted and indexed: {before / 1e6:.1f} MB before, {after / 1e6:.1f} after"
+    )
+    report.seconds = round(time.monotonic() - started, 3)
+    night.stages.append(report)
+
+
+def _outcome(night: Night) -> str:
+    """How it ended: `gated` where too little was new, `stopped` where the model went away or the budget was spent."""
+    if night.is_gated:
+        return "gated"
+    is_cut_short = any({AWAY, SPENT} & stage.rejected.keys() for stage in night.stages)
+    return "stopped" if is_cut_short else "completed"
+
+
+def record(night: Night, *, seconds: float) -> NightReport:
+    """The night's report; a night that changed something, or called a model, is journaled."""
+    report = NightReport(
+        night_id=night.night_id,
+        dry_run=night.dry_run,
+        has_llm=night.workspace.llm is not None,
+        stages=night.stages,
+        notes=night.notes,
+        story=tell_story(night.workspace, since=night.last_segment) if not night.dry_run else [],
+        forgetting=forgetting_of(
+            night.workspace.store,
+            now=night.started_at,
+            days=night.workspace.settings.forget.recent_days,
+        ),
+        seconds=round(seconds, 3),
+    )
+    total = report.ledger.total
+    if not night.dry_run and (report.change_count or total.call_count):
+        row = {
+            "night_id": night.night_id,
+            "started_at": night.started_at,
+            "finished_at": night.workspace.clock(),
+            "outcome": _outcome(night),
+            "has_llm": report.has_llm,
+            "call_count": total.call_count,
+            "token_count": total.input_tokens + total.output_tokens,
+            "cost": total.cost,
+            "note": "; ".join(night.notes),
+        }
+        events = encode("night.completed", rows_of("night.completed", [row]))
+        night.steps.commit(night.workspace, events, night.workspace.clock())
+    return report

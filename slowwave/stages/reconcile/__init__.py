@@ -1,0 +1,1 @@
+"""Reconcile: repeats are confirmed, changes supersede, doubts stay open."""

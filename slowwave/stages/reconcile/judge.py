@@ -1,0 +1,146 @@
+"""Pages for the judge, and his answers: which memories are shown together, and what becomes of unusable answers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import polars as pl
+
+from slowwave.chains.timelines import AGE_ORDER
+from slowwave.journal.catalogue import rows_of
+from slowwave.llm import Outcome, Request
+from slowwave.prompting.answers import ReconcileAnswer
+from slowwave.prompting.files import reconcile_prompt
+from slowwave.prompting.prompt_inputs import PageCell
+from slowwave.stages.asking import ask
+from slowwave.stages.reconcile.candidates import build_pages
+from slowwave.stages.retries import failed_try
+from slowwave.stages.run import Stage
+
+
+@dataclass(frozen=True)
+class Page:
+    """One judged page: its cells in the order of their numbers, the pairs shown on it, and the model's outcome.
+
+    `pairs` has `cell_id` (a new memory of the page), `target_id` and `similarity`.
+    """
+
+    cells: pl.DataFrame
+    new_ids: list[str]
+    pairs: pl.DataFrame
+    outcome: Outcome
+
+    @cached_property
+    def judgements(self) -> pl.DataFrame:
+        """Rows of the answer with cell ids instead of page numbers; `target_id` is null for keep."""
+        ids = dict(enumerate(self.cells["cell_id"], start=1))
+        answer = cast("ReconcileAnswer", self.outcome.answer)
+        rows = [
+            (ids[item.new], ids.get(item.target), item.verdict, item.subject, item.attribute, item.reason)
+            for item in answer.judgements
+        ]
+        names = ["cell_id", "target_id", "verdict", "subject", "attribute", "reason"]
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row").with_columns(
+            prompt_version=pl.lit(self.outcome.prompt_version), model=pl.lit(self.outcome.model)
+        )
+
+
+def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[Page]:
+    """Pages with their judgements. A page whose answer cannot be used waits with a pause and blocks no other.
+
+    A memory whose page failed before is asked about alone, so that one which no answer can judge is found out and
+    the others of its page are not kept waiting.
+    """
+    tries = run.store.by_key("queue", new["cell_id"], ["cell_id", "attempts"])
+    alone = tries.filter(pl.col("attempts") > 0)["cell_id"]
+    together = new.filter(~pl.col("cell_id").is_in(alone.implode()))["cell_id"]
+    groups = [together, *(pl.Series([cell]) for cell in alone)]
+    most = run.settings.reconcile.component_cells
+    pages = [
+        part
+        for group in groups
+        for part in build_pages(candidates, group, max_cells=most).partition_by("page")
+    ]
+    ids = pl.concat([pl.Series(dtype=pl.String), *(page["cell_id"] for page in pages)])
+    cells = _with_speakers(run, run.store.by_key("cells", ids))
+    shown = [page.join(cells, on="cell_id", how="inner").sort(AGE_ORDER) for page in pages]
+    shown.sort(key=lambda page: page.filter("is_new")["event_time"].min())  # type: ignore[arg-type,return-value]
+    outcomes = ask(run, [_request(page) for page in shown], work="reconcile")
+    failed: list[dict[str, object]] = []
+    for page, outcome in zip(shown, outcomes, strict=True):
+        fresh = page.filter("is_new")["cell_id"]
+        if outcome.answer is None:
+            run.reject("waits for a judgement", len(fresh))
+            failed += failures(run, fresh, outcome)
+            continue
+        on_page = candidates.join(page.filter("is_new"), on="cell_id", how="semi").join(
+            page, left_on="target_id", right_on="cell_id", how="semi"
+        )
+        yield Page(
+            page.drop("page", "is_new", "said_by"),
+            fresh.to_list(),
+            on_page.select("cell_id", "target_id", "similarity"),
+            outcome,
+        )
+    run.commit({"judging.failed": rows_of("judging.failed", failed)})
+
+
+def failures(run: Stage, cell_ids: pl.Series, outcome: Outcome) -> list[dict[str, object]]:
+    """Rows of `judging.failed`: one try more, a longer pause, at last quarantine, as with chunks.
+
+    An outage or a spent budget is no try: then there are none.
+    """
+    known = dict(run.store.by_key("queue", cell_ids, ["cell_id", "attempts"]).iter_rows())
+    return [
+        {"cell_id": cell, **state}
+        for cell in cell_ids.sort()
+        if (state := failed_try(run, outcome, tries_before=known.get(cell, 0))) is not None
+    ]
+
+
+def without_waiting(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """Cells (`cell_id`) without those whose next try is not due and those in quarantine; both are counted."""
+    tried = run.store.by_key("queue", cells["cell_id"], ["cell_id", "status", "retry_at"])
+    held = tried.filter(pl.col("status") == "quarantined")
+    early = tried.filter((pl.col("status") == "failed") & (pl.col("retry_at") > run.now))
+    run.reject("judgement in quarantine", held.height)
+    run.reject("waits for its next try", early.height)
+    return cells.join(pl.concat([held, early]), on="cell_id", how="anti", maintain_order="left")
+
+
+def _request(page: pl.DataFrame) -> Request:
+    shown = [
+        PageCell(
+            number,
+            row["is_new"],
+            row["cell_type"],
+            row["subject"] or "",
+            row["attribute"] or "",
+            row["value"] or "",
+            f"{row['valid_from']:%Y-%m-%d}",
+            row["said_by"],
+            row["content"],
+        )
+        for number, row in enumerate(page.iter_rows(named=True), start=1)
+    ]
+    context = {
+        "page_numbers": {cell.number for cell in shown},
+        "new_numbers": {cell.number for cell in shown if cell.is_new},
+    }
+    return Request(reconcile_prompt(shown), ReconcileAnswer, context)
+
+
+def _with_speakers(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """Cells with `said_by`: the one person whose words a cell rests on, else its origin."""
+    evidence = cells.select("cell_id", turn_id="evidence").explode("turn_id")
+    turns = run.store.by_key("turns", evidence["turn_id"].drop_nulls(), ["turn_id", "speaker"])
+    speakers = (
+        evidence.join(turns, on="turn_id", how="inner")
+        .group_by("cell_id")
+        .agg(speaker=pl.col("speaker").first(), speaker_count=pl.col("speaker").n_unique())
+    )
+    is_one = (pl.col("origin") == "user") & (pl.col("speaker_count") == 1)
+    said_by = pl.when(is_one).then(pl.coalesce("speaker", "origin")).otherwise("origin")
+    joined = cells.join(speakers, on="cell_id", how="left", maintain_order="left")
+    return joined.with_columns(said_by=said_by).drop("speaker", "speaker_count")

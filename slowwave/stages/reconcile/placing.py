@@ -1,0 +1,182 @@
+"""Who follows whom: what judged pairs and repetitions change in the chains of values that memories form."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from slowwave.chains.repetitions import between_elements, inherited, stand_ins
+from slowwave.chains.stored import PERSON, links_of
+from slowwave.chains.timelines import confirmations, pair_key, supersessions, timelines
+from slowwave.decay.fading import revivals
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.stages.reconcile.cascade import dependents
+from slowwave.stages.reconcile.protection import protection_passed_on
+from slowwave.stages.run import Plan, Stage
+from slowwave.store import col, lit
+
+PAIRS = {"cell_id": pl.String, "target_id": pl.String, "verdict": pl.String}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A plan for chains, and what it takes out of the living memories.
+
+    `merged` has `cell_id` and `superseded_by` of memories that live on in another; `superseded` those that another
+    value followed.
+    """
+
+    plan: Plan
+    merged: pl.DataFrame
+    superseded: pl.Series
+
+
+def place(
+    run: Stage,
+    retiring: pl.DataFrame,
+    repeating: pl.DataFrame,
+    *,
+    prompt_version: str | None = None,
+    model: str | None = None,
+) -> Placed:
+    """Puts memories into the order in which their values held, whatever order they came in.
+
+    `retiring` has `cell_id`, `target_id`, `verdict` of guarded updates and corrections, `repeating` has `cell_id`,
+    `target_id` of memories that say the same. Chains and repetitions of earlier nights are taken in.
+    """
+    said = _said_by_person(run)
+    links, repeats, members = _with_chains(
+        run, retiring.select(*PAIRS), repeating.select("cell_id", "target_id"), said
+    )
+    elements = stand_ins(links, repeats, members)
+    chain = between_elements(links, repeats, elements)
+    by_person = _retired_by(said, members)
+    follows = supersessions(chain, members).join(by_person, on="cell_id", how="anti")
+    heads = timelines(follows, members)
+    now = members.select(
+        "cell_id", "status", "superseded_by", "valid_until", "topic_id", "session_id", "content"
+    )
+    merged = _newly_merged(elements, now)
+    leaving = follows.join(now.filter(pl.col("status") != "superseded"), on="cell_id", how="semi")
+    standing = elements.filter(pl.col("cell_id") == pl.col("element_id")).join(
+        follows, on="cell_id", how="anti"
+    )
+    back = now.join(standing, on="cell_id", how="semi").join(by_person, on="cell_id", how="anti")
+    named = {"prompt_version": pl.lit(prompt_version, pl.String), "model": pl.lit(model, pl.String)}
+    gone = pl.concat([merged["cell_id"], leaving["cell_id"]])
+    plan: Plan = {
+        "cell.merged": merged.with_columns(superseded_at=pl.lit(run.now)),
+        **_said_again(run, merged, members, named),
+        "cell.protected": protection_passed_on(
+            merged.select(cell_id="superseded_by", confirmed_by="cell_id"), members
+        ),
+        "cell.superseded": follows.with_columns(superseded_at=pl.lit(run.now), **named),
+        "cell.succeeded": heads.with_columns(**named),
+        "cell.reinstated": back.filter(pl.col("status") == "superseded").select("cell_id"),
+        "cell.revived": revived(run, back.filter(pl.col("status") == "archived")["cell_id"]),
+        **_flagged(run, now.join(leaving, on="cell_id", how="semi"), gone),
+    }
+    _show(run, leaving, merged, now)
+    return Placed(plan, merged, leaving["cell_id"])
+
+
+def _with_chains(
+    run: Stage, retiring: pl.DataFrame, repeating: pl.DataFrame, said: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Pairs and repetitions with those of the chains that their memories already belong to, and all their memories."""
+    links, repeats = [retiring], [repeating]
+    ends = [frame[name] for frame in (retiring, repeating) for name in ("cell_id", "target_id")]
+    frontier, seen = pl.concat(ends).unique(), set[str]()
+    known = run.store.by_key("cells", [])
+    while len(frontier):
+        seen |= set(frontier)
+        after = run.store.by_key("cells", frontier)
+        before = run.store.having("cells", "superseded_by", frontier)
+        known = pl.concat([known, after, before]).unique("cell_id")
+        tied = pl.concat([after, before]).unique("cell_id").drop_nulls("superseded_by")
+        tied = tied.join(_retired_by(said, tied), on="cell_id", how="anti")
+        is_value = pl.col("valid_until").is_not_null()
+        links.append(links_of(run.store, tied))
+        repeats.append(tied.filter(~is_value).select("cell_id", target_id="superseded_by"))
+        ids = pl.concat([tied["cell_id"], tied["superseded_by"]]).unique()
+        frontier = ids.filter(~ids.is_in(list(seen)))
+    pair = ["cell_id", "target_id"]
+    return (
+        pl.concat(links).unique(pair, keep="first", maintain_order=True),
+        pl.concat(repeats).unique(pair, keep="first", maintain_order=True),
+        known,
+    )
+
+
+def _said_by_person(run: Stage) -> pl.DataFrame:
+    """`pair` of the memories of which a person put one in the place of the other: no date undoes that."""
+    word = (col("prompt_version") == lit(PERSON)) & (col("effect") == lit("superseded"))
+    said = run.store.rows("judgements", ["cell_id", "target_id"], word)
+    return said.select(pair=pair_key("cell_id", "target_id"))
+
+
+def _retired_by(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id` of the memories that one of these pairs retired."""
+    gone = cells.drop_nulls("superseded_by").select("cell_id", pair=pair_key("cell_id", "superseded_by"))
+    return gone.join(said, on="pair", how="semi").select("cell_id")
+
+
+def _newly_merged(elements: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id`, `superseded_by` of memories that others stand for and of which that is not stored yet."""
+    stored = now.filter((pl.col("status") == "superseded") & pl.col("valid_until").is_null())
+    return (
+        elements.filter(pl.col("cell_id") != pl.col("element_id"))
+        .select("cell_id", superseded_by="element_id")
+        .join(stored, on=["cell_id", "superseded_by"], how="anti")
+        .sort("cell_id")
+    )
+
+
+def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, named: dict[str, pl.Expr]) -> Plan:
+    """Counts, uses and evidence go over to the memory that stands for what is merged."""
+    fresh = merged.join(members.filter(pl.col("status") != "superseded"), on="cell_id", how="inner")
+    if fresh.is_empty():
+        return {}
+    vitals = run.store.by_key("vitals", pl.concat([fresh["cell_id"], fresh["superseded_by"]]))
+    pairs = fresh.select(cell_id="superseded_by", confirmed_by="cell_id", evidence="evidence")
+    return {
+        "vitals.folded": inherited(fresh.select("cell_id", "superseded_by"), vitals),
+        "cell.confirmed": confirmations(pairs, members, vitals, now=run.now).with_columns(**named),
+    }
+
+
+def revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
+    """Archived memories that were said again, or hold again, come back, and that is counted."""
+    return revivals(run.store.by_key("vitals", cell_ids), now=run.now, reason="said again")
+
+
+def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:
+    """Marks what rests on the memories that leave: their topics' summaries, what elaborates them, their episodes."""
+    names = ["cell_id", "target_id", "effect"]
+    pairs = pl.concat(
+        [run.store.having("judgements", name, leaving["cell_id"], names) for name in ("cell_id", "target_id")]
+    ).filter(pl.col("effect") == "elaborated")
+    sessions = leaving["session_id"].unique().to_list()
+    is_told = (col("cell_type") == lit(EPISODE)) & (col("status") == lit("active"))
+    episodes = (
+        run.store.rows("cells", ["cell_id", "session_id"], is_told & col("session_id").isin(sessions))
+        if sessions
+        else leaving.select("cell_id", "session_id").clear()
+    )
+    found = dependents(leaving, pairs, episodes, gone=gone)
+    alive = run.store.by_key("cells", found["cell_id"], ["cell_id", "status"])
+    topics = leaving.drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
+    return {
+        "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was superseded")),
+        "cell.flagged": found.join(
+            alive.filter(pl.col("status") != "superseded"), on="cell_id", how="semi", maintain_order="left"
+        ),
+    }
+
+
+def _show(run: Stage, leaving: pl.DataFrame, merged: pl.DataFrame, now: pl.DataFrame) -> None:
+    text = now.select("cell_id", "content")
+    both = leaving.join(text, on="cell_id").join(
+        text, left_on="superseded_by", right_on="cell_id", suffix="_new"
+    )
+    run.show(merged.join(text, on="cell_id").select(pl.format("said again: {}", "content")).to_series())
+    run.show(both.select(pl.format("{}: {} -> {}", "verdict", "content", "content_new")).to_series())

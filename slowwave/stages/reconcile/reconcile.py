@@ -1,0 +1,78 @@
+"""Work of the reconcile stage around the judge: what is new, what repeats exactly, what waits without a model."""
+
+import polars as pl
+
+from slowwave.chains.timelines import AGE_ORDER
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.tables import OWN
+from slowwave.stages.reconcile.candidates import exact_duplicates, near_pairs
+from slowwave.stages.reconcile.find_candidates import find_candidates
+from slowwave.stages.reconcile.judge import judge, without_waiting
+from slowwave.stages.reconcile.placing import PAIRS, place
+from slowwave.stages.reconcile.settle import judgement_rows, near_threshold, settle
+from slowwave.stages.run import Stage
+from slowwave.store import col, lit
+
+
+def find_work(run: Stage) -> pl.DataFrame:
+    """Active memories that were never reconciled, without those that wait after an unusable answer."""
+    active = col("status") == lit("active")
+    new = run.store.rows("cells", where=active & (col("is_judged") == lit(value=False)))
+    due = new if run.workspace.llm is None else without_waiting(run, new)
+    run.report.rows_in = due.height
+    return due.sort(AGE_ORDER)
+
+
+def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
+    """Memories that say exactly what another says live on in the oldest one; returns the others."""
+    known = run.store.having("cells", "content_hash", new["content_hash"])
+    repeated = exact_duplicates(
+        known.filter((pl.col("status") != "superseded") & (pl.col("cell_type") != EPISODE))
+    )
+    if repeated.is_empty():
+        return new
+    pairs = repeated.select("cell_id", target_id="superseded_by")
+    placed = place(run, pl.DataFrame(schema=PAIRS), pairs)
+    run.commit({**placed.plan, "cell.judged": repeated.select("cell_id")})
+    return new.join(placed.merged, on="cell_id", how="anti", maintain_order="left")
+
+
+def note_unjudged(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
+    """Without a model: near pairs are noted for a later judge, and nothing is dropped."""
+    pairs = near_pairs(candidates, threshold=near_threshold(run)).join(
+        new.select("cell_id", *OWN), on="cell_id", how="inner"
+    )
+    rows = pairs.with_columns(
+        verdict=pl.lit("unjudged"),
+        effect=pl.lit("none"),
+        reason=pl.format("similarity {}", pl.col("similarity").round(3)),
+        prompt_version=pl.lit(None, dtype=pl.String),
+        model=pl.lit(None, dtype=pl.String),
+    )
+    run.commit({"pair.judged": judgement_rows(rows), "cell.judged": new.select("cell_id").sort("cell_id")})
+    if pairs.height:
+        run.note("near pairs are noted as unjudged: without a language model nobody decides what they mean")
+
+
+def note_alone(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
+    """Memories without any candidate need no judge."""
+    alone = new.join(candidates, on="cell_id", how="anti")
+    run.commit({"cell.judged": alone.select("cell_id").sort("cell_id")})
+
+
+MOST_ROUNDS = 4
+"""Each round settles the memories whose judgement stood on nothing that went: a few wait for the second."""
+
+
+def decide(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
+    """Asks about memories, and again about those whose judgement stood on one that was retired meanwhile."""
+    for _ in range(MOST_ROUNDS):
+        waiting = run.store.by_key("cells", settle(run, judge(run, new, candidates)))
+        new = waiting.filter(pl.col("status") == "active")
+        found_its_place = waiting.join(new, on="cell_id", how="anti")  # another took it into its chain since
+        run.commit({"cell.judged": found_its_place.select("cell_id")})
+        if new.is_empty() or run.report.dry_run:
+            break
+        candidates = find_candidates(run, new)
+        note_alone(run, new, candidates)
+    run.reject("waits for a judgement against what holds now", new.height)

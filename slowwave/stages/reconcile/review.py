@@ -1,0 +1,165 @@
+"""The cascade's second half: memories that rest on a superseded one are judged again in the next run."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import polars as pl
+
+from slowwave.chains.timelines import AGE_ORDER
+from slowwave.journal.catalogue import rows_of
+from slowwave.llm import Outcome, Request
+from slowwave.prompting.answers import ReviewAnswer
+from slowwave.prompting.files import review_prompt
+from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.stages.asking import ask
+from slowwave.stages.reconcile.judge import failures, without_waiting
+from slowwave.stages.reconcile.settle import chain_plan, checked, doubts, judgement_rows
+from slowwave.stages.run import Stage
+from slowwave.store import col, lit
+
+VERDICTS = {"updates": "updates", "retires": "corrects"}
+"""What a review's verdict means between the memory that is believed now and the one under review."""
+
+
+def find_flagged(run: Stage) -> pl.DataFrame:
+    """Living memories marked for review before this run, most salient first. Episodes are told anew, not judged."""
+    wanted = col("needs_review") == lit(value=True)
+    cells = run.store.rows("cells", where=wanted & col("status").isin(["active", "archived"]))
+    return cells.filter(pl.col("cell_type") != EPISODE).sort(
+        "salience", *AGE_ORDER, descending=[True, *[False] * len(AGE_ORDER)]
+    )
+
+
+def leave_flagged(run: Stage, flagged: pl.DataFrame) -> None:
+    """Without a model the marks stay, and the report says how many."""
+    run.reject("marked for review, waits for a language model", flagged.height)
+
+
+def review(run: Stage, flagged: pl.DataFrame) -> None:
+    """Asks about each marked memory with what changed under it; the mark goes with the answer."""
+    due = without_waiting(run, flagged)
+    asked = due.head(run.settings.reconcile.review_cells)
+    run.reject("marked for review, waits for the next night", due.height - asked.height)
+    changes = _changes(run, asked)
+    calm = asked.join(changes, on="cell_id", how="anti")
+    why = pl.lit("what it rests on stands, or is no longer there")
+    run.commit({"cell.reviewed": _reviewed(calm.select("cell_id", verdict=pl.lit("keep"), reason=why))})
+    pages = asked.join(changes, on="cell_id", how="semi", maintain_order="left")
+    lines = {str(part["cell_id"][0]): part for part in changes.partition_by("cell_id", maintain_order=True)}
+    requests = [_request(row, lines[row["cell_id"]]) for row in pages.iter_rows(named=True)]
+    outcomes = ask(run, requests, work="review")
+    failed: list[dict[str, object]] = []
+    for cell, outcome in zip(pages["cell_id"], outcomes, strict=False):
+        if outcome.answer is None:
+            run.reject("marked for review, waits for the next night")
+            failed += failures(run, pl.Series([cell]), outcome)
+        else:
+            _settle(run, cell, lines[cell], outcome)
+    run.commit({"judging.failed": rows_of("judging.failed", failed)})
+
+
+def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
+    """What changed under each memory: `cell_id`, `head_id`, `is_correction`, `date`, `before`, `after`, by date."""
+    names = ["cell_id", "target_id", "effect"]
+    ids = flagged["cell_id"]
+    rests_on = pl.concat(
+        [
+            run.store.having("judgements", "cell_id", ids, names),
+            run.store.having("judgements", "target_id", ids, names).select(
+                cell_id="target_id", target_id="cell_id", effect="effect"
+            ),
+        ]
+    ).filter(pl.col("effect") == "elaborated")
+    columns = ["cell_id", "status", "superseded_by", "valid_from", "valid_until", "content"]
+    before = run.store.by_key("cells", rests_on["target_id"], columns)
+    changed = before.filter((pl.col("status") == "superseded") & pl.col("valid_until").is_not_null())
+    heads = {
+        cell: _head(run, after) for cell, after in changed.select("cell_id", "superseded_by").iter_rows()
+    }
+    now = run.store.by_key("cells", [head for head in heads.values() if head], columns)
+    told = changed.select(
+        target_id="cell_id",
+        before="content",
+        head_id=pl.col("cell_id").replace_strict(heads, default=None, return_dtype=pl.String),
+        is_correction=pl.col("valid_until") == pl.col("valid_from"),  # a corrected value never held
+    ).join(
+        now.select(head_id="cell_id", after="content", date=pl.col("valid_from").dt.strftime("%Y-%m-%d")),
+        on="head_id",
+        how="inner",
+    )
+    return (
+        rests_on.select("cell_id", "target_id")
+        .unique()
+        .join(told, on="target_id", how="inner")
+        .filter(pl.col("cell_id") != pl.col("head_id"))
+        .sort("cell_id", "date", "target_id")
+    )
+
+
+def _head(run: Stage, cell_id: str) -> str | None:
+    """The memory that holds now at the end of a chain; null where the chain leads to one that is gone."""
+    seen: set[str] = set()
+    while cell_id not in seen:
+        seen.add(cell_id)
+        here = run.store.by_key("cells", [cell_id], ["cell_id", "status", "superseded_by"])
+        if here.is_empty():
+            return None
+        if here["status"][0] != "superseded":
+            return cell_id
+        after = here["superseded_by"][0]
+        if after is None:
+            return None
+        cell_id = after
+    return None
+
+
+def _request(cell: Mapping[str, object], changes: pl.DataFrame) -> Request:
+    text = {name: str(cell[name] or "") for name in ("cell_type", "subject", "attribute", "value", "content")}
+    lines = [
+        ChangeLine(number, row["is_correction"], row["date"], row["before"], row["after"])
+        for number, row in enumerate(changes.iter_rows(named=True), start=1)
+    ]
+    shown = ReviewedCell(date=f"{cell['valid_from']:%Y-%m-%d}", **text)
+    return Request(
+        review_prompt(shown, lines), ReviewAnswer, {"change_numbers": {line.number for line in lines}}
+    )
+
+
+def _settle(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcome) -> None:
+    """Commits what one answer changes, behind the same guard as any judgement."""
+    answer = cast("ReviewAnswer", outcome.answer)
+    head = changes["head_id"][max(answer.change, 1) - 1]
+    said = pl.DataFrame(
+        {
+            "cell_id": [head],
+            "target_id": [cell],
+            "verdict": [VERDICTS.get(answer.verdict, "keep")],
+            "subject": [answer.subject],
+            "attribute": [answer.attribute],
+            "reason": [answer.reason],
+            "prompt_version": [outcome.prompt_version],
+            "model": [outcome.model],
+        }
+    )
+    cells = run.store.by_key("cells", [head, cell])
+    judged = checked(run, said, cells)
+    placed = chain_plan(run, judged)
+    opened, _ = doubts(judged, cells, placed)
+    named = judged.with_columns(reason=pl.coalesce("guard_note", "reason"))
+    rows = pl.DataFrame({"cell_id": [cell], "verdict": [answer.verdict], "reason": [answer.reason]})
+    run.commit(
+        {
+            "pair.judged": judgement_rows(named),
+            **placed.plan,
+            "contradiction.opened": opened,
+            "cell.reviewed": _reviewed(rows, outcome),
+        }
+    )
+
+
+def _reviewed(rows: pl.DataFrame, outcome: Outcome | None = None) -> pl.DataFrame:
+    return rows.with_columns(
+        prompt_version=pl.lit(outcome.prompt_version if outcome else None, dtype=pl.String),
+        model=pl.lit(outcome.model if outcome else None, dtype=pl.String),
+    )

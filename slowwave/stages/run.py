@@ -1,0 +1,151 @@
+"""One run of a stage: its workspace, its report, and its ways to commit, embed and ask.
+
+A stage knows nothing of Prefect. What reaches the outside world (`Steps`) is handed in: Prefect tasks within a flow
+run, plain functions otherwise.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from slowwave.errors import TransientError
+from slowwave.home.topic_counts import counts_after, topic_counts
+from slowwave.home.workspace import Workspace
+from slowwave.journal.catalogue import encode
+from slowwave.llm import LLM, Outcome, Request
+from slowwave.progress import progress
+from slowwave.schemas.ledger import Ledger, LedgerLine
+from slowwave.schemas.report import StageReport
+
+Plan = dict[str, pl.DataFrame]
+"""Rows by event kind, in the order in which they are committed."""
+
+
+def commit_segment(workspace: Workspace, events: pl.DataFrame, now: datetime) -> int:
+    """Writes one journal segment and folds it into the store."""
+    return workspace.commit(events, now=now)
+
+
+def embed_missing(workspace: Workspace) -> dict[str, int]:
+    """Computes missing vectors in batches."""
+    return workspace.refresh_vectors()
+
+
+def ask_model(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
+    """Outcomes in the order of the requests; progress is told under the name of the work."""
+    done = 0
+
+    def told(_: Outcome) -> None:
+        nonlocal done
+        done += 1
+        progress(work, done, count)
+
+    return llm.ask_all(requests, on_done=told)
+
+
+def optimize(workspace: Workspace) -> pl.DataFrame:
+    """Compacts and indexes all tables under the writer lock; a row a table."""
+    settings = workspace.settings.store
+    return workspace.store.optimize(
+        vector_index_rows=settings.vector_index_rows,
+        keep_versions=timedelta(hours=settings.keep_versions_hours),
+    )
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a stage that reach the outside world: plain functions, or Prefect tasks of the same names."""
+
+    commit: Callable[[Workspace, pl.DataFrame, datetime], int] = commit_segment
+    embed: Callable[[Workspace], dict[str, int]] = embed_missing
+    ask: Callable[[LLM, Sequence[Request], str, int], list[Outcome]] = ask_model
+    optimize: Callable[[Workspace], pl.DataFrame] = optimize
+    logger: "logging.Logger | logging.LoggerAdapter[logging.Logger]" = field(
+        default_factory=lambda: logging.getLogger("slowwave")
+    )
+
+
+PLAIN = Steps()
+
+
+class Stage:
+    """One run of a stage. `now` is read once, so that everything of a run has one time."""
+
+    def __init__(
+        self, name: str, workspace: Workspace, *, dry_run: bool, steps: "Steps | None" = None
+    ) -> None:
+        self.workspace = workspace
+        self.steps = steps or PLAIN
+        self.store = workspace.store
+        self.settings = workspace.settings
+        self.now = workspace.clock()
+        self.report = StageReport(stage=name, dry_run=dry_run)
+
+    def count(self, **counts: int) -> None:
+        """Adds to what the stage did."""
+        for name, number in counts.items():
+            if number:
+                self.report.counts[name] = self.report.counts.get(name, 0) + number
+
+    def reject(self, reason: str, number: int = 1) -> None:
+        """Adds to what was left out."""
+        if number:
+            self.report.rejected[reason] = self.report.rejected.get(reason, 0) + number
+
+    def note(self, text: str) -> None:
+        """A sentence for the report and the log, once."""
+        if text not in self.report.notes:
+            self.report.notes.append(text)
+            self.steps.logger.info(text)
+
+    def skip(self, reason: str) -> None:
+        """Says that there is nothing to do, and why."""
+        self.report.is_skipped = True
+        self.note(reason)
+
+    def show(self, lines: pl.Series, *, most: int = 8) -> None:
+        """A few examples of what changed."""
+        room = most - len(self.report.examples)
+        self.report.examples += [line[:240] for line in lines.drop_nulls().head(max(room, 0))]
+
+    def spend(self, outcome: Outcome) -> None:
+        """Adds what one request cost."""
+        line = LedgerLine(
+            call_count=outcome.call_count,
+            cached_count=int(outcome.is_cached),
+            input_tokens=outcome.input_tokens,
+            output_tokens=outcome.output_tokens,
+            cost=outcome.cost,
+        )
+        self.report.ledger += Ledger.of(line, model=outcome.model, prompt_version=outcome.prompt_version)
+
+    def commit(self, plan: Plan) -> None:
+        """Commits a plan as one segment; a dry run only counts it."""
+        parts = {kind: rows for kind, rows in plan.items() if rows.height}
+        counted = counts_after(self.store, parts)
+        parts |= {"topic.counted": counted} if counted.height else {}
+        self.count(**{kind: rows.height for kind, rows in parts.items()})
+        if parts and not self.report.dry_run:
+            events = pl.concat([encode(kind, rows) for kind, rows in parts.items()])
+            self.steps.commit(self.workspace, events, self.now)
+
+    def topic_counts(self, topic_ids: Collection[str], statuses: Mapping[str, str]) -> pl.DataFrame:
+        """Live and unsummarized cells of these topics, where they are not what is stored.
+
+        `statuses` is what the plan at hand makes of cells. Returns `topic_id`, `cell_count`, `unsummarized_count`.
+        """
+        return topic_counts(self.store, topic_ids, statuses)
+
+    def refresh_vectors(self) -> None:
+        """Embeds what lacks a vector; an embedder that is away leaves it waiting, and that is said."""
+        if self.report.dry_run or self.workspace.embedder is None:
+            return
+        try:
+            done = self.steps.embed(self.workspace)
+        except TransientError as error:
+            self.note(f"vectors wait for the next run: {error}")
+            return
+        self.reject("text that the embedder refused", done.pop("failed", 0))

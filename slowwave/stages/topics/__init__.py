@@ -1,0 +1,1 @@
+"""Topics: memories are clustered, and topics get summaries of what holds now."""

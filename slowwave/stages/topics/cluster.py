@@ -1,0 +1,142 @@
+"""Work of the cluster stage. What looks at everything reads centroids alone; what is written is what changed."""
+
+import polars as pl
+
+from slowwave.embeddings import load_profile
+from slowwave.language.text import without_speakers
+from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.tables import OWN, RAW_PROMPT
+from slowwave.stages.run import Stage
+from slowwave.stages.topics.topic_names import name_topics
+from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
+from slowwave.stages.topics.topics import assign_hinted_topics, assign_topics
+from slowwave.stages.topics.topics_by_text import assign_topics_by_text
+from slowwave.store import col, lit
+
+SPLIT_MIN_CELLS = 12
+"""A topic smaller than this is never split."""
+
+
+def find_work(run: Stage) -> pl.DataFrame:
+    """Active memories without a topic."""
+    columns = ["cell_id", *OWN, "topic_hint", "content", "prompt_version"]
+    living = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
+    cells = run.store.rows("cells", columns, living, missing="topic_id").sort("cell_id")
+    run.report.rows_in = cells.height
+    return cells.with_columns(without_speakers(pl.col("content")).alias("content"))
+
+
+def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
+    """Joins memories to topics and opens new ones; returns the topics that changed."""
+    is_raw = pl.col("prompt_version") == RAW_PROMPT
+    assigned = pl.concat(
+        [
+            _assign(run, cells.filter(~is_raw), is_raw=False),
+            _assign(run, cells.filter(is_raw), is_raw=True),
+        ]
+    )
+    run.reject("waits for its vector", cells.height - assigned.height)
+    founders = assigned.filter("is_new_topic").join(cells, on="cell_id", how="inner")
+    opened = (
+        name_topics(founders)
+        .join(founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner")
+        .sort("topic_id")
+    )
+    run.show(opened.select(pl.format("new topic: {}", "name")).to_series())
+    run.commit({"topic.opened": opened, "cell.assigned": assigned.sort("cell_id")})
+    return set(assigned["topic_id"])
+
+
+def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
+    """A topic for each memory, by hint and vector where there is an embedder, else by hint and words."""
+    known = run.store.rows("topics", ["topic_id", *OWN, "name", "summary"], missing="merged_into")
+    embedder = run.workspace.embedder
+    if embedder is None:
+        topics = known.rename({"summary": "text"})
+        run.note("no embedder: topics by hint and by words")
+        return assign_topics_by_text(cells, topics, threshold=load_profile("lexical").topic_threshold)
+    placed = cells.join(run.store.vectors("cells", cells["cell_id"]), on="cell_id", how="inner")
+    centroids = _centroids(run)
+    topics = known.join(centroids, on="topic_id", how="inner")
+    profile = embedder.profile
+    if is_raw:
+        return assign_topics(placed, topics, threshold=profile.mean_topic_threshold)
+    return assign_hinted_topics(placed, topics, threshold=profile.mean_topic_threshold)
+
+
+def _centroids(run: Stage) -> pl.DataFrame:
+    """`topic_id` and `vector` of all living topics, in one pass instead of one read for every portion of keys."""
+    topics = run.store.rows("topics", ["topic_id", "centroid"], missing="merged_into")
+    return topics.drop_nulls("centroid").rename({"centroid": "vector"})
+
+
+def merge(run: Stage, touched: set[str]) -> set[str]:
+    """Merges near-identical topics, the touched ones among them; returns the topics that changed."""
+    embedder = run.workspace.embedder
+    if embedder is None or run.report.dry_run:
+        return set()
+    known = run.store.rows("topics", ["topic_id", *OWN, "name", "cell_count"], missing="merged_into")
+    centroids = _centroids(run)
+    topics = known.join(centroids, on="topic_id", how="inner")
+    merged = merge_topics(topics, touched, threshold=embedder.profile.merge_threshold)
+    members = run.store.rows(
+        "cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list())
+    )
+    moved = members.join(merged, on="topic_id", how="inner").select(
+        "cell_id", topic_id="merged_into", similarity=pl.lit(None, dtype=pl.Float64)
+    )
+    names = dict(zip(known["topic_id"], known["name"], strict=True))
+    run.show(
+        merged.select(
+            pl.format(
+                "topic merged: {} into {}",
+                pl.col("topic_id").replace(names),
+                pl.col("merged_into").replace(names),
+            )
+        ).to_series()
+    )
+    run.commit({"topic.merged": merged, "cell.assigned": moved.sort("cell_id")})
+    return {*merged["topic_id"], *merged["merged_into"]}
+
+
+def split(run: Stage, touched: set[str]) -> set[str]:
+    """Splits touched topics that fell apart; returns the new ones."""
+    embedder = run.workspace.embedder
+    if embedder is None or run.report.dry_run or not touched:
+        return set()
+    where = col("topic_id").isin(sorted(touched)) & (col("status") == lit("active"))
+    members = run.store.rows("cells", ["cell_id", "topic_id", "topic_hint", "content", *OWN, "vector"], where)
+    leaving = split_topics(
+        members.drop_nulls("vector"),
+        split_threshold=embedder.profile.split_threshold,
+        min_cells=SPLIT_MIN_CELLS,
+    )
+    founders = members.drop("topic_id").join(leaving, on="cell_id", how="inner")
+    opened = (
+        name_topics(founders)
+        .join(founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner")
+        .sort("topic_id")
+    )
+    run.show(opened.select(pl.format("topic split off: {}", "name")).to_series())
+    run.commit(
+        {
+            "topic.opened": opened,
+            "cell.assigned": leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64)),
+        }
+    )
+    return set(leaving["topic_id"])
+
+
+def count_topics(run: Stage, touched: set[str]) -> None:
+    """Counts the live and the unsummarized cells of topics that changed."""
+    if not run.report.dry_run:
+        run.commit({"topic.counted": run.topic_counts(touched, {})})
+
+
+def find_uncounted(run: Stage) -> set[str]:
+    """Topics whose count is not that of their living memories: a run was cut off before it had counted them."""
+    topics = run.store.rows("topics", ["topic_id", "cell_count"], missing="merged_into")
+    active = run.store.rows("cells", ["topic_id"], col("status") == lit("active"))
+    living = active.group_by("topic_id").agg(living=pl.len().cast(pl.Int64))
+    counts = topics.join(living, on="topic_id", how="left").with_columns(pl.col("living").fill_null(0))
+    return set(counts.filter(pl.col("cell_count") != pl.col("living"))["topic_id"])

@@ -1,0 +1,101 @@
+"""Work of the consolidate stage: which topics need a summary, and who writes it."""
+
+from typing import cast
+
+import polars as pl
+
+from slowwave.journal.catalogue import CATALOGUE
+from slowwave.language.text import without_speakers
+from slowwave.llm import Request
+from slowwave.prompting.answers import SummaryAnswer
+from slowwave.prompting.files import summarize_prompt
+from slowwave.prompting.prompt_inputs import TopicCell
+from slowwave.stages.asking import ask
+from slowwave.stages.run import Stage
+from slowwave.stages.topics.summaries import extractive_summaries
+from slowwave.store import col, lit
+
+EXTRACTIVE = "extractive"
+"""`prompt_version` of summaries that were written without a model."""
+
+
+def find_work(run: Stage) -> pl.DataFrame:
+    """Topics with enough unsummarized cells, topics marked for review and, once there is a model, extractive ones."""
+    least = run.settings.summaries.min_unsummarized
+    wanted = (col("unsummarized_count") >= lit(least)) | (col("needs_review") == lit(value=True))
+    if run.workspace.llm is not None:
+        wanted = wanted | (col("prompt_version") == lit(EXTRACTIVE))
+    topics = run.store.rows("topics", where=wanted & (col("cell_count") > lit(0)), missing="merged_into")
+    due = topics.filter(pl.col("summary").is_not_null() | (pl.col("unsummarized_count") >= least))
+    run.report.rows_in = due.height
+    return due.sort("topic_id")
+
+
+def live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
+    """The active memories of the topics, most salient and newest first, at most as many as one page holds."""
+    columns = [
+        "cell_id",
+        "topic_id",
+        "cell_type",
+        "content",
+        "summary",
+        "salience",
+        "event_time",
+        "valid_from",
+    ]
+    where = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
+    return (
+        run.store.rows("cells", columns, where)
+        .sort("topic_id", "salience", "event_time", "cell_id", descending=[False, True, True, False])
+        .group_by("topic_id", maintain_order=True)
+        .head(run.settings.summaries.max_cells)
+    )
+
+
+def summarize(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
+    """Asks the model for each topic's name, summary and compressed line."""
+    most = run.settings.summaries.max_words
+    pages = [
+        cells.filter(pl.col("topic_id") == topic).sort("valid_from", "event_time", "cell_id")
+        for topic in topics["topic_id"]
+    ]
+    requests = [
+        Request(summarize_prompt(name, _lines(page), most), SummaryAnswer, {"max_words": most})
+        for name, page in zip(topics["name"], pages, strict=True)
+    ]
+    outcomes = ask(run, requests, work="summarize")
+    rows = []
+    for topic, page, outcome in zip(topics["topic_id"], pages, outcomes, strict=True):
+        if outcome.answer is None:
+            run.reject("summary waits for the next run")
+            continue
+        answer = cast("SummaryAnswer", outcome.answer)
+        said = {"topic_id": topic, "cell_ids": page["cell_id"].to_list(), **answer.model_dump()}
+        rows.append({**said, "prompt_version": outcome.prompt_version, "model": outcome.model})
+    written = pl.DataFrame(rows, schema={"name": pl.String, **CATALOGUE["topic.summarized"].payload})
+    renamed = written.select("topic_id", "name").join(
+        topics.select("topic_id", "name"), on=["topic_id", "name"], how="anti"
+    )
+    run.show(written.select(pl.format("{}: {}", "name", "summary")).to_series())
+    run.commit({"topic.summarized": written, "topic.renamed": renamed.filter(pl.col("name") != "")})
+
+
+def summarize_by_extraction(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
+    """Without a model: each topic's most central, most salient, newest sentences."""
+    written = extractive_summaries(
+        cells.with_columns(without_speakers(pl.col("content")).alias("content")),
+        max_words=run.settings.summaries.max_words,
+        now=run.now,
+        age_rate=run.settings.search.age_rate,
+    ).with_columns(prompt_version=pl.lit(EXTRACTIVE), model=pl.lit(None, dtype=pl.String))
+    named = written.join(topics.select("topic_id", "name"), on="topic_id", how="inner")
+    run.show(named.select(pl.format("{}: {}", "name", "summary")).to_series())
+    run.note("summaries are the topics' most central sentences; a language model would write them")
+    run.commit({"topic.summarized": written})
+
+
+def _lines(page: pl.DataFrame) -> list[TopicCell]:
+    return [
+        TopicCell(number, row["cell_type"], f"{row['valid_from']:%Y-%m-%d}", row["content"])
+        for number, row in enumerate(page.iter_rows(named=True), start=1)
+    ]

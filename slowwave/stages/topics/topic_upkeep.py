@@ -1,0 +1,165 @@
+"""Known topics kept in shape: their centroids, when two become one, and when one becomes two.
+
+Every function is pure and gives the same answer for any order of its rows. Topics of different owners never
+merge.
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from slowwave.home.centroids import with_vectors
+from slowwave.schemas.identity import stable_id
+from slowwave.schemas.tables import OWN
+from slowwave.stages.topics.topic_clusters import BLOCK, in_order, unit_means
+
+MIN_PART = 3
+"""Cells that each part of a split topic keeps."""
+
+SPLIT_SAMPLE = 1_000
+"""Members by which a topic is parted: enough to find two themes. A large topic is looked at again each night that
+adds to it, and Ward linkage grows with the square."""
+
+MIN_GAIN = 0.10
+"""How much a split must raise the mean member-centroid similarity, relative to what it was. With this gain
+the centroids of two equal parts have a cosine of at most 0.65 (2 / 1.1 ** 2 - 1), and of unequal parts less,
+which stays under every merge threshold (profiles, `calibration.MERGE_FLOOR`): no merge undoes a split."""
+
+
+def merge_topics(topics: pl.DataFrame, touched: Collection[str], *, threshold: float) -> pl.DataFrame:
+    """Near-identical topics: topic_id, merged_into, in the order of topic_id.
+
+    `topics`: topic_id, the owner's columns, vector, cell_count. Two topics of one owner merge when each is
+    the other's nearest, their cosine is at least `threshold`, and at least one is in `touched`. The one
+    with more cells keeps its id; of equal ones the untouched (known longer), then the smaller id. A merged
+    topic may merge again; `merged_into` is always the last survivor and is never merged itself.
+    """
+    answers = [pl.DataFrame(schema={"topic_id": pl.String, "merged_into": pl.String})]
+    for own in with_vectors(topics).sort("topic_id").partition_by(OWN, maintain_order=True):
+        ids = own["topic_id"].to_numpy()
+        survivor = _survivors(
+            own["vector"].to_numpy().astype(np.float64),
+            own["cell_count"].to_numpy().astype(np.float64),
+            own["topic_id"].is_in(list(touched)).to_numpy().copy(),
+            threshold,
+        )
+        gone = survivor != np.arange(len(ids))
+        answers.append(
+            pl.DataFrame(
+                {"topic_id": ids[gone], "merged_into": ids[survivor[gone]]}, schema=answers[0].schema
+            )
+        )
+    return pl.concat(answers).sort("topic_id")
+
+
+def split_topics(cells: pl.DataFrame, *, split_threshold: float, min_cells: int) -> pl.DataFrame:
+    """Cells that leave an incoherent topic for a new one: cell_id, topic_id (the new one), by cell_id.
+
+    `cells`: cell_id, topic_id, vector, all cells of the topics to look at. A topic of at least `min_cells`
+    cells whose mean member-centroid similarity lies under `split_threshold` is parted in two by Ward linkage
+    (average linkage mostly peels off one outlier); the smaller part leaves, if both parts keep `MIN_PART`
+    cells and the mean rises by `MIN_GAIN`. The new id is made from the old one and the smallest leaving cell.
+    """
+    answers = [pl.DataFrame(schema={"cell_id": pl.String, "topic_id": pl.String})]
+    usable = with_vectors(cells.drop_nulls("topic_id")).sort("topic_id", "cell_id")
+    for members in usable.partition_by("topic_id", maintain_order=True):
+        if members.height >= max(min_cells, 2 * MIN_PART):
+            leaving = _leaving(members["vector"].to_numpy().astype(np.float64), split_threshold)
+            left = members.filter(pl.Series(leaving)).select("cell_id", "topic_id")
+            if left.height:
+                new = stable_id("topic", left.item(0, "topic_id"), left.item(0, "cell_id"))
+                answers.append(left.with_columns(topic_id=pl.lit(new)))
+    return pl.concat(answers).sort("cell_id")
+
+
+def _survivors(
+    vectors: NDArray[np.float64], size: NDArray[np.float64], touched: NDArray[np.bool_], threshold: float
+) -> NDArray[np.intp]:
+    """For each topic the position of the one that it ends in; its own where it stays.
+
+    Passes of pairs that are each other's nearest, until none is near enough: a pass takes at least one topic
+    away, so they end, and each topic points at one that was still there, so there is no circle.
+    """
+    into = np.arange(len(vectors))
+    alive = np.ones(len(vectors), dtype=bool)
+    while True:
+        keep, drop = _mutual_pairs(vectors, size, alive, touched, threshold)
+        if not len(keep):
+            return into
+        sums = vectors[keep] * size[keep, None] + vectors[drop] * size[drop, None]
+        length = np.linalg.norm(sums, axis=1, keepdims=True)
+        vectors = vectors.copy()
+        vectors[keep] = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
+        size = size.copy()
+        size[keep] += size[drop]
+        alive[drop] = False
+        touched[keep] = True
+        step = np.arange(len(into))
+        step[drop] = keep
+        into = step[into]
+
+
+def _mutual_pairs(
+    vectors: NDArray[np.float64],
+    size: NDArray[np.float64],
+    alive: NDArray[np.bool_],
+    touched: NDArray[np.bool_],
+    threshold: float,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions that keep and positions that go. Only the touched and their nearest are compared with all."""
+    asked = np.flatnonzero(alive & touched)
+    if not len(asked) or alive.sum() < 2:  # noqa: PLR2004 - a pair needs two
+        return asked[:0], asked[:0]
+    nearest, cosine = _nearest(vectors, alive, asked)
+    near = cosine >= threshold
+    left, right = asked[near], nearest[near]
+    back, _ = _nearest(vectors, alive, right)
+    left, right = left[back == left], right[back == left]
+    pairs = np.unique(np.sort(np.column_stack([left, right]), axis=1), axis=0)
+    first, second = pairs[:, 0], pairs[:, 1]
+    second_keeps = (size[second] > size[first]) | (
+        (size[second] == size[first]) & touched[first] & ~touched[second]
+    )
+    return np.where(second_keeps, second, first), np.where(second_keeps, first, second)
+
+
+def _nearest(
+    vectors: NDArray[np.float64], alive: NDArray[np.bool_], asked: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Nearest living other topic of each one asked for, the first of equal ones, in bounded blocks."""
+    nearest = np.zeros(len(asked), dtype=np.intp)
+    best = np.full(len(asked), -2.0)
+    for start in range(0, len(asked), BLOCK):
+        block = asked[start : start + BLOCK]
+        cosine = vectors[block] @ vectors.T
+        cosine[:, ~alive] = -2.0
+        cosine[np.arange(len(block)), block] = -2.0
+        nearest[start : start + len(block)] = cosine.argmax(axis=1)
+        best[start : start + len(block)] = cosine.max(axis=1)
+    return nearest, best
+
+
+def _leaving(vectors: NDArray[np.float64], split_threshold: float) -> NDArray[np.bool_]:
+    """Which members leave; none where the topic is coherent or no split is clearly better."""
+    stay = np.zeros(len(vectors), dtype=bool)
+    whole = float(np.linalg.norm(vectors.mean(axis=0)))  # = mean cosine of the members to their centroid
+    if whole >= split_threshold:
+        return stay
+    looked_at = np.linspace(0, len(vectors) - 1, min(len(vectors), SPLIT_SAMPLE)).astype(np.intp)
+    half = fcluster(linkage(vectors[looked_at], "ward"), 2, "maxclust") - 1
+    if half.max() == 0:
+        return stay
+    means = unit_means(vectors[looked_at], in_order(half))
+    part = (vectors @ means.T).argmax(axis=1)
+    sizes = np.bincount(part, minlength=2)
+    if sizes.min() < MIN_PART:
+        return stay
+    sums = np.stack([vectors[part == 0].sum(axis=0), vectors[part == 1].sum(axis=0)])
+    parted = float(np.linalg.norm(sums, axis=1).sum()) / len(vectors)
+    if parted < whole * (1 + MIN_GAIN):
+        return stay
+    leaver: NDArray[np.bool_] = part == (1 if sizes[1] <= sizes[0] else 0)
+    return leaver

@@ -1,0 +1,99 @@
+"""Topics where there are no vectors: by hint, then by words.
+
+The same promises as with vectors (`topics`): pure, any order of rows, never over an owner; and the same plan of
+joining and clustering (`topic_clusters`), over tf-idf rows.
+"""
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from slowwave.schemas.identity import stable_id
+from slowwave.schemas.tables import OWN
+from slowwave.stages.topics.topic_clusters import BLOCK, Placed, free_id, join_nearest, place, unit_means
+from slowwave.stages.topics.topic_names import normalized, rarity, words_of
+from slowwave.stages.topics.topics import assignment, empty_assignment
+
+
+def assign_topics_by_text(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
+    """A topic for every cell where there are no vectors: by hint, then by words.
+
+    `cells`: cell_id, the owner's columns, topic_hint (nullable), content. `topics`: topic_id, the owner's
+    columns, name, text (nullable; what describes the topic: its summary or its cells' contents). In order:
+    the topic whose name is the cell's hint; the topic with the nearest words, from `threshold` (tf-idf
+    cosine) on; a new topic for each hint that is left; and for cells without a hint the same clustering as
+    with vectors.
+
+    Returns:
+        `ASSIGNMENT`; similarity is 1 where the hint decided. Every cell is in it.
+    """
+    answers = [empty_assignment()]
+    known = topics.sort("topic_id").partition_by(OWN, as_dict=True, maintain_order=True)
+    none_known = topics.clear()
+    for owner, members in cells.sort("cell_id").partition_by(OWN, as_dict=True, maintain_order=True).items():
+        answers.append(_assign_own_by_text(members, known.get(owner, none_known), threshold))
+    return pl.concat(answers).sort("cell_id")
+
+
+def _assign_own_by_text(cells: pl.DataFrame, topics: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    """The four steps of `assign_topics_by_text` for one owner; both frames are sorted by id."""
+    hinted = cells.select("cell_id", hint=normalized("topic_hint"))
+    named = topics.select("topic_id", hint=normalized("name")).unique(
+        "hint", keep="first", maintain_order=True
+    )
+    by_name = hinted.filter(pl.col("hint") != "").join(named, on="hint")
+    answers = [_decided(by_name, is_new=False)]
+
+    rest = cells.join(by_name, on="cell_id", how="anti", maintain_order="left")
+    known = topics.select("topic_id", text=pl.concat_str("name", "text", separator="\n", ignore_nulls=True))
+    rows, known_rows = _word_vectors(rest["content"], known["text"])
+    position, similarity = np.full(rest.height, -1, dtype=np.intp), np.zeros(rest.height)
+    for start in range(0, rest.height, BLOCK):
+        block = np.arange(start, min(start + BLOCK, rest.height))
+        join_nearest(rows, block, known_rows, 0, threshold, position, similarity)
+    near = position >= 0
+    joined = Placed(position[near], similarity[near], known["topic_id"].to_list())
+    answers.append(assignment(rest["cell_id"].filter(pl.Series(near)), joined, joined.topic_ids))
+
+    apart = (
+        rest.select("cell_id", hint=normalized("topic_hint")).with_row_index("row").filter(pl.Series(~near))
+    )
+    by_hint = apart.filter(pl.col("hint") != "").with_columns(founder=pl.col("cell_id").min().over("hint"))
+    founders = by_hint["founder"].unique().sort()
+    taken = set(joined.topic_ids)
+    ids = [free_id(stable_id("topic", founder), taken) for founder in founders]
+    opened = pl.DataFrame({"founder": founders, "topic_id": pl.Series(ids, dtype=pl.String)})
+    by_hint = by_hint.join(opened, on="founder", how="left", maintain_order="left")
+    answers.append(_decided(by_hint, is_new=True))
+
+    bare = apart.filter(pl.col("hint") == "")
+    if bare.height:
+        centres = None
+        if ids:
+            group = by_hint["founder"].rank("dense").to_numpy().astype(np.intp) - 1
+            centres = unit_means(rows[by_hint["row"].to_numpy()], group)
+        found = place(rows[bare["row"].to_numpy()], bare["cell_id"].to_list(), centres, ids, threshold)
+        answers.append(assignment(bare["cell_id"], found, []))
+    return pl.concat(answers)
+
+
+def _decided(rows: pl.DataFrame, *, is_new: bool) -> pl.DataFrame:
+    return rows.select("cell_id", "topic_id", similarity=pl.lit(1.0), is_new_topic=pl.lit(is_new))
+
+
+def _word_vectors(texts: pl.Series, topic_texts: pl.Series) -> tuple[csr_array, csr_array]:
+    """Unit tf-idf rows of the cells and of the topics, over one vocabulary. A text without words is zero."""
+    documents = pl.concat([texts, topic_texts]).to_frame("text").with_row_index("document")
+    words = words_of(documents).sort("document", "word")
+    weighed = words.with_columns(
+        weight=(1 + pl.col("times").log()) * rarity(documents.height),
+        column=pl.col("word").rank("dense") - 1,
+    ).with_columns(weight=pl.col("weight") / (pl.col("weight") ** 2).sum().over("document").sqrt())
+    matrix = csr_array(
+        (
+            weighed["weight"].to_numpy().astype(np.float32),
+            (weighed["document"].to_numpy(), weighed["column"].to_numpy()),
+        ),
+        shape=(documents.height, max(words["word"].n_unique(), 1)),
+    )
+    return matrix[: len(texts)], matrix[len(texts) :]
