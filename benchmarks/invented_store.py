@@ -75,8 +75,8 @@ def texts(world: World, topic: NDArray[np.int64], length: tuple[int, int], *, se
     counts = dice.integers(*length, len(topic))
     row = np.repeat(np.arange(len(topic)), counts)
     ranks = np.exp(dice.random(len(row)) * np.log(len(world.words))).astype(np.int64) - 1
-    own = world.preferred[topic[row], dice.integers(0, WORDS_OF_A_TOPIC, len(row))]
-    number = np.where(dice.random(len(row)) < TOPIC_SHARE, own, ranks)
+    owner = world.preferred[topic[row], dice.integers(0, WORDS_OF_A_TOPIC, len(row))]
+    number = np.where(dice.random(len(row)) < TOPIC_SHARE, owner, ranks)
     said = pl.DataFrame({"row": row, "word": world.words[number]})
     joined = said.group_by("row", maintain_order=True).agg(pl.col("word").str.join(" "))
     return joined["word"].str.to_titlecase().str.head(1) + joined["word"].str.slice(1) + "."
@@ -86,8 +86,8 @@ def vectors_of(world: World, topic: NDArray[np.int64], *, seed: int, spread: flo
     """Unit vectors around the centres of the rows' topics."""
     dice = np.random.default_rng([SEED, seed])
     dims = world.centres.shape[1]
-    own = dice.standard_normal((len(topic), dims), dtype=np.float32)
-    return unit(world.centres[topic] + spread * own / np.sqrt(dims))
+    owner = dice.standard_normal((len(topic), dims), dtype=np.float32)
+    return unit(world.centres[topic] + spread * owner / np.sqrt(dims))
 
 
 def topics_of(rows: range, topics: int) -> NDArray[np.int64]:

@@ -38,7 +38,7 @@ from slowwave.home.paths import Home  # noqa: E402
 from slowwave.schemas.search import DetailLevel, Filters  # noqa: E402
 from slowwave.search import Reader, ask  # noqa: E402
 from slowwave.settings.tree import Settings  # noqa: E402
-from slowwave.store import Store, VectorLeg, col, lit, open_store  # noqa: E402
+from slowwave.store import Store, VectorQuery, col, lit, open_store  # noqa: E402
 
 QUERY_SPREAD = 0.5
 """Length of a question's own part beside its topic's direction."""
@@ -115,8 +115,8 @@ def exactness(store: Store, vectors: Floats) -> tuple[float, float]:
         similarity = matrix @ vector
         best = np.argpartition(-similarity, min(TOP, len(ids) - 1))[:TOP]
         took.append((time.perf_counter() - started) * 1_000)
-        leg = VectorLeg("cells", vector, TOP, col("status") == lit("active"))
-        hits += len(set(ids[best]) & set(store.at_once([leg])[0]["cell_id"]))
+        query = VectorQuery("cells", vector, TOP, col("status") == lit("active"))
+        hits += len(set(ids[best]) & set(store.at_once([query])[0]["cell_id"]))
     return hits / (len(vectors) * min(TOP, len(ids))), float(np.median(took))
 
 
@@ -131,7 +131,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     )
     built = time.monotonic() - started
     reader = Reader(Home(Settings(home=home)), store, None, "")
-    store.read_into_memory(("cells", "vitals", "topics", "contradictions", "turns", "passages"))
+    store.read_into_memory(("cells", "cell_usage", "topics", "contradictions", "turns", "passages"))
     asked, vectors = questions(
         draw_world(max(options.cells // TOPIC_CELLS, 1), options.dims), options.cells, options.queries
     )

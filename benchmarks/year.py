@@ -189,14 +189,14 @@ class Life:
         store = open_store(self.home.store_root)
         cells = store.rows("cells", ["cell_id", "status"])
         statuses = Counter(cells["status"].to_list())
-        cited = set(store.rows("vitals", ["cell_id"], col("citation_count") > lit(0))["cell_id"])
+        cited = set(store.rows("cell_usage", ["cell_id"], col("citation_count") > lit(0))["cell_id"])
         active = set(cells.filter(cells["status"] == "active")["cell_id"])
-        vitals = store.rows("vitals", ["archived_count", "revived_count"])
+        cell_usage = store.rows("cell_usage", ["archived_count", "revived_count"])
         return {
             **{name: statuses[name] for name in ("active", "superseded", "archived")},
             "active_cited": len(active & cited),
-            "archived_ever": int(vitals["archived_count"].sum()),
-            "revived_ever": int(vitals["revived_count"].sum()),
+            "archived_ever": int(cell_usage["archived_count"].sum()),
+            "revived_ever": int(cell_usage["revived_count"].sum()),
             "core_lines": store.count("core"),
         }
 

@@ -1,4 +1,4 @@
-"""Decay: usage records are folded into the vitals. Retention itself is computed where it is read."""
+"""Decay: usage records are folded into cell usage. Retention itself is computed where it is read."""
 
 from prefect import flow
 

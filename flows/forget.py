@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.forgetting.archive import archive, bury, find_cells, look_ahead, prune
+from slowwave.stages.forgetting.archive import archive, bury, find_cells, preview_fading, prune
 from tasks.stage import run_name, stage
 
 
@@ -20,7 +20,7 @@ def forget(home: str = "", dry_run: bool = True) -> StageReport:
         bury(run, cells)
         archive(run, cells)
         prune(run, cells)
-        look_ahead(run)
+        preview_fading(run)
         if not run.report.counts:
             run.skip("nothing has faded")
     return run.report

@@ -16,7 +16,7 @@ from flows.link import link
 from flows.promote import promote
 from flows.reconcile import reconcile
 from slowwave.schemas.report import NightReport
-from slowwave.stages.night.night import LLM_STAGES, close_gate, keep_up, open_night, record
+from slowwave.stages.night.night import LLM_STAGES, close_gate, maintain, open_night, record
 from tasks.stage import call_flow, publish, run_name, steps
 
 STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget)
@@ -46,7 +46,7 @@ def nightly(
                 continue
             night.stages.append(call_flow(story, home=home, dry_run=dry_run))
         night.stages.append(call_flow(promote, home=home, is_choosing=not closed, dry_run=dry_run))
-        keep_up(night)
+        maintain(night)
         report = record(night, seconds=time.monotonic() - started)
         publish(report)
     return report

@@ -30,7 +30,7 @@ with app.setup:
     VERDICT_COLORS = {
         "keep": GREY, "confirms": GREEN, "updates": BLUE, "corrects": "#8d6bb8", "contradicts": RED, "unjudged": AMBER,
     }  # fmt: skip
-    OWNED = {
+    OWNER_FIELDS = {
         "cells": (
             "cell_id", "content", "subject", "attribute", "value", "status", "superseded_by", "valid_from", "is_judged",
             "needs_review", "salience",
@@ -77,7 +77,7 @@ def nothing(problem: str) -> Stored:
     """Empty frames, and why."""
     frames = {
         name: pl.DataFrame(schema={column: frame_schema(name)[column] for column in columns})
-        for name, columns in {**OWNED, "queue": tuple(frame_schema("queue"))}.items()
+        for name, columns in {**OWNER_FIELDS, "judging": tuple(frame_schema("judging"))}.items()
     }
     return Stored(**frames, problem=problem)
 
@@ -94,9 +94,9 @@ def read(home: str) -> Stored:
         return nothing(str(error))
     if reader.store is None:
         return nothing("No memory yet.")
-    where = scope_condition(place.settings.own, Filters())
-    frames = {name: reader.store.rows(name, columns, where) for name, columns in OWNED.items()}
-    queue = reader.store.rows("queue").join(frames["cells"], on="cell_id", how="semi")
+    where = scope_condition(place.settings.owner, Filters())
+    frames = {name: reader.store.rows(name, columns, where) for name, columns in OWNER_FIELDS.items()}
+    queue = reader.store.rows("judging").join(frames["cells"], on="cell_id", how="semi")
     return Stored(**frames, queue=queue, problem="")
 
 
@@ -246,7 +246,7 @@ def placed(home: str, stored: Stored, most: int = 200) -> pl.DataFrame:
     vectors = store.vectors("cells", named["cell_id"])
     if vectors.is_empty():
         return empty
-    where = scope_condition(place.settings.own, Filters())
+    where = scope_condition(place.settings.owner, Filters())
     standing = where & col("status").isin(["active", "archived", "superseded"]) & (col("cell_id") != lit(""))
     near = store.nearest("cells", vectors["vector"].to_numpy(), 33, where=standing, exact=True)
     ids = dict(enumerate(vectors["cell_id"]))

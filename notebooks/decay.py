@@ -53,7 +53,7 @@ with app.setup:
 
         home: Home | None
         cells: pl.DataFrame
-        vitals: pl.DataFrame
+        cell_usage: pl.DataFrame
         problem: str
 
     class Year(NamedTuple):
@@ -68,18 +68,18 @@ with app.setup:
 def read_memories(path):
     """The memories of the home at `path`, else of the configured one."""
     cells = pl.DataFrame(schema={name: frame_schema("cells")[name] for name in COLUMNS})
-    vitals = pl.DataFrame(schema=frame_schema("vitals"))
+    cell_usage = pl.DataFrame(schema=frame_schema("cell_usage"))
     try:
         home = open_home(path or None)
         store = open_store(home.store_root)
-        own = home.settings.own
-        cells = store.rows("cells", COLUMNS, owned_by(own.user_id, own.project_id))
-        vitals = store.by_key("vitals", cells["cell_id"])
+        owner = home.settings.owner
+        cells = store.rows("cells", COLUMNS, owned_by(owner.user_id, owner.project_id))
+        cell_usage = store.by_key("cell_usage", cells["cell_id"])
     except NotFoundError:
-        return Memories(None, cells, vitals, "No memory yet.")
+        return Memories(None, cells, cell_usage, "No memory yet.")
     except SlowwaveError as error:
-        return Memories(None, cells, vitals, str(error))
-    return Memories(home, cells, vitals, "")
+        return Memories(None, cells, cell_usage, str(error))
+    return Memories(home, cells, cell_usage, "")
 
 
 @app.function
@@ -185,7 +185,7 @@ def _(memories):
 @app.cell(hide_code=True)
 def _(decay, forget, memories, now):
     _live = memories.cells.filter(pl.col("status") == "active").join(
-        memories.vitals, on="cell_id", how="inner"
+        memories.cell_usage, on="cell_id", how="inner"
     )
     strength = _live.select(
         "cell_id",
@@ -194,7 +194,7 @@ def _(decay, forget, memories, now):
         unused=unused_days(now=now, settings=decay),
     )
     coming = fading(
-        memories.cells, memories.vitals, now=now, forget=forget, decay=decay, days=AHEAD_DAYS
+        memories.cells, memories.cell_usage, now=now, forget=forget, decay=decay, days=AHEAD_DAYS
     ).join(memories.cells.select("cell_id", "cell_type", "content", "salience"), on="cell_id", how="inner")
     _points = (
         alt.Chart(strength)
@@ -237,13 +237,13 @@ def _(decay, forget, memories, now):
 @app.cell(hide_code=True)
 def _(forget, memories, now):
     forgotten = (
-        false_forgetting(memories.vitals, now=now, days=forget.recent_days)
-        if memories.vitals.height
+        false_forgetting(memories.cell_usage, now=now, days=forget.recent_days)
+        if memories.cell_usage.height
         else Forgetting(recent_days=forget.recent_days)
     )
     moved = pl.concat(
         [
-            memories.vitals.select(at=name, what=pl.lit(what)).drop_nulls()
+            memories.cell_usage.select(at=name, what=pl.lit(what)).drop_nulls()
             for name, what in (("archived_at", "archived"), ("revived_at", "came back"))
         ]
     )

@@ -295,7 +295,7 @@ def _(memory):
 def _(memory, now):
     strength = (
         memory.cells.filter(pl.col("status") == "active")
-        .join(memory.vitals, on="cell_id", how="inner")
+        .join(memory.cell_usage, on="cell_id", how="inner")
         .with_columns(
             effective=effective_confidence(now=now, settings=memory.home.settings.decay)
             if memory.home
@@ -306,7 +306,7 @@ def _(memory, now):
     fading = (
         to_archive(
             memory.cells,
-            memory.vitals,
+            memory.cell_usage,
             now=now,
             forget=memory.home.settings.forget,
             decay=memory.home.settings.decay,
@@ -656,7 +656,7 @@ class Memory(NamedTuple):
     status: Status | None
     problem: str
     cells: pl.DataFrame
-    vitals: pl.DataFrame
+    cell_usage: pl.DataFrame
     topics: pl.DataFrame
     turns: pl.DataFrame
     chunks: pl.DataFrame
@@ -675,8 +675,12 @@ class Memory(NamedTuple):
     @property
     def owner(self) -> str:
         """Whose memory is counted."""
-        own = self.home.settings.own if self.home else None
-        return f"Counted is what user {own.user_id!r} may see in project {own.project_id!r}." if own else ""
+        owner = self.home.settings.owner if self.home else None
+        return (
+            f"Counted is what user {owner.user_id!r} may see in project {owner.project_id!r}."
+            if owner
+            else ""
+        )
 
     @property
     def forget_days(self) -> float:
@@ -687,18 +691,25 @@ class Memory(NamedTuple):
 @app.function
 def read_memory(path: str):
     """The home at `path`, else at SLOWWAVE_HOME, else data/home. Takes no lock, and writes nothing."""
-    empty = {name: pl.DataFrame(schema=shape_of(name)) for name in [*COLUMNS, "vitals"]}
+    empty = {name: pl.DataFrame(schema=shape_of(name)) for name in [*COLUMNS, "cell_usage"]}
     home = None
     try:
         home = open_home(path or None)
         status, reader = read_status(home), open_reader(home)
         if reader.store is None:
             return Memory(str(home.root), home, reader, None, status, "", **empty)
-        where = scope_condition(home.settings.own, Filters())
+        where = scope_condition(home.settings.owner, Filters())
         frames = {name: reader.store.rows(name, columns, where) for name, columns in COLUMNS.items()}
-        vitals = reader.store.rows("vitals").join(frames["cells"], on="cell_id", how="semi")
+        cell_usage = reader.store.rows("cell_usage").join(frames["cells"], on="cell_id", how="semi")
         return Memory(
-            str(home.root), home, reader, reader.store, status, "", **frames, vitals=vitals.sort("cell_id")
+            str(home.root),
+            home,
+            reader,
+            reader.store,
+            status,
+            "",
+            **frames,
+            cell_usage=cell_usage.sort("cell_id"),
         )
     except SlowwaveError as error:
         root = str(home.root) if home else path
@@ -725,7 +736,9 @@ def turn_texts(memory, turn_ids):
     """What was said in these turns, with speaker and day, by id; only those that the owner may see."""
     if memory.store is None or not turn_ids:
         return {}
-    where = scope_condition(memory.home.settings.own, Filters()) & col("turn_id").isin(sorted(set(turn_ids)))
+    where = scope_condition(memory.home.settings.owner, Filters()) & col("turn_id").isin(
+        sorted(set(turn_ids))
+    )
     rows = memory.store.rows("turns", ["turn_id", "speaker", "role", "content", "event_time"], where)
     return {
         row["turn_id"]: f"{row['event_time']:%Y-%m-%d} {row['speaker'] or row['role']}: {row['content']}"
@@ -863,8 +876,8 @@ def known_turns(memory, conversation):
     """
     if not conversation.sessions:
         named = {name for question in conversation.questions for name in question.evidence}
-        own = pl.DataFrame({"id": sorted(named)}, schema={"id": pl.String}).with_columns(turn_id="id")
-        return own.join(memory.turns, on="turn_id", how="semi")
+        owner = pl.DataFrame({"id": sorted(named)}, schema={"id": pl.String}).with_columns(turn_id="id")
+        return owner.join(memory.turns, on="turn_id", how="semi")
     said = said_turns(conversation)
     words = [content_hash(turn.content) for session in conversation.sessions for turn in session.turns]
     there = said.with_columns(content_hash=pl.Series(words, dtype=pl.String)).join(

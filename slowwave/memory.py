@@ -58,8 +58,8 @@ class FilterWords(TypedDict, total=False):
 class Memory:
     """The memory of one home folder, kept warm. Threads may share it; each process opens its own.
 
-    Whose memory is read and written is what the home's settings say (`own.user_id`, `own.project_id`,
-    `own.scope`). Every memory that `search` or `context` returns is noted as retrieved, in batches, unless
+    Whose memory is read and written is what the home's settings say (`owner.user_id`, `owner.project_id`,
+    `owner.scope`). Every memory that `search` or `context` returns is noted as retrieved, in batches, unless
     `records_usage` is False.
     """
 
@@ -236,7 +236,7 @@ class Memory:
         Raises:
             InputError: the id, the text or a name is not possible, or the memory was superseded already.
             NotFoundError: there is no memory yet.
-            BusyError: someone else writes the store for longer than `words.lock_seconds`; nothing was recorded.
+            BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
         """
         return correct.correct(
             self._home,
@@ -349,7 +349,7 @@ class Memory:
         return explain(self._reader, cell_id, now=_moment(now))
 
     def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
-        """What the nights will archive within so many days (else `words.weak_days`) unless it is used."""
+        """What the nights will archive within so many days (else `edits.weak_days`) unless it is used."""
         return weak(self._reader, days=days, now=_moment(now))
 
     def archived(self, query: str, *, limit: int = 10) -> list[ForgottenCell]:

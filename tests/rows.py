@@ -36,7 +36,7 @@ STATUS = {
     "chunks": "pending",
     "contradictions": "open",
     "episodes": "written",
-    "queue": "settled",
+    "judging": "settled",
 }
 BY_TYPE: dict[pl.DataType, object] = {
     pl.String(): "text",
@@ -242,8 +242,8 @@ def one_of_every_kind() -> pl.DataFrame:
             of_row("usage.recorded", "usage", "u1", cell_id="c2"),
             of_row("usage.recorded", "usage", "u2", cell_id="c2", usage_type="cited", context="answer"),
             of_row(
-                "vitals.folded",
-                "vitals",
+                "cell_usage.folded",
+                "cell_usage",
                 "c2",
                 retrieval_count=1,
                 citation_count=1,

@@ -407,7 +407,7 @@ MEMORY: dict[str, list[str]] = {
         "cell_id", "status", "content", "subject", "attribute", "value", "topic_id", "superseded_by", "supersedes",
         "summary", "valid_from", "valid_until", "is_judged", "is_summarized", "evidence", "chunk_id",
     ],
-    "vitals": ["cell_id", "confirmations", "retrieval_count", "revived_count"],
+    "cell_usage": ["cell_id", "confirmations", "retrieval_count", "revived_count"],
     "topics": ["topic_id", "name", "summary", "cell_count", "unsummarized_count", "needs_review", "merged_into"],
     "contradictions": ["contradiction_id", "cell_a", "cell_b", "status"],
     "core": ["cell_id", "line_rank", "line"],

@@ -21,13 +21,13 @@ class Bridges:
     """Where the memories stand that lived on in one that leaves, or that it had replaced.
 
     `superseded` and `merged` are payloads of those kinds without provenance, `stranded` ids of memories that nobody
-    follows any more, `heirs` ids of the memories that come after what leaves: their timelines may tell of it.
+    follows any more, `successors` ids of the memories that come after what leaves: their timelines may tell of it.
     """
 
     superseded: list[dict[str, object]] = field(default_factory=list)
     merged: list[dict[str, object]] = field(default_factory=list)
     stranded: list[str] = field(default_factory=list)
-    heirs: list[str] = field(default_factory=list)
+    successors: list[str] = field(default_factory=list)
 
 
 def bridges(cells: pl.DataFrame, gone: Collection[str], verdicts: Mapping[str, str]) -> Bridges:
@@ -43,29 +43,29 @@ def bridges(cells: pl.DataFrame, gone: Collection[str], verdicts: Mapping[str, s
         if cell_id in gone or by not in gone or by not in line.rows:
             continue
         root = line.root(str(by))
-        twin, after = line.twin(root), line.after(root)
-        if says_the_same(row) and cell_id != twin:
-            lives_on_in = twin if root in gone else root
+        duplicate, after = line.duplicate(root), line.after(root)
+        if says_the_same(row) and cell_id != duplicate:
+            lives_on_in = duplicate if root in gone else root
             found.merged.append(
                 {"cell_id": cell_id, "superseded_by": lives_on_in, "superseded_at": row["superseded_at"]}
             )
             continue
         # the stand-in ends where that ended in whose place it stands
-        ends, heir = (line.rows[root], line.follower(root)) if cell_id == twin else (row, after)
-        if heir is None:
+        ends, successor = (line.rows[root], line.follower(root)) if cell_id == duplicate else (row, after)
+        if successor is None:
             found.stranded.append(cell_id)
             continue
         found.superseded.append(
             {
                 "cell_id": cell_id,
-                "superseded_by": heir,
+                "superseded_by": successor,
                 "superseded_at": ends["superseded_at"],
                 "valid_until": ends["valid_until"],
                 "verdict": verdicts.get(str(ends["cell_id"]), "updates"),
             }
         )
-    found.heirs = sorted(
-        {heir for cell_id in gone if cell_id in line.rows for heir in line.downstream(cell_id)}
+    found.successors = sorted(
+        {successor for cell_id in gone if cell_id in line.rows for successor in line.downstream(cell_id)}
     )
     return found
 
@@ -75,7 +75,9 @@ def says_the_same(row: Row) -> bool:
     return row["superseded_by"] is not None and row["valid_until"] is None
 
 
-def successions(cells: pl.DataFrame, heirs: Collection[str], verdicts: Mapping[str, str]) -> pl.DataFrame:
+def successions(
+    cells: pl.DataFrame, successors: Collection[str], verdicts: Mapping[str, str]
+) -> pl.DataFrame:
     """Rows of `cell.succeeded` for these memories: what each one replaced, and the timeline of what holds now.
 
     `cells` are whole rows of the chains as they stand.
@@ -91,7 +93,7 @@ def successions(cells: pl.DataFrame, heirs: Collection[str], verdicts: Mapping[s
     summaries = dict(told.select("cell_id", "summary").iter_rows())
     newest = retired.sort("valid_until", "cell_id").group_by("superseded_by", maintain_order=True).last()
     before = dict(newest.select("superseded_by", "cell_id").iter_rows())
-    rows = cells.filter(pl.col("cell_id").is_in(sorted(heirs))).sort("cell_id")
+    rows = cells.filter(pl.col("cell_id").is_in(sorted(successors))).sort("cell_id")
     return rows_of(
         "cell.succeeded",
         [
@@ -137,16 +139,16 @@ class _Line:
             cell_id = up
         return cell_id
 
-    def twin(self, root: str) -> str | None:
+    def duplicate(self, root: str) -> str | None:
         """The oldest memory that stays and said the same as one that leaves."""
         if root not in self.gone:
             return None
-        twins = [
+        duplicates = [
             row
             for key, row in self.rows.items()
             if key not in self.gone and says_the_same(row) and self.root(str(row["superseded_by"])) == root
         ]
-        oldest = min(twins, key=lambda row: tuple(row[name] for name in AGE_ORDER), default=None)
+        oldest = min(duplicates, key=lambda row: tuple(row[name] for name in AGE_ORDER), default=None)
         return None if oldest is None else str(oldest["cell_id"])
 
     def follower(self, root: str) -> str | None:
@@ -156,7 +158,7 @@ class _Line:
         while by is not None and by in self.rows and by not in seen:
             seen.add(str(by))
             here = self.root(str(by))
-            stays = here if here not in self.gone else self.twin(here)
+            stays = here if here not in self.gone else self.duplicate(here)
             if stays is not None:
                 return stays
             by = self.rows[here]["superseded_by"]
@@ -166,7 +168,7 @@ class _Line:
         """The memory that stands where `root` stood, or the next one that stays."""
         if root not in self.gone:
             return root
-        return self.twin(root) or self.follower(root)
+        return self.duplicate(root) or self.follower(root)
 
     def downstream(self, cell_id: str) -> set[str]:
         """Every memory that stays and comes after one that leaves."""
@@ -175,6 +177,6 @@ class _Line:
         here = self.after(root)
         while here is not None and here not in found:
             found.add(here)
-            root = root if here == self.twin(root) else self.root(here)
+            root = root if here == self.duplicate(root) else self.root(here)
             here = self.follower(root)
         return found

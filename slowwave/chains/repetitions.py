@@ -70,26 +70,26 @@ def between_elements(pairs: pl.DataFrame, repeats: pl.DataFrame, elements: pl.Da
     )
 
 
-def inherited(merged: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
-    """Vitals of the memories that others were merged into, with the counts of those others added.
+def inherited(merged: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
+    """Usage of the memories that others were merged into, with the counts of those others added.
 
-    `merged` has `cell_id` (which goes) and `superseded_by` (which stands); `vitals` has the rows of both. Only those
-    that gain a use are returned; confirmations are not counted here.
+    `merged` has `cell_id` (which goes) and `superseded_by` (which stands); `cell_usage` has the rows of both.
+    Only those that gain a use are returned; confirmations are not counted here.
     """
     counts = ["retrieval_count", "citation_count", "ignore_count"]
     gained = (
-        merged.join(vitals, on="cell_id", how="inner")
+        merged.join(cell_usage, on="cell_id", how="inner")
         .group_by("superseded_by")
         .agg(pl.col(counts).sum(), pl.col("last_accessed", "retrieved_at").max())
         .filter(pl.sum_horizontal(counts) > 0)
     )
     return (
-        vitals.join(gained, left_on="cell_id", right_on="superseded_by", how="inner", suffix="_gained")
+        cell_usage.join(gained, left_on="cell_id", right_on="superseded_by", how="inner", suffix="_gained")
         .with_columns(
             *(pl.col(name) + pl.col(f"{name}_gained") for name in counts),
             pl.max_horizontal("last_accessed", "last_accessed_gained").alias("last_accessed"),
             pl.max_horizontal("retrieved_at", "retrieved_at_gained").alias("retrieved_at"),
         )
-        .select(vitals.columns)
+        .select(cell_usage.columns)
         .sort("cell_id")
     )

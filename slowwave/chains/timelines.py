@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
 """The order of cells on a page, oldest first."""
@@ -207,7 +207,7 @@ def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
 
     Returns `contradiction_id`, `cell_a`, `cell_b`, `subject`, `attribute`, `note`, the owner and provenance.
     """
-    age = cells.sort(*AGE_ORDER).select("cell_id", *OWN).with_row_index("age")
+    age = cells.sort(*AGE_ORDER).select("cell_id", *OWNER).with_row_index("age")
     found = (
         judged.filter(pl.col("effect") == "contradiction")
         .join(age, on="cell_id", how="inner", maintain_order="left")
@@ -233,7 +233,7 @@ def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
             "subject",
             "attribute",
             "note",
-            *OWN,
+            *OWNER,
             "prompt_version",
             "model",
         )
@@ -242,7 +242,7 @@ def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
 
 
 def confirmations(
-    pairs: pl.DataFrame, cells: pl.DataFrame, vitals: pl.DataFrame, *, now: datetime
+    pairs: pl.DataFrame, cells: pl.DataFrame, cell_usage: pl.DataFrame, *, now: datetime
 ) -> pl.DataFrame:
     """New counts and joined evidence of cells that were said again.
 
@@ -250,7 +250,7 @@ def confirmations(
     repetition counts on for the survivor. Returns one row a
     survivor: `cell_id`, `confirmed_by`, `confirmations`, `evidence`, `last_accessed`.
     """
-    before = vitals.select(confirmed_by="cell_id", said_before="confirmations")
+    before = cell_usage.select(confirmed_by="cell_id", said_before="confirmations")
     counted = pairs.join(before, on="confirmed_by", how="left", maintain_order="left")
     said = counted.group_by("cell_id").agg(
         pl.col("confirmed_by").sort().str.join(" "),
@@ -259,7 +259,7 @@ def confirmations(
     )
     return (
         said.join(cells.select("cell_id", "evidence"), on="cell_id", how="inner")
-        .join(vitals.select("cell_id", "confirmations", "last_accessed"), on="cell_id", how="inner")
+        .join(cell_usage.select("cell_id", "confirmations", "last_accessed"), on="cell_id", how="inner")
         .select(
             "cell_id",
             "confirmed_by",

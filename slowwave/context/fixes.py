@@ -36,7 +36,7 @@ from slowwave.schemas.context import MAX_ERRORS
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
 from slowwave.search.reader import Reader
-from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 20
 """Rows that each list of an error brings."""
@@ -117,10 +117,10 @@ def fix_lines(
     newest = sorted({(turn.event_time, turn.session_id) for turn, _ in turns}, reverse=True)
     sessions = list(dict.fromkeys(session_id for _, session_id in newest))[:SESSIONS]
     for session_id in sessions:
-        own = [(turn, sameness) for turn, sameness in turns if turn.session_id == session_id]
+        owner = [(turn, sameness) for turn, sameness in turns if turn.session_id == session_id]
         older = LATER_FIRST ** sessions.index(session_id)
         lines += [
-            replace(line, score=line.score * older) for line in _session_lines(reader, store, failures, own)
+            replace(line, score=line.score * older) for line in _session_lines(reader, store, failures, owner)
         ]
     return lines
 
@@ -129,18 +129,18 @@ def _found(
     reader: Reader, store: Store, failures: Sequence[Failure], conversation_id: str | None
 ) -> tuple[list[tuple[Memory, float]], list[tuple[TurnHit, float]]]:
     """Cells and turns that speak of one of the errors, with their sameness."""
-    own = reader.settings.own
-    of_cells, of_turns = cell_condition(own, Filters()), turn_condition(own, Filters())
-    legs: list[TextLeg | VectorLeg] = []
+    owner = reader.settings.owner
+    of_cells, of_turns = cell_condition(owner, Filters()), turn_condition(owner, Filters())
+    queries: list[TextQuery | VectorQuery] = []
     for failure in failures:
-        legs.append(TextLeg("cells", failure.query, LIST_ROWS, of_cells))
+        queries.append(TextQuery("cells", failure.query, LIST_ROWS, of_cells))
         single = of_turns & (col("scale") == lit("turn"))
-        legs.append(TextLeg("passages", failure.query, LIST_ROWS, single, columns=("turn_ids",)))
+        queries.append(TextQuery("passages", failure.query, LIST_ROWS, single, columns=("turn_ids",)))
         vector, _ = reader.vector_of(failure.message)
         if vector is not None:
-            legs.append(VectorLeg("cells", vector, LIST_ROWS, of_cells))
-            legs.append(VectorLeg("turns", vector, LIST_ROWS, of_turns))
-    frames = store.at_once(legs)
+            queries.append(VectorQuery("cells", vector, LIST_ROWS, of_cells))
+            queries.append(VectorQuery("turns", vector, LIST_ROWS, of_turns))
+    frames = store.at_once(queries)
     cell_ids = _ids(frame["cell_id"] for frame in frames if "cell_id" in frame.columns)
     turn_ids = _ids(
         [
@@ -150,8 +150,8 @@ def _found(
     )
     cell_rows, turn_rows = store.at_once(
         [
-            RowsLeg("cells", CELL_COLUMNS, of_cells & col("cell_id").isin(cell_ids)),
-            RowsLeg("turns", TURN_COLUMNS, of_turns & col("turn_id").isin(turn_ids)),
+            RowsQuery("cells", CELL_COLUMNS, of_cells & col("cell_id").isin(cell_ids)),
+            RowsQuery("turns", TURN_COLUMNS, of_turns & col("turn_id").isin(turn_ids)),
         ]
     )
     memories = memories_of(cell_rows.sort("cell_id"))
@@ -166,18 +166,18 @@ def _session_lines(
     reader: Reader, store: Store, failures: Sequence[Failure], errors: Sequence[tuple[TurnHit, float]]
 ) -> list[Candidate]:
     """What one session learned from the error: its cells from there on, and its clearest turn."""
-    own, filters = reader.settings.own, Filters()
+    owner, filters = reader.settings.owner, Filters()
     first = min(turn.turn_index for turn, _ in errors)
     session = col("session_id") == lit(errors[0][0].session_id)
     window = (col("turn_index") >= lit(first)) & (col("turn_index") <= lit(first + FOLLOWING_TURNS))
     turn_rows, cell_rows, old_rows = store.at_once(
         [
-            RowsLeg("turns", TURN_COLUMNS, turn_condition(own, filters) & session & window),
-            RowsLeg("cells", CELL_COLUMNS, cell_condition(own, filters) & session),
-            RowsLeg(
+            RowsQuery("turns", TURN_COLUMNS, turn_condition(owner, filters) & session & window),
+            RowsQuery("cells", CELL_COLUMNS, cell_condition(owner, filters) & session),
+            RowsQuery(
                 "cells",
                 ("cell_id", "evidence"),
-                scope_condition(own, filters) & session & (col("status") == lit("superseded")),
+                scope_condition(owner, filters) & session & (col("status") == lit("superseded")),
             ),
         ]
     )

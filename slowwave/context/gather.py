@@ -17,7 +17,7 @@ from slowwave.search import Reader, ask
 from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.search.search import MAX_QUERY_CHARACTERS
-from slowwave.store import RowsLeg, Store, TextLeg, col, lit
+from slowwave.store import RowsQuery, Store, TextQuery, col, lit
 
 NAMES_FILE = "names the current file"
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task")
@@ -101,9 +101,9 @@ def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozense
 
 def _newest(reader: Reader, store: Store, topic_ids: list[str]) -> dict[str, datetime]:
     """When the newest living memory of each topic was said."""
-    living = cell_condition(reader.settings.own, Filters()) & col("topic_id").isin(topic_ids)
+    living = cell_condition(reader.settings.owner, Filters()) & col("topic_id").isin(topic_ids)
     newest: dict[str, datetime] = {}
-    for row in store.find([RowsLeg("cells", ("topic_id", "event_time"), living)])[0]:
+    for row in store.find([RowsQuery("cells", ("topic_id", "event_time"), living)])[0]:
         newest[row["topic_id"]] = max(row["event_time"], newest.get(row["topic_id"], row["event_time"]))
     return newest
 
@@ -152,8 +152,8 @@ def _value(hit: Hit, *lists: str) -> float:
 def _of_file(reader: Reader, store: Store, path: str) -> list[Memory]:
     """Living cells that name the file in their text or artifacts."""
     words = telling_words(f"{file_words(path)} {path}", most=12)
-    where = scope_condition(reader.settings.own, Filters()) & (col("status") == lit("active"))
-    (rows,) = store.at_once([TextLeg("cells", words, FILE_ROWS, where)])
+    where = scope_condition(reader.settings.owner, Filters()) & (col("status") == lit("active"))
+    (rows,) = store.at_once([TextQuery("cells", words, FILE_ROWS, where)])
     known = read_memories(store, reader.settings, col("cell_id").isin(rows["cell_id"].to_list() or [""]))
     return [
         memory
@@ -164,8 +164,8 @@ def _of_file(reader: Reader, store: Store, path: str) -> list[Memory]:
 
 def _of_branch(reader: Reader, store: Store, branch: str) -> list[Memory]:
     """Newest living cells of conversations that were held on the branch."""
-    where = turn_condition(reader.settings.own, Filters()) & (col("git_branch") == lit(branch))
-    (rows,) = store.at_once([RowsLeg("turns", ("session_id",), where)])
+    where = turn_condition(reader.settings.owner, Filters()) & (col("git_branch") == lit(branch))
+    (rows,) = store.at_once([RowsQuery("turns", ("session_id",), where)])
     sessions = rows["session_id"].unique().sort().to_list() or [""]
     where = without_episodes(col("session_id").isin(sessions), Filters())
     return list(read_memories(store, reader.settings, where).values())[:BRANCH_ROWS]
@@ -173,5 +173,5 @@ def _of_branch(reader: Reader, store: Store, branch: str) -> list[Memory]:
 
 def _compressed(store: Store, found: Findings) -> dict[str, str | None]:
     wanted = col("topic_id").isin(list(found.topics) or [""])
-    (rows,) = store.at_once([RowsLeg("topics", ("topic_id", "compressed"), wanted)])
+    (rows,) = store.at_once([RowsQuery("topics", ("topic_id", "compressed"), wanted)])
     return dict(rows.iter_rows())

@@ -16,7 +16,7 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.settings.tree import Settings
-from slowwave.store import Expr, RowsLeg, Store, col
+from slowwave.store import Expr, RowsQuery, Store, col
 
 QUOTE_CHARACTERS = 480
 """Longest quote of a turn, about 120 tokens."""
@@ -106,8 +106,8 @@ def memories_of(rows: pl.DataFrame) -> list[Memory]:
 
 def read_memories(store: Store, settings: Settings, where: Expr) -> dict[str, Memory]:
     """Living cells that the owner may see and the condition holds for, by id, newest first, raw ones included."""
-    allowed = cell_condition(settings.own, Filters()) & where
-    (rows,) = store.at_once([RowsLeg("cells", CELL_COLUMNS, allowed)])
+    allowed = cell_condition(settings.owner, Filters()) & where
+    (rows,) = store.at_once([RowsQuery("cells", CELL_COLUMNS, allowed)])
     ordered = rows.sort("event_time", "cell_id", descending=[True, False])
     return {memory.cell_id: memory for memory in memories_of(ordered)}
 
@@ -129,8 +129,8 @@ def untold_turns(reader: Reader, store: Store, turns: Sequence[TurnHit]) -> list
     sessions = sorted({turn.session_id for turn in turns})
     if not sessions:
         return []
-    where = scope_condition(reader.settings.own, Filters()) & col("session_id").isin(sessions)
-    (chunks,) = store.at_once([RowsLeg("chunks", ("turn_ids", "status", "prompt_version"), where)])
+    where = scope_condition(reader.settings.owner, Filters()) & col("session_id").isin(sessions)
+    (chunks,) = store.at_once([RowsQuery("chunks", ("turn_ids", "status", "prompt_version"), where)])
     is_told = pl.col("status").is_in(["extracted", "gated_out"]) & (
         pl.col("prompt_version").fill_null(RAW_PROMPT) != RAW_PROMPT
     )

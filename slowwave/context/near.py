@@ -18,7 +18,7 @@ from slowwave.schemas.search import Filters, TopicHit, TurnHit
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
-from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 20
 """Rows that each list brings."""
@@ -85,14 +85,14 @@ class Near:
 def look_near(reader: Reader, store: Store, wanted: Sequence[Near], *, now: datetime) -> list[Findings]:
     """What lies near each text, in their order; scores are 0..weight."""
     wanted = [near for near in wanted if telling_words(near.text, most=1)]
-    legs = [_legs(reader, near) for near in wanted]
-    frames = iter(store.at_once([leg for named in legs for leg in named.values()]))
-    lists = [{name: _values(next(frames)) for name in named} for named in legs]
+    queries = [_queries(reader, near) for near in wanted]
+    frames = iter(store.at_once([query for named in queries for query in named.values()]))
+    lists = [{name: _values(next(frames)) for name in named} for named in queries]
     cell_ids = sorted({key for named in lists for name in _CELLS for key in named.get(name, {})})
     turn_ids = sorted({key for named in lists for name in _TURNS for key in named.get(name, {})})
     cells = read_memories(store, reader.settings, col("cell_id").isin(cell_ids or [""]))
-    allowed = turn_condition(reader.settings.own, Filters()) & col("turn_id").isin(turn_ids or [""])
-    (rows,) = store.at_once([RowsLeg("turns", TURN_COLUMNS, allowed)])
+    allowed = turn_condition(reader.settings.owner, Filters()) & col("turn_id").isin(turn_ids or [""])
+    (rows,) = store.at_once([RowsQuery("turns", TURN_COLUMNS, allowed)])
     turns = {turn.turn_id: turn for turn in turns_of(rows)}
     found = list[Findings]()
     for near, named in zip(wanted, lists, strict=True):
@@ -120,20 +120,22 @@ _CELLS = ("cell_text", "cell_vector")
 _TURNS = ("turn_text", "turn_vector")
 
 
-def _legs(reader: Reader, near: Near) -> dict[str, TextLeg | VectorLeg]:
-    own, words = reader.settings.own, telling_words(near.text, most=QUERY_WORDS)
-    of_cells = without_episodes(cell_condition(own, near.filters), near.filters)
-    of_turns = turn_condition(own, near.filters)
+def _queries(reader: Reader, near: Near) -> dict[str, TextQuery | VectorQuery]:
+    owner, words = reader.settings.owner, telling_words(near.text, most=QUERY_WORDS)
+    of_cells = without_episodes(cell_condition(owner, near.filters), near.filters)
+    of_turns = turn_condition(owner, near.filters)
     vector, _ = reader.vector_of(near.text)
-    legs: dict[str, TextLeg | VectorLeg] = {"cell_text": TextLeg("cells", words, LIST_ROWS, of_cells)}
+    queries: dict[str, TextQuery | VectorQuery] = {
+        "cell_text": TextQuery("cells", words, LIST_ROWS, of_cells)
+    }
     if vector is not None:
-        legs["cell_vector"] = VectorLeg("cells", vector, LIST_ROWS, of_cells)
+        queries["cell_vector"] = VectorQuery("cells", vector, LIST_ROWS, of_cells)
     if near.has_turns:
         single = of_turns & (col("scale") == lit("turn"))
-        legs["turn_text"] = TextLeg("passages", words, LIST_ROWS, single, columns=("turn_ids",))
+        queries["turn_text"] = TextQuery("passages", words, LIST_ROWS, single, columns=("turn_ids",))
         if vector is not None:
-            legs["turn_vector"] = VectorLeg("turns", vector, LIST_ROWS, of_turns)
-    return legs
+            queries["turn_vector"] = VectorQuery("turns", vector, LIST_ROWS, of_turns)
+    return queries
 
 
 def _values(frame: pl.DataFrame) -> dict[str, float]:

@@ -79,8 +79,8 @@ def whole_text(chosen: Sequence[Chosen], now: datetime, *, small: bool) -> str:
         return ""
     lines = head_lines(now, small=small)
     for tier in TIERS:
-        own = [entry.text for entry in chosen if entry.candidate.tier == tier]
-        lines += [HEADINGS[tier]] * (bool(own) and not small) + own
+        owner = [entry.text for entry in chosen if entry.candidate.tier == tier]
+        lines += [HEADINGS[tier]] * (bool(owner) and not small) + owner
     return "\n".join([*lines, FENCE_CLOSE])
 
 

@@ -13,7 +13,7 @@ from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, scope_condition
-from slowwave.store import RowsLeg, Store, col, lit
+from slowwave.store import RowsQuery, Store, col, lit
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
 CONTRADICTIONS = 8
@@ -32,8 +32,8 @@ def contradiction_lines(
 
     Two sides that carry the same value differ in something beside it: they stand where there is room, and only near.
     """
-    where = scope_condition(reader.settings.own, Filters()) & (col("status") == lit("open"))
-    (rows,) = store.at_once([RowsLeg("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where)])
+    where = scope_condition(reader.settings.owner, Filters()) & (col("status") == lit("open"))
+    (rows,) = store.at_once([RowsQuery("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where)])
     rows = rows.sort("detected_at", "cell_a", descending=[True, False])
     ids = [*rows["cell_a"], *rows["cell_b"]]
     cells = read_memories(store, reader.settings, col("cell_id").isin(ids or [""]))
@@ -75,8 +75,8 @@ def background_lines(
         if turn.role == "document":
             quote = quote_line("background", turn, 1.0 + score, "from the project's files", words=words)
             lines += [quote] if quote else []
-    mine = scope_condition(reader.settings.own, Filters())
-    (core,) = store.at_once([RowsLeg("core", ("cell_id", "line_rank"), mine)])
+    mine = scope_condition(reader.settings.owner, Filters())
+    (core,) = store.at_once([RowsQuery("core", ("cell_id", "line_rank"), mine)])
     promoted = core.sort("line_rank").head(CORE_ROWS if text else 5 * CORE_ROWS)
     ranks: dict[str, int] = dict(promoted.iter_rows())
     known = read_memories(store, reader.settings, col("cell_id").isin(list(ranks) or [""]))
@@ -97,18 +97,18 @@ def background_lines(
 
 def index_lines(reader: Reader, store: Store, lines: Iterable[Candidate], found: Findings) -> list[Candidate]:
     """Pointers to topics with what else is there, the largest first, topics that were found before all others."""
-    own = scope_condition(reader.settings.own, Filters()) & (col("cell_count") > lit(0))
+    owner = scope_condition(reader.settings.owner, Filters()) & (col("cell_count") > lit(0))
     columns = ("topic_id", "name", "cell_count", "updated_at", "merged_into")
-    (topics,) = store.at_once([RowsLeg("topics", columns, own)])
+    (topics,) = store.at_once([RowsQuery("topics", columns, owner)])
     topics = topics.filter(pl.col("merged_into").is_null()).sort(
         "cell_count", "topic_id", descending=[True, False]
     )
     topics = topics.head(POINTERS)
     told = {cell_id for line in lines for cell_id in line.cell_ids}
-    living = cell_condition(reader.settings.own, Filters())
+    living = cell_condition(reader.settings.owner, Filters())
     named = col("topic_id").isin(topics["topic_id"].to_list() or [""])
     (cells,) = store.at_once(
-        [RowsLeg("cells", ("cell_id", "topic_id", "index_label", "salience"), living & named)]
+        [RowsQuery("cells", ("cell_id", "topic_id", "index_label", "salience"), living & named)]
     )
     fresh = (
         cells.filter(~pl.col("cell_id").is_in(sorted(told)))

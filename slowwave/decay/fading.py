@@ -10,14 +10,19 @@ from slowwave.settings.groups import DecaySettings, ForgetSettings
 
 
 def to_archive(
-    cells: pl.DataFrame, vitals: pl.DataFrame, *, now: datetime, forget: ForgetSettings, decay: DecaySettings
+    cells: pl.DataFrame,
+    cell_usage: pl.DataFrame,
+    *,
+    now: datetime,
+    forget: ForgetSettings,
+    decay: DecaySettings,
 ) -> pl.DataFrame:
     """Active cells that faded: below the least effective confidence, never cited, long unused, not protected.
 
     Returns `cell_id`, `effective_confidence` (0..1), `reason` and the new `archived_count`, sorted by id.
     """
     return (
-        _mortal(cells, vitals)
+        _mortal(cells, cell_usage)
         .with_columns(
             effective_confidence=effective_confidence(now=now, settings=decay),
             unused_days=unused_days(now=now, settings=decay),
@@ -42,7 +47,7 @@ def to_archive(
 
 def fading(
     cells: pl.DataFrame,
-    vitals: pl.DataFrame,
+    cell_usage: pl.DataFrame,
     *,
     now: datetime,
     forget: ForgetSettings,
@@ -59,7 +64,7 @@ def fading(
     lasts = days_until(share, rate_of(), exponent=decay.exponent).clip(lower_bound=forget.unused_days)
     ahead = lasts - unused_days(now=now, settings=decay)
     return (
-        _mortal(cells, vitals)
+        _mortal(cells, cell_usage)
         .with_columns(ahead=ahead)
         .filter(pl.col("ahead") <= days)
         .select(
@@ -71,22 +76,22 @@ def fading(
     )
 
 
-def _mortal(cells: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
+def _mortal(cells: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
     """Cells that time alone may archive: active, not protected, never cited; with their vitals."""
     joined = cells.filter((pl.col("status") == "active") & ~pl.col("protected")).join(
-        vitals, on="cell_id", how="inner"
+        cell_usage, on="cell_id", how="inner"
     )
     return joined.filter(pl.col("citation_count") == 0)
 
 
-def false_forgetting(vitals: pl.DataFrame, *, now: datetime, days: float) -> Forgetting:
+def false_forgetting(cell_usage: pl.DataFrame, *, now: datetime, days: float) -> Forgetting:
     """How many memories were archived and how many of them came back, over all time and within the last `days`.
 
-    `vitals` has `archived_count`, `archived_at`, `revived_count`, `revived_at`. Memories that were deleted or
+    `cell_usage` has `archived_count`, `archived_at`, `revived_count`, `revived_at`. Memories that were deleted or
     pruned since are not counted. Recent figures count each memory once.
     """
     since = pl.lit(now - timedelta(days=days))
-    counts = vitals.select(
+    counts = cell_usage.select(
         archived_count=pl.col("archived_count").sum(),
         revived_count=pl.col("revived_count").sum(),
         recent_archived_count=(pl.col("archived_at") > since).sum(),
@@ -95,9 +100,9 @@ def false_forgetting(vitals: pl.DataFrame, *, now: datetime, days: float) -> For
     return Forgetting(**counts.cast(pl.Int64).row(0, named=True), recent_days=days)
 
 
-def revivals(vitals: pl.DataFrame, *, now: datetime, reason: str) -> pl.DataFrame:
+def revivals(cell_usage: pl.DataFrame, *, now: datetime, reason: str) -> pl.DataFrame:
     """Rows of `cell.revived` for archived memories with these vitals, which come back now."""
-    return vitals.select(
+    return cell_usage.select(
         "cell_id",
         revived_count=pl.col("revived_count") + 1,
         last_accessed=pl.lit(now),
@@ -120,7 +125,7 @@ def to_prune(cells: pl.DataFrame, *, now: datetime, forget: ForgetSettings) -> p
 
 def to_bury(cells: pl.DataFrame, tombstones: pl.DataFrame) -> pl.DataFrame:
     """Cells that a person deleted and that some work brought back: by id, or by the same text of the same owner."""
-    own = ["user_id", "project_id", "scope"]
-    by_text = cells.join(tombstones, on=[*own, "content_hash"], how="semi")
+    owner = ["user_id", "project_id", "scope"]
+    by_text = cells.join(tombstones, on=[*owner, "content_hash"], how="semi")
     by_id = cells.join(tombstones, on="cell_id", how="semi")
     return pl.concat([by_text, by_id]).unique("cell_id").sort("cell_id")

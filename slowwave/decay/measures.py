@@ -15,13 +15,13 @@ COLUMNS = ("archived_count", "archived_at", "revived_count", "revived_at")
 
 def forgetting_of(store: StoreReader, *, now: datetime, days: float) -> Forgetting:
     """Archived and revived memories of all time and of the last `days`."""
-    archived = store.rows("vitals", COLUMNS, col("archived_count") > lit(0))
+    archived = store.rows("cell_usage", COLUMNS, col("archived_count") > lit(0))
     return false_forgetting(archived, now=now, days=days)
 
 
 def long_unused(store: StoreReader, columns: list[str], *, since: datetime) -> pl.DataFrame:
     """Active cells that were last cited, said again or made before; being shown may have prolonged their life."""
-    unused = store.rows("vitals", ["cell_id"], col("last_accessed") <= lit(since))
+    unused = store.rows("cell_usage", ["cell_id"], col("last_accessed") <= lit(since))
     if unused.is_empty():
         return store.by_key("cells", [], columns)
     active = store.rows("cells", ["cell_id"], col("status") == lit("active"))
@@ -34,5 +34,5 @@ def fading_of(
     """Memories that will fade within the days of the preview: `cell_id`, `fades_at`, soonest first."""
     soon = min(now, now - timedelta(days=forget.unused_days - forget.preview_days))
     cells = long_unused(store, ["cell_id", "status", "confidence", "decay_rate", "protected"], since=soon)
-    vitals = store.by_key("vitals", cells["cell_id"])
-    return fading(cells, vitals, now=now, forget=forget, decay=decay, days=forget.preview_days)
+    cell_usage = store.by_key("cell_usage", cells["cell_id"])
+    return fading(cells, cell_usage, now=now, forget=forget, decay=decay, days=forget.preview_days)

@@ -24,7 +24,7 @@ def days_since(moment: pl.Expr, *, now: datetime) -> pl.Expr:
 
 
 def unused_days(*, now: datetime, settings: DecaySettings) -> pl.Expr:
-    """Days without use, of rows of `vitals`; never below 0.
+    """Days without use, of rows of `cell_usage`; never below 0.
 
     Counted from `last_accessed`: when it was cited, said again, revived or made. Being shown prolongs that by the
     time until it was last shown, but only by the share of the times when it was not ignored, and at most by
@@ -91,15 +91,15 @@ def reinforced(confidence: pl.Expr, *, settings: DecaySettings) -> pl.Expr:
 
 
 def effective_confidence(*, now: datetime, settings: DecaySettings) -> pl.Expr:
-    """Reinforced confidence times retention, 0..1, of rows that join `cells` and `vitals`."""
+    """Reinforced confidence times retention, 0..1, of rows that join `cells` and `cell_usage`."""
     left = retention(rate_of(), unused_days(now=now, settings=settings), exponent=settings.exponent)
     return reinforced(pl.col("confidence"), settings=settings) * left
 
 
-def fold_usage(usage: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
+def fold_usage(usage: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
     """The vitals of used cells after their new usage records are counted in.
 
-    `usage` has the records not folded yet, `vitals` the present rows of their cells. Counts are absolute, so
+    `usage` has the records not folded yet, `cell_usage` the present rows of their cells. Counts are absolute, so
     that folding the result twice is folding it once, and they are sums and latest moments, so that batches may
     come in any order. A citation moves `last_accessed`, a retrieval `retrieved_at`, being ignored neither.
     """
@@ -112,13 +112,13 @@ def fold_usage(usage: pl.DataFrame, vitals: pl.DataFrame) -> pl.DataFrame:
         shown_at=pl.col("used_at").filter(pl.col("usage_type") == "retrieved").max(),
     )
     return (
-        vitals.join(new, on="cell_id", how="inner")
+        cell_usage.join(new, on="cell_id", how="inner")
         .with_columns(
             *(pl.col(name) + pl.col(f"{name}_new") for name in COUNTS),
             last_accessed=pl.max_horizontal("last_accessed", "cited_at"),
             retrieved_at=pl.max_horizontal("retrieved_at", "shown_at"),
         )
-        .select(vitals.columns)
+        .select(cell_usage.columns)
         .sort("cell_id")
     )
 

@@ -12,7 +12,7 @@ from slowwave.edits.consequences import judged
 from slowwave.edits.session import Plan
 from slowwave.home.core_file import core_lines
 from slowwave.journal.catalogue import CATALOGUE, rows_of
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.store import Store
 
 
@@ -51,13 +51,13 @@ def bridging(chains: Chains, found: Bridges, gone: Collection[str], *, why: str)
         "pair.judged": _judged(after, found, why=why),
         "cell.superseded": rows_of("cell.superseded", [{**row, **named} for row in found.superseded]),
         "cell.merged": rows_of("cell.merged", found.merged),
-        "cell.succeeded": successions(after, found.heirs, chains.verdicts),
+        "cell.succeeded": successions(after, found.successors, chains.verdicts),
     }
 
 
-def told_anew(store: Store, heirs: Collection[str]) -> pl.DataFrame:
+def told_anew(store: Store, successors: Collection[str]) -> pl.DataFrame:
     """Rows of `cell.succeeded`: what these memories replaced, and their timelines, as the store tells of both now."""
-    known = store.by_key("cells", heirs, ["cell_id"])["cell_id"].to_list()
+    known = store.by_key("cells", successors, ["cell_id"])["cell_id"].to_list()
     chains = chains_of(store, known)
     return successions(chains.cells, known, chains.verdicts)
 
@@ -68,7 +68,7 @@ def reworded(store: Store, succeeded: pl.DataFrame, *, why: str, before: Store |
     A line keeps its place, as it is in `before` where that is given.
     """
     core = (before or store).by_key("core", succeeded["cell_id"], ["cell_id", "line_rank"])
-    columns = ["cell_id", *OWN, "cell_type", "subject", "attribute", "content", "valid_from"]
+    columns = ["cell_id", *OWNER, "cell_type", "subject", "attribute", "content", "valid_from"]
     told = (
         store.by_key("cells", core["cell_id"], columns)
         .join(succeeded.select("cell_id", "summary"), on="cell_id", how="inner")
@@ -85,7 +85,7 @@ def _judged(cells: pl.DataFrame, found: Bridges, *, why: str) -> pl.DataFrame:
     """That a person's word put one memory behind another; how it was retired stays as it was judged."""
     rows = [pl.DataFrame(schema=CATALOGUE["pair.judged"].payload)]
     for link in found.superseded:
-        loser = cells.filter(pl.col("cell_id") == link["cell_id"]).select("cell_id", *OWN)
+        loser = cells.filter(pl.col("cell_id") == link["cell_id"]).select("cell_id", *OWNER)
         verdict = pl.lit(cast("str", link["verdict"]))
         rows.append(
             judged(str(link["superseded_by"]), loser, effect="superseded", why=why).with_columns(

@@ -7,7 +7,7 @@ import polars as pl
 from slowwave.decay.fading import revivals
 from slowwave.edits.consequences import lost_its_follower, standing_again
 from slowwave.edits.correct import protection, refuse_retired
-from slowwave.edits.session import desk
+from slowwave.edits.session import edit_session
 from slowwave.home.paths import Home
 from slowwave.readers.statements import read_note
 from slowwave.schemas.results import Done
@@ -19,16 +19,16 @@ PERSON_SAID = "a person"
 def confirm(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
     """Protects a memory for good, as `Memory.confirm` says."""
     note = read_note(note)
-    with desk(home, now=now) as work:
+    with edit_session(home, now=now) as work:
         row = work.cell(cell_id)
         found = str(row["cell_id"])
         is_stranded = lost_its_follower(work.store, row)
         if not is_stranded:
             refuse_retired(row)
-        vitals = work.store.by_key("vitals", [found])
+        cell_usage = work.store.by_key("cell_usage", [found])
         plan = {
             "cell.protected": protection(found, note),
-            "cell.confirmed": vitals.select(
+            "cell.confirmed": cell_usage.select(
                 "cell_id",
                 confirmed_by=pl.lit(PERSON_SAID),
                 confirmations=pl.col("confirmations") + 1,
@@ -40,7 +40,7 @@ def confirm(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
         }
         notes = []
         if row["status"] == "archived":
-            plan["cell.revived"] = revivals(vitals, now=now, reason="a person confirmed it")
+            plan["cell.revived"] = revivals(cell_usage, now=now, reason="a person confirmed it")
             notes.append("it was archived, and is back in search")
         if is_stranded:
             plan["cell.restored"] = standing_again(work.home.journal, pl.Series("cell_id", [found]))

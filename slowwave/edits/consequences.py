@@ -13,7 +13,7 @@ from slowwave.journal.lookup import journaled
 from slowwave.journal.segments import Journal
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.identity import stable_id
-from slowwave.schemas.tables import OWN, TIMESTAMP
+from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.store import Store, col, lit
 
 
@@ -91,7 +91,7 @@ def judged(winner_id: str, losers: pl.DataFrame, *, effect: str, why: str) -> pl
         [
             {
                 "judgement_id": stable_id("judgement", " ".join(sorted([winner_id, loser["cell_id"]]))),
-                **{name: loser[name] for name in OWN},
+                **{name: loser[name] for name in OWNER},
                 "cell_id": winner_id,
                 "target_id": loser["cell_id"],
                 "verdict": "corrects" if effect == "superseded" else "keep",

@@ -8,7 +8,7 @@ import polars as pl
 
 from slowwave.edits.consequences import cascade, joined, settled_by, succession
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
-from slowwave.edits.session import Desk, desk
+from slowwave.edits.session import EditSession, edit_session
 from slowwave.errors import InputError
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import rows_of
@@ -35,7 +35,7 @@ def correct(
 ) -> Done:
     """A person's text takes the place of a memory, as `Memory.correct` says."""
     note = read_note(note)
-    with desk(home, now=now) as work:
+    with edit_session(home, now=now) as work:
         old = work.cell(cell_id)
         refuse_retired(old)
         said = _statement(old, text, subject=subject, attribute=attribute, value=value, entities=entities)
@@ -62,7 +62,7 @@ def correct(
 
 
 def take_in(
-    work: Desk, said: Statement, *, like: dict[str, object], valid_from: datetime, note: str
+    work: EditSession, said: Statement, *, like: dict[str, object], valid_from: datetime, note: str
 ) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
     """Events for a statement that is protected from the start, and its row of `cells`.
 
@@ -72,7 +72,7 @@ def take_in(
     refuse_deleted(work.home, work.store, digest)
     session_id, is_known = session_of(work.home, work.store, digest, work.now)
     if is_known:
-        known = work.store.by_key("cells", [cell_id_of(work.own, session_id, digest)])
+        known = work.store.by_key("cells", [cell_id_of(work.owner, session_id, digest)])
         return {"cell.protected": protection(known["cell_id"][0], note)}, known
     made = said_plan(
         work.home,

@@ -57,19 +57,19 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
                 f"memory {whole} told a conversation, and a person deleted it: erase the conversation to take its text"
             )
         raise NotFoundError(f"memory {whole} was erased: nothing of it is kept")
-    vitals = store.by_key("vitals", [whole])
+    cell_usage = store.by_key("cell_usage", [whole])
     row = stored.row(0, named=True) if stored.height else (made or {})
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
     state = str(row["status"]) if stored.height else "deleted" if is_dead else "pruned"
     quotes, missing = _quotes(store, cast("list[str]", row["evidence"]))
-    counts = vitals.row(0, named=True) if vitals.height else {}
+    counts = cell_usage.row(0, named=True) if cell_usage.height else {}
     topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
     core = store.by_key("core", [whole], ["cell_id", "line_rank"])
     names = [
         name for name in Explanation.model_fields if name in row and name != "steps"
     ]  # those of its life
     strength = (
-        stored.join(vitals, on="cell_id").select(
+        stored.join(cell_usage, on="cell_id").select(
             effective_confidence(now=now, settings=reader.settings.decay)
         )
         if stored.height
@@ -94,8 +94,8 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
 
 
 def _mine(reader: Reader) -> Expr:
-    own = reader.settings.own
-    return owned_by(own.user_id, own.project_id)
+    owner = reader.settings.owner
+    return owned_by(owner.user_id, owner.project_id)
 
 
 def _whole_id(reader: Reader, store: Store, cell_id: str) -> str:
@@ -120,14 +120,14 @@ def _pruned(reader: Reader, wanted: str) -> list[str]:
     if not wanted.isalnum():
         return []
     rows = journaled(reader.home.journal, [wanted], "cell.extracted")
-    own = reader.settings.own
+    owner = reader.settings.owner
     mine = rows.filter(
         pl.col("cell_id").str.starts_with(wanted)
         & (
             (pl.col("scope") == "system")
             | (
-                (pl.col("project_id") == own.project_id)
-                & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == own.user_id))
+                (pl.col("project_id") == owner.project_id)
+                & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == owner.user_id))
             )
         )
     )

@@ -12,12 +12,12 @@ import polars as pl
 from slowwave.chains.repair import Bridges
 from slowwave.edits.chain_repair import bridging, chains_of, reworded
 from slowwave.edits.consequences import cascade, joined, settled_by
-from slowwave.edits.session import desk
+from slowwave.edits.session import edit_session
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import rows_of
 from slowwave.readers.statements import read_note
 from slowwave.schemas.results import Done
-from slowwave.schemas.tables import OWN, RAW_PROMPT
+from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.store import Store, col, lit, same_owner
 
 WHY = "a person deleted it"
@@ -26,7 +26,7 @@ WHY = "a person deleted it"
 def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
     """Deletes a memory and what says exactly the same, as `Memory.forget` says."""
     note = read_note(note)
-    with desk(home, now=now) as work:
+    with edit_session(home, now=now) as work:
         row = work.cell(cell_id)
         gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
         ids = gone["cell_id"].to_list()
@@ -46,7 +46,7 @@ def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
                 "cell.deleted": gone.select(
                     "cell_id",
                     "content_hash",
-                    *OWN,
+                    *OWNER,
                     "content",
                     "evidence",
                     note=pl.lit(note or None, dtype=pl.String),

@@ -20,7 +20,7 @@ TOPICS = 10
 
 def weak(reader: Reader, *, days: float | None, now: datetime) -> list[Fading]:
     """What the nights would archive within so many days, as `Memory.weak` says."""
-    ahead = reader.settings.words.weak_days if days is None else days
+    ahead = reader.settings.edits.weak_days if days is None else days
     if not ahead >= 0:
         raise InputError(f"{days} days is not possible: choose 0 or more")
     store = reader.current()
@@ -28,11 +28,11 @@ def weak(reader: Reader, *, days: float | None, now: datetime) -> list[Fading]:
         return []
     columns = ["cell_id", "cell_type", "content", "status", "confidence", "decay_rate", "protected"]
     cells = store.rows("cells", columns, _mine(reader) & (col("status") == lit("active")))
-    vitals, settings = store.by_key("vitals", cells["cell_id"]), reader.settings
-    soon = fading(cells, vitals, now=now, forget=settings.forget, decay=settings.decay, days=ahead)
+    cell_usage, settings = store.by_key("cell_usage", cells["cell_id"]), reader.settings
+    soon = fading(cells, cell_usage, now=now, forget=settings.forget, decay=settings.decay, days=ahead)
     found = (
         soon.join(cells, on="cell_id", how="inner", maintain_order="left")
-        .join(vitals, on="cell_id", how="inner", maintain_order="left")
+        .join(cell_usage, on="cell_id", how="inner", maintain_order="left")
         .with_columns(effective_confidence=effective_confidence(now=now, settings=settings.decay))
     )
     return [Fading(**row) for row in found.select(list(Fading.model_fields)).iter_rows(named=True)]
@@ -74,8 +74,8 @@ def stats(reader: Reader, *, now: datetime) -> Stats:
 
 
 def _mine(reader: Reader) -> Expr:
-    own = reader.settings.own
-    return owned_by(own.user_id, own.project_id)
+    owner = reader.settings.owner
+    return owned_by(owner.user_id, owner.project_id)
 
 
 def _counted(rows: pl.DataFrame, name: str) -> dict[str, int]:
@@ -102,8 +102,8 @@ def _largest(store: Store, active: pl.DataFrame) -> dict[str, int]:
 
 def _never_used(store: Store, active: pl.DataFrame) -> int:
     """Active memories without a use, those counted already and those not folded in yet."""
-    vitals = store.rows("vitals", ["cell_id", "retrieval_count", "citation_count"])
-    used = vitals.filter((pl.col("retrieval_count") + pl.col("citation_count")) > 0)["cell_id"]
+    cell_usage = store.rows("cell_usage", ["cell_id", "retrieval_count", "citation_count"])
+    used = cell_usage.filter((pl.col("retrieval_count") + pl.col("citation_count")) > 0)["cell_id"]
     waiting = store.rows("usage", ["cell_id"], col("usage_type").isin(["retrieved", "cited"]))["cell_id"]
     return active.filter(~pl.col("cell_id").is_in(pl.concat([used, waiting]).unique().implode())).height
 

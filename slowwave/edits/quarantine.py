@@ -11,7 +11,7 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.store import Store, col, lit, open_store
 
 RELEASED = {
@@ -102,8 +102,8 @@ def _quarantined(store: Store) -> list[QuarantinedChunk]:
 
 def _conversations(store: Store) -> pl.DataFrame:
     """Conversations that could not be told, by the id of their episode."""
-    held = store.rows("episodes", ["cell_id", *OWN, "session_id", "attempts", "error"], IN_QUARANTINE)
-    on = [*OWN, "session_id"]
+    held = store.rows("episodes", ["cell_id", *OWNER, "session_id", "attempts", "error"], IN_QUARANTINE)
+    on = [*OWNER, "session_id"]
     turns = store.having("turns", "session_id", held["session_id"], [*on, "event_time", "source_name"])
     said = turns.group_by(on).agg(pl.col("event_time").max(), pl.col("source_name").last())
     return held.join(said, on=on, how="inner").rename({"cell_id": "chunk_id"})
@@ -111,6 +111,6 @@ def _conversations(store: Store) -> pl.DataFrame:
 
 def _memories(store: Store) -> pl.DataFrame:
     """Memories that no answer could judge."""
-    held = store.rows("queue", ["cell_id", "attempts", "error"], IN_QUARANTINE)
+    held = store.rows("judging", ["cell_id", "attempts", "error"], IN_QUARANTINE)
     cells = store.by_key("cells", held["cell_id"], ["cell_id", "event_time", "source_name"])
     return held.join(cells, on="cell_id", how="inner").rename({"cell_id": "chunk_id"})

@@ -7,7 +7,7 @@ from typing import get_args
 
 import polars as pl
 
-from slowwave.edits.session import apply_committed, embed, open_or_make, own_of
+from slowwave.edits.session import apply_committed, embed, open_or_make, owner_of
 from slowwave.errors import BusyError, ConfigError, InputError, TransientError
 from slowwave.home.lock import APPLYING, is_held_here, writing
 from slowwave.home.paths import Home
@@ -58,7 +58,7 @@ def remember(
     if store is not None:
         refuse_deleted(home, store, digest)
     session_id, is_known = session_of(home, store, digest, now)
-    cell_id = cell_id_of(own_of(home), session_id, digest)
+    cell_id = cell_id_of(owner_of(home), session_id, digest)
     if is_known:
         return Remembered(cell_id, True, ("this was remembered today already; nothing was added",))
     plan = said_plan(
@@ -86,7 +86,7 @@ def said_plan(
     decay = home.settings.decay
     return said_rows(
         said,
-        own=own_of(home),
+        owner=owner_of(home),
         session_id=session_id,
         moment=now,
         cell_type=cell_type,
@@ -106,8 +106,8 @@ def refuse_deleted(home: Home, store: Store, digest: str) -> None:
     Raises:
         InputError: it was deleted.
     """
-    own = home.settings.own
-    mine = owned_by(own.user_id, own.project_id) & (col("scope") == lit(own.scope))
+    owner = home.settings.owner
+    mine = owned_by(owner.user_id, owner.project_id) & (col("scope") == lit(owner.scope))
     if store.rows("tombstones", ["cell_id"], mine & (col("content_hash") == lit(digest))).height:
         raise InputError(
             "a person deleted this memory, and what is deleted stays out: say what holds instead"
@@ -122,7 +122,7 @@ def session_of(home: Home, store: Store | None, digest: str, moment: datetime) -
     day = f"{REMEMBERED}-{moment:%Y-%m-%d}"
     if store is None:
         return day, False
-    known = store.by_key("cells", [cell_id_of(own_of(home), day, digest)], ["cell_id", "status"])
+    known = store.by_key("cells", [cell_id_of(owner_of(home), day, digest)], ["cell_id", "status"])
     if known.is_empty():
         return day, False
     if known["status"][0] == "active":

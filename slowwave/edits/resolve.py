@@ -7,7 +7,7 @@ import polars as pl
 
 from slowwave.edits.consequences import cascade, joined, judged, settled_by, standing_again, succession
 from slowwave.edits.correct import take_in
-from slowwave.edits.session import Desk, desk, refuse_foreign
+from slowwave.edits.session import EditSession, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.paths import Home
 from slowwave.home.usage import SHORTEST_PREFIX
@@ -31,8 +31,8 @@ def disputes(reader: Reader, *, has_resolved: bool = False) -> list[Dispute]:
     store = reader.current()
     if store is None:
         return []
-    own = reader.settings.own
-    rows = store.rows("contradictions", where=owned_by(own.user_id, own.project_id)).sort(
+    owner = reader.settings.owner
+    rows = store.rows("contradictions", where=owned_by(owner.user_id, owner.project_id)).sort(
         "detected_at", "contradiction_id", descending=[True, False]
     )
     sides = _sides(store, [*rows["cell_a"], *rows["cell_b"]])
@@ -59,7 +59,7 @@ def resolve(
     if resolution != "merged" and text.strip():
         raise InputError(f"a text belongs to the resolution `merged` alone: {resolution} writes nothing new")
     note = read_note(note)
-    with desk(home, now=now) as work:
+    with edit_session(home, now=now) as work:
         row = _row(work, contradiction_id)
         if row["status"] == "resolved":
             raise InputError(
@@ -94,7 +94,7 @@ def resolve(
 
 def undo(home: Home, contradiction_id: str, *, now: datetime) -> Resolved:
     """Takes a resolution back: the contradiction is open again, and both memories stand as before."""
-    with desk(home, now=now) as work:
+    with edit_session(home, now=now) as work:
         row = _row(work, contradiction_id)
         if row["status"] != "resolved":
             raise InputError(f"contradiction {row['contradiction_id']} is open: there is nothing to undo")
@@ -126,7 +126,13 @@ def undo(home: Home, contradiction_id: str, *, now: datetime) -> Resolved:
 
 
 def _decided(
-    work: Desk, cells: pl.DataFrame, row: dict[str, object], resolution: Resolution, *, text: str, note: str
+    work: EditSession,
+    cells: pl.DataFrame,
+    row: dict[str, object],
+    resolution: Resolution,
+    *,
+    text: str,
+    note: str,
 ) -> tuple[str, list[str], dict[str, pl.DataFrame]]:
     """The winner ("" for none), the losers, and the events that say so."""
     older = cells.filter(pl.col("cell_id") == row["cell_a"])
@@ -152,7 +158,7 @@ def _decided(
 
 
 def _standing_again(
-    work: Desk, losers: pl.DataFrame, winner_id: str, settled: dict[str, object], ids: list[str]
+    work: EditSession, losers: pl.DataFrame, winner_id: str, settled: dict[str, object], ids: list[str]
 ) -> dict[str, pl.DataFrame]:
     """Events that put both sides back; what `merged` wrote makes way."""
     plan = {
@@ -189,12 +195,12 @@ def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_i
         raise InputError(f"memory {winner_id} was replaced since{by}, so this cannot be undone")
 
 
-def _last_resolution(work: Desk, contradiction_id: str) -> dict[str, object]:
+def _last_resolution(work: EditSession, contradiction_id: str) -> dict[str, object]:
     rows = journaled(work.home.journal, [contradiction_id], RESOLVED)
     return rows.filter(pl.col("contradiction_id") == contradiction_id).row(-1, named=True)
 
 
-def _both_living(work: Desk, row: dict[str, object]) -> pl.DataFrame:
+def _both_living(work: EditSession, row: dict[str, object]) -> pl.DataFrame:
     cells = work.store.by_key("cells", [str(row["cell_a"]), str(row["cell_b"])])
     living = cells.filter(pl.col("status") != "superseded")
     if living.height < 2:  # noqa: PLR2004 - both sides
@@ -206,10 +212,10 @@ def _both_living(work: Desk, row: dict[str, object]) -> pl.DataFrame:
     return cells
 
 
-def _row(work: Desk, contradiction_id: str) -> dict[str, object]:
+def _row(work: EditSession, contradiction_id: str) -> dict[str, object]:
     """The contradiction that an id stands for, cut or whole."""
-    own, wanted = work.home.settings.own, contradiction_id.strip()
-    rows = work.store.rows("contradictions", where=owned_by(own.user_id, own.project_id))
+    owner, wanted = work.home.settings.owner, contradiction_id.strip()
+    rows = work.store.rows("contradictions", where=owned_by(owner.user_id, owner.project_id))
     whole = rows.filter(pl.col("contradiction_id") == wanted)
     if whole.is_empty() and len(wanted) >= SHORTEST_PREFIX:
         whole = rows.filter(pl.col("contradiction_id").str.starts_with(wanted))

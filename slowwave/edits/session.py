@@ -1,7 +1,7 @@
 """Where a word is written: under the writer lock, with everything committed applied, as one segment.
 
 A word changes what it looked at, so nobody else may write between the look and the commit. While another process
-writes, a word waits for `words.lock_seconds` and then says who is at work.
+writes, a word waits for `edits.lock_seconds` and then says who is at work.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from slowwave.home.stored_embedder import embedder_of
 from slowwave.home.topic_counts import counts_after
 from slowwave.home.usage import whole_ids
 from slowwave.journal.catalogue import encode
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.store import Store, create_store, open_store
 
 Plan = Mapping[str, pl.DataFrame]
@@ -28,7 +28,7 @@ Plan = Mapping[str, pl.DataFrame]
 
 
 @dataclass
-class Desk:
+class EditSession:
     """A home under the writer lock, for one word."""
 
     home: Home
@@ -37,9 +37,9 @@ class Desk:
     now: datetime
 
     @property
-    def own(self) -> dict[str, str]:
+    def owner(self) -> dict[str, str]:
         """Whose memory the home's settings speak of."""
-        return own_of(self.home)
+        return owner_of(self.home)
 
     def cell(self, cell_id: str) -> dict[str, object]:
         """The memory that an id stands for, cut or whole, as a row of `cells`.
@@ -69,19 +69,19 @@ class Desk:
 
 
 @contextmanager
-def desk(home: Home, *, now: datetime) -> Iterator[Desk]:
+def edit_session(home: Home, *, now: datetime) -> Iterator[EditSession]:
     """A desk for one word.
 
     Raises:
         NotFoundError: there is no memory yet.
-        BusyError: someone else writes the store, for longer than `words.lock_seconds`.
+        BusyError: someone else writes the store, for longer than `edits.lock_seconds`.
     """
     if not home.store_root.is_dir() and not home.journal.segment_ids():
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
     with locked(home):
         store, embedder = open_or_make(home)
         apply_committed(home, store)
-        yield Desk(home, store, embedder, now)
+        yield EditSession(home, store, embedder, now)
 
 
 def open_or_make(home: Home) -> tuple[Store, Embedder | None]:
@@ -114,9 +114,9 @@ def embed(store: Store, embedder: Embedder | None) -> str:
     return ""
 
 
-def own_of(home: Home) -> dict[str, str]:
+def owner_of(home: Home) -> dict[str, str]:
     """The columns `OWN` as the home's settings say them."""
-    return {name: str(getattr(home.settings.own, name)) for name in OWN}
+    return {name: str(getattr(home.settings.owner, name)) for name in OWNER}
 
 
 def refuse_foreign(home: Home, row: Mapping[str, object]) -> None:
@@ -125,7 +125,7 @@ def refuse_foreign(home: Home, row: Mapping[str, object]) -> None:
     Raises:
         InputError: the row is of scope `system`, and the home's settings are not.
     """
-    if row["scope"] == "system" and home.settings.own.scope != "system":
+    if row["scope"] == "system" and home.settings.owner.scope != "system":
         raise InputError(
-            f"memory {row['cell_id']} belongs to the system: change it from a home with own.scope system"
+            f"memory {row['cell_id']} belongs to the system: change it from a home with owner.scope system"
         )

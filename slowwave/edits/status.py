@@ -121,7 +121,7 @@ def _pending(store: Store, segments: set[str], unreadable: set[str]) -> Pending:
         unjudged_cells=store.count("cells", active & (col("is_judged") == lit(False))),
         unjudged_pairs=store.count("judgements", col("verdict") == lit("unjudged")),
         cells_to_review=store.count("cells", active & (col("needs_review") == lit(value=True))),
-        judgements_in_quarantine=store.count("queue", col("status") == lit("quarantined")),
+        judgements_in_quarantine=store.count("judging", col("status") == lit("quarantined")),
         cells_without_topic=store.count("cells", active, missing="topic_id"),
         texts_without_vector=sum(store.count(name, unembedded) for name in VECTOR_TEXT)
         if has_embedder

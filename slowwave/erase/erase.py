@@ -20,18 +20,18 @@ from typing import Any
 
 import polars as pl
 
-from slowwave.edits.session import Desk, desk
+from slowwave.edits.session import EditSession, edit_session
 from slowwave.erase.byte_scan import files_with, rows_with
 from slowwave.erase.leftovers import clean, take_spool
 from slowwave.erase.new_generation import Aftermath, regenerate
 from slowwave.erase.payloads import Erasure, payload_after
-from slowwave.erase.scope import Target, WhatGoes, what_goes
+from slowwave.erase.scope import ErasureScope, Target, erasure_scope
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.results import Erased
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 
 SHOWN = 20
 SHOWN_CHARACTERS = 120
@@ -60,7 +60,7 @@ class Unfinished:
     superseded: list[dict[str, Any]] = field(default_factory=list)
     merged: list[dict[str, Any]] = field(default_factory=list)
     stranded: list[str] = field(default_factory=list)
-    heirs: list[str] = field(default_factory=list)
+    successors: list[str] = field(default_factory=list)
 
     def erasure(self) -> Erasure:
         """What goes, for events."""
@@ -84,14 +84,14 @@ def erase(home: Home, target: Target | None, *, dry_run: bool, now: datetime) ->
     if path.exists():
         if dry_run:
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
-        with desk(home, now=now) as work:
+        with edit_session(home, now=now) as work:
             ended = _carry_out(work, Unfinished(**json.loads(path.read_text(encoding="utf-8"))))
         if target is None:
             return ended
     if target is None:
         raise NotFoundError("no erase was cut off here: there is nothing to end")
-    with desk(home, now=now) as work:
-        found = what_goes(work, target)
+    with edit_session(home, now=now) as work:
+        found = erasure_scope(work, target)
         if dry_run:
             return _shown(found)
         plan = _plan(home, found, is_text=target.text is not None)
@@ -99,12 +99,12 @@ def erase(home: Home, target: Target | None, *, dry_run: bool, now: datetime) ->
         return _carry_out(work, plan)
 
 
-def _plan(home: Home, found: WhatGoes, *, is_text: bool) -> Unfinished:
-    least = home.settings.words.proof_shortest
+def _plan(home: Home, found: ErasureScope, *, is_text: bool) -> Unfinished:
+    least = home.settings.edits.proof_shortest
     texts = [text for text in found.texts if is_text or len(text) >= least]
     return Unfinished(
-        turns=found.turns.select("turn_id", "source_id", "content_hash", *OWN).to_dicts(),
-        cells=found.cells.select("cell_id", "content_hash", *OWN).to_dicts(),
+        turns=found.turns.select("turn_id", "source_id", "content_hash", *OWNER).to_dicts(),
+        cells=found.cells.select("cell_id", "content_hash", *OWNER).to_dicts(),
         chunk_ids=found.chunk_ids,
         lone_topic_ids=found.lone_topic_ids,
         topic_ids=found.topic_ids,
@@ -119,7 +119,7 @@ def _plan(home: Home, found: WhatGoes, *, is_text: bool) -> Unfinished:
         superseded=[_dated(row) for row in found.bridges.superseded],
         merged=[_dated(row) for row in found.bridges.merged],
         stranded=found.bridges.stranded,
-        heirs=found.bridges.heirs,
+        successors=found.bridges.successors,
     )
 
 
@@ -128,7 +128,7 @@ def _dated(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
 
 
-def _carry_out(work: Desk, plan: Unfinished) -> Erased:
+def _carry_out(work: EditSession, plan: Unfinished) -> Erased:
     """All that follows the plan, from the start or from where a kill left it."""
     home, path = work.home, work.home.erase_path
     erasure = plan.erasure()
@@ -138,7 +138,12 @@ def _carry_out(work: Desk, plan: Unfinished) -> Erased:
     topics = regenerate(
         work,
         Aftermath(
-            plan.topic_ids, plan.waiting_chunk_ids, plan.families, plan.superseded, plan.merged, plan.heirs
+            plan.topic_ids,
+            plan.waiting_chunk_ids,
+            plan.families,
+            plan.superseded,
+            plan.merged,
+            plan.successors,
         ),
     )
     shown = sorted({*erasure.cell_ids, *erasure.episode_ids})
@@ -169,7 +174,7 @@ def _carry_out(work: Desk, plan: Unfinished) -> Erased:
     )
 
 
-def _commit(work: Desk, plan: Unfinished) -> None:
+def _commit(work: EditSession, plan: Unfinished) -> None:
     """Names what goes: a tombstone for each memory, an erasure for each turn; what is named already is left out."""
     turn_ids, cell_ids = (
         [row[key] for row in rows] for key, rows in (("turn_id", plan.turns), ("cell_id", plan.cells))
@@ -233,7 +238,7 @@ def _write_plan(path: Path, plan: Unfinished) -> None:
     draft.rename(path)
 
 
-def _shown(found: WhatGoes) -> Erased:
+def _shown(found: ErasureScope) -> Erased:
     """What would go, with the first words of it."""
     texts = [
         *(f"turn: {text}" for text in found.turns.sort("event_time", "turn_id")["content"]),

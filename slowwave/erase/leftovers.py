@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from slowwave.context.shown import FOLDER as SHOWN_FOLDER
-from slowwave.edits.session import Desk
+from slowwave.edits.session import EditSession
 from slowwave.erase.byte_scan import files_with, forms_of
 from slowwave.errors import TransientError
 from slowwave.home.core_file import write_core_file
@@ -23,7 +23,7 @@ RECORD_TABLES = ("artifact_collection", "artifact", "log", "event_resources", "e
 WAIT_SECONDS = 10.0
 
 
-def take_spool(work: Desk, cell_ids: Collection[str]) -> None:
+def take_spool(work: EditSession, cell_ids: Collection[str]) -> None:
     """Brings the record of use into the journal, without what goes: the spool is empty afterwards."""
     spooled = collect_spools(work.home)
     kept = spooled.usage.filter(~pl.col("cell_id").is_in(list(cell_ids)))

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from slowwave.edits.chain_repair import reworded, told_anew
-from slowwave.edits.session import Desk, Plan, apply_committed, embed
+from slowwave.edits.session import EditSession, Plan, apply_committed, embed
 from slowwave.home.topic_counts import topic_counts
 from slowwave.journal.catalogue import CATALOGUE, encode, rows_of
 from slowwave.schemas.tables import KEYS, TIMESTAMP, VECTOR_TEXT
@@ -25,7 +25,7 @@ class Aftermath:
 
     `topic_ids` lost memories, `chunk_ids` go back to work: what is left of them was in a memory that went.
     `families` are of names that are resolved anew. `superseded` and `merged` are payloads of those kinds, their times
-    as texts, of memories whose successor went; `heirs` tell their timelines anew.
+    as texts, of memories whose successor went; `successors` tell their timelines anew.
     """
 
     topic_ids: Collection[str]
@@ -33,10 +33,10 @@ class Aftermath:
     families: Collection[str]
     superseded: Sequence[Mapping[str, Any]]
     merged: Sequence[Mapping[str, Any]]
-    heirs: Collection[str]
+    successors: Collection[str]
 
 
-def regenerate(work: Desk, after: Aftermath) -> list[str]:
+def regenerate(work: EditSession, after: Aftermath) -> list[str]:
     """Makes the store anew, sets right what the erased memories leave behind, and removes every other generation.
 
     Returns the topics that wait for a new summary. `work.store` is the new generation afterwards.
@@ -49,7 +49,7 @@ def regenerate(work: Desk, after: Aftermath) -> list[str]:
         apply_committed(work.home, fresh)
         _take_over_vectors(living, fresh)
         _commit(work, fresh, _bridges(after) | _names(fresh, after.families))
-        succeeded = told_anew(fresh, after.heirs)
+        succeeded = told_anew(fresh, after.successors)
         lines = reworded(fresh, succeeded, why=WHY, before=living)
         _commit(work, fresh, {"cell.succeeded": succeeded, "core.promoted": lines})
         topics = _flag(work, fresh, after)
@@ -65,7 +65,7 @@ def regenerate(work: Desk, after: Aftermath) -> list[str]:
     return topics
 
 
-def _commit(work: Desk, store: Store, plan: Plan) -> None:
+def _commit(work: EditSession, store: Store, plan: Plan) -> None:
     events = [encode(kind, rows) for kind, rows in plan.items() if rows.height]
     if events:
         work.home.journal.commit(pl.concat(events), now=work.now)
@@ -106,7 +106,7 @@ def _names(store: Store, families: Collection[str]) -> dict[str, pl.DataFrame]:
     }
 
 
-def _flag(work: Desk, store: Store, after: Aftermath) -> list[str]:
+def _flag(work: EditSession, store: Store, after: Aftermath) -> list[str]:
     """Commits that topics lost memories: they are counted again, and answer by their memories until a new summary."""
     known = store.by_key("topics", after.topic_ids, ["topic_id"])
     live = store.rows(

@@ -8,12 +8,12 @@ import polars as pl
 
 from slowwave.chains.repair import Bridges
 from slowwave.edits.chain_repair import chains_of
-from slowwave.edits.session import Desk, refuse_foreign
+from slowwave.edits.session import EditSession, refuse_foreign
 from slowwave.erase.payloads import pattern_of
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.usage import SHORTEST_PREFIX
 from slowwave.journal.lookup import of_kind
-from slowwave.schemas.tables import OWN, frame_schema
+from slowwave.schemas.tables import OWNER, frame_schema
 from slowwave.store import Expr, Store, col, lit, owned_by
 
 CELL_TEXTS = (
@@ -41,7 +41,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class WhatGoes:
+class ErasureScope:
     """Rows of `turns` and `cells` that go, and the ids of what is touched by it.
 
     `cells` may hold memories that left the store: they stand in the journal. `lone_topic_ids` held nothing else.
@@ -65,7 +65,7 @@ class WhatGoes:
     texts: list[str]
 
 
-def what_goes(work: Desk, target: Target) -> WhatGoes:
+def erasure_scope(work: EditSession, target: Target) -> ErasureScope:
     """Everything that rests on what the target names.
 
     Raises:
@@ -83,7 +83,10 @@ def what_goes(work: Desk, target: Target) -> WhatGoes:
         raise NotFoundError(f"nothing of yours is that {named[0].removesuffix('_id')}: nothing was erased")
     derived = _resting_on(extracted, turns["turn_id"])
     cells = pl.concat([seeds, derived]).unique("cell_id", maintain_order=True)
-    for row in [*turns.select(*OWN, cell_id="turn_id").to_dicts(), *cells.select(*OWN, "cell_id").to_dicts()]:
+    for row in [
+        *turns.select(*OWNER, cell_id="turn_id").to_dicts(),
+        *cells.select(*OWNER, "cell_id").to_dicts(),
+    ]:
         refuse_foreign(work.home, row)
     gone = cells["cell_id"].to_list()
     # a telling says too what replaced a memory of its conversation
@@ -99,13 +102,13 @@ def what_goes(work: Desk, target: Target) -> WhatGoes:
     left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
     waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
     back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
-    return WhatGoes(
+    return ErasureScope(
         turns,
         cells,
         chunk_ids,
         lone,
         sorted({*touched_topics, *back}),
-        sorted({*bridges.heirs, *touched_chunks}),
+        sorted({*bridges.successors, *touched_chunks}),
         waiting.to_list(),
         episodes["cell_id"].unique().sort().to_list(),
         entities.ids,
@@ -115,24 +118,24 @@ def what_goes(work: Desk, target: Target) -> WhatGoes:
     )
 
 
-def _made(work: Desk, events: pl.DataFrame, kind: str) -> pl.DataFrame:
+def _made(work: EditSession, events: pl.DataFrame, kind: str) -> pl.DataFrame:
     """What this owner's events of one kind made, every telling of it, oldest first: columns of `cells`."""
     rows = of_kind(events, kind)
     names = [name for name in frame_schema("cells").names() if name in rows.columns]
-    own = work.home.settings.own
+    owner = work.home.settings.owner
     mine = (pl.col("scope") == "system") | (
-        (pl.col("project_id") == own.project_id)
-        & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == own.user_id))
+        (pl.col("project_id") == owner.project_id)
+        & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == owner.user_id))
     )
     return rows.filter(mine).select(names)
 
 
 def _named(
-    work: Desk, target: Target, extracted: pl.DataFrame, written: pl.DataFrame
+    work: EditSession, target: Target, extracted: pl.DataFrame, written: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The turns and the memories that the target names itself."""
-    own, store = work.home.settings.own, work.store
-    mine = owned_by(own.user_id, own.project_id)
+    owner, store = work.home.settings.owner, work.store
+    mine = owned_by(owner.user_id, owner.project_id)
     if target.cell_id:
         _refuse_episode(target.cell_id, written)
         cells = extracted.filter(pl.col("cell_id") == _whole(target.cell_id, extracted["cell_id"]))
@@ -146,11 +149,11 @@ def _named(
         wanted = pl.col("session_id") == target.session_id
         return _turns(store, mine & (col("session_id") == lit(target.session_id))), extracted.filter(wanted)
     text = str(target.text).strip()
-    least = work.home.settings.words.erase_shortest
+    least = work.home.settings.edits.erase_shortest
     if len(text) < least:
         raise InputError(
             f"{text!r} is too short to be erased by its words: at least {least} characters "
-            "(words.erase_shortest in slowwave.toml)"
+            "(edits.erase_shortest in slowwave.toml)"
         )
     said = pl.col("content")
     turns = _turns(store, mine).filter(_holds(said, text))
@@ -265,7 +268,7 @@ def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
 
 
 def _texts(
-    work: Desk, target: Target, turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame
+    work: EditSession, target: Target, turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame
 ) -> list[str]:
     """What is looked for afterwards: the named text as it stands in what goes, or the texts of all that goes."""
     told = [text for name in EPISODE_TEXTS for text in episodes[name].drop_nulls()]

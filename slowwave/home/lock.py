@@ -79,13 +79,13 @@ APPLYING = threading.Lock()
 
 @contextmanager
 def locked(home: Home) -> Iterator[None]:
-    """The writer lock for one thread of one process, waited for as long as `words.lock_seconds`.
+    """The writer lock for one thread of one process, waited for as long as `edits.lock_seconds`.
 
     Raises:
         BusyError: someone else holds it for longer.
     """
-    deadline = time.monotonic() + home.settings.words.lock_seconds
-    if not APPLYING.acquire(timeout=max(home.settings.words.lock_seconds, 0.0)):
+    deadline = time.monotonic() + home.settings.edits.lock_seconds
+    if not APPLYING.acquire(timeout=max(home.settings.edits.lock_seconds, 0.0)):
         raise BusyError(f"another word is written to {home.root} just now; try again")
     try:
         with ExitStack() as held:

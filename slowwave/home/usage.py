@@ -311,11 +311,11 @@ def whole_ids(home: Home, store: Store, wanted: Sequence[str]) -> list[str]:
     Raises:
         InputError: an id is unknown, too short or stands for several memories.
     """
-    own = home.settings.own
+    owner = home.settings.owner
     for cell_id in wanted:
         if not _ID.fullmatch(cell_id) or len(cell_id) > 2 * ID_LENGTH:
             raise InputError(f"{cell_id[:60]!r} is no memory's id: `slowwave search` shows them")
-    visible = owned_by(own.user_id, own.project_id)
+    visible = owned_by(owner.user_id, owner.project_id)
     whole = set(store.rows("cells", ["cell_id"], visible & col("cell_id").isin(list(wanted)))["cell_id"])
     found: list[str] = []
     for cell_id in wanted:

@@ -140,7 +140,7 @@ def open_workspace(path: Path | str | None = None, *, clock: Clock = wall_clock)
     if key in _OPEN:
         yield _OPEN[key]
         return
-    with writing(home, patience_seconds=home.settings.words.lock_seconds):
+    with writing(home, patience_seconds=home.settings.edits.lock_seconds):
         store, embedder, notes = _open_store_and_embedder(home)
         store.hold_tables()
         llm = open_llm(home.settings.llm, home.cache_path)

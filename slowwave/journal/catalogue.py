@@ -38,9 +38,13 @@ UPCASTS: dict[tuple[str, int], dict[str, object]] = {
     ("cell.deleted", 2): {"evidence": []},
     ("cell.archived", 1): {"archived_count": 1},
     ("cell.revived", 1): {"reason": None},
-    ("vitals.folded", 1): {"retrieved_at": None},
+    ("cell_usage.folded", 1): {"retrieved_at": None},
 }
 """For a kind and an old version: the columns that the next version added, with the value that old events mean."""
+
+
+FORMER_KINDS = {"vitals.folded": "cell_usage.folded"}
+"""Kinds by the name that they had in segments of an older Slowwave, with the name of today."""
 
 
 def is_readable(kind: str, version: int) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.schemas.tables import OWN, Dtype, frame_schema
+from slowwave.schemas.tables import OWNER, Dtype, frame_schema
 
 PROVENANCE = {"prompt_version": pl.String, "model": pl.String}
 STRINGS = pl.List(pl.String)
@@ -35,5 +35,5 @@ def kind_of(
     return EventKind(kind, version, is_raw, pl.Schema(payload), meaning)
 
 
-OWNED = dict.fromkeys(OWN, pl.String)
+OWNER_FIELDS = dict.fromkeys(OWNER, pl.String)
 """Whose memory a row is."""

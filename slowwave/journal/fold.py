@@ -1,7 +1,8 @@
 """What each kind of event changes in the tables: pure, one function a kind.
 
 The store applies collapsed changes (`slowwave/journal/changes.py`) and `rebuild` is the same fold over the whole
-journal, so that both reach the same tables. Payloads carry absolute values, never increments: folding twice is folding once.
+journal, so that both reach the same tables. Payloads carry absolute values, never increments: folding twice is
+folding once.
 """
 
 import polars as pl

@@ -6,7 +6,7 @@ from slowwave.journal.changes import Change
 from slowwave.journal.fold_steps import Fold, only, patch, recorded
 from slowwave.schemas.tables import TIMESTAMP, frame_schema
 
-VITALS_AT_BIRTH = {
+USAGE_AT_BIRTH = {
     "retrieval_count": 0,
     "citation_count": 0,
     "ignore_count": 0,
@@ -21,23 +21,23 @@ def _cell_extracted(rows: pl.DataFrame) -> list[Change]:
     cells = recorded(rows)
     return [
         Change("cells", only(cells, "cells"), "birth"),
-        Change("vitals", _vitals_at_birth(cells), "birth"),
+        Change("cell_usage", _usage_at_birth(cells), "birth"),
     ]
 
 
-def _vitals_at_birth(cells: pl.DataFrame) -> pl.DataFrame:
+def _usage_at_birth(cells: pl.DataFrame) -> pl.DataFrame:
     return cells.select(
         "cell_id",
         "order",
         last_accessed=pl.col("recorded_at"),  # what was learned today was not yet there to be used
-        **{name: pl.lit(value) for name, value in VITALS_AT_BIRTH.items()},
+        **{name: pl.lit(value) for name, value in USAGE_AT_BIRTH.items()},
         **{name: pl.lit(None, dtype=TIMESTAMP) for name in MOMENTS_AFTER_BIRTH},
     )
 
 
 def _cell_confirmed(rows: pl.DataFrame) -> list[Change]:
     return [
-        Change("vitals", rows.select("cell_id", "order", "confirmations", "last_accessed"), "patch"),
+        Change("cell_usage", rows.select("cell_id", "order", "confirmations", "last_accessed"), "patch"),
         Change("cells", rows.select("cell_id", "order", "evidence"), "patch"),
     ]
 
@@ -45,7 +45,7 @@ def _cell_confirmed(rows: pl.DataFrame) -> list[Change]:
 def _cell_archived(rows: pl.DataFrame) -> list[Change]:
     counted = rows.select("cell_id", "order", "archived_count", archived_at="event_recorded_at")
     return [
-        Change("vitals", counted, "patch"),
+        Change("cell_usage", counted, "patch"),
         Change("cells", rows.select("cell_id", "order", status=pl.lit("archived")), "patch"),
     ]
 
@@ -53,7 +53,7 @@ def _cell_archived(rows: pl.DataFrame) -> list[Change]:
 def _cell_revived(rows: pl.DataFrame) -> list[Change]:
     names = ["cell_id", "order", "revived_count", "last_accessed"]
     return [
-        Change("vitals", rows.select(*names, revived_at="event_recorded_at"), "patch"),
+        Change("cell_usage", rows.select(*names, revived_at="event_recorded_at"), "patch"),
         Change("cells", rows.select("cell_id", "order", status=pl.lit("active")), "patch"),
     ]
 
@@ -62,8 +62,8 @@ def _cell_deleted(rows: pl.DataFrame) -> list[Change]:
     return [
         Change("tombstones", only(recorded(rows, "deleted_at"), "tombstones"), "whole"),
         Change("cells", rows.select("cell_id", "order"), "removal"),
-        Change("vitals", rows.select("cell_id", "order"), "removal"),
-        Change("queue", rows.select("cell_id", "order"), "removal"),
+        Change("cell_usage", rows.select("cell_id", "order"), "removal"),
+        Change("judging", rows.select("cell_id", "order"), "removal"),
         Change("core", rows.select("cell_id", "order"), "removal"),
     ]
 
@@ -83,8 +83,8 @@ def _turn_erased(rows: pl.DataFrame) -> list[Change]:
 def _cell_pruned(rows: pl.DataFrame) -> list[Change]:
     return [
         Change("cells", rows.select("cell_id", "order"), "removal"),
-        Change("vitals", rows.select("cell_id", "order"), "removal"),
-        Change("queue", rows.select("cell_id", "order"), "removal"),
+        Change("cell_usage", rows.select("cell_id", "order"), "removal"),
+        Change("judging", rows.select("cell_id", "order"), "removal"),
     ]
 
 
@@ -98,8 +98,8 @@ def _queued(rows: pl.DataFrame, **values: pl.Expr) -> list[Change]:
         "scanned_at": pl.lit(None, dtype=TIMESTAMP),
     }
     return [
-        Change("queue", rows.select("cell_id", "order", **nothing), "birth"),
-        Change("queue", rows.select("cell_id", "order", **values), "patch"),
+        Change("judging", rows.select("cell_id", "order", **nothing), "birth"),
+        Change("judging", rows.select("cell_id", "order", **values), "patch"),
     ]
 
 
@@ -171,7 +171,7 @@ def _episode_written(rows: pl.DataFrame) -> list[Change]:
     return [
         Change("cells", only(born, "cells"), "birth"),
         Change("cells", only(told, "cells"), "patch"),
-        Change("vitals", _vitals_at_birth(told), "birth"),
+        Change("cell_usage", _usage_at_birth(told), "birth"),
         Change("episodes", only(state, "episodes"), "whole"),
     ]
 
@@ -184,7 +184,7 @@ def _episode_failed(rows: pl.DataFrame) -> list[Change]:
 
 def _episode_dropped(rows: pl.DataFrame) -> list[Change]:
     gone = rows.select("cell_id", "order")
-    return [Change(table, gone, "removal") for table in ("cells", "vitals", "episodes", "core")]
+    return [Change(table, gone, "removal") for table in ("cells", "cell_usage", "episodes", "core")]
 
 
 def _episode_released(rows: pl.DataFrame) -> list[Change]:
@@ -229,6 +229,6 @@ MEMORY_FOLDS: dict[str, Fold] = {
     "episode.released": _episode_released,
     "judging.failed": _judging_failed,
     "judging.released": lambda rows: _queued(rows, **_tries_over()),
-    "vitals.folded": patch("vitals"),
+    "cell_usage.folded": patch("cell_usage"),
 }
 """One function a kind."""

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.journal.event_kind import OWNED, PROVENANCE, STRINGS, kind_of, row_of
+from slowwave.journal.event_kind import OWNER_FIELDS, PROVENANCE, STRINGS, kind_of, row_of
 from slowwave.schemas.tables import TIMESTAMP
 
 NOT_OF_EPISODES = (
@@ -27,7 +27,7 @@ OF_MEMORIES = (
             "cell_id": pl.String,
             "content_hash": pl.String,
             "note": pl.String,
-            **OWNED,
+            **OWNER_FIELDS,
             "content": pl.String,
             "evidence": STRINGS,
         },
@@ -161,7 +161,7 @@ OF_MEMORIES = (
         "episode.failed",
         {
             "cell_id": pl.String,
-            **OWNED,
+            **OWNER_FIELDS,
             "session_id": pl.String,
             "status": pl.String,
             "turn_count": pl.Int64,
@@ -232,23 +232,23 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.erased",
-        {"cell_id": pl.String, "content_hash": pl.String, **OWNED},
+        {"cell_id": pl.String, "content_hash": pl.String, **OWNER_FIELDS},
         "A person erased a memory: its text left the journal too, and it stays out.",
         is_raw=True,
     ),
     kind_of(
         "turn.erased",
-        {"turn_id": pl.String, "source_id": pl.String, "content_hash": pl.String, **OWNED},
+        {"turn_id": pl.String, "source_id": pl.String, "content_hash": pl.String, **OWNER_FIELDS},
         "A person erased what was said: its text left the journal too, and it stays out.",
         is_raw=True,
     ),
     kind_of(
-        "vitals.folded",
-        row_of("vitals", without=("archived_count", "archived_at", "revived_at")),
+        "cell_usage.folded",
+        row_of("cell_usage", without=("archived_count", "archived_at", "revived_at")),
         "A memory's counts after usage was folded in.",
         version=2,
     ),
-    kind_of("usage.folded", {"usage_id": pl.String}, "A usage record reached the vitals."),
+    kind_of("usage.folded", {"usage_id": pl.String}, "A usage record reached cell usage."),
     kind_of(
         "cell.linked",
         {"cell_id": pl.String, "confirmations": pl.Int64},

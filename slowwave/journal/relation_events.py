@@ -2,11 +2,13 @@
 
 import polars as pl
 
-from slowwave.journal.event_kind import OWNED, PROVENANCE, STRINGS, kind_of, row_of
+from slowwave.journal.event_kind import OWNER_FIELDS, PROVENANCE, STRINGS, kind_of, row_of
 from slowwave.schemas.tables import TIMESTAMP
 
 OF_RELATIONS = (
-    kind_of("topic.opened", {"topic_id": pl.String, "name": pl.String, **OWNED}, "A topic was opened."),
+    kind_of(
+        "topic.opened", {"topic_id": pl.String, "name": pl.String, **OWNER_FIELDS}, "A topic was opened."
+    ),
     kind_of(
         "topic.counted",
         {"topic_id": pl.String, "cell_count": pl.Int64, "unsummarized_count": pl.Int64},
@@ -48,7 +50,7 @@ OF_RELATIONS = (
             "subject": pl.String,
             "attribute": pl.String,
             "note": pl.String,
-            **OWNED,
+            **OWNER_FIELDS,
             **PROVENANCE,
         },
         "Two memories cannot both hold.",
@@ -105,7 +107,7 @@ OF_RELATIONS = (
         "entity.resolved",
         {
             "entity_id": pl.String,
-            **OWNED,
+            **OWNER_FIELDS,
             "canonical_name": pl.String,
             "entity_type": pl.String,
             "aliases": STRINGS,

@@ -24,7 +24,7 @@ import polars as pl
 from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
-from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, is_readable
+from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, SCAN_SCHEMA, is_readable
 
 FORMAT = 1
 # a higher first digit would be a year past 9999
@@ -314,7 +314,10 @@ def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
             pl.col("line").str.extract(r'^\{.*?"payload": (.*)\}$').alias("payload"),
         )
         .unnest("envelope")
-        .with_columns(pl.col("recorded_at").str.to_datetime(_ISO, time_unit="us", time_zone="UTC"))
+        .with_columns(
+            pl.col("kind").replace(FORMER_KINDS),
+            pl.col("recorded_at").str.to_datetime(_ISO, time_unit="us", time_zone="UTC"),
+        )
         .select(*SCAN_SCHEMA.names())
     )
 

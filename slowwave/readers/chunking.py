@@ -4,7 +4,7 @@ import polars as pl
 
 from slowwave.language.text import CHARACTERS_A_TOKEN, token_count
 from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 
 SOURCE = ["source_type", "source_id", "source_name"]
 
@@ -50,7 +50,7 @@ def cut_chunks(turns: pl.DataFrame, *, window_tokens: int, overlap_tokens: int) 
         .sort("session_id", "window", "start", "first_char")
         .group_by("session_id", "window", maintain_order=True)
         .agg(
-            pl.col(*OWN, *SOURCE).first(),
+            pl.col(*OWNER, *SOURCE).first(),
             first_turn_index=pl.col("turn_index").first(),
             last_turn_index=pl.col("turn_index").last(),
             first_char=pl.col("first_char").first(),

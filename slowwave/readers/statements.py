@@ -14,7 +14,7 @@ from slowwave.readers.files import clean_text
 from slowwave.redaction.redaction import redact
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash, stable_id
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 
 REMEMBERED = "remembered"
 """Source and `prompt_version` of what a person told Slowwave to remember, and the begin of its session's name."""
@@ -64,11 +64,11 @@ def read_statement(
     names = list(dict.fromkeys(_line(name, "entity", redacted) for name in entities))
     if len(names) > MOST_ENTITIES:
         raise InputError(f"{len(names)} entities are too many: name at most {MOST_ENTITIES}")
-    own = {
+    owner = {
         what: None if given is None else _line(given, what, redacted)
         for what, given in (("subject", subject), ("attribute", attribute), ("value", value))
     }
-    return Statement(content, **own, entities=tuple(names), redacted=redacted)
+    return Statement(content, **owner, entities=tuple(names), redacted=redacted)
 
 
 def read_note(note: str) -> str:
@@ -84,7 +84,7 @@ def read_note(note: str) -> str:
 def said_rows(
     said: Statement,
     *,
-    own: Mapping[str, str],
+    owner: Mapping[str, str],
     session_id: str,
     moment: datetime,
     cell_type: CellType,
@@ -98,7 +98,7 @@ def said_rows(
     since_midnight = moment - moment.replace(hour=0, minute=0, second=0, microsecond=0)
     digest = content_hash(said.content)
     shared = {
-        **own,
+        **owner,
         "session_id": session_id,
         "content": said.content,
         "content_hash": digest,
@@ -110,13 +110,13 @@ def said_rows(
     }
     turn = {
         **shared,
-        "turn_id": stable_id("turn", *(own[name] for name in OWN), session_id, digest),
+        "turn_id": stable_id("turn", *(owner[name] for name in OWNER), session_id, digest),
         "turn_index": round(since_midnight.total_seconds() * 1e6),  # the order of saying, without a look
         "role": "user",
     }
     cell = {
         **shared,
-        "cell_id": cell_id_of(own, session_id, digest),
+        "cell_id": cell_id_of(owner, session_id, digest),
         "cell_type": cell_type,
         "topic_hint": said.subject,
         "subject": said.subject,
@@ -144,9 +144,9 @@ def said_rows(
     }
 
 
-def cell_id_of(own: Mapping[str, str], session_id: str, digest: str) -> str:
+def cell_id_of(owner: Mapping[str, str], session_id: str, digest: str) -> str:
     """The id that an extracted memory of that owner, session and text would have."""
-    return stable_id("cell", *(own[name] for name in OWN), session_id, digest)
+    return stable_id("cell", *(owner[name] for name in OWNER), session_id, digest)
 
 
 def _clean(text: str, what: str, longest: int, redacted: dict[str, int]) -> str:

@@ -11,7 +11,7 @@ Dtype = pl.DataType | type[pl.DataType]
 TIMESTAMP = pl.Datetime("us", "UTC")
 Timestamp = Annotated[pl.Datetime, "us", "UTC"]
 
-OWN = ["user_id", "project_id", "scope"]
+OWNER = ["user_id", "project_id", "scope"]
 """The columns that say whose memory a row is; every row of memory carries them."""
 
 

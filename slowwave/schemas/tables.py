@@ -16,19 +16,19 @@ from slowwave.schemas.choices import (
     CellType,
     ChunkStatus,
     EpisodeStatus,
+    JudgingStatus,
     Origin,
-    QueueStatus,
     Resolution,
     Scale,
     SourceType,
     Verdict,
 )
 from slowwave.schemas.graph_tables import Artifacts, Edges, Entities, Links, Mentions
-from slowwave.schemas.table_parts import OWN, TIMESTAMP, Dtype, Owned, Timestamp
+from slowwave.schemas.table_parts import OWNER, TIMESTAMP, Dtype, Owned, Timestamp
 
 __all__ = [
     "KEYS",
-    "OWN",
+    "OWNER",
     "RAW_PROMPT",
     "TABLES",
     "TIMESTAMP",
@@ -180,7 +180,7 @@ class Episodes(Owned):
     model: str = _nullable()
 
 
-class Vitals(pa.DataFrameModel):
+class CellUsage(pa.DataFrameModel):
     """What changes often about a cell, kept narrow so that the cell itself is not rewritten."""
 
     cell_id: str = pa.Field(unique=True)
@@ -201,11 +201,11 @@ class Vitals(pa.DataFrameModel):
         strict = True
 
 
-class Queue(pa.DataFrameModel):
+class Judging(pa.DataFrameModel):
     """How reconciliation stands with a cell: tries that failed, and when its neighbours were last looked at."""
 
     cell_id: str = pa.Field(unique=True)
-    status: str = _one_of(QueueStatus)
+    status: str = _one_of(JudgingStatus)
     attempts: int = pa.Field(ge=0)
     error: str = _nullable()
     retry_at: Timestamp = _nullable()
@@ -265,7 +265,7 @@ class Judgements(Owned):
 
 
 class Usage(pa.DataFrameModel):
-    """How memories were used; `folded_at` is null until the counts reached the vitals."""
+    """How memories were used; `folded_at` is null until the counts reached cell usage."""
 
     usage_id: str = pa.Field(unique=True)
     cell_id: str
@@ -335,8 +335,8 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "passages": Passages,
     "cells": Cells,
     "episodes": Episodes,
-    "vitals": Vitals,
-    "queue": Queue,
+    "cell_usage": CellUsage,
+    "judging": Judging,
     "topics": Topics,
     "contradictions": Contradictions,
     "judgements": Judgements,
@@ -359,8 +359,8 @@ KEYS: dict[str, str] = {
     "passages": "passage_id",
     "cells": "cell_id",
     "episodes": "cell_id",
-    "vitals": "cell_id",
-    "queue": "cell_id",
+    "cell_usage": "cell_id",
+    "judging": "cell_id",
     "topics": "topic_id",
     "contradictions": "contradiction_id",
     "judgements": "judgement_id",

@@ -39,10 +39,10 @@ def find_forgotten(reader: Reader, query: str, *, limit: int = 10) -> list[Forgo
         raise InputError("the question is empty: say what to look for")
     if not 1 <= limit <= MAX_LIMIT:
         raise InputError(f"limit {limit} is not possible: choose 1 to {MAX_LIMIT}")
-    store, own = reader.current(), reader.settings.own
+    store, owner = reader.current(), reader.settings.owner
     if store is None:
         return []
-    where = owned_by(own.user_id, own.project_id) & (col("status") == lit("archived"))
+    where = owned_by(owner.user_id, owner.project_id) & (col("status") == lit("archived"))
     found = store.matching("cells", [words], limit, where=where)
     cells = store.by_key("cells", found["cell_id"], COLUMNS)
     hits = found.join(cells, on="cell_id", how="inner", maintain_order="left")

@@ -10,12 +10,19 @@ from slowwave.embeddings import Vectors
 from slowwave.language.time_phrases import TimeRange
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
 from slowwave.search.conditions import PAST, as_they_stood, cell_condition, held, scope_condition
-from slowwave.search.current_values import ATTRIBUTE, DISPUTE, disputes, holders, side_by_side, timelines
-from slowwave.search.episodes import EPISODE_LIST, episode_legs, episodes_of, without_episodes
+from slowwave.search.current_values import (
+    ATTRIBUTE,
+    DISPUTE,
+    disputes,
+    outdated_values,
+    side_by_side,
+    timelines,
+)
+from slowwave.search.episodes import EPISODE_LIST, episode_queries, episodes_of, without_episodes
 from slowwave.search.fusing import Fused, RankedList, fuse_ranks, fuse_scores
 from slowwave.search.prior import prior
 from slowwave.settings.tree import Settings
-from slowwave.store import SCORE, Expr, Leg, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 OVERFETCH = 4
 """Each list brings this many times what is wanted, so that fusing has something to choose from."""
@@ -27,7 +34,7 @@ CHAIN_STEPS = 16
 """Values that a timeline goes back, at most."""
 
 _WEIGHED = ("salience", "event_time", "protected", "decay_rate")
-_VITALS = ("cell_id", "last_accessed", "confirmations")
+_CELL_USAGE = ("cell_id", "last_accessed", "confirmations")
 _SHOWN = (
     "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
     "status", "salience",
@@ -70,7 +77,7 @@ class RankedCell:
     confirmations: int
 
 
-def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, Leg]:
+def cell_queries(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, Query]:
     """The lists of this tier by name.
 
     Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
@@ -81,29 +88,29 @@ def cell_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict
     columns = _weighed_columns(filters)
     if question.is_about_time and question.period is not None:
         then = _within(question.period)
-        legs_then: dict[str, Leg] = {"time": RowsLeg("cells", ("cell_id", *columns), where & then)}
-        return legs_then | episodes_of(question.where & then, filters, settings, columns=columns)
+        queries_then: dict[str, Query] = {"time": RowsQuery("cells", ("cell_id", *columns), where & then)}
+        return queries_then | episodes_of(question.where & then, filters, settings, columns=columns)
 
-    def matching(condition: Expr, k: int, *fields: str) -> TextLeg:
-        return TextLeg("cells", question.words, k, condition, fields=fields, columns=columns)
+    def matching(condition: Expr, k: int, *fields: str) -> TextQuery:
+        return TextQuery("cells", question.words, k, condition, fields=fields, columns=columns)
 
-    legs: dict[str, Leg] = {
+    queries: dict[str, Query] = {
         "text": matching(where, most),
         "entity": matching(where, most, "entities"),
     }
     if question.vector is not None:
-        legs["vector"] = VectorLeg("cells", question.vector, most, where, columns=columns)
+        queries["vector"] = VectorQuery("cells", question.vector, most, where, columns=columns)
     if question.period is not None:
-        legs["time"] = matching(where & _within(question.period), most)
+        queries["time"] = matching(where & _within(question.period), most)
     if not filters.is_historical:
-        former = scope_condition(settings.own, filters) & (col("status") == lit("superseded"))
-        legs["former"] = TextLeg("cells", question.words, count, former, columns=("superseded_by",))
+        former = scope_condition(settings.owner, filters) & (col("status") == lit("superseded"))
+        queries["former"] = TextQuery("cells", question.words, count, former, columns=("superseded_by",))
     if question.intent == "why":
-        legs["reason"] = matching(where & col("cell_type").isin(list(REASONS)), count)
-    episodes = episode_legs(
+        queries["reason"] = matching(where & col("cell_type").isin(list(REASONS)), count)
+    episodes = episode_queries(
         question.words, question.where, filters, question.intent, settings, columns=columns
     )
-    return {**legs, **episodes}
+    return {**queries, **episodes}
 
 
 def rank_cells(
@@ -151,19 +158,19 @@ def cell_hits(
     if not ranked:
         return []
     ids = [entry.fused.key for entry in ranked]
-    (found,) = store.find([RowsLeg("cells", _SHOWN, col("cell_id").isin(ids))])
+    (found,) = store.find([RowsQuery("cells", _SHOWN, col("cell_id").isin(ids))])
     around, contradictions, topics = store.find(
         [
-            RowsLeg("cells", _SHOWN, _related(found, cell_condition(settings.own, filters))),
-            RowsLeg("contradictions", DISPUTE, side_by_side(ids)),
-            RowsLeg("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
+            RowsQuery("cells", _SHOWN, _related(found, cell_condition(settings.owner, filters))),
+            RowsQuery("contradictions", DISPUTE, side_by_side(ids)),
+            RowsQuery("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
         ]
     )
     if filters.is_historical and contradictions:
         contradictions = _between_known(store, contradictions, settings, filters)
     doubted, both_valid = disputes(contradictions)
     known = _with_chain(store, found, around, filters)
-    outdated = holders(list(known.values()), doubted=doubted, both_valid=both_valid)
+    outdated = outdated_values(list(known.values()), doubted=doubted, both_valid=both_valid)
     former = timelines(list(known.values()), outdated)
     names = {row["topic_id"]: row["name"] for row in topics}
     # an outdated cell gives its place to the holder, which is shown once, where the best of them stood
@@ -185,8 +192,10 @@ def _confirmations(
     said = {entry.fused.key: entry.confirmations for entry in ranked}
     unread = [key for key in places if key not in said]
     if unread:
-        (vitals,) = store.find([RowsLeg("vitals", ("cell_id", "confirmations"), col("cell_id").isin(unread))])
-        counted = {row["cell_id"]: row["confirmations"] for row in vitals}
+        (cell_usage,) = store.find(
+            [RowsQuery("cell_usage", ("cell_id", "confirmations"), col("cell_id").isin(unread))]
+        )
+        counted = {row["cell_id"]: row["confirmations"] for row in cell_usage}
         said |= {key: 0 if filters.is_historical else counted.get(key, 0) for key in unread}
     return said
 
@@ -195,9 +204,9 @@ def _between_known(
     store: Store, contradictions: list[Row], settings: Settings, filters: Filters
 ) -> list[Row]:
     """The contradictions of which both sides had been said then."""
-    then = cell_condition(settings.own, Filters(as_of=filters.as_of, known_at=filters.known_at))
+    then = cell_condition(settings.owner, Filters(as_of=filters.as_of, known_at=filters.known_at))
     sides = sorted({row[side] for row in contradictions for side in ("cell_a", "cell_b")})
-    (found,) = store.find([RowsLeg("cells", ("cell_id",), then & col("cell_id").isin(sides))])
+    (found,) = store.find([RowsQuery("cells", ("cell_id",), then & col("cell_id").isin(sides))])
     known = {row["cell_id"] for row in found}
     return [row for row in contradictions if {row["cell_a"], row["cell_b"]} <= known]
 
@@ -248,8 +257,8 @@ def _weighed(
     if question.filters.is_historical:
         said = _followers(store, rows.values())
         ids = [key for key in ids if held(rows[key], said, question.filters)]
-    (vitals,) = store.find([RowsLeg("vitals", _VITALS, col("cell_id").isin(ids))])
-    used = {row["cell_id"]: row for row in vitals}
+    (cell_usage,) = store.find([RowsQuery("cell_usage", _CELL_USAGE, col("cell_id").isin(ids))])
+    used = {row["cell_id"]: row for row in cell_usage}
     ids = [key for key in ids if key in used]
     now = question.filters.as_of or question.now
     priors = {
@@ -292,7 +301,7 @@ def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filt
         if not newest:
             break
         known.update({row["cell_id"]: row for row in newest})
-        (before,) = store.find([RowsLeg("cells", _SHOWN, _superseded_by(newest))])
+        (before,) = store.find([RowsQuery("cells", _SHOWN, _superseded_by(newest))])
         newest = [row for row in before if row["cell_id"] not in known]
     if filters.as_of is not None:
         known = {key: row for key, row in known.items() if row["event_time"] <= filters.as_of}
@@ -303,7 +312,7 @@ def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filt
 def _followers(store: Store, cells: Iterable[Row]) -> dict[str, datetime]:
     """When the cells that superseded some of these were said."""
     named = [row["superseded_by"] for row in cells if row["superseded_by"]]
-    (found,) = store.find([RowsLeg("cells", ("cell_id", "event_time"), col("cell_id").isin(named))])
+    (found,) = store.find([RowsQuery("cells", ("cell_id", "event_time"), col("cell_id").isin(named))])
     return {row["cell_id"]: row["event_time"] for row in found}
 
 
@@ -321,7 +330,7 @@ def _successors(
             reached[row["superseded_by"]] = max(row[SCORE], reached.get(row["superseded_by"], 0.0))
     for _ in range(CHAIN_STEPS):
         gone = col("cell_id").isin(list(reached)) & (col("status") == lit("superseded"))
-        (later,) = store.find([RowsLeg("cells", ("cell_id", "superseded_by"), gone)])
+        (later,) = store.find([RowsQuery("cells", ("cell_id", "superseded_by"), gone)])
         steps = {row["cell_id"]: row["superseded_by"] for row in later if row["superseded_by"]}
         if not steps:
             break
@@ -331,7 +340,7 @@ def _successors(
             moved[end] = max(score, moved.get(end, 0.0))
         reached = moved
     columns = ("cell_id", *_weighed_columns(question.filters))
-    (ends,) = store.find([RowsLeg("cells", columns, question.where & col("cell_id").isin(list(reached)))])
+    (ends,) = store.find([RowsQuery("cells", columns, question.where & col("cell_id").isin(list(reached)))])
     return {row["cell_id"]: row for row in ends}, {row["cell_id"]: reached[row["cell_id"]] for row in ends}
 
 

@@ -9,9 +9,9 @@ from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, col, lit, owned_by
 
 
-def cell_condition(own: ScopeSettings, filters: Filters) -> Expr:
+def cell_condition(owner: ScopeSettings, filters: Filters) -> Expr:
     """Cells that may be found: live ones, or for a question about the past those that were said by then."""
-    where = _said(own, filters)
+    where = _said(owner, filters)
     if filters.cell_types:
         where &= col("cell_type").isin(list(filters.cell_types))
     if filters.as_of is not None:
@@ -23,17 +23,17 @@ def cell_condition(own: ScopeSettings, filters: Filters) -> Expr:
     return where & (col("status") == lit("active"))
 
 
-def turn_condition(own: ScopeSettings, filters: Filters) -> Expr:
+def turn_condition(owner: ScopeSettings, filters: Filters) -> Expr:
     """Turns and passages that may be found."""
-    where = _said(own, filters)
+    where = _said(owner, filters)
     if filters.as_of is not None:
         where &= col("event_time") <= lit(filters.as_of)
     return where
 
 
-def recorded_condition(own: ScopeSettings, filters: Filters) -> Expr:
+def recorded_condition(owner: ScopeSettings, filters: Filters) -> Expr:
     """Turns that may be found, and were recorded by `known_at`; passages do not say when."""
-    where = turn_condition(own, filters)
+    where = turn_condition(owner, filters)
     return where if filters.known_at is None else where & (col("recorded_at") <= lit(filters.known_at))
 
 
@@ -95,8 +95,8 @@ def _is_after(end: datetime | None, moment: datetime) -> bool:
     return end is None or end > moment
 
 
-def _said(own: ScopeSettings, filters: Filters) -> Expr:
-    where = scope_condition(own, filters)
+def _said(owner: ScopeSettings, filters: Filters) -> Expr:
+    where = scope_condition(owner, filters)
     if filters.source_type is not None:
         where &= col("source_type") == lit(filters.source_type)
     if filters.after is not None:
@@ -106,9 +106,9 @@ def _said(own: ScopeSettings, filters: Filters) -> Expr:
     return where
 
 
-def scope_condition(own: ScopeSettings, filters: Filters) -> Expr:
+def scope_condition(owner: ScopeSettings, filters: Filters) -> Expr:
     """Rows of whatever state that the asking owner may see, in the scope and the project asked for."""
-    where = owned_by(own.user_id, own.project_id)
+    where = owned_by(owner.user_id, owner.project_id)
     if filters.scope is not None:
         where &= col("scope") == lit(filters.scope)
     if filters.project is not None:

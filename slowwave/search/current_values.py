@@ -34,7 +34,7 @@ def disputes(rows: Iterable[Row]) -> tuple[set[str], set[frozenset[str]]]:
     return doubted, both_valid
 
 
-def holders(
+def outdated_values(
     cells: Sequence[Row], *, doubted: Collection[str], both_valid: Collection[frozenset[str]] = ()
 ) -> dict[str, str]:
     """Live cells that another live cell outdates, each with the cell whose value holds, by their ids.

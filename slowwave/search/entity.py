@@ -6,7 +6,14 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name, thing_name
 from slowwave.schemas.graph import EntityPage, EntityResult, Fact, Neighbour
 from slowwave.schemas.search import FormerValue
-from slowwave.search.current_values import ATTRIBUTE, DISPUTE, disputes, holders, side_by_side, timelines
+from slowwave.search.current_values import (
+    ATTRIBUTE,
+    DISPUTE,
+    disputes,
+    outdated_values,
+    side_by_side,
+    timelines,
+)
 from slowwave.search.graph import cells_of, entities_named
 from slowwave.search.reader import Reader
 from slowwave.search.timeline import NOTHING, TOLD, events_of, told_cells
@@ -31,8 +38,8 @@ def describe(reader: Reader, name: str) -> EntityResult:
     store = reader.current()
     if store is None:
         raise NotFoundError(NOTHING)
-    own = reader.settings.own
-    found = entities_named(store, own, name.strip(), is_name=True)
+    owner = reader.settings.owner
+    found = entities_named(store, owner, name.strip(), is_name=True)
     if found.is_empty():
         raise NotFoundError(
             f"memory knows nobody and nothing called {name.strip()!r}: the night resolves names, and "
@@ -40,18 +47,18 @@ def describe(reader: Reader, name: str) -> EntityResult:
         )
     rows = store.by_key("entities", found["entity_id"], ["entity_id", "summary", "needs_review"])
     whole = found.join(rows, on="entity_id", how="inner", maintain_order="left")
-    pages = [page for row in whole.iter_rows(named=True) if (page := _page(store, own, row)) is not None]
+    pages = [page for row in whole.iter_rows(named=True) if (page := _page(store, owner, row)) is not None]
     if not pages:
         raise NotFoundError(f"no memory names {name.strip()!r} any more")
     notes = [f"{len(pages)} are called so"] if len(pages) > 1 else []
     return EntityResult(name=name.strip(), entities=pages, notes=notes)
 
 
-def _page(store: Store, own: ScopeSettings, row: dict[str, object]) -> EntityPage | None:
+def _page(store: Store, owner: ScopeSettings, row: dict[str, object]) -> EntityPage | None:
     """What memory holds of one entity; None where the memories that named it are gone since the last night."""
     entity_id = str(row["entity_id"])
-    ids = cells_of(store, own, [entity_id])
-    cells = told_cells(store, own, ids, READ)
+    ids = cells_of(store, owner, [entity_id])
+    cells = told_cells(store, owner, ids, READ)
     if cells.is_empty():
         return None
     names = [str(row["canonical_name"]), *(row["aliases"] if isinstance(row["aliases"], list) else [])]
@@ -63,7 +70,7 @@ def _page(store: Store, own: ScopeSettings, row: dict[str, object]) -> EntityPag
             "first_at": cells["event_time"].min(),
             "last_at": cells["event_time"].max(),
             "facts": _facts(store, cells, names, str(row["entity_type"])),
-            "neighbours": _neighbours(store, own, ids, entity_id),
+            "neighbours": _neighbours(store, owner, ids, entity_id),
             "lately": lately,
             **{
                 key: row[key]
@@ -83,7 +90,7 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
         return []
     doubted, both_valid = disputes(store.rows("contradictions", DISPUTE, side_by_side(ids)).rows(named=True))
     claims = about.rows(named=True)
-    outdated = holders(claims, doubted=doubted, both_valid=both_valid)
+    outdated = outdated_values(claims, doubted=doubted, both_valid=both_valid)
     former = timelines(claims, outdated)
     current = about.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(list(outdated)))
     return [
@@ -108,8 +115,8 @@ def _keys(names: pl.Series, kind: str) -> pl.Series:
     return frame.select(form).to_series()
 
 
-def _neighbours(store: Store, own: ScopeSettings, cell_ids: list[str], entity_id: str) -> list[Neighbour]:
-    mine = owned_by(own.user_id, own.project_id)
+def _neighbours(store: Store, owner: ScopeSettings, cell_ids: list[str], entity_id: str) -> list[Neighbour]:
+    mine = owned_by(owner.user_id, owner.project_id)
     beside = store.having("mentions", "cell_id", cell_ids, ["cell_id", "entity_id"])
     counted = (
         beside.filter(pl.col("entity_id") != entity_id)

@@ -11,7 +11,7 @@ from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.search import CellHit, Filters, Intent
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.settings.tree import Settings
-from slowwave.store import Expr, RowsLeg, TextLeg, col, lit
+from slowwave.store import Expr, RowsQuery, TextQuery, col, lit
 
 INTENTS: tuple[Intent, ...] = ("when", "general")
 """Questions that a whole conversation can answer."""
@@ -32,9 +32,9 @@ def without_episodes(where: Expr, filters: Filters) -> Expr:
     return where if are_asked_for(filters) else where & (col("cell_type") != lit(EPISODE))
 
 
-def episode_legs(
+def episode_queries(
     words: str, where: Expr, filters: Filters, intent: Intent, settings: Settings, *, columns: tuple[str, ...]
-) -> dict[str, TextLeg]:
+) -> dict[str, TextQuery]:
     """The list of episodes by full text; none for other questions, and none where cells of some type are wanted.
 
     None for the past either: an episode is told anew when a memory of it is superseded, and then tells what came later.
@@ -42,16 +42,16 @@ def episode_legs(
     most = settings.search.episodes
     if intent not in INTENTS or not _can_be_told(filters, settings):
         return {}
-    return {EPISODE_LIST: TextLeg("cells", words, most, where & _IS_EPISODE, columns=columns)}
+    return {EPISODE_LIST: TextQuery("cells", words, most, where & _IS_EPISODE, columns=columns)}
 
 
 def episodes_of(
     where: Expr, filters: Filters, settings: Settings, *, columns: tuple[str, ...]
-) -> dict[str, RowsLeg]:
+) -> dict[str, RowsQuery]:
     """The list of all episodes that a condition holds for, where `episode_legs` has any."""
     if not _can_be_told(filters, settings):
         return {}
-    return {EPISODE_LIST: RowsLeg("cells", ("cell_id", *columns), where & _IS_EPISODE)}
+    return {EPISODE_LIST: RowsQuery("cells", ("cell_id", *columns), where & _IS_EPISODE)}
 
 
 def _can_be_told(filters: Filters, settings: Settings) -> bool:

@@ -19,9 +19,9 @@ from slowwave.language.names import (
 )
 from slowwave.schemas.graph import Direction
 from slowwave.schemas.search import ChainStep
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Row, RowsLeg, Store, TextLeg, col, lit, owned_by
+from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col, lit, owned_by
 
 LONGEST_NAME = 4
 """Words of a name that a question is searched for."""
@@ -39,32 +39,32 @@ EDGE = ("source_id", "target_id", "relation", "predicate", "confidence", "valid_
 TOLD = ("cell_id", "content", "cell_type", "status", "event_time", "source_name")
 
 _WORD = re.compile(r"[\w'’/+#.&-]*\w[+#]*")
-_ENTITY = ["entity_id", *OWN, "canonical_name", "entity_type", "aliases", "family", "mention_count"]
+_ENTITY = ["entity_id", *OWNER, "canonical_name", "entity_type", "aliases", "family", "mention_count"]
 
 
-def entity_ids(store: Store, own: ScopeSettings, text: str, *, is_name: bool = False) -> list[str]:
+def entity_ids(store: Store, owner: ScopeSettings, text: str, *, is_name: bool = False) -> list[str]:
     """Entities that a question names, by any of their names; most mentioned first.
 
     `is_name` says that the whole text is one name. In a question a name of three letters or fewer, or one that is a
     common word, counts only with a capital: "will" is seldom a person.
     """
-    return entities_named(store, own, text, is_name=is_name)["entity_id"].to_list()
+    return entities_named(store, owner, text, is_name=is_name)["entity_id"].to_list()
 
 
-def entities_named(store: Store, own: ScopeSettings, text: str, *, is_name: bool = False) -> pl.DataFrame:
+def entities_named(store: Store, owner: ScopeSettings, text: str, *, is_name: bool = False) -> pl.DataFrame:
     """`entity_ids` with the entities' columns (those of the table but summary and provenance)."""
     asked = _asked([text] if is_name else _phrases(text), is_name=is_name)
     families = asked["family"].drop_nulls().unique().sort().to_list()
     if not families:
         return store.by_key("entities", [], _ENTITY)
-    mine = owned_by(own.user_id, own.project_id)
+    mine = owned_by(owner.user_id, owner.project_id)
     known = store.rows("entities", _ENTITY, mine & col("family").isin(families))
     return _matching(asked, known).sort("mention_count", "entity_id", descending=[True, False])
 
 
-def cells_naming(store: Store, own: ScopeSettings, name: str) -> list[str]:
+def cells_naming(store: Store, owner: ScopeSettings, name: str) -> list[str]:
     """Ids of the cells that name this person or thing under whatever name, sorted; whatever their status."""
-    return cells_of(store, own, entity_ids(store, own, name, is_name=True))
+    return cells_of(store, owner, entity_ids(store, owner, name, is_name=True))
 
 
 def cells_saying(store: Store, where: Expr, name: str) -> set[str]:
@@ -72,22 +72,22 @@ def cells_saying(store: Store, where: Expr, name: str) -> set[str]:
 
     A memory of today has no place in the graph before the night: it goes by the name as it was said.
     """
-    (found,) = store.at_once([TextLeg("cells", name, SAID_MOST, where, ("entities",), ("entities",))])
+    (found,) = store.at_once([TextQuery("cells", name, SAID_MOST, where, ("entities",), ("entities",))])
     said = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
     return set(found.explode("entities").filter(said == name.strip().lower())["cell_id"])
 
 
-def cells_of(store: Store, own: ScopeSettings, ids: Iterable[str]) -> list[str]:
+def cells_of(store: Store, owner: ScopeSettings, ids: Iterable[str]) -> list[str]:
     """Ids of the cells that name one of these entities, and of those in which such cells live on, sorted."""
     wanted = sorted(set(ids))
     if not wanted:
         return []
-    mine = owned_by(own.user_id, own.project_id)
+    mine = owned_by(owner.user_id, owner.project_id)
     named = store.rows("mentions", ["cell_id"], mine & col("entity_id").isin(wanted))["cell_id"].to_list()
     found, newest = set(named), named
     while newest:
         said = store.find(
-            [RowsLeg("cells", ("superseded_by", "valid_until"), mine & col("cell_id").isin(newest))]
+            [RowsQuery("cells", ("superseded_by", "valid_until"), mine & col("cell_id").isin(newest))]
         )[0]
         lives_on = {row["superseded_by"] for row in said if row["valid_until"] is None} - {None}
         newest = sorted(lives_on - found)
@@ -138,7 +138,7 @@ def _matching(asked: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """
     names = known.select(
         "entity_id",
-        *OWN,
+        *OWNER,
         "entity_type",
         name=pl.concat_list(pl.concat_list("canonical_name"), "aliases"),
     ).explode("name")
@@ -154,13 +154,13 @@ def _matching(asked: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     ]
     alone = left.filter(~pl.col("plain").str.contains(" ", literal=True))
     called = persons.join(alone, on="first", how="semi")
-    only = called.filter(pl.col("entity_id").n_unique().over(*OWN, "first") == 1)
+    only = called.filter(pl.col("entity_id").n_unique().over(*OWNER, "first") == 1)
     ids = pl.concat([part.select("entity_id") for part in (exact, *alike, only)])
     return known.join(ids, on="entity_id", how="semi")
 
 
 def chain(
-    store: Store, own: ScopeSettings, cell_ids: Iterable[str], *, direction: Direction, depth: int
+    store: Store, owner: ScopeSettings, cell_ids: Iterable[str], *, direction: Direction, depth: int
 ) -> list[Row]:
     """Edges along causes, supersessions and elaborations, from these cells up to `depth` steps away.
 
@@ -174,7 +174,7 @@ def chain(
         if not frontier:
             break
         reached: dict[str, Row] = {}
-        for edge in _next(store, own, sorted(frontier), direction):
+        for edge in _next(store, owner, sorted(frontier), direction):
             if edge["cell_id"] not in seen:
                 reached.setdefault(edge["cell_id"], {"depth": step, **edge})
         found += reached.values()
@@ -183,22 +183,22 @@ def chain(
     return found
 
 
-def _next(store: Store, own: ScopeSettings, frontier: list[str], direction: Direction) -> list[Row]:
+def _next(store: Store, owner: ScopeSettings, frontier: list[str], direction: Direction) -> list[Row]:
     """One step: a cause is at the source of its edge, what was there before at the target of the others."""
-    mine = owned_by(own.user_id, own.project_id)
+    mine = owned_by(owner.user_id, owner.project_id)
     to_source = col("relation") == lit("causal")
     others = col("relation").isin([name for name in CHAINED if name != "causal"])
-    legs, ends = [], []
+    queries, ends = [], []
     for where, leads_to_source in ((to_source, True), (others, False)):
         at, to = ("target_id", "source_id") if leads_to_source else ("source_id", "target_id")
         if direction == "forward":
             at, to = to, at
-        legs.append(RowsLeg("edges", EDGE, mine & where & col(at).isin(frontier)))
+        queries.append(RowsQuery("edges", EDGE, mine & where & col(at).isin(frontier)))
         ends.append((at, to))
     told = ("relation", "predicate", "confidence")
     steps = [
         {"cell_id": row[to], "reached_from": row[at], **{name: row[name] for name in told}}
-        for (at, to), rows in zip(ends, store.find(legs), strict=True)
+        for (at, to), rows in zip(ends, store.find(queries), strict=True)
         for row in rows
         if row["valid_until"] is None
     ]
@@ -209,7 +209,7 @@ def _next(store: Store, own: ScopeSettings, frontier: list[str], direction: Dire
 
 def reasons(
     store: Store,
-    own: ScopeSettings,
+    owner: ScopeSettings,
     cell_ids: Iterable[str],
     *,
     direction: Direction = "back",
@@ -219,12 +219,12 @@ def reasons(
 
     Archived and deleted cells are left out; a superseded one says so in `status`.
     """
-    steps = chain(store, own, cell_ids, direction=direction, depth=depth)
+    steps = chain(store, owner, cell_ids, direction=direction, depth=depth)
     if not steps:
         return []
-    mine = owned_by(own.user_id, own.project_id) & col("status").isin(["active", "superseded"])
+    mine = owned_by(owner.user_id, owner.project_id) & col("status").isin(["active", "superseded"])
     (found,) = store.find(
-        [RowsLeg("cells", TOLD, mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
+        [RowsQuery("cells", TOLD, mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
     )
     cells = {row["cell_id"]: row for row in found}
     return [ChainStep(**{**row, **cells[row["cell_id"]]}) for row in steps if row["cell_id"] in cells]

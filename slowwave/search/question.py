@@ -19,7 +19,7 @@ from slowwave.search.conditions import cell_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
-from slowwave.store import Expr, Store, TextLeg, col
+from slowwave.store import Expr, Store, TextQuery, col
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """From here on calendars can be counted back."""
@@ -95,9 +95,9 @@ def _time_asked(reader: Reader, store: Store, query: str, filters: Filters, *, n
 def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) -> datetime | None:
     """When an event was: the day that the memories nearest to its words tell, else when the nearest was said."""
     words = telling_words(event, most=QUERY_WORDS)
-    where = without_episodes(cell_condition(reader.settings.own, filters), filters)
-    leg = TextLeg("cells", words, EVENT_MEMORIES, where, columns=("event_time", "content"))
-    (found,) = store.find([leg])
+    where = without_episodes(cell_condition(reader.settings.owner, filters), filters)
+    wanted = TextQuery("cells", words, EVENT_MEMORIES, where, columns=("event_time", "content"))
+    (found,) = store.find([wanted])
     named = set(words.split())
     told = (
         day_told(row["content"], at=row["event_time"])
@@ -109,8 +109,8 @@ def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) ->
 
 def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:
     """The condition of the cells that may be found; a person or thing that is wanted is looked up once."""
-    where = cell_condition(reader.settings.own, filters)
+    where = cell_condition(reader.settings.owner, filters)
     if filters.entity is None:
         return where
-    named = set(cells_naming(store, reader.settings.own, filters.entity))
+    named = set(cells_naming(store, reader.settings.owner, filters.entity))
     return where & col("cell_id").isin(sorted(named | cells_saying(store, where, filters.entity)))

@@ -15,7 +15,7 @@ from slowwave.language.intents import is_complex
 from slowwave.readers.files import clean_text
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.search import MAX_LIMIT, CellHit, ChainStep, DetailLevel, Filters, SearchResult, in_utc
-from slowwave.search.cells import CellQuestion, cell_hits, cell_legs, rank_cells
+from slowwave.search.cells import CellQuestion, cell_hits, cell_queries, rank_cells
 from slowwave.search.conditions import recorded_condition
 from slowwave.search.current_values import asked_first
 from slowwave.search.episodes import EPISODE_LIST, are_asked_for, shown_by_age
@@ -23,10 +23,10 @@ from slowwave.search.fusing import Fused
 from slowwave.search.graph import reasons
 from slowwave.search.question import understand
 from slowwave.search.reader import Reader, open_reader
-from slowwave.search.topics import told_of, topic_hits, topic_legs
-from slowwave.search.turns import TurnQuestion, rank_turns, turn_hits, turn_legs
+from slowwave.search.topics import told_of, topic_hits, topic_queries
+from slowwave.search.turns import TurnQuestion, rank_turns, turn_hits, turn_queries
 from slowwave.settings.tree import Settings
-from slowwave.store import Leg, Row, Store
+from slowwave.store import Query, Row, Store
 
 MAX_QUERY_CHARACTERS = 100_000
 """Longest question: beyond it something else was passed by mistake."""
@@ -106,7 +106,7 @@ def ask(
     if detail_level == "evidence":
         # a memory that may be found rests on turns too that may not
         likely = rank_turns(found["turns"], most=most * EVIDENCE_OVERFETCH)
-        turns = turn_hits(store, likely, recorded_condition(settings.own, filters))[:most]
+        turns = turn_hits(store, likely, recorded_condition(settings.owner, filters))[:most]
         cells = _with_evidence(store, cells, settings, filters)
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")
@@ -160,7 +160,7 @@ def _reasons(
     if question.intent != "why" or not cells or question.filters.is_historical:
         return []
     depth, most = COMPLEX_CHAIN if is_complex(question.text) else SIMPLE_CHAIN
-    return reasons(store, settings.own, [cell.cell_id for cell in cells], depth=depth)[:most]
+    return reasons(store, settings.owner, [cell.cell_id for cell in cells], depth=depth)[:most]
 
 
 def _first_round(
@@ -174,16 +174,18 @@ def _first_round(
 ) -> dict[str, dict[str, list[Row]]]:
     """What every list of every tier finds, all read at once."""
     filters = question.filters
-    legs: dict[str, Mapping[str, Leg]] = {
-        "topics": topic_legs(question, settings, count=topic_count),
-        "cells": cell_legs(question, settings, count=cell_count) if cell_count else {},
+    queries: dict[str, Mapping[str, Query]] = {
+        "topics": topic_queries(question, settings, count=topic_count),
+        "cells": cell_queries(question, settings, count=cell_count) if cell_count else {},
         "turns": {},
     }
     # what was said names no type and, of itself, no person or thing
     if has_turns and filters.entity is None and not filters.cell_types:
-        legs["turns"] = turn_legs(TurnQuestion(question.words, question.vector, question.filters), settings)
-    found = iter(store.find([leg for tier in legs.values() for leg in tier.values()]))
-    return {tier: {name: next(found) for name in named} for tier, named in legs.items()}
+        queries["turns"] = turn_queries(
+            TurnQuestion(question.words, question.vector, question.filters), settings
+        )
+    found = iter(store.find([wanted for tier in queries.values() for wanted in tier.values()]))
+    return {tier: {name: next(found) for name in named} for tier, named in queries.items()}
 
 
 def _hits(
@@ -213,7 +215,7 @@ def _with_evidence(store: Store, cells: list[CellHit], settings: Settings, filte
     # an episode rests on a whole conversation: its turns are not quoted under it
     wanted = sorted({turn_id for cell in cells if cell.cell_type != EPISODE for turn_id in cell.turn_ids})
     named = [Fused(turn_id, 0.0, ()) for turn_id in wanted]
-    said_by_then = recorded_condition(settings.own, Filters(as_of=filters.as_of, known_at=filters.known_at))
+    said_by_then = recorded_condition(settings.owner, Filters(as_of=filters.as_of, known_at=filters.known_at))
     turns = {turn.turn_id: turn for turn in turn_hits(store, named, said_by_then)}
     said = {
         cell.cell_id: sorted(

@@ -40,8 +40,8 @@ def timeline(
     store = reader.current()
     if store is None:
         raise NotFoundError(NOTHING)
-    own, kind = reader.settings.own, asked[0]
-    cells = {"name": _of_name, "topic": _of_topic, "session": _of_session}[kind](store, own, given[kind])
+    owner, kind = reader.settings.owner, asked[0]
+    cells = {"name": _of_name, "topic": _of_topic, "session": _of_session}[kind](store, owner, given[kind])
     if cells.is_empty():
         raise NotFoundError(
             f"memory knows no {kind} {given[kind]!r}: `slowwave search` may find other words for it"
@@ -64,9 +64,9 @@ def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
     return [TimelineEvent(**row) for row in renamed.iter_rows(named=True)]
 
 
-def told_cells(store: Store, own: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:
+def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:
     """The named columns of these cells, as far as the asking owner may see them."""
-    mine = owned_by(own.user_id, own.project_id)
+    mine = owned_by(owner.user_id, owner.project_id)
     parts = [store.by_key("cells", [], columns)]
     for start in range(0, len(cell_ids), READ_AT_ONCE):
         part = cell_ids[start : start + READ_AT_ONCE]
@@ -74,31 +74,31 @@ def told_cells(store: Store, own: ScopeSettings, cell_ids: list[str], columns: l
     return pl.concat(parts)
 
 
-def _of_name(store: Store, own: ScopeSettings, name: str) -> pl.DataFrame:
+def _of_name(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
     """Cells that name it; where no person or thing is called so, those of such a subject or attribute."""
-    mine = owned_by(own.user_id, own.project_id)
-    ids = sorted({*cells_naming(store, own, name), *cells_saying(store, mine, name)})
+    mine = owned_by(owner.user_id, owner.project_id)
+    ids = sorted({*cells_naming(store, owner, name), *cells_saying(store, mine, name)})
     if not ids:
         about = store.rows("cells", ["cell_id", "subject", "attribute"], mine)
         said = pl.concat_str(pl.col("subject", "attribute").fill_null(""), separator=" ")
         wanted = plain_name(pl.lit(name))
         is_it = (" " + plain_name(said) + " ").str.contains(" " + wanted + " ", literal=True) & (wanted != "")
         ids = about.filter(is_it)["cell_id"].sort().to_list()
-    return told_cells(store, own, ids, TOLD)
+    return told_cells(store, owner, ids, TOLD)
 
 
-def _of_topic(store: Store, own: ScopeSettings, name: str) -> pl.DataFrame:
-    mine = owned_by(own.user_id, own.project_id)
+def _of_topic(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
+    mine = owned_by(owner.user_id, owner.project_id)
     topics = store.rows("topics", ["topic_id", "name"], mine)
     wanted = name.lower()
     is_it = (pl.col("name").str.to_lowercase() == wanted) | (pl.col("topic_id") == wanted)
     ids = topics.filter(is_it)["topic_id"].to_list()
-    return _rows(store, own, col("topic_id").isin(ids or [""]))
+    return _rows(store, owner, col("topic_id").isin(ids or [""]))
 
 
-def _of_session(store: Store, own: ScopeSettings, session: str) -> pl.DataFrame:
-    return _rows(store, own, (col("session_id") == lit(session)) | (col("source_name") == lit(session)))
+def _of_session(store: Store, owner: ScopeSettings, session: str) -> pl.DataFrame:
+    return _rows(store, owner, (col("session_id") == lit(session)) | (col("source_name") == lit(session)))
 
 
-def _rows(store: Store, own: ScopeSettings, where: Expr) -> pl.DataFrame:
-    return store.rows("cells", TOLD, owned_by(own.user_id, own.project_id) & where)
+def _rows(store: Store, owner: ScopeSettings, where: Expr) -> pl.DataFrame:
+    return store.rows("cells", TOLD, owned_by(owner.user_id, owner.project_id) & where)

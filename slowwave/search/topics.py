@@ -7,7 +7,7 @@ from slowwave.search.cells import CellQuestion
 from slowwave.search.conditions import scope_condition
 from slowwave.search.fusing import RankedList, fuse_ranks
 from slowwave.settings.tree import Settings
-from slowwave.store import SCORE, Row, RowsLeg, Store, TextLeg, VectorLeg, col
+from slowwave.store import SCORE, Row, RowsQuery, Store, TextQuery, VectorQuery, col
 
 OVERFETCH = 4
 
@@ -15,20 +15,22 @@ _SHOWN = ("topic_id", "name", "summary", "updated_at", "cell_count")
 _TOLD = (*_SHOWN[1:], "merged_into")
 
 
-def topic_legs(question: CellQuestion, settings: Settings, *, count: int) -> dict[str, TextLeg | VectorLeg]:
+def topic_queries(
+    question: CellQuestion, settings: Settings, *, count: int
+) -> dict[str, TextQuery | VectorQuery]:
     """The lists of this tier by name; none where no summary is wanted. Summaries tell the present, not the past.
 
     Nor do they tell what there was in a time.
     """
     if count == 0 or question.filters.is_historical or question.is_about_time:
         return {}
-    where = scope_condition(settings.own, question.filters)
-    legs: dict[str, TextLeg | VectorLeg] = {
-        "text": TextLeg("topics", question.words, count * OVERFETCH, where, columns=_TOLD)
+    where = scope_condition(settings.owner, question.filters)
+    queries: dict[str, TextQuery | VectorQuery] = {
+        "text": TextQuery("topics", question.words, count * OVERFETCH, where, columns=_TOLD)
     }
     if question.vector is not None:
-        legs["vector"] = VectorLeg("topics", question.vector, count * OVERFETCH, where, columns=_TOLD)
-    return legs
+        queries["vector"] = VectorQuery("topics", question.vector, count * OVERFETCH, where, columns=_TOLD)
+    return queries
 
 
 def told_of(store: Store, found: Mapping[str, list[Row]], question: CellQuestion) -> dict[str, list[Row]]:
@@ -36,8 +38,8 @@ def told_of(store: Store, found: Mapping[str, list[Row]], question: CellQuestion
     if not question.filters.is_narrow:
         return dict(found)
     ids = sorted({row["topic_id"] for rows in found.values() for row in rows})
-    leg = RowsLeg("cells", ("topic_id",), question.where & col("topic_id").isin(ids))
-    having = {row["topic_id"] for row in store.find([leg])[0]}
+    query = RowsQuery("cells", ("topic_id",), question.where & col("topic_id").isin(ids))
+    having = {row["topic_id"] for row in store.find([query])[0]}
     return {name: [row for row in rows if row["topic_id"] in having] for name, rows in found.items()}
 
 

@@ -9,7 +9,7 @@ from slowwave.schemas.search import Filters, TurnHit
 from slowwave.search.conditions import cell_condition, turn_condition
 from slowwave.search.fusing import Fused, RankedList, fuse_scores
 from slowwave.settings.tree import Settings
-from slowwave.store import SCORE, Expr, Row, RowsLeg, Store, TextLeg, VectorLeg, col, lit
+from slowwave.store import SCORE, Expr, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 100
 """Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
@@ -32,24 +32,24 @@ class TurnQuestion:
     lists: tuple[str, ...] = TURN_LISTS
 
 
-def turn_legs(question: TurnQuestion, settings: Settings) -> dict[str, TextLeg | VectorLeg]:
+def turn_queries(question: TurnQuestion, settings: Settings) -> dict[str, TextQuery | VectorQuery]:
     """The lists of `question.lists` by name."""
-    own, filters = settings.own, question.filters
-    of_turns = turn_condition(own, filters)
+    owner, filters = settings.owner, question.filters
+    of_turns = turn_condition(owner, filters)
     # an episode rests on every turn of its conversation, and would give all of them the same score
-    of_cells = cell_condition(own, filters) & (col("cell_type") != lit(EPISODE))
+    of_cells = cell_condition(owner, filters) & (col("cell_type") != lit(EPISODE))
     words, vector = question.words, question.vector
-    legs: dict[str, TextLeg | VectorLeg] = {
-        scale: TextLeg(
+    queries: dict[str, TextQuery | VectorQuery] = {
+        scale: TextQuery(
             "passages", words, LIST_ROWS, of_turns & (col("scale") == lit(scale)), columns=("turn_ids",)
         )
         for scale in ("turn", "near", "wide")
     }
-    legs["cell"] = TextLeg("cells", words, LIST_ROWS, of_cells, columns=("evidence",))
+    queries["cell"] = TextQuery("cells", words, LIST_ROWS, of_cells, columns=("evidence",))
     if vector is not None:
-        legs["vector"] = VectorLeg("turns", vector, LIST_ROWS, of_turns)
-        legs["cell_vector"] = VectorLeg("cells", vector, LIST_ROWS, of_cells, columns=("evidence",))
-    return {name: leg for name, leg in legs.items() if name in question.lists}
+        queries["vector"] = VectorQuery("turns", vector, LIST_ROWS, of_turns)
+        queries["cell_vector"] = VectorQuery("cells", vector, LIST_ROWS, of_cells, columns=("evidence",))
+    return {name: query for name, query in queries.items() if name in question.lists}
 
 
 def rank_turns(found: Mapping[str, list[Row]], *, most: int | None = None) -> list[Fused]:
@@ -64,8 +64,8 @@ def rank_turns(found: Mapping[str, list[Row]], *, most: int | None = None) -> li
 
 def find_turns(store: Store, question: TurnQuestion, settings: Settings) -> list[Fused]:
     """`rank_turns` of what the lists of one question find."""
-    legs = turn_legs(question, settings)
-    return rank_turns(dict(zip(legs, store.find(list(legs.values())), strict=True)))
+    queries = turn_queries(question, settings)
+    return rank_turns(dict(zip(queries, store.find(list(queries.values())), strict=True)))
 
 
 def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHit]:
@@ -73,7 +73,7 @@ def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHi
     if not ranked:
         return []
     wanted = col("turn_id").isin([entry.key for entry in ranked])
-    (found,) = store.find([RowsLeg("turns", _COLUMNS, wanted & where)])
+    (found,) = store.find([RowsQuery("turns", _COLUMNS, wanted & where)])
     rows = {row["turn_id"]: row for row in found}
     return [
         TurnHit(**rows[entry.key], score=entry.score, found_by=entry.shares())

@@ -312,7 +312,7 @@ class ForgetSettings(Group):
     )
 
 
-class WordSettings(Group):
+class EditSettings(Group):
     """The words of a person: correct, confirm, forget, erase, resolve."""
 
     lock_seconds: float = Field(

@@ -5,14 +5,17 @@ Read from the environment (`SLOWWAVE_` prefix, `__` between levels, as in
 clock, the store or the network.
 """
 
+import logging
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
@@ -21,6 +24,7 @@ from slowwave.errors import ConfigError
 from slowwave.settings.groups import (
     ChunkSettings,
     DecaySettings,
+    EditSettings,
     EmbeddingSettings,
     EpisodeSettings,
     ForgetSettings,
@@ -32,9 +36,29 @@ from slowwave.settings.groups import (
     ScopeSettings,
     StoreSettings,
     SummarySettings,
-    WordSettings,
 )
 from slowwave.settings.reading import ContextSettings, SearchSettings
+
+FORMER_GROUPS = {"own": "owner", "words": "edits"}
+"""Groups by the name that they had before, with the name of today: files and environments may still say it."""
+
+_logger = logging.getLogger("slowwave")
+
+
+def _renamed(given: Mapping[str, Any], *, spelled: str) -> dict[str, Any]:
+    """Settings with former group names replaced, each said in a warning; `spelled` is how a group is written."""
+    told = dict(given)
+    for former, name in FORMER_GROUPS.items():
+        before, after = spelled.format(former), spelled.format(name)
+        for key in [
+            key
+            for key in told
+            if key.lower() == before.lower() or key.lower().startswith(f"{before.lower()}__")
+        ]:
+            renamed = after + key[len(before) :]
+            _logger.warning("the setting %s is called %s now; the old name is still read", key, renamed)
+            told.setdefault(renamed, told.pop(key))
+    return told
 
 
 class Settings(BaseSettings):
@@ -45,7 +69,7 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(default=Path("data/home"), description="Where journal, store and caches live.")
-    own: ScopeSettings = ScopeSettings()
+    owner: ScopeSettings = ScopeSettings()
     chunks: ChunkSettings = ChunkSettings()
     llm: LLMSettings = LLMSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -56,7 +80,7 @@ class Settings(BaseSettings):
     graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
-    words: WordSettings = WordSettings()
+    edits: EditSettings = EditSettings()
     promote: PromoteSettings = PromoteSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()
@@ -72,12 +96,14 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment over arguments: arguments carry the file, and the environment wins over a file."""
+        if isinstance(env_settings, EnvSettingsSource):
+            env_settings.env_vars = _renamed(env_settings.env_vars, spelled="slowwave_{}")
         return env_settings, init_settings
 
 
 def _refuse_unknown_names() -> None:
     """A name in the environment whose group does not exist: a slip that would pass unseen."""
-    groups = {f"SLOWWAVE_{name.upper()}" for name in Settings.model_fields}
+    groups = {f"SLOWWAVE_{name.upper()}" for name in (*Settings.model_fields, *FORMER_GROUPS)}
     for name in os.environ:
         if name.upper().startswith("SLOWWAVE_") and name.upper().split("__")[0] not in groups:
             raise ConfigError(
@@ -106,7 +132,7 @@ def load_settings(home: Path | str | None = None) -> Settings:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path} is not valid TOML: {error}. Mend or remove it.") from error
     try:
-        settings = Settings(**given)
+        settings = Settings(**_renamed(given, spelled="{}"))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])

@@ -7,7 +7,7 @@ from slowwave.store.conditions import Expr, col, lit
 from slowwave.store.generations import create_store, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
-from slowwave.store.reads import SCORE, Leg, RowsLeg, TextLeg, VectorLeg
+from slowwave.store.reads import SCORE, Query, RowsQuery, TextQuery, VectorQuery
 from slowwave.store.scopes import owned_by, same_owner
 from slowwave.store.writing import Store
 
@@ -17,13 +17,13 @@ __all__ = [
     "SCORE",
     "TEXT_INDEX",
     "Expr",
-    "Leg",
+    "Query",
     "Row",
-    "RowsLeg",
+    "RowsQuery",
     "Store",
     "StoreMeta",
-    "TextLeg",
-    "VectorLeg",
+    "TextQuery",
+    "VectorQuery",
     "col",
     "create_store",
     "lit",

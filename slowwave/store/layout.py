@@ -8,26 +8,26 @@ import polars as pl
 import pyarrow as pa
 from lancedb.query import MatchQuery, MultiMatchQuery
 
-from slowwave.schemas.tables import KEYS, OWN, VECTOR_TEXT, frame_schema
+from slowwave.schemas.tables import KEYS, OWNER, VECTOR_TEXT, frame_schema
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 MATCHED = {"passages": ("content",), "cells": ("content",), "topics": ("name", "summary")}
 """Columns that full text looks in, together."""
 TEXT_INDEX = {**MATCHED, "cells": ("content", "entities")}
 """Columns with a full-text index."""
 FILTER_INDEX = {
-    "turns": (*OWN, "embedder_id"),
-    "passages": ("scale", *OWN),
-    "cells": ("status", *OWN, "embedder_id"),
-    "topics": (*OWN, "embedder_id"),
+    "turns": (*OWNER, "embedder_id"),
+    "passages": ("scale", *OWNER),
+    "cells": ("status", *OWNER, "embedder_id"),
+    "topics": (*OWNER, "embedder_id"),
     "edges": ("relation",),
 }
 """Columns of few values by which searches filter."""
 LOOKUP_INDEX = {
     "turns": ("turn_id", "session_id"),
     "cells": ("cell_id", "superseded_by", "subject"),
-    "vitals": ("cell_id",),
+    "cell_usage": ("cell_id",),
     "entities": ("entity_id", "family"),
     "mentions": ("cell_id", "entity_id", "family"),
     "edges": ("source_id", "target_id"),
@@ -73,10 +73,10 @@ def plain_columns(table: str) -> tuple[str, ...]:
     return tuple(name for name in arrow_schema(table, 1).names if name not in EMBEDDER_OF)
 
 
-TextQuery = MatchQuery | MultiMatchQuery
+FullTextQuery = MatchQuery | MultiMatchQuery
 
 
-def text_query(text: str, columns: Sequence[str]) -> TextQuery:
+def full_text_query(text: str, columns: Sequence[str]) -> FullTextQuery:
     """User text as a full-text query: words to match, never query syntax."""
     if len(columns) == 1:
         return MatchQuery(text, columns[0])  # type: ignore[call-arg]  # its stubs call optional arguments required

@@ -10,7 +10,7 @@ import polars as pl
 
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWN, frame_schema
+from slowwave.schemas.tables import OWNER, frame_schema
 
 NEAR_TURNS = 4
 """Messages of a near passage."""
@@ -21,7 +21,7 @@ NEAR_STRIDE = 2
 NEAR_CHARACTERS = 2_000
 """Of a longer message only so much goes into a near passage: it would drown its neighbours."""
 
-_SESSION = ["session_id", *OWN]
+_SESSION = ["session_id", *OWNER]
 
 
 def turn_passages(turns: pl.DataFrame) -> pl.DataFrame:

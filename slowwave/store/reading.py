@@ -26,16 +26,16 @@ from slowwave.store.layout import (
     TEXT_INDEX,
     StoreMeta,
     arrow_schema,
+    full_text_query,
     plain_columns,
-    text_query,
 )
 from slowwave.store.memory_tables import MemoryTable, Row, read_table
 from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
 from slowwave.store.reads import (
     SCORE,
-    Leg,
-    Legs,
-    TextLeg,
+    Queries,
+    Query,
+    TextQuery,
     frame_in_memory,
     nothing_found,
     rows_in_memory,
@@ -58,7 +58,7 @@ class StoreReader:
         self.meta = meta
         self._db = lancedb.connect(root / name, read_consistency_interval=timedelta(0))
         self._tables: dict[str, Table] = {}
-        self._legs = Legs(root / name)
+        self._queries = Queries(root / name)
         self._indexed: set[str] = set()
         self._warmth = Warmth(
             root / name,
@@ -194,8 +194,8 @@ class StoreReader:
         if not self._has_text_index(table):
             return frames[0]
         asked = [index for index, text in enumerate(texts) if text.strip()]
-        found = self._legs.matching(
-            table, [text_query(texts[index], columns) for index in asked], k + TIE_MARGIN, where
+        found = self._queries.matching(
+            table, [full_text_query(texts[index], columns) for index in asked], k + TIE_MARGIN, where
         )
         frames.extend(
             frame.select(
@@ -207,45 +207,45 @@ class StoreReader:
         )
         return _best(pl.concat(frames), "match_score", key, k)
 
-    def at_once(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
+    def at_once(self, queries: Sequence[Query]) -> list[pl.DataFrame]:
         """What each leg of a search finds, as frames; a table without full text matches nothing.
 
         Legs of tables in memory are answered from there, the others are read from disk all at once.
         """
-        return self._answer(legs, frame_in_memory, lambda leg, frame: frame)
+        return self._answer(queries, frame_in_memory, lambda wanted, frame: frame)
 
-    def find(self, legs: Sequence[Leg]) -> list[list[Row]]:
+    def find(self, queries: Sequence[Query]) -> list[list[Row]]:
         """As `at_once`, row by row: for a few rows faster than frames. Ranked lists have their value as `SCORE`."""
-        return self._answer(legs, rows_in_memory, _rows_of)
+        return self._answer(queries, rows_in_memory, _rows_of)
 
     def _answer(
         self,
-        legs: Sequence[Leg],
-        in_memory: Callable[[MemoryTable, Leg], Found],
-        of_frame: Callable[[Leg, pl.DataFrame], Found],
+        queries: Sequence[Query],
+        in_memory: Callable[[MemoryTable, Query], Found],
+        of_frame: Callable[[Query, pl.DataFrame], Found],
     ) -> list[Found]:
-        copies = {table: self._warmth.copy_of(table) for table in {leg.table for leg in legs}}
+        copies = {table: self._warmth.copy_of(table) for table in {wanted.table for wanted in queries}}
         on_disk = {
-            place: leg
-            for place, leg in enumerate(legs)
-            if copies[leg.table] is None and (not isinstance(leg, TextLeg) or self._can_match(leg))
+            place: wanted
+            for place, wanted in enumerate(queries)
+            if copies[wanted.table] is None and (not isinstance(wanted, TextQuery) or self._can_match(wanted))
         }
-        reading = self._legs.start(list(on_disk.values())) if on_disk else None
+        reading = self._queries.start(list(on_disk.values())) if on_disk else None
         answers: dict[int, Found] = {}  # what is in memory answers while the disk is read
-        for place, leg in enumerate(legs):
-            copy = copies[leg.table]
+        for place, wanted in enumerate(queries):
+            copy = copies[wanted.table]
             if copy is not None:
-                answers[place] = in_memory(copy, leg)
-            elif place not in on_disk and isinstance(leg, TextLeg):
-                answers[place] = of_frame(leg, nothing_found(leg))
+                answers[place] = in_memory(copy, wanted)
+            elif place not in on_disk and isinstance(wanted, TextQuery):
+                answers[place] = of_frame(wanted, nothing_found(wanted))
         frames = reading.result() if reading is not None else []
         for place, frame in zip(on_disk, frames, strict=True):
-            answers[place] = of_frame(legs[place], frame)
-        return [answers[place] for place in range(len(legs))]
+            answers[place] = of_frame(queries[place], frame)
+        return [answers[place] for place in range(len(queries))]
 
-    def _can_match(self, leg: TextLeg) -> bool:
+    def _can_match(self, wanted: TextQuery) -> bool:
         """Whether there are words to look for and an index to find them with."""
-        return bool(leg.text.strip()) and self._has_text_index(leg.table)
+        return bool(wanted.text.strip()) and self._has_text_index(wanted.table)
 
     def vectors(self, table: str, keys: Iterable[str], *, column: str = "vector") -> pl.DataFrame:
         """The key and the vector (`Array(Float32, dims)`) of the rows that have one."""
@@ -293,7 +293,7 @@ class StoreReader:
 
     def _rows_on_disk(self, table: str, names: Sequence[str], where: LanceExpr | str | None) -> pl.DataFrame:
         self._table(table)  # says what is wrong where the table is missing
-        return self._legs.read(table, names, where)
+        return self._queries.read(table, names, where)
 
     def _load_vectors(self, table: str, rows: pl.DataFrame, before: MemoryTable | None) -> MemoryVectors:
         """Vectors of sorted rows; of those that `before` has, none is read again."""
@@ -379,6 +379,6 @@ def _best(found: pl.DataFrame, score: str, key: str, k: int) -> pl.DataFrame:
     return ordered.group_by("query_index", maintain_order=True).head(k)
 
 
-def _rows_of(leg: Leg, frame: pl.DataFrame) -> list[Row]:
-    name = value_name(leg)
+def _rows_of(wanted: Query, frame: pl.DataFrame) -> list[Row]:
+    name = value_name(wanted)
     return frame.rename({name: SCORE} if name else {}).rows(named=True)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.conditions import Expr, on_disk
-from slowwave.store.layout import MATCHED, TextQuery, text_query
+from slowwave.store.layout import MATCHED, FullTextQuery, full_text_query
 from slowwave.store.memory_tables import MemoryTable, Row
 from slowwave.store.memory_vectors import Floats, Places
 
@@ -35,7 +35,7 @@ REFINE_FACTOR = 5
 
 
 @dataclass(frozen=True)
-class TextLeg:
+class TextQuery:
     """The `k` rows of a table that match `text` best (BM25): the key, `match_score`, `columns`.
 
     `fields` are the indexed columns to look in; none means those that `StoreReader.matching` looks in.
@@ -50,7 +50,7 @@ class TextLeg:
 
 
 @dataclass(frozen=True)
-class VectorLeg:
+class VectorQuery:
     """The `k` rows of a table nearest to `vector` by cosine: the key, `similarity` (-1..1), `columns`."""
 
     table: str
@@ -61,7 +61,7 @@ class VectorLeg:
 
 
 @dataclass(frozen=True)
-class RowsLeg:
+class RowsQuery:
     """The named columns of the rows that a condition holds for."""
 
     table: str
@@ -69,13 +69,13 @@ class RowsLeg:
     where: Expr
 
 
-Leg = TextLeg | VectorLeg | RowsLeg
+Query = TextQuery | VectorQuery | RowsQuery
 
 
-def nothing_found(leg: TextLeg) -> pl.DataFrame:
+def nothing_found(wanted: TextQuery) -> pl.DataFrame:
     """The answer of a list that found nothing, in the shape of one that did."""
-    types = frame_schema(leg.table)
-    names = [KEYS[leg.table], *leg.columns]
+    types = frame_schema(wanted.table)
+    names = [KEYS[wanted.table], *wanted.columns]
     return pl.DataFrame(schema={**{name: types[name] for name in names}, "match_score": pl.Float64})
 
 
@@ -83,38 +83,38 @@ SCORE = "score"
 """The name under which a row of a ranked list has its value."""
 
 
-def value_name(leg: Leg) -> str:
+def value_name(wanted: Query) -> str:
     """The column by which a ranked list orders its rows; "" for rows without an order."""
-    return {TextLeg: "match_score", VectorLeg: "similarity"}.get(type(leg), "")
+    return {TextQuery: "match_score", VectorQuery: "similarity"}.get(type(wanted), "")
 
 
-def rows_in_memory(copy: MemoryTable, leg: Leg) -> list[Row]:
+def rows_in_memory(copy: MemoryTable, wanted: Query) -> list[Row]:
     """What a leg finds in a table in memory, row by row."""
-    if isinstance(leg, RowsLeg):
-        return copy.take(copy.places(leg.where), leg.columns)
-    places, values = _ranked_places(copy, leg)
-    rows = copy.take(places, (KEYS[leg.table], *leg.columns))
+    if isinstance(wanted, RowsQuery):
+        return copy.take(copy.places(wanted.where), wanted.columns)
+    places, values = _ranked_places(copy, wanted)
+    rows = copy.take(places, (KEYS[wanted.table], *wanted.columns))
     for row, value in zip(rows, values.tolist(), strict=True):
         row[SCORE] = value
     return rows
 
 
-def frame_in_memory(copy: MemoryTable, leg: Leg) -> pl.DataFrame:
+def frame_in_memory(copy: MemoryTable, wanted: Query) -> pl.DataFrame:
     """What a leg finds in a table in memory, in the shape of what it finds on disk."""
-    if isinstance(leg, RowsLeg):
-        return copy.frame.select(leg.columns)[copy.places(leg.where)]
-    places, values = _ranked_places(copy, leg)
-    rows = copy.frame.select(KEYS[leg.table], *leg.columns)[places]
-    return rows.with_columns(pl.Series(value_name(leg), values, dtype=pl.Float64))
+    if isinstance(wanted, RowsQuery):
+        return copy.frame.select(wanted.columns)[copy.places(wanted.where)]
+    places, values = _ranked_places(copy, wanted)
+    rows = copy.frame.select(KEYS[wanted.table], *wanted.columns)[places]
+    return rows.with_columns(pl.Series(value_name(wanted), values, dtype=pl.Float64))
 
 
-def _ranked_places(copy: MemoryTable, leg: TextLeg | VectorLeg) -> tuple[Places, Floats]:
-    if isinstance(leg, TextLeg):
-        return copy.matching(leg.text, leg.k, leg.where, leg.fields)
-    return copy.nearest(leg.vector, leg.k, leg.where)
+def _ranked_places(copy: MemoryTable, wanted: TextQuery | VectorQuery) -> tuple[Places, Floats]:
+    if isinstance(wanted, TextQuery):
+        return copy.matching(wanted.text, wanted.k, wanted.where, wanted.fields)
+    return copy.nearest(wanted.vector, wanted.k, wanted.where)
 
 
-class Legs:
+class Queries:
     """Runs legs over one generation, with tables kept open."""
 
     def __init__(self, folder: Path) -> None:
@@ -122,9 +122,9 @@ class Legs:
         self._connection: AsyncConnection | None = None
         self._tables: dict[str, AsyncTable] = {}
 
-    def start(self, legs: Sequence[Leg]) -> "Future[list[pl.DataFrame]]":
+    def start(self, queries: Sequence[Query]) -> "Future[list[pl.DataFrame]]":
         """Begins to read; the result has a frame for each leg, in their order; ranked ones best first, ties by key."""
-        return asyncio.run_coroutine_threadsafe(self._gather(legs), _loop())
+        return asyncio.run_coroutine_threadsafe(self._gather(queries), _loop())
 
     def read(self, table: str, columns: Sequence[str], where: LanceExpr | str | None) -> pl.DataFrame:
         """Rows of a table, as it is now; half the cost of LanceDB's synchronous interface for a few of them."""
@@ -137,17 +137,17 @@ class Legs:
         return _frame(await query.to_arrow()).select(columns)
 
     def matching(
-        self, table: str, queries: Sequence[TextQuery], k: int, where: Expr | None
+        self, table: str, queries: Sequence[FullTextQuery], k: int, where: Expr | None
     ) -> list[pl.DataFrame]:
         """The key and `_score` (BM25) of the `k` rows that match each query best, some searches at once."""
         return asyncio.run_coroutine_threadsafe(self._matching(table, queries, k, where), _loop()).result()
 
     async def _matching(
-        self, table: str, queries: Sequence[TextQuery], k: int, where: Expr | None
+        self, table: str, queries: Sequence[FullTextQuery], k: int, where: Expr | None
     ) -> list[pl.DataFrame]:
         handle, turn = await self._open(table), asyncio.Semaphore(SEARCHES_AT_ONCE)
 
-        async def search(query: TextQuery) -> pl.DataFrame:
+        async def search(query: FullTextQuery) -> pl.DataFrame:
             asked = handle.query().nearest_to_text(query).limit(k).select([KEYS[table], "_score"])
             async with turn:
                 return _frame(await (asked if where is None else asked.where(on_disk(where))).to_arrow())
@@ -163,27 +163,32 @@ class Legs:
             self._tables[table] = await self._connection.open_table(table)
         return self._tables[table]
 
-    async def _gather(self, legs: Sequence[Leg]) -> list[pl.DataFrame]:
-        for table in {leg.table for leg in legs}:
+    async def _gather(self, queries: Sequence[Query]) -> list[pl.DataFrame]:
+        for table in {wanted.table for wanted in queries}:
             await self._open(table)
-        return list(await asyncio.gather(*(self._one(leg) for leg in legs)))
+        return list(await asyncio.gather(*(self._one(wanted) for wanted in queries)))
 
-    async def _one(self, leg: Leg) -> pl.DataFrame:
-        query = self._tables[leg.table].query()
-        key = KEYS[leg.table]
-        if isinstance(leg, RowsLeg):
-            arrow = await query.where(on_disk(leg.where)).select(list(leg.columns)).to_arrow()
+    async def _one(self, wanted: Query) -> pl.DataFrame:
+        query = self._tables[wanted.table].query()
+        key = KEYS[wanted.table]
+        if isinstance(wanted, RowsQuery):
+            arrow = await query.where(on_disk(wanted.where)).select(list(wanted.columns)).to_arrow()
             return _frame(arrow)
-        if isinstance(leg, TextLeg):
-            words = text_query(leg.text, leg.fields or MATCHED[leg.table])
-            found = query.nearest_to_text(words).where(on_disk(leg.where)).limit(leg.k)
-            frame = _frame(await found.select([key, *leg.columns, "_score"]).to_arrow())
+        if isinstance(wanted, TextQuery):
+            words = full_text_query(wanted.text, wanted.fields or MATCHED[wanted.table])
+            found = query.nearest_to_text(words).where(on_disk(wanted.where)).limit(wanted.k)
+            frame = _frame(await found.select([key, *wanted.columns, "_score"]).to_arrow())
             return _ranked(frame, "_score", "match_score", key)
-        near = query.nearest_to(leg.vector).column("vector").distance_type("cosine").where(on_disk(leg.where))
+        near = (
+            query.nearest_to(wanted.vector)
+            .column("vector")
+            .distance_type("cosine")
+            .where(on_disk(wanted.where))
+        )
         arrow = (
             await near.refine_factor(REFINE_FACTOR)
-            .limit(leg.k)
-            .select([key, *leg.columns, "_distance"])
+            .limit(wanted.k)
+            .select([key, *wanted.columns, "_distance"])
             .to_arrow()
         )
         frame = _frame(arrow).with_columns(_distance=1.0 - pl.col("_distance").cast(pl.Float64))

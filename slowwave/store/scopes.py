@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.store.conditions import Expr, col, lit
 
 
@@ -21,7 +21,7 @@ def owned_by(user_id: str, project_id: str) -> Expr:
 
 def same_owner(rows: pl.DataFrame) -> Expr:
     """Rows of exactly the owner of `rows`, which all have one: work on a memory never crosses owners."""
-    user_id, project_id, scope = rows.select(OWN).row(0)
+    user_id, project_id, scope = rows.select(OWNER).row(0)
     return (
         (col("user_id") == lit(user_id))
         & (col("project_id") == lit(project_id))

@@ -194,7 +194,7 @@ def test_the_conversations_hold_everything_that_a_kill_could_spoil(world):
     statuses = world.wanted["cells"]["status"].value_counts()
     assert dict(statuses.iter_rows())["superseded"] > 10
     assert world.wanted["contradictions"].height > 1
-    assert world.wanted["vitals"]["confirmations"].sum() > 0
+    assert world.wanted["cell_usage"]["confirmations"].sum() > 0
     assert set(world.wanted["chunks"]["status"]) == {"extracted", "gated_out"}
     assert world.wanted["topics"]["summary"].drop_nulls().len() > 1
     assert world.wanted["core"].height > 0

@@ -195,8 +195,8 @@ def test_the_pair_that_cannot_both_hold_is_an_open_contradiction(night: SampleNi
 )
 def test_a_fact_said_again_is_one_cell_with_confirmations(night: SampleNight, words: tuple[str, ...]):
     active = about(night.cells.filter(pl.col("status") == "active"), *words)
-    vitals = night.store.rows("vitals")
-    confirmed = active.join(vitals, on="cell_id").filter(pl.col("confirmations") > 0)
+    cell_usage = night.store.rows("cell_usage")
+    confirmed = active.join(cell_usage, on="cell_id").filter(pl.col("confirmations") > 0)
     assert confirmed.height == 1
     sources = night.store.by_key("turns", confirmed["evidence"].explode())["source_name"].n_unique()
     assert sources >= 2
@@ -248,7 +248,8 @@ def test_a_second_night_asks_nothing_and_changes_nothing(night: SampleNight):
 
 def test_a_rebuild_gives_the_same_memory(night: SampleNight):
     before = {
-        table: night.store.rows(table).sort(pl.first()) for table in ("cells", "topics", "chunks", "vitals")
+        table: night.store.rows(table).sort(pl.first())
+        for table in ("cells", "topics", "chunks", "cell_usage")
     }
     report = rebuild.fn(home=str(night.home))
     assert [note for note in report.notes if "differ" in note] == []

@@ -11,13 +11,13 @@ from tests.rows import row, rows
 
 NOW = datetime(2026, 9, 10, tzinfo=UTC)
 OLD = NOW - timedelta(days=80)
-OWN = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+OWNER = {"user_id": "local", "project_id": "default", "scope": "user-private"}
 NAMES = ("Amber", "Copper", "Willow", "Granite", "Saturn", "Meadow", "Velvet", "Cobalt", "Harvest", "Lantern")
 
 
 def cell(key: str, content: str, at: datetime, salience: float) -> dict[str, object]:
     said = {"event_time": at, "valid_from": at, "recorded_at": at, "content_hash": key, "evidence": []}
-    return row("cells", key, content=content, salience=salience, entities=[], artifacts=[], **said, **OWN)
+    return row("cells", key, content=content, salience=salience, entities=[], artifacts=[], **said, **OWNER)
 
 
 ASKED = cell("asked", "The head count of Umbra festival is 25 people.", OLD, 0.5)

@@ -30,7 +30,7 @@ from tests.servers import OpenAIServer, silence
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLE = ROOT / "data" / "samples" / "chat" / "02-2026-06-05-rate-limit.jsonl"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-OWN = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+OWNER = {"user_id": "local", "project_id": "default", "scope": "user-private"}
 EVIL = "limit\x1b]0;owned\x07 is [bold red]100[/] \u202egnirts\x9b31m"
 
 
@@ -74,7 +74,7 @@ def row(table: str, **values: object) -> pl.DataFrame:
     schema = frame_schema(table)
     filled = {name: plausible[kind.base_type()] for name, kind in schema.items()}
     return pl.DataFrame(
-        [{**filled, **OWN, **values}],
+        [{**filled, **OWNER, **values}],
         schema={**schema, "entities": pl.List(pl.String), "artifacts": pl.List(pl.String)}
         if table == "cells"
         else schema,
@@ -417,7 +417,7 @@ def test_calibrate_needs_enough_memories_and_writes_only_without_dry_run(home):
             "review",
             "Mara",
             "deploy",
-            "queue",
+            "judging",
             "alarm",
             "index",
             "header",

@@ -133,7 +133,9 @@ def fill(home: Path) -> None:
 @pytest.fixture(scope="module", params=["wordllama", "none"])
 def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp(f"kiln-{request.param}") / "home"
-    write_settings(home, embedding={"provider": request.param}, own={"user_id": "ana", "project_id": "kiln"})
+    write_settings(
+        home, embedding={"provider": request.param}, owner={"user_id": "ana", "project_id": "kiln"}
+    )
     fill(home)
     return open_reader(open_home(home))
 

@@ -20,7 +20,7 @@ from slowwave.journal.catalogue import encode
 from slowwave.journal.segments import Journal
 from slowwave.memory import Memory
 from slowwave.schemas.search import CellHit
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.store import col, lit
 from tests.rows import row, rows
 from tests.scripted_model import (
@@ -155,7 +155,7 @@ def test_an_episode_never_outlives_its_conversation(plain: str):
 
 def test_an_episode_that_a_person_deleted_is_not_told_again(plain: str, tmp_path: Path):
     told = episodes(plain).select(
-        "cell_id", *OWN, "content", "content_hash", "evidence", note=pl.lit("asked for")
+        "cell_id", *OWNER, "content", "content_hash", "evidence", note=pl.lit("asked for")
     )
     with open_workspace(plain) as workspace:
         workspace.commit(encode("cell.deleted", told), now=datetime.now(UTC))
@@ -173,7 +173,7 @@ def test_an_archived_episode_comes_back_when_its_conversation_goes_on(plain: str
     write_chat(tmp_path / "talk", "port", [*TALK, *LATER])
     nightly.fn(sources=[str(tmp_path / "talk")], home=plain)
     assert episodes(plain)["status"].to_list() == ["active"]
-    assert store_of(plain).rows("vitals").sort("revived_count")["revived_count"].to_list()[-1] == 1
+    assert store_of(plain).rows("cell_usage").sort("revived_count")["revived_count"].to_list()[-1] == 1
 
 
 def hits(home: str, question: str, **given: object) -> list[CellHit]:

@@ -29,8 +29,8 @@ class Cut(BaseException):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    own = {"user_id": "ana", "project_id": "kiln"}
-    write_settings(home, embedding={"provider": "none"}, own=own, words={"lock_seconds": 0.2})
+    owner = {"user_id": "ana", "project_id": "kiln"}
+    write_settings(home, embedding={"provider": "none"}, owner=owner, edits={"lock_seconds": 0.2})
     return home
 
 

@@ -241,7 +241,7 @@ def test_another_embedder_never_writes_into_the_store_and_the_notes_say_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     fill(folder)
-    own = open_store(folder / "store").meta.embedder_id
+    owner = open_store(folder / "store").meta.embedder_id
 
     def opened(configured, path):
         return (
@@ -254,13 +254,13 @@ def test_another_embedder_never_writes_into_the_store_and_the_notes_say_so(
     monkeypatch.setattr("slowwave.home.stored_embedder.open_embedder", opened)
     with open_workspace(folder) as workspace:
         assert workspace.embedder is not None
-        assert workspace.embedder.embedder_id == own
+        assert workspace.embedder.embedder_id == owner
         note = next(note for note in workspace.notes if "reembed" in note)
-        assert own in note
+        assert owner in note
         assert Scripted.embedder_id in note
         workspace.commit(cell("c", "The glaze blisters."), now=NOW)
         workspace.refresh_vectors()
-        assert {name for name, _ in spaces(workspace)} == {own}
+        assert {name for name, _ in spaces(workspace)} == {owner}
 
 
 def test_when_the_stores_own_embedder_does_not_serve_there_are_no_vectors_rather_than_others(

@@ -86,5 +86,5 @@ def test_many_processes_commit_at_once_and_nothing_is_lost(journal: Journal) -> 
     assert len(journal.segment_ids()) == 80
     wanted = [f"{name}-{count}{end}" for name in "abcd" for count in range(20) for end in ("", "-more")]
     assert sorted(said(scan.events)) == sorted(wanted)
-    own = [cell for cell in said(scan.events) if cell.startswith("a-") and not cell.endswith("more")]
-    assert own == [f"a-{count}" for count in range(20)]
+    owner = [cell for cell in said(scan.events) if cell.startswith("a-") and not cell.endswith("more")]
+    assert owner == [f"a-{count}" for count in range(20)]

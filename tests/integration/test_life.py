@@ -87,10 +87,10 @@ def test_what_nobody_uses_fades_what_is_cited_stays_and_what_is_said_again_comes
         status = read_status(open_home(night.home))
         assert (status.forgetting.archived_count, status.forgetting.revived_count) == (1, 1)
 
-        vitals = store_of(night.home).rows("vitals").sort("cell_id")
+        cell_usage = store_of(night.home).rows("cell_usage").sort("cell_id")
         lines = store_of(night.home).rows("core").sort("line_rank")
         rebuild.fn(home=night.home)
-        assert store_of(night.home).rows("vitals").sort("cell_id").equals(vitals)
+        assert store_of(night.home).rows("cell_usage").sort("cell_id").equals(cell_usage)
         assert store_of(night.home).rows("core").sort("line_rank").equals(lines)
 
 

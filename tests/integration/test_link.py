@@ -23,7 +23,7 @@ from tests.rows import DAY, NOW, events, of_row
 from tests.scripted_model import ScriptedModel, store_of, tables, write_settings
 from tests.servers import OpenAIServer
 
-OWN = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+OWNER = {"user_id": "local", "project_id": "default", "scope": "user-private"}
 MINE = ScopeSettings()
 GRAPH = ["entities", "mentions", "edges", "artifacts", "links"]
 
@@ -33,14 +33,14 @@ def cell(key: str, content: str, *entities: str, day: int = 1, **given: object) 
     when = DAY + timedelta(days=day)
     plain = {"content": content, "entities": [*entities], "artifacts": [], "evidence": [f"turn-of-{key}"]}
     times = {"event_time": when, "valid_from": when, "session_id": f"s{day}"}
-    return of_row("cell.extracted", "cells", key, **{**OWN, **plain, **times, "origin": "user", **given})
+    return of_row("cell.extracted", "cells", key, **{**OWNER, **plain, **times, "origin": "user", **given})
 
 
 def session(day: int) -> pl.DataFrame:
     """A window of the conversation of a day."""
     when = DAY + timedelta(days=day)
     mine = {
-        **OWN,
+        **OWNER,
         "session_id": f"s{day}",
         "event_time": when,
         "status": "extracted",
@@ -164,7 +164,7 @@ def test_owners_never_share_an_entity_and_see_no_other_ones(home: str) -> None:
 
 
 def test_what_is_deleted_leaves_the_graph_and_its_name_with_it(spoken: str) -> None:
-    gone = [{"cell_id": key, "content_hash": "h", "evidence": [], **OWN} for key in ("mara", "port1")]
+    gone = [{"cell_id": key, "content_hash": "h", "evidence": [], **OWNER} for key in ("mara", "port1")]
     record(spoken, events("cell.deleted", *gone))
     link.fn(home=spoken)
     assert store_of(spoken).rows("entities").select("canonical_name", "mention_count").rows() == [
@@ -182,7 +182,7 @@ def test_edges_say_what_the_statuses_say_night_after_night(home: str) -> None:
     record(home, *(cell(key, f"The value is {key}.", day=n) for n, key in enumerate(values)))
     steps = [("v0", "v1"), ("v2", "v5"), ("v1", "v4"), ("v2", "v3"), ("v4", "v5")]
     for old, new in steps:
-        doubt = {"cell_a": old, "cell_b": "v5", "contradiction_id": f"x-{old}", **OWN}
+        doubt = {"cell_a": old, "cell_b": "v5", "contradiction_id": f"x-{old}", **OWNER}
         record(home, superseded(old, new), events("contradiction.opened", doubt))
         link.fn(home=home)
         cells = store_of(home).rows("cells").filter(pl.col("status") == "superseded")
@@ -196,7 +196,7 @@ def test_edges_say_what_the_statuses_say_night_after_night(home: str) -> None:
 
 
 def test_a_raw_memory_names_who_speaks_and_leaves_when_it_is_retired(home: str) -> None:
-    said = of_row("turn.recorded", "turns", "t1", **OWN, speaker="Priya", content="See docs/deploy.md.")
+    said = of_row("turn.recorded", "turns", "t1", **OWNER, speaker="Priya", content="See docs/deploy.md.")
     raw = cell("raw", "Priya: See docs/deploy.md.", prompt_version="raw", evidence=["t1"])
     record(home, said, raw)
     report = link.fn(home=home)

@@ -34,7 +34,7 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    write_settings(home, embedding={"provider": "wordllama"}, own={"user_id": "ana", "project_id": "kiln"})
+    write_settings(home, embedding={"provider": "wordllama"}, owner={"user_id": "ana", "project_id": "kiln"})
     return home
 
 
@@ -299,8 +299,8 @@ def test_use_reaches_the_vitals(memory, folder):
         home.journal.commit(encode("usage.recorded", spooled.usage), now=NOW)
         decay.fn(home=str(folder))
     spooled.discard()
-    vitals = store_of(str(folder)).by_key("vitals", [said.cell_id])
-    counts = vitals.select("retrieval_count", "citation_count", "ignore_count").row(0)
+    cell_usage = store_of(str(folder)).by_key("cell_usage", [said.cell_id])
+    counts = cell_usage.select("retrieval_count", "citation_count", "ignore_count").row(0)
     assert counts == (2, 1, 1)
 
 

@@ -132,8 +132,8 @@ def test_a_fact_said_again_in_other_words_and_word_for_word_is_one_memory_with_c
     night.sleep()
     active = night.cells("active")
     assert active["content"].to_list() == ["The length of a seat hold is 12 minutes."]
-    vitals = store_of(night.home).by_key("vitals", active["cell_id"])
-    assert vitals["confirmations"].to_list() == [2]
+    cell_usage = store_of(night.home).by_key("cell_usage", active["cell_id"])
+    assert cell_usage["confirmations"].to_list() == [2]
     turns = store_of(night.home).rows("turns")["turn_id"].sort().to_list()
     assert active["evidence"].to_list() == [turns], "provenance joins"
     assert set(night.cells("superseded")["superseded_by"]) == {active["cell_id"][0]}
@@ -151,7 +151,7 @@ def test_an_extractor_that_sees_a_known_memory_confirms_it_without_making_anothe
         )
         cells = night.cells()
         assert cells.height == 1
-        assert store_of(night.home).by_key("vitals", cells["cell_id"])["confirmations"].to_list() == [1]
+        assert store_of(night.home).by_key("cell_usage", cells["cell_id"])["confirmations"].to_list() == [1]
         assert len(cells["evidence"][0]) == 2
 
 
@@ -225,7 +225,7 @@ QUEUES = (
 
 
 @pytest.mark.parametrize("verdict", ["updates", "corrects"])
-@pytest.mark.parametrize("subject", ["settlement queue", "the notify queue", "queue"])
+@pytest.mark.parametrize("subject", ["settlement queue", "the notify queue", "judging"])
 def test_a_judge_that_retires_across_subjects_opens_a_contradiction_and_hides_nothing(
     tmp_path, verdict, subject
 ):
@@ -252,7 +252,7 @@ def test_a_judge_that_confirms_a_changed_number_opens_a_contradiction_and_hides_
             "250 requests per minute",
         ]
         assert night.contradictions()["status"].to_list() == ["open"]
-        assert store_of(night.home).rows("vitals")["confirmations"].sum() == 0
+        assert store_of(night.home).rows("cell_usage")["confirmations"].sum() == 0
 
 
 def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_next_night(tmp_path):
@@ -263,7 +263,7 @@ def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_nex
                 "reason": "So it is.",
                 "verdict": "updates",
                 "target": 99,
-                "subject": "queue",
+                "subject": "judging",
                 "attribute": "visibility timeout",
             }
             for item in shown
@@ -314,10 +314,10 @@ def test_a_file_that_anybody_may_have_written_never_retires_what_a_person_said(t
 
 def test_the_memories_of_two_owners_in_one_home_never_meet(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
-        first = Night(tmp_path, server, own={"user_id": "mara"})
+        first = Night(tmp_path, server, owner={"user_id": "mara"})
         first.say("june", ("2026-06-05T09:00:00Z", "Mara", f"{RATE} 100 requests per minute."))
         first.sleep()
-        other = Night(tmp_path, server, own={"user_id": "jonas"})
+        other = Night(tmp_path, server, owner={"user_id": "jonas"})
         other.folder = tmp_path / "other"
         other.say("july", ("2026-07-08T09:00:00Z", "Jonas", f"{RATE} 250 requests per minute."))
         other.say("august", ("2026-08-08T09:00:00Z", "Jonas", f"{RATE} 100 requests per minute."))
@@ -325,7 +325,9 @@ def test_the_memories_of_two_owners_in_one_home_never_meet(tmp_path):
         cells = other.cells().sort("event_time")
         assert cells["user_id"].to_list() == ["mara", "jonas", "jonas"]
         assert cells["status"].to_list() == ["active", "superseded", "active"]
-        assert store_of(other.home).rows("vitals")["confirmations"].sum() == 0, "nobody confirms for another"
+        assert store_of(other.home).rows("cell_usage")["confirmations"].sum() == 0, (
+            "nobody confirms for another"
+        )
         owners = cells.group_by("topic_id").agg(pl.col("user_id").n_unique())
         assert owners["user_id"].to_list() == [1, 1]
         topics = store_of(other.home).rows("topics").join(cells.unique("topic_id"), on="topic_id")

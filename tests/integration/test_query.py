@@ -16,7 +16,7 @@ from slowwave.search import Reader, ask, open_reader
 from tests.rows import row, rows
 
 JUNE, JULY, AUGUST, NIGHT = (datetime(2026, month, 10, tzinfo=UTC) for month in (6, 7, 8, 9))
-OWN = {"user_id": "local", "project_id": "default", "scope": "user-private"}
+OWNER = {"user_id": "local", "project_id": "default", "scope": "user-private"}
 
 
 def cell(key: str, content: str, at: datetime, **given: object) -> dict[str, object]:
@@ -26,7 +26,7 @@ def cell(key: str, content: str, at: datetime, **given: object) -> dict[str, obj
         "valid_from": at,
         "recorded_at": NIGHT,
         "evidence": [],
-        **OWN,
+        **OWNER,
     }
     return row("cells", key, content=content, **{**plain, "entities": [], "artifacts": [], **given})
 
@@ -58,7 +58,7 @@ RETIRED = [("r1", "r2", JULY), ("r2", "r3", AUGUST), ("red", "jwt", JULY), ("p1"
 TURNS = rows(
     "turns",
     *(
-        row("turns", f"t{i}", session_id="s", turn_index=i, content=text, event_time=JULY, **OWN)
+        row("turns", f"t{i}", session_id="s", turn_index=i, content=text, event_time=JULY, **OWNER)
         for i, text in enumerate(
             ["Shall we sign the tokens?", "Yes, with the curve.", "Then the ferry sails."]
         )
@@ -86,7 +86,7 @@ def events() -> Iterator[pl.DataFrame]:
             ]
         ),
     )
-    doubt = row("contradictions", "d", cell_a="tue", cell_b="thu", status="open", **OWN)
+    doubt = row("contradictions", "d", cell_a="tue", cell_b="thu", status="open", **OWNER)
     yield encode(
         "contradiction.opened",
         rows("contradictions", doubt).with_columns(prompt_version=pl.lit("p"), model=pl.lit("m")),
@@ -243,10 +243,10 @@ def test_of_episodes_in_the_past_it_is_said_that_they_may_tell_what_came_later(r
 
 
 def test_a_project_is_a_filter_that_never_widens(reader: Reader):
-    own = reader.settings.own.project_id
+    owner = reader.settings.owner.project_id
     wanted = [cell.cell_id for cell in answer(reader, "rate limit").cells]
     assert [
-        cell.cell_id for cell in ask(reader, "rate limit", filters=Filters(project=own), now=NIGHT).cells
+        cell.cell_id for cell in ask(reader, "rate limit", filters=Filters(project=owner), now=NIGHT).cells
     ] == wanted
     foreign = ask(reader, "rate limit", filters=Filters(project="another"), now=NIGHT)
     assert (foreign.cells, foreign.topics) == ([], [])

@@ -134,8 +134,8 @@ def test_the_nights_that_the_tests_stand_on_met_everything(lived):
     assert rows["contradictions"].height == 1
     assert rows["tombstones"].height == 2  # a memory, and the episode that tells of it
     assert rows["usage"]["folded_at"].null_count() == 0
-    assert rows["vitals"]["citation_count"].sum() == 1
-    assert rows["vitals"]["confirmations"].sum() == 2
+    assert rows["cell_usage"]["citation_count"].sum() == 1
+    assert rows["cell_usage"]["confirmations"].sum() == 2
     assert rows["nights"].height == 3
     assert rows["core"].height > 0
     assert rows["judgements"].height > 0
@@ -168,8 +168,8 @@ def test_a_rebuilt_store_answers_searches_like_the_one_before(home):
     def answers() -> list[str]:
         store = store_of(home)
         found = store.matching("cells", ["rate limit departures"], 5, where=col("status") == lit("active"))
-        own = store.vectors("cells", found["cell_id"])
-        near = store.nearest("cells", own["vector"].to_numpy(), 3)
+        owner = store.vectors("cells", found["cell_id"])
+        near = store.nearest("cells", owner["vector"].to_numpy(), 3)
         return [*found["cell_id"], *near["cell_id"]]
 
     before = answers()

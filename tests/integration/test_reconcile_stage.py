@@ -158,7 +158,7 @@ def test_pairs_of_known_memories_are_found_a_few_a_night_and_asked_once(tmp_path
         assert [home.cell(cell)["status"] for cell in ids] == ["superseded", "active", "active"]
         asked = len(home.pages())
         assert asked == 1
-        assert home.rows("queue").filter(pl.col("scanned_at").is_null()).is_empty()
+        assert home.rows("judging").filter(pl.col("scanned_at").is_null()).is_empty()
         for _ in range(2):
             reconcile.fn(home=home.path)
         assert len(home.pages()) == asked, "a judged pair is never asked about again"
@@ -325,7 +325,7 @@ def test_a_memory_that_no_answer_can_judge_is_found_out_and_set_aside_and_the_ot
         states = []
         for _ in range(4):
             reconcile.fn(home=home.path)
-            row = store_of(home.path).by_key("queue", [evil]).row(0, named=True)
+            row = store_of(home.path).by_key("judging", [evil]).row(0, named=True)
             states.append((row["status"], row["attempts"]))
         assert states == [("failed", 1), ("failed", 2), ("quarantined", 3), ("quarantined", 3)]
         assert home.cell(good)["is_judged"], "the other of the page is asked about apart"

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 from slowwave.journal.changes import Change, collapse
-from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, create_store, lit, open_store
+from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, create_store, lit, open_store
 from slowwave.store import table_cache as warming
 from tests.rows import row, rows
 
 DIMS = 4
 LIVE = col("status") == lit("active")
-ALL = [RowsLeg("cells", ("cell_id", "content"), LIVE)]
+ALL = [RowsQuery("cells", ("cell_id", "content"), LIVE)]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def found(store: Store) -> dict[str, str]:
 
 
 def matching(store: Store, text: str) -> list[str]:
-    return [one["cell_id"] for one in store.find([TextLeg("cells", text, 10, LIVE)])[0]]
+    return [one["cell_id"] for one in store.find([TextQuery("cells", text, 10, LIVE)])[0]]
 
 
 def test_what_others_write_is_seen_with_the_next_question(root: Path):
@@ -68,22 +68,22 @@ def test_what_others_write_is_seen_with_the_next_question(root: Path):
 
 def test_vectors_come_when_they_are_computed_and_change_with_the_text(root: Path):
     reader, writer = warm(root), open_store(root)
-    leg = VectorLeg("cells", np.array([1, 0, 0, 0], np.float32), 5, LIVE)
-    assert reader.find([leg]) == [[]]
+    query = VectorQuery("cells", np.array([1, 0, 0, 0], np.float32), 5, LIVE)
+    assert reader.find([query]) == [[]]
     given = pl.DataFrame({"cell_id": ["a", "b"], "vector": [[1.0, 0, 0, 0], [0.0, 1, 0, 0]]})
     writer.put_vectors("cells", given)
-    assert [one["cell_id"] for one in reader.find([leg])[0]] == ["a", "b"]
+    assert [one["cell_id"] for one in reader.find([query])[0]] == ["a", "b"]
     write(writer, a="something else")
-    assert [one["cell_id"] for one in reader.find([leg])[0]] == ["b"]
+    assert [one["cell_id"] for one in reader.find([query])[0]] == ["b"]
     writer.put_vectors("cells", pl.DataFrame({"cell_id": ["a"], "vector": [[0.0, 0, 0, 1]]}))
-    assert reader.find([leg])[0][0]["score"] == pytest.approx(0.0)
+    assert reader.find([query])[0][0]["score"] == pytest.approx(0.0)
 
 
 def test_a_table_beyond_the_bound_stays_on_disk(root: Path):
     reader = warm(root, most_rows=1)
     assert found(reader) == {"a": "the ferry leaves", "b": "a token"}
     assert reader._warmth.copy_of("cells") is None
-    assert reader.find([TextLeg("cells", "ferry", 5, LIVE)])[0][0]["cell_id"] == "a"
+    assert reader.find([TextQuery("cells", "ferry", 5, LIVE)])[0][0]["cell_id"] == "a"
 
 
 def test_a_large_table_is_read_beside_the_questions(root: Path, monkeypatch: pytest.MonkeyPatch):

@@ -28,13 +28,13 @@ from tests.scripted_model import ScriptedModel, store_of, tables, write_chat, wr
 from tests.servers import OpenAIServer
 
 DAY = timedelta(days=1)
-OWN = {"user_id": "ana", "project_id": "kiln"}
+OWNER = {"user_id": "ana", "project_id": "kiln"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
-    write_settings(home, embedding={"provider": "none"}, own=OWN, words={"lock_seconds": 0.2})
+    write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2})
     return home
 
 
@@ -51,7 +51,7 @@ def known(folder: Path, *whole: dict[str, object], contradictions: str = "") -> 
         name, sides = pair.split(":")
         one, other = sides.split("-")
         told = {"contradiction_id": name, "cell_a": one, "cell_b": other, "note": "cannot both hold"}
-        parts.append(events("contradiction.opened", {**told, "scope": "user-private", **OWN}))
+        parts.append(events("contradiction.opened", {**told, "scope": "user-private", **OWNER}))
     with open_workspace(folder) as workspace:
         workspace.commit(pl.concat(parts), now=NOW)
 
@@ -133,7 +133,7 @@ def test_what_depended_on_a_corrected_memory_is_flagged(memory, folder):
             pl.concat(
                 [
                     events(
-                        "topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWN}
+                        "topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWNER}
                     ),
                     events("cell.assigned", {"cell_id": "aaaaaa1", "topic_id": "T", "similarity": 1.0}),
                     events("topic.counted", {"topic_id": "T", "cell_count": 1, "unsummarized_count": 1}),
@@ -156,11 +156,11 @@ def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, 
         workspace.commit(events("cell.archived", gone), now=NOW)
         faded = {"cell_id": "aaaaaa1", "last_accessed": old, "retrieval_count": 0, "citation_count": 0}
         counts = {"ignore_count": 0, "confirmations": 0, "revived_count": 0}
-        workspace.commit(events("vitals.folded", {**faded, **counts}), now=NOW)
+        workspace.commit(events("cell_usage.folded", {**faded, **counts}), now=NOW)
     memory.confirm("aaaaaa1", note="seen", now=NOW)
     assert found(memory, "kiln") == ["The kiln is blue."]
     with open_workspace(folder) as workspace:
-        workspace.commit(events("vitals.folded", {**faded, **counts}), now=NOW)
+        workspace.commit(events("cell_usage.folded", {**faded, **counts}), now=NOW)
     forget_stage.fn(home=str(folder))
     assert store_of(folder).by_key("cells", ["aaaaaa1"])["status"].to_list() == ["active"]
     assert memory.stats(now=NOW).false_forgetting_rate == 1.0
@@ -170,7 +170,7 @@ def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, 
 def test_a_judge_never_retires_what_a_person_confirmed_but_opens_a_contradiction(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
-        home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "none"}, own=OWN))
+        home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "none"}, owner=OWNER))
         chats = tmp_path / "chats"
         write_chat(
             chats, "s1", [("2026-06-01T09:00:00Z", "Mara", "The port of staging is 5432 for all of us.")]
@@ -238,7 +238,7 @@ def test_a_summary_that_knew_a_forgotten_memory_is_gone_at_once(memory, folder):
             pl.concat(
                 [
                     events(
-                        "topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWN}
+                        "topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWNER}
                     ),
                     events("cell.assigned", *assigned),
                     events("topic.counted", {"topic_id": "T", "cell_count": 2, "unsummarized_count": 2}),
@@ -257,7 +257,7 @@ def test_a_summary_that_knew_a_forgotten_memory_is_gone_at_once(memory, folder):
 def test_a_paraphrase_of_what_was_forgotten_is_kept_out_and_a_new_value_is_not(tmp_path, has_model):
     with OpenAIServer(ScriptedModel()) as server:
         llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
-        home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "wordllama"}, own=OWN))
+        home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "wordllama"}, owner=OWNER))
         chats = tmp_path / "chats"
         write_chat(chats, "s1", [("2026-06-01T09:00:00Z", "Mara", "The number of the garden gate is 4711.")])
         nightly.fn(home=str(home), sources=[str(chats)], force=True)
@@ -269,7 +269,7 @@ def test_a_paraphrase_of_what_was_forgotten_is_kept_out_and_a_new_value_is_not(t
         write_chat(chats, "s2", [("2026-06-02T09:00:00Z", "Mara", again)])
         write_chat(chats, "s3", [("2026-06-03T09:00:00Z", "Mara", other)])
         if not has_model:
-            write_settings(home, embedding={"provider": "wordllama"}, own=OWN)
+            write_settings(home, embedding={"provider": "wordllama"}, owner=OWNER)
         report = nightly.fn(home=str(home), sources=[str(chats)], force=True)
         contents = store_of(home).rows("cells", ["content"])["content"].to_list()
         assert not [text for text in contents if "4711" in text]
@@ -348,7 +348,7 @@ def test_words_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
 
 
 def test_two_words_at_once_from_two_processes_leave_one_line_of_succession(folder):
-    write_settings(folder, embedding={"provider": "none"}, own=OWN, words={"lock_seconds": 60})
+    write_settings(folder, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 60})
     said = Memory(folder).remember("The kiln is blue.", now=NOW)
     code = "import sys; from slowwave import Memory; Memory(sys.argv[1]).correct(sys.argv[2], sys.argv[3])"
     both = [
@@ -366,7 +366,7 @@ def test_two_words_at_once_from_two_processes_leave_one_line_of_succession(folde
 
 
 def test_threads_of_one_program_speak_one_after_the_other(folder):
-    write_settings(folder, embedding={"provider": "none"}, own=OWN, words={"lock_seconds": 60})
+    write_settings(folder, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 60})
     memory = Memory(folder)
     ids = [memory.remember(f"Kiln {number} is blue.", now=NOW).cell_id for number in range(3)]
     threads = [threading.Thread(target=memory.confirm, args=(cell_id,)) for cell_id in ids]

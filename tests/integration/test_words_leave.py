@@ -18,7 +18,7 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import CATALOGUE
 from tests.integration.test_home import another_writer
-from tests.integration.test_words import OWN, assert_rebuilds, found, known, two_ports
+from tests.integration.test_words import OWNER, assert_rebuilds, found, known, two_ports
 from tests.rows import NOW, events, row
 from tests.scripted_model import store_of, write_chat, write_settings
 
@@ -36,7 +36,9 @@ ABOUT = {"subject": "staging", "attribute": "port"}
 def folder(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     small = {"window_tokens": 50, "overlap_tokens": 0}
-    write_settings(home, embedding={"provider": "none"}, own=OWN, words={"lock_seconds": 0.2}, chunks=small)
+    write_settings(
+        home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2}, chunks=small
+    )
     return home
 
 
@@ -245,7 +247,7 @@ def test_the_telling_of_the_conversation_before_goes_with_what_replaced_a_memory
 @pytest.mark.parametrize("word", ["forget", "erase"])
 def test_a_line_of_core_memory_tells_the_timeline_without_what_went(memory, folder, word):
     three_ports(folder)
-    line = {"cell_id": "cccccc1", "line_rank": 1, "scope": "user-private", **OWN}
+    line = {"cell_id": "cccccc1", "line_rank": 1, "scope": "user-private", **OWNER}
     told = "[fact] staging port: now 7432; previously 6432 (until 2026-09-19), 5432 (until 2026-09-18)"
     commit(folder, events("core.promoted", {**line, "line": told}))
     getattr(memory, word)("bbbbbb1")
@@ -365,7 +367,7 @@ def test_a_moment_that_no_journal_holds_is_refused(memory, folder, year):
 
 def test_a_run_waits_for_a_word_and_not_for_another_run(tmp_path):
     folder = Path(
-        write_settings(tmp_path / "home", embedding={"provider": "none"}, words={"lock_seconds": 60})
+        write_settings(tmp_path / "home", embedding={"provider": "none"}, edits={"lock_seconds": 60})
     )
     with writing(open_home(folder), work="word"):
         run = subprocess.Popen([sys.executable, "-c", RUN, str(folder)], stderr=subprocess.PIPE, text=True)

@@ -50,7 +50,9 @@ EVENTS = {
         "core.promoted", "core", key, line_rank=number + 1, line=text or "-"
     ),
     "demoted": lambda key, _, __: events("core.demoted", {"cell_id": key, "reason": "r"}),
-    "vitals": lambda key, _, number: of_row("vitals.folded", "vitals", key, retrieval_count=number),
+    "cell_usage": lambda key, _, number: of_row(
+        "cell_usage.folded", "cell_usage", key, retrieval_count=number
+    ),
 }
 EVENT = st.tuples(st.sampled_from(sorted(EVENTS)), KEY, WORD, NUMBER)
 STORY = st.lists(EVENT, min_size=1, max_size=12)

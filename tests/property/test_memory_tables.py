@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slowwave.journal.changes import Change, collapse
-from slowwave.store import RowsLeg, Store, TextLeg, VectorLeg, col, create_store, lit
+from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, create_store, lit
 from tests.rows import DAY, row, rows
 
 DIMS = 8
@@ -89,11 +89,11 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 def test_a_condition_holds_for_the_same_rows(stores: tuple[Store, Store], where):
     cold, warm = stores
-    legs = [RowsLeg("cells", ("cell_id", "subject", "event_time"), where)]
-    (frame,), (known,) = cold.at_once(legs), warm.at_once(legs)
+    queries = [RowsQuery("cells", ("cell_id", "subject", "event_time"), where)]
+    (frame,), (known,) = cold.at_once(queries), warm.at_once(queries)
     assert known.equals(frame.sort("cell_id"))
-    assert warm.find(legs)[0] == known.rows(named=True)
-    assert cold.rows("cells", legs[0].columns, where).sort("cell_id").equals(known), "a small table, held"
+    assert warm.find(queries)[0] == known.rows(named=True)
+    assert cold.rows("cells", queries[0].columns, where).sort("cell_id").equals(known), "a small table, held"
 
 
 @given(conditions(depth=1), st.sampled_from([*NAMES, "ferries limited", "?!", "nothing"]), st.integers(1, 70))
@@ -101,12 +101,12 @@ def test_a_condition_holds_for_the_same_rows(stores: tuple[Store, Store], where)
 def test_words_and_vectors_find_the_same_rows(stores: tuple[Store, Store], where, text, k):
     cold, warm = stores
     vector = np.array(vector_of(len(text)), np.float32)
-    legs = [
-        TextLeg("cells", text, k, where, columns=("status",)),
-        TextLeg("cells", text, k, where, fields=("entities",)),
-        VectorLeg("cells", vector, k, where, columns=("status",)),
+    queries = [
+        TextQuery("cells", text, k, where, columns=("status",)),
+        TextQuery("cells", text, k, where, fields=("entities",)),
+        VectorQuery("cells", vector, k, where, columns=("status",)),
     ]
-    for leg, on_disk, in_memory in zip(legs, cold.at_once(legs), warm.at_once(legs), strict=True):
+    for query, on_disk, in_memory in zip(queries, cold.at_once(queries), warm.at_once(queries), strict=True):
         value = on_disk.columns[-1]
         assert in_memory.columns == on_disk.columns
         assert in_memory[value].to_list() == pytest.approx(on_disk[value].to_list(), abs=1e-4)
@@ -118,4 +118,4 @@ def test_words_and_vectors_find_the_same_rows(stores: tuple[Store, Store], where
             else set(frame["cell_id"])
             for frame in (on_disk, in_memory)
         ]
-        assert sure[0] == sure[1], leg
+        assert sure[0] == sure[1], query

@@ -60,9 +60,9 @@ PAGES: list[Render] = [gate, extract, reconcile, summarize, promote]
 
 def frame(page: str) -> list[str]:
     """What the page itself says: no data lines, of an item its number, of a field its name."""
-    own = [line for line in page.splitlines() if not re.match(r">( |$)", line)]
-    shown = [re.match(r"\[\d+\]( NEW)?|(topic|subject|attribute|value|name):", line) for line in own]
-    return [match[0] if match else line for line, match in zip(own, shown, strict=True)]
+    owner = [line for line in page.splitlines() if not re.match(r">( |$)", line)]
+    shown = [re.match(r"\[\d+\]( NEW)?|(topic|subject|attribute|value|name):", line) for line in owner]
+    return [match[0] if match else line for line, match in zip(owner, shown, strict=True)]
 
 
 @pytest.mark.parametrize("page", PAGES)

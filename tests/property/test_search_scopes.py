@@ -41,8 +41,8 @@ def visible(owner: tuple[str, str, str], user: str, project: str) -> bool:
 
 def written(number: int, owner: tuple[str, str, str]) -> dict[str, list[dict[str, object]]]:
     """What one owner has: turns, live cells, one that was superseded by another, a topic. Ids begin with its number."""
-    own = dict(zip(("user_id", "project_id", "scope"), owner, strict=True))
-    said = {"session_id": f"{number}-s", "event_time": NOW - 3 * DAY, **own}
+    owner = dict(zip(("user_id", "project_id", "scope"), owner, strict=True))
+    said = {"session_id": f"{number}-s", "event_time": NOW - 3 * DAY, **owner}
     text = "Mara set the port of the staging kiln to"
     same = {"subject": "staging kiln", "attribute": "port", "entities": ["Mara"], "artifacts": [], **said}
     turns = [
@@ -61,7 +61,7 @@ def written(number: int, owner: tuple[str, str, str]) -> dict[str, list[dict[str
     return {
         "turns": turns,
         "cells": cells,
-        "topics": [{"topic_id": f"{number}-T", "name": f"port {number}", **own}],
+        "topics": [{"topic_id": f"{number}-T", "name": f"port {number}", **owner}],
     }
 
 
@@ -101,8 +101,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 def asked(
     shared: Reader, query: str, user: str, project: str, filters: Filters, **more: object
 ) -> SearchResult:
-    own = ScopeSettings(user_id=user, project_id=project)
-    home = Home(shared.settings.model_copy(update={"own": own}))
+    owner = ScopeSettings(user_id=user, project_id=project)
+    home = Home(shared.settings.model_copy(update={"owner": owner}))
     return ask(replace(shared, home=home), query, filters=filters, now=NOW, **more)  # type: ignore[arg-type]
 
 

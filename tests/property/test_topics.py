@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.home.centroids import centroids
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.topics.topic_names import name_topics
 from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
 from slowwave.stages.topics.topics import assign_topics
@@ -47,7 +47,7 @@ def topics_of(frame: pl.DataFrame) -> pl.DataFrame:
 def opened(cells: pl.DataFrame, answer: pl.DataFrame) -> pl.DataFrame:
     """Topics as the store holds them after this answer."""
     filed = cells.join(answer.select("cell_id", "topic_id"), on="cell_id")
-    owners = filed.group_by("topic_id").agg(pl.col(*OWN).first())
+    owners = filed.group_by("topic_id").agg(pl.col(*OWNER).first())
     return centroids(filed).join(owners, on="topic_id")
 
 
@@ -77,7 +77,7 @@ def test_every_cell_has_exactly_one_topic_and_never_one_of_another_owner(cells, 
 @given(owned("c"), owned("t", 6), THRESHOLDS)
 def test_a_cell_joins_a_known_topic_exactly_when_one_is_near_enough(cells, topics, threshold):
     answer = assign_topics(cells_of(cells), topics_of(topics), threshold=threshold)
-    pairs = cells_of(cells).join(topics, on=OWN)
+    pairs = cells_of(cells).join(topics, on=OWNER)
     cosines = pairs.select(
         "cell_id",
         cosine=pl.Series(np.einsum("ij,ij->i", pairs["vector"].to_numpy(), pairs["vector_right"].to_numpy())),

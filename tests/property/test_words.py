@@ -20,7 +20,7 @@ from slowwave.stages.extract.tombstones import said_again, without_deleted
 from tests.rows import NOW, events, one_of_every_kind, row
 from tests.scripted_model import store_of, tables, write_settings
 
-OWN = {"user_id": "ana", "project_id": "kiln"}
+OWNER = {"user_id": "ana", "project_id": "kiln"}
 SLOW = settings(max_examples=5, suppress_health_check=[HealthCheck.too_slow])
 WORD = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\"\\\n\t'{}"), min_size=1)
 TEXT = st.lists(WORD, min_size=3, max_size=8).map(" ".join).filter(lambda text: len(text.strip()) > 14)
@@ -28,7 +28,7 @@ TEXT = st.lists(WORD, min_size=3, max_size=8).map(" ".join).filter(lambda text: 
 
 def home() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="slowwave-words-"))
-    write_settings(folder, embedding={"provider": "none"}, own=OWN)
+    write_settings(folder, embedding={"provider": "none"}, owner=OWNER)
     return folder
 
 
@@ -76,7 +76,7 @@ def beginning(folder: Path) -> None:
         for name in ids
     ]
     pairs = [
-        {"contradiction_id": f"{number}" * 7, "cell_a": ids[number], "cell_b": ids[number + 1], **OWN}
+        {"contradiction_id": f"{number}" * 7, "cell_a": ids[number], "cell_b": ids[number + 1], **OWNER}
         for number in range(3)
     ]
     with open_workspace(folder) as workspace:
@@ -254,5 +254,5 @@ def test_turns_that_were_deleted_go_and_no_other(texts, gone):
         {"content": dead, "user_id": ["ana"] * len(dead)},
         schema_overrides={"content": pl.String, "user_id": pl.String},
     )
-    kept = without_deleted(turns, deleted, own=["user_id"])["turn_number"].to_list()
+    kept = without_deleted(turns, deleted, owner=["user_id"])["turn_number"].to_list()
     assert kept == [number for number in range(len(texts)) if number not in gone]

@@ -27,10 +27,10 @@ SETTINGS = DecaySettings()
 def confidence(days: float, *, counts: tuple[int, int, int] = (0, 0, 0), **cell: object) -> float:
     """Effective confidence of one cell, `days` after its last access."""
     retrieved, cited, ignored = counts
-    vitals = row("vitals", "c", retrieval_count=retrieved, citation_count=cited, ignore_count=ignored,
+    cell_usage = row("cell_usage", "c", retrieval_count=retrieved, citation_count=cited, ignore_count=ignored,
                  last_accessed=NOW - timedelta(days=days))  # fmt: skip
     both = rows("cells", row("cells", "c", **{"confidence": 0.8, **cell})).join(
-        rows("vitals", vitals), on="cell_id"
+        rows("cell_usage", cell_usage), on="cell_id"
     )
     return both.select(effective_confidence(now=NOW, settings=SETTINGS)).item()
 
@@ -98,8 +98,8 @@ def used(*records: tuple[str, str, int]) -> pl.DataFrame:
     return rows("usage", *whole)
 
 
-def vitals(*keys: str, **given: object) -> pl.DataFrame:
-    return rows("vitals", *(row("vitals", key, last_accessed=NOW, **given) for key in keys))
+def cell_usage(*keys: str, **given: object) -> pl.DataFrame:
+    return rows("cell_usage", *(row("cell_usage", key, last_accessed=NOW, **given) for key in keys))
 
 
 def test_new_usage_adds_to_the_counts_and_a_citation_alone_moves_the_last_access():
@@ -110,7 +110,7 @@ def test_new_usage_adds_to_the_counts_and_a_citation_alone_moves_the_last_access
         ("a", "retrieved", 2),
         ("b", "ignored", 5),
     )
-    folded = fold_usage(usage, vitals("a", "b", "c", retrieval_count=10, confirmations=4))
+    folded = fold_usage(usage, cell_usage("a", "b", "c", retrieval_count=10, confirmations=4))
     counts = ["cell_id", "retrieval_count", "citation_count", "ignore_count", "confirmations"]
     assert folded.select(counts).rows() == [("a", 12, 1, 1, 4), ("b", 10, 0, 1, 4)]
     assert folded.select("last_accessed", "retrieved_at").rows() == [
@@ -120,9 +120,9 @@ def test_new_usage_adds_to_the_counts_and_a_citation_alone_moves_the_last_access
 
 
 def test_usage_of_before_does_not_move_the_clock_back_and_of_a_gone_memory_counts_nowhere():
-    folded = fold_usage(used(("a", "cited", -5), ("gone", "cited", 1)), vitals("a"))
+    folded = fold_usage(used(("a", "cited", -5), ("gone", "cited", 1)), cell_usage("a"))
     assert folded.select("cell_id", "last_accessed").rows() == [("a", NOW)]
-    assert fold_usage(used(), vitals("a")).is_empty()
+    assert fold_usage(used(), cell_usage("a")).is_empty()
 
 
 def unused(days: float, *, shown: float | None, counts: tuple[int, int] = (10, 0)) -> float:
@@ -131,9 +131,14 @@ def unused(days: float, *, shown: float | None, counts: tuple[int, int] = (10, 0
     at = None if shown is None else NOW - timedelta(days=shown)
     made = NOW - timedelta(days=days)
     one = row(
-        "vitals", "c", last_accessed=made, retrieved_at=at, retrieval_count=retrieved, ignore_count=ignored
+        "cell_usage",
+        "c",
+        last_accessed=made,
+        retrieved_at=at,
+        retrieval_count=retrieved,
+        ignore_count=ignored,
     )
-    return rows("vitals", one).select(unused_days(now=NOW, settings=SETTINGS)).item()
+    return rows("cell_usage", one).select(unused_days(now=NOW, settings=SETTINGS)).item()
 
 
 def test_being_shown_prolongs_a_life_as_far_as_it_was_not_ignored_and_not_for_ever():
@@ -150,13 +155,15 @@ def test_being_shown_prolongs_a_life_as_far_as_it_was_not_ignored_and_not_for_ev
 
 def test_a_memory_retrieved_daily_and_always_ignored_fades_as_if_nobody_had_seen_it():
     cell = rows("cells", row("cells", "c", confidence=0.8))
-    known = vitals("c")
+    known = cell_usage("c")
     for day in range(1, 121):
         known = fold_usage(used(("c", "retrieved", day), ("c", "ignored", day)), known)
     last = NOW + timedelta(days=120)
     left = cell.join(known, on="cell_id").select(effective_confidence(now=last, settings=SETTINGS)).item()
     alone = (
-        cell.join(vitals("c"), on="cell_id").select(effective_confidence(now=last, settings=SETTINGS)).item()
+        cell.join(cell_usage("c"), on="cell_id")
+        .select(effective_confidence(now=last, settings=SETTINGS))
+        .item()
     )
     assert left < alone < 0.05
 
@@ -201,7 +208,7 @@ RECORDS = st.lists(st.tuples(st.sampled_from("abcx"), KINDS, st.integers(-3, 3))
 @settings(max_examples=50)
 @given(RECORDS, st.randoms())
 def test_from_the_same_vitals_the_same_usage_gives_the_same_whatever_its_order(records, random):
-    usage, known = used(*records), vitals("a", "b", "c", retrieval_count=2)
+    usage, known = used(*records), cell_usage("a", "b", "c", retrieval_count=2)
     folded = fold_usage(usage, known)
     shuffled = usage[random.sample(range(usage.height), usage.height)]
     assert fold_usage(shuffled, known.reverse()).equals(folded)
@@ -215,7 +222,7 @@ def test_from_the_same_vitals_the_same_usage_gives_the_same_whatever_its_order(r
 @settings(max_examples=50)
 @given(RECORDS, st.data())
 def test_usage_that_comes_in_batches_of_any_order_gives_the_same_vitals(records, data):
-    usage, known = used(*records), vitals("a", "b", "c")
+    usage, known = used(*records), cell_usage("a", "b", "c")
     order = data.draw(st.permutations(range(usage.height)))
     cut = data.draw(st.integers(0, usage.height))
     batches = [usage[list(order[:cut])], usage[list(order[cut:])]]

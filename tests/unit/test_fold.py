@@ -101,7 +101,7 @@ def test_what_is_said_again_does_not_reset_what_happened_since() -> None:
     )
     assert value(tables, "cells", "c", "status") == "superseded"
     assert value(tables, "cells", "c", "content") == "first"
-    assert value(tables, "vitals", "c", "confirmations") == 3
+    assert value(tables, "cell_usage", "c", "confirmations") == 3
 
 
 def test_a_turn_that_grew_and_a_source_taken_in_again_replace_the_row() -> None:
@@ -157,7 +157,7 @@ PROMOTED = of_row("core.promoted", "core", "c", reason="chosen")
 def test_deleting_takes_the_cell_its_vitals_and_its_line_and_leaves_a_tombstone() -> None:
     tables = after(cell("c"), cell("d"), PROMOTED, DELETED)
     assert tables["cells"]["cell_id"].to_list() == ["d"]
-    assert tables["vitals"]["cell_id"].to_list() == ["d"]
+    assert tables["cell_usage"]["cell_id"].to_list() == ["d"]
     assert "core" not in tables
     assert value(tables, "tombstones", "c", "content_hash") == "h"
 
@@ -199,7 +199,7 @@ def test_times_of_events_become_the_times_of_rows() -> None:
     born = after(cell("c", valid_from=DAY))
     assert value(born, "cells", "c", "recorded_at") == NOW
     assert value(born, "cells", "c", "valid_from") == DAY
-    assert value(born, "vitals", "c", "last_accessed") == NOW
+    assert value(born, "cell_usage", "c", "last_accessed") == NOW
 
 
 def test_the_gate_closes_the_chunks_that_it_refuses_and_no_other() -> None:

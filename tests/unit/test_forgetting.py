@@ -16,10 +16,10 @@ PRUNE = ForgetSettings(prune=True)
 
 def faded(days: float, *, cited: int = 0, forget: ForgetSettings | None = None, **cell: object) -> list[str]:
     cells = rows("cells", row("cells", "c", **{**FADED, **cell}))
-    vitals = rows(
-        "vitals", row("vitals", "c", last_accessed=NOW - timedelta(days=days), citation_count=cited)
+    cell_usage = rows(
+        "cell_usage", row("cell_usage", "c", last_accessed=NOW - timedelta(days=days), citation_count=cited)
     )
-    found = to_archive(cells, vitals, now=NOW, forget=forget or ForgetSettings(), decay=DecaySettings())
+    found = to_archive(cells, cell_usage, now=NOW, forget=forget or ForgetSettings(), decay=DecaySettings())
     return found["cell_id"].to_list()
 
 
@@ -49,16 +49,18 @@ def test_confidence_at_the_limit_is_kept_and_below_it_goes():
 
 def test_the_reason_says_how_much_was_left_and_for_how_long():
     cells = rows("cells", row("cells", "c", confidence=0.04, decay_rate=0.0))
-    vitals = rows("vitals", row("vitals", "c", last_accessed=NOW - timedelta(days=91)))
-    found = to_archive(cells, vitals, now=NOW, forget=ForgetSettings(), decay=DecaySettings())
+    cell_usage = rows("cell_usage", row("cell_usage", "c", last_accessed=NOW - timedelta(days=91)))
+    found = to_archive(cells, cell_usage, now=NOW, forget=ForgetSettings(), decay=DecaySettings())
     assert found.rows() == [("c", 0.04, "confidence 0.04 after 91 days unused", 1)]
 
 
 def coming(days: float = 30.0, *, ago: float = 0.0, cited: int = 0, **cell: object) -> list[float]:
     """Days from now until a memory last used `ago` days ago fades, as the preview says."""
     cells = rows("cells", row("cells", "c", **{"confidence": 0.9, **cell}))
-    vitals = rows("vitals", row("vitals", "c", last_accessed=NOW - timedelta(days=ago), citation_count=cited))
-    found = fading(cells, vitals, now=NOW, forget=ForgetSettings(), decay=DecaySettings(), days=days)
+    cell_usage = rows(
+        "cell_usage", row("cell_usage", "c", last_accessed=NOW - timedelta(days=ago), citation_count=cited)
+    )
+    found = fading(cells, cell_usage, now=NOW, forget=ForgetSettings(), decay=DecaySettings(), days=days)
     return [(moment - NOW).total_seconds() / 86_400 for moment in found["fades_at"]]
 
 
@@ -85,11 +87,11 @@ def test_what_the_preview_says_is_what_archiving_does(drawn):
         "cells",
         *(row("cells", f"c{n}", confidence=one[0], decay_rate=one[1]) for n, one in enumerate(drawn)),
     )
-    vitals = rows(
-        "vitals",
+    cell_usage = rows(
+        "cell_usage",
         *(
             row(
-                "vitals",
+                "cell_usage",
                 f"c{n}",
                 last_accessed=NOW - timedelta(days=one[2]),
                 retrieved_at=NOW - timedelta(days=one[2] / 2),
@@ -100,14 +102,14 @@ def test_what_the_preview_says_is_what_archiving_does(drawn):
         ),
     )
     rules = {"forget": ForgetSettings(), "decay": DecaySettings()}
-    found = fading(cells, vitals, now=NOW, days=3_000, **rules)
+    found = fading(cells, cell_usage, now=NOW, days=3_000, **rules)
     for cell_id, told in found.rows():
         moment = max(told, NOW)
         after, before = moment + timedelta(seconds=2), moment - timedelta(seconds=2)
-        assert cell_id in set(to_archive(cells, vitals, now=after, **rules)["cell_id"])
+        assert cell_id in set(to_archive(cells, cell_usage, now=after, **rules)["cell_id"])
         if before > NOW:
-            assert cell_id not in set(to_archive(cells, vitals, now=before, **rules)["cell_id"])
-    late = to_archive(cells, vitals, now=NOW + timedelta(days=2_999), **rules)
+            assert cell_id not in set(to_archive(cells, cell_usage, now=before, **rules)["cell_id"])
+    late = to_archive(cells, cell_usage, now=NOW + timedelta(days=2_999), **rules)
     assert set(late["cell_id"]) <= set(found["cell_id"])
 
 
@@ -117,19 +119,19 @@ def test_false_forgetting_is_what_came_back_of_what_was_archived():
             name: None if days is None else NOW - timedelta(days=days)
             for name, days in (("archived_at", archived), ("revived_at", revived))
         }
-        return row("vitals", key, **moments, **counts)
+        return row("cell_usage", key, **moments, **counts)
 
-    vitals = rows(
-        "vitals",
+    cell_usage = rows(
+        "cell_usage",
         one("never", None, None),
         one("old", 200, None, archived_count=1),
         one("back", 200, 10, archived_count=1, revived_count=1),
         one("again", 20, 150, archived_count=2, revived_count=1),
     )
-    counted = false_forgetting(vitals, now=NOW, days=90)
+    counted = false_forgetting(cell_usage, now=NOW, days=90)
     assert (counted.archived_count, counted.revived_count, counted.rate) == (4, 2, 0.5)
     assert (counted.recent_archived_count, counted.recent_revived_count, counted.recent_rate) == (1, 1, 1.0)
-    nothing = false_forgetting(vitals.clear(), now=NOW, days=90)
+    nothing = false_forgetting(cell_usage.clear(), now=NOW, days=90)
     assert (nothing.archived_count, nothing.rate, nothing.recent_rate) == (0, None, None)
 
 
@@ -149,11 +151,13 @@ USE = st.tuples(st.integers(0, 400), st.integers(0, 1))
 def test_nothing_protected_cited_or_recently_used_is_ever_archived(drawn):
     cells = rows("cells", *(row("cells", f"c{number}", **cell) for number, (cell, _) in enumerate(drawn)))
     used = [
-        row("vitals", f"c{number}", citation_count=cited, last_accessed=NOW - timedelta(days=days))
+        row("cell_usage", f"c{number}", citation_count=cited, last_accessed=NOW - timedelta(days=days))
         for number, (_, (days, cited)) in enumerate(drawn)
     ]
-    vitals = rows("vitals", *used)
-    gone = set(to_archive(cells, vitals, now=NOW, forget=ForgetSettings(), decay=DecaySettings())["cell_id"])
+    cell_usage = rows("cell_usage", *used)
+    gone = set(
+        to_archive(cells, cell_usage, now=NOW, forget=ForgetSettings(), decay=DecaySettings())["cell_id"]
+    )
     for number, (cell, (days, cited)) in enumerate(drawn):
         if cell["protected"] or cell["status"] != "active" or cited or days < 90:
             assert f"c{number}" not in gone

@@ -28,11 +28,11 @@ def candidates(
 ) -> pl.DataFrame:
     whole = [row("cells", key, **{name: value for name, value in given.items() if name not in VITALS})
              for key, given in cells]  # fmt: skip
-    used = [row("vitals", key, **{"last_accessed": NOW, **{name: given[name] for name in VITALS if name in given}})
+    used = [row("cell_usage", key, **{"last_accessed": NOW, **{name: given[name] for name in VITALS if name in given}})
             for key, given in cells]  # fmt: skip
     return promotion_candidates(
         rows("cells", *whole),
-        rows("vitals", *used),
+        rows("cell_usage", *used),
         standing(core),
         doubted=pl.Series(doubted.split(), dtype=pl.String),
         limit=limit,

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from slowwave.chains.timelines import confirmations, contradiction_rows, supersessions, survivors, timelines
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
 from slowwave.stages.reconcile.guard import guard
 from tests.rows import DAY, NOW, row, rows
@@ -477,7 +477,7 @@ def test_a_contradiction_is_opened_once_for_a_pair_whoever_names_whom():
     two = cells(cell("new", valid_from=day(9)), cell("old", valid_from=day(1)))
     both = contradiction_rows(judged(("new", "old", None), ("old", "new", "guard")), two)
     assert both.select("cell_a", "cell_b", "note").rows() == [("old", "new", "the model's words")]
-    assert both.select(OWN).row(0) == two.select(OWN).row(0)
+    assert both.select(OWNER).row(0) == two.select(OWNER).row(0)
     other_way = contradiction_rows(judged(("old", "new", "guard")), two)
     assert other_way["contradiction_id"].to_list() == both["contradiction_id"].to_list()
     assert other_way["note"].to_list() == ["guard"]
@@ -492,12 +492,14 @@ def test_other_effects_open_no_contradiction():
 
 def test_confirmations_add_up_and_join_their_evidence():
     known = cells(cell("a", evidence=["t2", "t1"]), cell("b", evidence=["t9"]))
-    vitals = rows("vitals", row("vitals", "a", confirmations=2, last_accessed=DAY), row("vitals", "b"))
+    cell_usage = rows(
+        "cell_usage", row("cell_usage", "a", confirmations=2, last_accessed=DAY), row("cell_usage", "b")
+    )
     schema = {"cell_id": pl.String, "confirmed_by": pl.String, "evidence": pl.List(pl.String)}
     said = pl.DataFrame([("a", "y", ["t3", "t1"]), ("a", "x", ["t4"])], schema=schema, orient="row")
-    assert confirmations(said, known, vitals, now=NOW).rows() == [
+    assert confirmations(said, known, cell_usage, now=NOW).rows() == [
         ("a", "x y", 4, ["t1", "t2", "t3", "t4"], NOW)
     ]
-    earlier = confirmations(said, known, vitals, now=day(1, month=1))
+    earlier = confirmations(said, known, cell_usage, now=day(1, month=1))
     assert earlier["last_accessed"].to_list() == [DAY]
-    assert confirmations(said.clear(), known, vitals, now=NOW).is_empty()
+    assert confirmations(said.clear(), known, cell_usage, now=NOW).is_empty()

@@ -11,9 +11,8 @@ from rich.table import Column
 from rich.text import Text
 
 from slowwave.embeddings import check_embedder
-from slowwave.entrypoints.commands.status import shown_bytes
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
-from slowwave.entrypoints.show.terminal import flat, results, table
+from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.llm import check_llm

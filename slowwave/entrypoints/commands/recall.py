@@ -170,15 +170,15 @@ def _answer(
     from slowwave.home.usage import Usage
     from slowwave.search import search as ask
 
-    own = open_home(home)
-    answer = ask(own, query, limit=limit, detail_level=detail, filters=filters)
-    usage = Usage(own)
+    owner = open_home(home)
+    answer = ask(owner, query, limit=limit, detail_level=detail, filters=filters)
+    usage = Usage(owner)
     usage.note([hit.cell_id for hit in answer.cells], "retrieved", at=datetime.now(UTC))
     try:
         usage.flush()
     except TransientError as error:
         answer = answer.model_copy(update={"notes": [*answer.notes, f"its use is not noted: {error}"]})
-    if own.settings.search.resident_minutes > 0:
+    if owner.settings.search.resident_minutes > 0:
         leave_resident(home)
     return answer
 

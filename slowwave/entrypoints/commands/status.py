@@ -4,10 +4,8 @@ from datetime import datetime
 
 from slowwave.edits.status import Night, Pending, Status
 from slowwave.entrypoints.show.answer import FIRST_STEPS
-from slowwave.entrypoints.show.terminal import ago, flat, number, results, table
+from slowwave.entrypoints.show.terminal import ago, flat, number, results, shown_bytes, table
 from slowwave.stages.night.report import forgetting_line
-
-KILO = 1024.0
 
 
 def show_status(status: Status, *, now: datetime) -> None:
@@ -70,12 +68,3 @@ def _night_line(night: Night | None, now: datetime) -> str:
     )
     note = f"; {flat(night.note)}" if night.note else ""
     return f"{night.outcome} {ago(night.finished_at, now)}, {spent}{note}"
-
-
-def shown_bytes(size: float) -> str:
-    """`3.4 MiB`."""
-    for unit in ("B", "KiB", "MiB"):
-        if size < KILO:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= KILO
-    return f"{size:.1f} GiB"

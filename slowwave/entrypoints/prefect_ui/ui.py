@@ -208,7 +208,7 @@ def _free_port(port: int | None) -> int:
 def _environment(root: Path, address: str) -> dict[str, str]:
     """What the server and the worker run with; the flow runs inherit the worker's."""
     port = address.rpartition(":")[2]
-    own = {
+    owner = {
         "SLOWWAVE_HOME": str(root),
         "PREFECT_HOME": str(root / "prefect"),
         "PREFECT_API_URL": f"{address}/api",
@@ -227,7 +227,7 @@ def _environment(root: Path, address: str) -> dict[str, str]:
         "PYTHONSAFEPATH": "1",
         "PYTHONUNBUFFERED": "1",
     }
-    return _without(dict(os.environ), FOREIGN) | own
+    return _without(dict(os.environ), FOREIGN) | owner
 
 
 def _without(environment: dict[str, str], prefixes: tuple[str, ...]) -> dict[str, str]:

@@ -5,8 +5,7 @@ from datetime import datetime
 
 from rich.text import Text
 
-from slowwave.entrypoints.commands.status import shown_bytes
-from slowwave.entrypoints.show.terminal import flat, number, results, table
+from slowwave.entrypoints.show.terminal import flat, number, results, shown_bytes, table
 from slowwave.schemas.results import Erased, Explanation, Fading, Link, Stats
 from slowwave.search.archived import ForgottenCell
 

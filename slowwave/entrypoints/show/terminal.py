@@ -204,3 +204,15 @@ def _show_counts(console: Console, counts: dict[str, int]) -> None:
 def _show_lines(console: Console, notes: Sequence[str]) -> None:
     for note in notes:
         console.print(Text(f"  {flat(note)}"))
+
+
+KILO = 1024.0
+
+
+def shown_bytes(size: float) -> str:
+    """`3.4 MiB`."""
+    for unit in ("B", "KiB", "MiB"):
+        if size < KILO:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= KILO
+    return f"{size:.1f} GiB"

@@ -10,7 +10,7 @@ from slowwave.prompting.answers import PromoteAnswer
 from slowwave.prompting.files import promote_prompt
 from slowwave.prompting.prompt_inputs import CandidateCell
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP
 from slowwave.stages.asking import ask
 from slowwave.stages.core.promotion import (
     choose_by_use,
@@ -28,7 +28,7 @@ COUNTS = [
     *("cell_id", "retrieval_count", "citation_count", "ignore_count", "confirmations"),
     *("last_accessed", "retrieved_at"),
 ]
-TOLD = [*OWN, "cell_type", "subject", "attribute", "content", "summary", "valid_from", "prompt_version"]
+TOLD = [*OWNER, "cell_type", "subject", "attribute", "content", "summary", "valid_from", "prompt_version"]
 """Columns that only the memories in question are read with."""
 
 LEAVING = {
@@ -48,12 +48,14 @@ def let_go(run: Stage) -> None:
     gone = core.join(stays, on="cell_id", how="anti")
     if gone.is_empty():
         return
-    heirs = successions(core, _chains(run, cells)).join(gone, on="cell_id", how="semi")
-    living = run.store.by_key("cells", heirs["heir_id"], ["cell_id", *TOLD, "status"])
+    successors = successions(core, _chains(run, cells)).join(gone, on="cell_id", how="semi")
+    living = run.store.by_key("cells", successors["successor_id"], ["cell_id", *TOLD, "status"])
     living = living.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
     texts = run.store.by_key("cells", stays["cell_id"], ["cell_id", *TOLD])
     places = core.select("cell_id", "line_rank")
-    placed = heirs.join(places, on="cell_id").select("line_rank", cell_id="heir_id", before_id="cell_id")
+    placed = successors.join(places, on="cell_id").select(
+        "line_rank", cell_id="successor_id", before_id="cell_id"
+    )
     lines = core_lines(
         pl.concat(
             [
@@ -93,7 +95,7 @@ def find_candidates(run: Stage) -> pl.DataFrame:
     settings = run.settings.promote
     ranked = promotion_candidates(
         cells,
-        run.store.rows("vitals", COUNTS),
+        run.store.rows("cell_usage", COUNTS),
         run.store.rows("core", where=_mine(run)),
         doubted=_doubted(run),
         limit=settings.candidates if run.workspace.llm is not None else max(cells.height, 1),
@@ -180,7 +182,7 @@ def rewrite(run: Stage, chosen: pl.DataFrame) -> None:
     """Commits what the choice changes in core memory, each line with its reason."""
     core = run.store.rows("core", where=_mine(run))
     left = core.join(chosen, on="cell_id", how="anti").select("cell_id")
-    counts = run.store.by_key("vitals", left["cell_id"])
+    counts = run.store.by_key("cell_usage", left["cell_id"])
     saliences = run.store.by_key("cells", left["cell_id"], ["cell_id", "salience"])
     record = counts.join(saliences, on="cell_id", how="inner").select("cell_id", record=usage_record())
     others = "the model chose others" if run.workspace.llm is not None else "others are worth more"
@@ -218,8 +220,8 @@ def _commit(
 
 def _mine(run: Stage) -> Expr:
     """What the owner of the home's settings may see: no prompt shows the memory of another."""
-    own = run.settings.own
-    return owned_by(own.user_id, own.project_id)
+    owner = run.settings.owner
+    return owned_by(owner.user_id, owner.project_id)
 
 
 def _doubted(run: Stage) -> pl.Series:

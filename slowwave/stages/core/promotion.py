@@ -27,7 +27,7 @@ class CoreChanges:
 
 
 def worth(*, now: datetime, decay: DecaySettings) -> pl.Expr:
-    """What a memory is worth in every prompt, from its use: at least 0, of rows that join `cells` and `vitals`.
+    """What a memory is worth in every prompt, from its use: at least 0, of rows that join `cells` and `cell_usage`.
 
     Salience and the logarithm of its uses (net of being ignored, confirmations among them), as far as it was not
     left unused since.
@@ -58,7 +58,7 @@ def usage_record() -> pl.Expr:
 
 def promotion_candidates(
     cells: pl.DataFrame,
-    vitals: pl.DataFrame,
+    cell_usage: pl.DataFrame,
     core: pl.DataFrame,
     *,
     doubted: pl.Series,
@@ -70,11 +70,11 @@ def promotion_candidates(
 
     `doubted` are cells in open contradictions: what is not settled is not told in every prompt. A third of the
     places is kept for newcomers; of the lines those worth most are among the candidates.
-    Returns the cells' columns with the vitals' counts, `worth`, `is_core` and `line_rank` (null for newcomers).
+    Returns the cells' columns with cell usage' counts, `worth`, `is_core` and `line_rank` (null for newcomers).
     """
     ranked = (
         cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
-        .join(vitals, on="cell_id", how="inner")
+        .join(cell_usage, on="cell_id", how="inner")
         .join(core.select("cell_id", "line_rank", "promoted_at"), on="cell_id", how="left")
         .with_columns(is_core=pl.col("line_rank").is_not_null(), worth=worth(now=now, decay=decay))
         .sort("worth", "cell_id", descending=[True, False])
@@ -135,20 +135,20 @@ def successions(core: pl.DataFrame, chains: pl.DataFrame) -> pl.DataFrame:
     """Who takes the place of a line whose cell was superseded: the cell at the end of its chain.
 
     `chains` has `cell_id` and `superseded_by` of superseded cells, all steps. Returns `cell_id` (the line's cell) and
-    `heir_id`; a chain that leads to a cell that stands in core memory already gives none, and of two lines with the
+    `successor_id`; a chain that leads to a cell that stands in core memory already gives none, and of two lines with the
     same heir the first one counts.
     """
-    ends = core.select("cell_id", "line_rank", heir_id="cell_id")
-    steps = chains.drop_nulls("superseded_by").select(heir_id="cell_id", next_id="superseded_by")
+    ends = core.select("cell_id", "line_rank", successor_id="cell_id")
+    steps = chains.drop_nulls("superseded_by").select(successor_id="cell_id", next_id="superseded_by")
     before = ends.clear()
     while not ends.equals(before):  # chains have no circle: what supersedes is later
         before = ends
-        ends = before.join(steps, on="heir_id", how="left", maintain_order="left").select(
-            "cell_id", "line_rank", heir_id=pl.coalesce("next_id", "heir_id")
+        ends = before.join(steps, on="successor_id", how="left", maintain_order="left").select(
+            "cell_id", "line_rank", successor_id=pl.coalesce("next_id", "successor_id")
         )
     return (
-        ends.filter(~pl.col("heir_id").is_in(core["cell_id"].implode()))
+        ends.filter(~pl.col("successor_id").is_in(core["cell_id"].implode()))
         .sort("line_rank", "cell_id")
-        .unique("heir_id", keep="first", maintain_order=True)
-        .select("cell_id", "heir_id")
+        .unique("successor_id", keep="first", maintain_order=True)
+        .select("cell_id", "successor_id")
     )

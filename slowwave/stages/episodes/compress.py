@@ -15,7 +15,7 @@ from slowwave.prompting.files import episode_prompt
 from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine
 from slowwave.readers.statements import REMEMBERED
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWN, RAW_PROMPT
+from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.asking import AWAY, ask
 from slowwave.stages.episodes.artifacts import artifacts_in
 from slowwave.stages.episodes.episodes import (
@@ -31,13 +31,13 @@ from slowwave.stages.retries import failed_try
 from slowwave.stages.run import Plan, Stage
 from slowwave.store import col, lit
 
-SPAN = [*OWN, "session_id", "event_time", "recorded_at"]
+SPAN = [*OWNER, "session_id", "event_time", "recorded_at"]
 SPOKEN = [
-    "turn_id", "session_id", *OWN, "turn_index", "role", "speaker", "content", "origin", "event_time", "source_type",
+    "turn_id", "session_id", *OWNER, "turn_index", "role", "speaker", "content", "origin", "event_time", "source_type",
     "source_id", "source_name",
 ]  # fmt: skip
 MEMORY = [
-    "cell_id", "session_id", *OWN, "topic_id", "cell_type", "content", "status", "salience", "confidence",
+    "cell_id", "session_id", *OWNER, "topic_id", "cell_type", "content", "status", "salience", "confidence",
     "valid_from", "event_time", "superseded_by", "superseded_at", "valid_until", "artifacts", "prompt_version",
 ]  # fmt: skip
 
@@ -68,11 +68,11 @@ def find_work(run: Stage) -> pl.DataFrame:
     run.commit({"episode.dropped": orphans(episodes, spans)})
     is_episode = col("cell_type") == lit(EPISODE)
     flagged = run.store.rows("cells", ["cell_id"], is_episode & (col("needs_review") == lit(value=True)))
-    newest = run.store.rows("cells", [*OWN, "session_id", "recorded_at"], col("cell_type") != lit(EPISODE))
+    newest = run.store.rows("cells", [*OWNER, "session_id", "recorded_at"], col("cell_type") != lit(EPISODE))
     due = due_sessions(
         spans,
         episodes,
-        learned=newest.group_by(*OWN, "session_id").agg(last_learned=pl.col("recorded_at").max()),
+        learned=newest.group_by(*OWNER, "session_id").agg(last_learned=pl.col("recorded_at").max()),
         flagged=flagged["cell_id"],
         now=run.now,
         settings=run.settings.episodes,
@@ -92,7 +92,7 @@ def _worked_through(run: Stage, due: pl.DataFrame) -> pl.DataFrame:
 
     The others are told when it has seen them, and what the gate refused as a whole is not told.
     """
-    on = [*OWN, "session_id"]
+    on = [*OWNER, "session_id"]
     parts = run.store.rows(
         "chunks", [*on, "status", "prompt_version"], col("status").isin(["pending", "extracted"])
     )
@@ -132,10 +132,10 @@ def label(run: Stage) -> None:
 
 def _material(run: Stage, sessions: pl.DataFrame) -> Material:
     """Turns and memories of the conversations. What is untrusted is told only where nothing else was said."""
-    named = sessions.select(*OWN, "session_id", episode_id="cell_id")
+    named = sessions.select(*OWNER, "session_id", episode_id="cell_id")
     forgotten = run.store.rows("tombstones", ["evidence"])["evidence"].explode().drop_nulls()
     ids = named["session_id"].unique().to_list()
-    on = [*OWN, "session_id"]
+    on = [*OWNER, "session_id"]
     turns = run.store.having("turns", "session_id", ids, SPOKEN).join(named, on=on, how="inner")
     turns = turns.with_columns(is_forgotten=pl.col("turn_id").is_in(forgotten.implode()))
     cells = run.store.having("cells", "session_id", ids, MEMORY).join(named, on=on, how="inner")
@@ -254,8 +254,8 @@ def _written(run: Stage, texts: pl.DataFrame, material: Material, *, live: pl.Da
     )
     run.show(rows.select(pl.format("{}: {}", "subject", "compressed")).to_series())
     archived = run.store.by_key("cells", rows["cell_id"], ["cell_id", "status"])
-    vitals = run.store.by_key("vitals", archived.filter(pl.col("status") == "archived")["cell_id"])
-    revived = revivals(vitals, now=run.now, reason="its conversation went on")
+    cell_usage = run.store.by_key("cell_usage", archived.filter(pl.col("status") == "archived")["cell_id"])
+    revived = revivals(cell_usage, now=run.now, reason="its conversation went on")
     return {"episode.written": rows, "cell.revived": revived}
 
 
@@ -337,6 +337,6 @@ def _failed(run: Stage, sessions: pl.DataFrame, outcomes: Sequence[Outcome]) -> 
         is_same = session["told_count"] == session["turn_count"]
         state = failed_try(run, outcome, tries_before=(session["attempts"] or 0) if is_same else 0)
         if state is not None:
-            named = {name: session[name] for name in ("cell_id", *OWN, "session_id", "turn_count")}
+            named = {name: session[name] for name in ("cell_id", *OWNER, "session_id", "turn_count")}
             rows.append({**named, **state})
     return rows_of("episode.failed", rows)

@@ -7,7 +7,7 @@ import polars as pl
 from slowwave.schemas.choices import TRUST
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.schemas.tables import OWN, RAW_PROMPT, frame_schema
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.settings.groups import EpisodeSettings
 
 
@@ -17,13 +17,13 @@ def session_spans(turns: pl.DataFrame) -> pl.DataFrame:
     `turns` has the owner, `session_id`, `event_time`, `recorded_at`. Returns `cell_id`, the owner, `session_id`,
     `turn_count`, `valid_from` and `event_time` (its first and last turn), `last_recorded`.
     """
-    spans = turns.group_by(*OWN, "session_id").agg(
+    spans = turns.group_by(*OWNER, "session_id").agg(
         turn_count=pl.len().cast(pl.Int64),
         valid_from=pl.col("event_time").min(),
         event_time=pl.col("event_time").max(),
         last_recorded=pl.col("recorded_at").max(),
     )
-    identity = spans.select(*OWN, "session_id")
+    identity = spans.select(*OWNER, "session_id")
     return spans.with_columns(stable_ids(EPISODE, identity).alias("cell_id")).sort("cell_id")
 
 
@@ -61,7 +61,7 @@ def due_sessions(
     )
     known = (
         spans.join(state, on="cell_id", how="left", maintain_order="left")
-        .join(learned, on=[*OWN, "session_id"], how="left", maintain_order="left")
+        .join(learned, on=[*OWNER, "session_id"], how="left", maintain_order="left")
         .with_columns(is_flagged=pl.col("cell_id").is_in(flagged.implode()))
     )
     is_raw = (pl.col("told_by") == RAW_PROMPT).fill_null(value=False)
@@ -130,7 +130,7 @@ def episode_rows(
     )
     rows = (
         texts.join(
-            sessions.select("cell_id", *OWN, "session_id", "turn_count", "valid_from", "event_time"),
+            sessions.select("cell_id", *OWNER, "session_id", "turn_count", "valid_from", "event_time"),
             on="cell_id",
         )
         .join(said, left_on="cell_id", right_on="episode_id", how="inner")

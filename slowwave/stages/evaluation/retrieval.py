@@ -11,7 +11,7 @@ import polars as pl
 
 from slowwave.schemas.identity import content_hashes, stable_id, stable_ids
 from slowwave.schemas.questions import Conversation, Question
-from slowwave.schemas.tables import OWN, frame_schema
+from slowwave.schemas.tables import OWNER, frame_schema
 
 CUTS = (5, 10, 25, 50)
 """How many turns are looked at."""
@@ -157,7 +157,7 @@ def given_cells(conversation: Conversation, turns: pl.DataFrame) -> pl.DataFrame
         },
         schema={"content": pl.String, "id": pl.List(pl.String)},
     ).with_row_index("place")
-    inherited = ["session_id", "source_type", "source_id", "source_name", *OWN]
+    inherited = ["session_id", "source_type", "source_id", "source_name", *OWNER]
     cells = (
         memories.explode("id")
         .join(turns, on="id", how="inner", suffix="_of_turn")

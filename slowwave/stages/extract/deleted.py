@@ -14,7 +14,7 @@ from slowwave.llm import Request
 from slowwave.prompting.answers import TombstoneAnswer
 from slowwave.prompting.files import tombstone_prompt
 from slowwave.prompting.prompt_inputs import DeletedCell
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import ask
 from slowwave.stages.extract.tombstones import said_again, without_deleted
 from slowwave.stages.run import Stage
@@ -26,11 +26,11 @@ WAITS = "waits: perhaps deleted by a person"
 
 def without_deleted_turns(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Turns of raw memories without those that a person deleted word by word."""
-    dead = run.store.rows("tombstones", [*OWN, "content"]).drop_nulls("content")
+    dead = run.store.rows("tombstones", [*OWNER, "content"]).drop_nulls("content")
     if dead.is_empty():
         return turns
-    owned = turns.join(chunks.select("chunk_id", *OWN), on="chunk_id", how="inner", maintain_order="left")
-    kept = without_deleted(owned, dead, own=OWN).select(turns.columns)
+    owned = turns.join(chunks.select("chunk_id", *OWNER), on="chunk_id", how="inner", maintain_order="left")
+    kept = without_deleted(owned, dead, owner=OWNER).select(turns.columns)
     run.reject(KEPT_OUT, turns.height - kept.height)
     return kept
 
@@ -40,8 +40,8 @@ def keep_out_deleted(run: Stage, cells: pl.DataFrame) -> tuple[pl.DataFrame, set
 
     Cells of waiting chunks are left out too.
     """
-    dead = run.store.rows("tombstones", ["cell_id", *OWN, "content_hash", "content"])
-    exact = cells.join(dead, on=[*OWN, "content_hash"], how="anti", maintain_order="left")
+    dead = run.store.rows("tombstones", ["cell_id", *OWNER, "content_hash", "content"])
+    exact = cells.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
     exact = exact.join(dead, on="cell_id", how="anti", maintain_order="left")
     run.reject(KEPT_OUT, cells.height - exact.height)
     pairs = _candidates(run, exact, dead.drop_nulls("content"))
@@ -63,19 +63,19 @@ def _candidates(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataF
     if cells.is_empty() or dead.is_empty():
         return nothing
     found = [nothing]
-    for own in cells.partition_by(OWN, maintain_order=True):
-        mine = dead.join(own.select(OWN).unique(), on=OWN, how="semi")
+    for owner in cells.partition_by(OWNER, maintain_order=True):
+        mine = dead.join(owner.select(OWNER).unique(), on=OWNER, how="semi")
         if mine.is_empty():
             continue
-        texts = own.select("cell_id", "content")
+        texts = owner.select("cell_id", "content")
         by_words = texts.join(mine.select(deleted="content"), how="cross").filter(
-            said_again("content", "deleted", same_words=run.settings.words.same_words)
+            said_again("content", "deleted", same_words=run.settings.edits.same_words)
         )
         found.append(by_words.with_columns(similarity=pl.lit(1.0)))
-        found.append(_near(run, own, mine))
+        found.append(_near(run, owner, mine))
     pairs = pl.concat(found).sort("cell_id", "similarity", "deleted", descending=[False, True, False])
     distinct = pairs.unique(["cell_id", "deleted"], keep="first", maintain_order=True)
-    most = run.settings.words.tombstones_a_memory
+    most = run.settings.edits.tombstones_a_memory
     return distinct.group_by("cell_id", maintain_order=True).head(most)
 
 
@@ -86,7 +86,7 @@ def _near(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
     if embedder is None:
         return pl.DataFrame(schema=dict.fromkeys(names[:3], pl.String) | {"similarity": pl.Float64})
     vectors = np.asarray(embedder.embed_documents(cells["content"].to_list()).vectors, dtype=np.float32)
-    most = run.settings.words.tombstones_a_memory
+    most = run.settings.edits.tombstones_a_memory
     near = run.store.nearest("tombstones", vectors, most, where=same_owner(cells), exact=True)
     asked = cells.select("cell_id", "content").with_row_index("query_index").cast({"query_index": pl.Int64})
     texts = dead.select(dead_id="cell_id", deleted="content")
@@ -100,7 +100,7 @@ def _near(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_rule(run: Stage, pairs: pl.DataFrame) -> set[str]:
-    same = pairs.filter(said_again("content", "deleted", same_words=run.settings.words.same_words))
+    same = pairs.filter(said_again("content", "deleted", same_words=run.settings.edits.same_words))
     return set(same["cell_id"])
 
 

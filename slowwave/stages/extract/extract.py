@@ -12,7 +12,7 @@ from slowwave.prompting.files import extract_prompt, gate_prompt
 from slowwave.prompting.prompt_inputs import KnownCell, TurnLine
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP
 from slowwave.stages.asking import AWAY, ask
 from slowwave.stages.extract.deleted import keep_out_deleted, without_deleted_turns
 from slowwave.stages.extract.extraction import (
@@ -215,12 +215,12 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
         return nothing
     texts = turns.group_by("chunk_id").agg(pl.col("text").str.join("\n"))
     found = [nothing]
-    for own in chunks.partition_by(OWN, maintain_order=True):
-        page = own.select("chunk_id").join(texts, on="chunk_id", how="inner", maintain_order="left")
+    for owner in chunks.partition_by(OWNER, maintain_order=True):
+        page = owner.select("chunk_id").join(texts, on="chunk_id", how="inner", maintain_order="left")
         vectors = embedder.embed_documents(page["text"].to_list()).vectors
         where = (
             (col("status") == lit("active"))
-            & same_owner(own)
+            & same_owner(owner)
             & (col("prompt_version") != lit(RAW_PROMPT))
             & (col("cell_type") != lit(EPISODE))
         )
@@ -268,8 +268,8 @@ def _extracted(
 
 def _confirmed(run: Stage, confirmed: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
     cells = run.store.by_key("cells", confirmed["cell_id"], ["cell_id", "evidence"])
-    vitals = run.store.by_key("vitals", confirmed["cell_id"])
-    return confirmations(confirmed, cells, vitals, now=run.now).with_columns(
+    cell_usage = run.store.by_key("cell_usage", confirmed["cell_id"])
+    return confirmations(confirmed, cells, cell_usage, now=run.now).with_columns(
         prompt_version=pl.lit(outcome.prompt_version), model=pl.lit(outcome.model)
     )
 

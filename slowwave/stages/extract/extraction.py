@@ -8,7 +8,7 @@ from slowwave.language.text import hard_values
 from slowwave.readers.chunking import SOURCE
 from slowwave.schemas.choices import TRUST
 from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.schemas.tables import OWN, RAW_PROMPT, TIMESTAMP, frame_schema
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP, frame_schema
 
 ANSWER_SCHEMA = pl.Schema(
     [
@@ -126,7 +126,7 @@ def extracted_cells(
             event_time=pl.col("event_time").max(),
         )
     )
-    source = chunks.select("chunk_id", "session_id", *OWN, *SOURCE)
+    source = chunks.select("chunk_id", "session_id", *OWNER, *SOURCE)
     rows = (
         numbered.drop("evidence")
         .join(evidence, on="position", how="inner", maintain_order="left")
@@ -171,7 +171,7 @@ def _as_cells(rows: pl.DataFrame, *, now: object, keep: list[str] | None = None)
     """Fills the columns that every new cell starts with, and gives ids: one session says one thing once."""
     schema = frame_schema("cells")
     hashed = rows.with_columns(content_hashes(rows["content"]))
-    identity = hashed.select(*OWN, "session_id", "content_hash")
+    identity = hashed.select(*OWNER, "session_id", "content_hash")
     start = {
         "status": pl.lit("active"),
         "needs_review": pl.lit(value=False),

@@ -31,20 +31,22 @@ def said_again(new: str, deleted: str, *, same_words: float) -> pl.Expr:
     )
 
 
-def without_deleted(turns: pl.DataFrame, deleted: pl.DataFrame, *, own: list[str]) -> pl.DataFrame:
+def without_deleted(turns: pl.DataFrame, deleted: pl.DataFrame, *, owner: list[str]) -> pl.DataFrame:
     """Turns of which some line was not deleted: what a person forgot word by word is not taken in with new context.
 
     `turns` has `chunk_id`, `turn_number`, `text` and the columns `own`; `deleted` has `content` and the columns `own`.
     Lines are compared without the name of who speaks; a turn of short lines alone stays.
     """
-    lines = turns.select("chunk_id", "turn_number", *own, line=pl.col("text").str.split("\n")).explode("line")
-    dead = deleted.select(*own, line=pl.col("content").str.split("\n")).explode("line").drop_nulls()
+    lines = turns.select("chunk_id", "turn_number", *owner, line=pl.col("text").str.split("\n")).explode(
+        "line"
+    )
+    dead = deleted.select(*owner, line=pl.col("content").str.split("\n")).explode("line").drop_nulls()
     spoken = dead.with_columns(pl.col("line").str.replace(r"^[^:]{1,60}: ", ""))
     gone = pl.concat([dead, spoken]).with_columns(line=normalized(pl.col("line"))).unique()
     asked = lines.with_columns(line=normalized(pl.col("line"))).filter(
         pl.col("line").str.split(" ").list.len() >= LEAST_LINE_WORDS
     )
-    told = asked.join(gone, on=[*own, "line"], how="anti").select("chunk_id", "turn_number").unique()
+    told = asked.join(gone, on=[*owner, "line"], how="anti").select("chunk_id", "turn_number").unique()
     silent = (
         asked.select("chunk_id", "turn_number")
         .unique()

@@ -6,14 +6,14 @@ import polars as pl
 
 from slowwave.decay.fading import to_archive, to_bury, to_prune
 from slowwave.decay.measures import fading_of, forgetting_of, long_unused
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.night.report import forgetting_line, many
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
 COLUMNS = [
     "cell_id",
-    *OWN,
+    *OWNER,
     "status",
     "confidence",
     "decay_rate",
@@ -53,7 +53,7 @@ def bury(run: Stage, cells: pl.DataFrame) -> None:
     run.commit(
         {
             "cell.deleted": back.select(
-                "cell_id", "content_hash", *OWN, note=pl.lit("deleted earlier, came back")
+                "cell_id", "content_hash", *OWNER, note=pl.lit("deleted earlier, came back")
             )
         }
     )
@@ -61,8 +61,8 @@ def bury(run: Stage, cells: pl.DataFrame) -> None:
 
 def archive(run: Stage, cells: pl.DataFrame) -> None:
     """Archives what faded; its topic is summarized anew."""
-    vitals = run.store.by_key("vitals", cells["cell_id"])
-    faded = to_archive(cells, vitals, now=run.now, forget=run.settings.forget, decay=run.settings.decay)
+    cell_usage = run.store.by_key("cell_usage", cells["cell_id"])
+    faded = to_archive(cells, cell_usage, now=run.now, forget=run.settings.forget, decay=run.settings.decay)
     topics = (
         cells.join(faded, on="cell_id", how="semi")
         .drop_nulls("topic_id")
@@ -81,7 +81,7 @@ def archive(run: Stage, cells: pl.DataFrame) -> None:
     )
 
 
-def look_ahead(run: Stage) -> None:
+def preview_fading(run: Stage) -> None:
     """Tells what will fade soon, and how often forgetting was wrong so far."""
     forget = run.settings.forget
     found = fading_of(run.store, now=run.now, forget=forget, decay=run.settings.decay)

@@ -20,16 +20,16 @@ def take_in_spool(run: Stage) -> None:
 
 
 def find_usage(run: Stage) -> pl.DataFrame:
-    """Usage records that did not reach the vitals yet."""
+    """Usage records that did not reach cell usage yet."""
     usage = run.store.rows("usage", missing="folded_at")
     run.report.rows_in = usage.height
     return usage
 
 
 def fold_in(run: Stage, usage: pl.DataFrame) -> None:
-    """Counts usage into the vitals; a retrieved or cited memory that was archived comes back."""
-    vitals = run.store.by_key("vitals", usage["cell_id"])
-    folded = fold_usage(usage, vitals)
+    """Counts usage into cell usage; a retrieved or cited memory that was archived comes back."""
+    cell_usage = run.store.by_key("cell_usage", usage["cell_id"])
+    folded = fold_usage(usage, cell_usage)
     cells = run.store.by_key("cells", folded["cell_id"], ["cell_id", "status"])
     is_found = pl.col("cell_id").is_in(found_again(usage).implode())
     archived = cells.filter((pl.col("status") == "archived") & is_found)
@@ -39,10 +39,10 @@ def fold_in(run: Stage, usage: pl.DataFrame) -> None:
         revived_count=pl.col("revived_count") + 1,
         reason=pl.lit("found again"),
     )
-    run.reject("use of a memory that is gone", usage.join(vitals, on="cell_id", how="anti").height)
+    run.reject("use of a memory that is gone", usage.join(cell_usage, on="cell_id", how="anti").height)
     run.commit(
         {
-            "vitals.folded": folded,
+            "cell_usage.folded": folded,
             "cell.revived": revived,
             "usage.folded": usage.select("usage_id").sort("usage_id"),
         }

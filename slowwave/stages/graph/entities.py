@@ -30,12 +30,12 @@ from slowwave.language.names import (
     without_version,
 )
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWN, frame_schema
+from slowwave.schemas.tables import OWNER, frame_schema
 
-NAMED = [*OWN, "name", "entity_type"]
+NAMED = [*OWNER, "name", "entity_type"]
 """What tells two names apart: whose they are, how they are said, and the type that they are said with."""
 
-_PER_FAMILY = [*OWN, "family"]
+_PER_FAMILY = [*OWNER, "family"]
 _TRADE = rf"(?: (?:{'|'.join(TRADE_WORDS)}))+$"
 
 
@@ -46,7 +46,7 @@ def mentions_of(cells: pl.DataFrame) -> pl.DataFrame:
     alone is none. Sorted by `mention_id`.
     """
     said = (
-        cells.select("cell_id", *OWN, "event_time", said="entities")
+        cells.select("cell_id", *OWNER, "event_time", said="entities")
         .explode("said")
         .drop_nulls("said")
         .with_columns(name=said_name(pl.col("said")), entity_type=said_type(pl.col("said")))
@@ -68,7 +68,7 @@ def resolve(mentions: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     names = mentions.group_by([*NAMED, "family"]).agg(said_count=pl.col("cell_id").n_unique())
     keyed = names.pipe(_with_kinds).pipe(_with_keys)
-    keyed = keyed.with_columns(stable_ids("entity", keyed.select(*OWN, "kind", "key")))
+    keyed = keyed.with_columns(stable_ids("entity", keyed.select(*OWNER, "kind", "key")))
     resolved = mentions.join(
         keyed.select(*NAMED, "entity_id"), on=NAMED, how="inner", nulls_equal=True, maintain_order="left"
     )
@@ -88,12 +88,12 @@ def _with_kinds(names: pl.DataFrame) -> pl.DataFrame:
     known = names.with_columns(plain=plain_name(pl.col("name")), said_kind=kind)
     typed = known.drop_nulls("said_kind")
     only = pl.col("said_kind").unique()
-    same = typed.group_by(*OWN, "plain").agg(same=only)
+    same = typed.group_by(*OWNER, "plain").agg(same=only)
     persons = typed.filter(pl.col("said_kind") == "person")
     first = persons.group_by(_PER_FAMILY).agg(is_person=pl.lit(value=True))
     is_first_name = ~pl.col("plain").str.contains(" ") & pl.col("is_person")
     return (
-        known.join(same, on=[*OWN, "plain"], how="left")
+        known.join(same, on=[*OWNER, "plain"], how="left")
         .join(first, on=_PER_FAMILY, how="left")
         .with_columns(
             kind=pl.coalesce(
@@ -124,13 +124,13 @@ def _person_keys(names: pl.DataFrame) -> pl.DataFrame:
     is_whole = pl.col("person").str.contains(" ")
     candidates = (
         whole.filter(is_whole)
-        .group_by(*OWN, first=first_name(pl.col("plain")))
+        .group_by(*OWNER, first=first_name(pl.col("plain")))
         .agg(whole=pl.col("person").unique())
         .filter(pl.col("whole").list.len() == 1)
-        .select(*OWN, "first", whole=pl.col("whole").list.first())
+        .select(*OWNER, "first", whole=pl.col("whole").list.first())
     )
     only = whole.with_columns(first=first_name(pl.col("plain"))).join(
-        candidates, on=[*OWN, "first"], how="left"
+        candidates, on=[*OWNER, "first"], how="left"
     )
     stands_for = pl.when(~is_ambiguous(pl.col("plain"))).then("whole")
     return only.with_columns(key=pl.when(is_whole).then("person").otherwise(pl.coalesce(stands_for, "plain")))
@@ -144,13 +144,13 @@ def _thing_keys(names: pl.DataFrame) -> pl.DataFrame:
     )
     longer = (
         organizations.filter((pl.col("stem") != pl.col("bare")) & ~is_ambiguous(pl.col("stem")))
-        .group_by(*OWN, "stem")
+        .group_by(*OWNER, "stem")
         .agg(full=pl.col("bare").unique())
         .filter(pl.col("full").list.len() == 1)
-        .select(*OWN, bare="stem", full=pl.col("full").list.first())
+        .select(*OWNER, bare="stem", full=pl.col("full").list.first())
     )
-    short = organizations.select(*OWN, "bare").unique().join(longer, on=[*OWN, "bare"], how="inner")
-    return bare.join(short, on=[*OWN, "bare"], how="left").with_columns(key=pl.coalesce("full", "bare"))
+    short = organizations.select(*OWNER, "bare").unique().join(longer, on=[*OWNER, "bare"], how="inner")
+    return bare.join(short, on=[*OWNER, "bare"], how="left").with_columns(key=pl.coalesce("full", "bare"))
 
 
 def _described(keyed: pl.DataFrame) -> pl.DataFrame:
@@ -208,7 +208,7 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
             aliases=pl.col("aliases").list.set_difference(pl.concat_list("canonical_name")).list.sort()
         )
         .join(types, on="entity_id", how="left")
-        .select("entity_id", *OWN, "canonical_name", "entity_type", "aliases", "family")
+        .select("entity_id", *OWNER, "canonical_name", "entity_type", "aliases", "family")
     )
 
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWN, RAW_PROMPT, frame_schema
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 
 _ADDRESS = r"\b[a-z][a-z0-9+.-]*://\S+"
 _WRITTEN = {
@@ -21,7 +21,7 @@ def artifacts_of(cells: pl.DataFrame) -> pl.DataFrame:
     `cells` has `cell_id`, the owner, `event_time`, `prompt_version`, `content` and `artifacts`.
     """
     named = (
-        cells.select("cell_id", *OWN, "event_time", said="artifacts")
+        cells.select("cell_id", *OWNER, "event_time", said="artifacts")
         .explode("said")
         .drop_nulls("said")
         .with_columns(
@@ -49,7 +49,7 @@ def _shown(raw: pl.DataFrame, kind: str, form: str) -> pl.DataFrame:
     """What one form finds in the text of raw memories; an address on the web is no file."""
     found = pl.col("content").str.replace_all(_ADDRESS, " ").str.extract_all(form)
     return (
-        raw.select("cell_id", *OWN, "event_time", found=found)
+        raw.select("cell_id", *OWNER, "event_time", found=found)
         .explode("found")
         .drop_nulls("found")
         .with_columns(artifact_type=pl.lit(kind), reference=pl.col("found").str.extract(form, 1))

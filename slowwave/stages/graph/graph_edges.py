@@ -20,7 +20,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 
 EDGE = CATALOGUE["edge.drawn"].payload
 MIRRORED = ["supersedes", "contradicts", "elaborates"]
@@ -32,7 +32,7 @@ CAUSES = ["decision", "insight", "risk"]
 def evidence_edges(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
     """From each cell to the first `most` turns that it rests on. `cells` has the owner, `evidence`, `event_time`."""
     rows = (
-        cells.select("cell_id", *OWN, "event_time", target_id=pl.col("evidence").list.head(most))
+        cells.select("cell_id", *OWNER, "event_time", target_id=pl.col("evidence").list.head(most))
         .explode("target_id")
         .drop_nulls("target_id")
     )
@@ -59,12 +59,12 @@ def chain_edges(nodes: pl.DataFrame) -> pl.DataFrame:
     """From each node to the next one of its owner. `nodes` has `node_id`, the owner, `event_time`."""
     order = ["event_time", "node_id"]
     rows = (
-        nodes.sort(*OWN, *order)
-        .with_columns(source_id=pl.col("node_id").shift(1).over(*OWN, order_by=order))
+        nodes.sort(*OWNER, *order)
+        .with_columns(source_id=pl.col("node_id").shift(1).over(*OWNER, order_by=order))
         .drop_nulls("source_id")
     )
     named = rows.with_columns(target_id="node_id", valid_from="event_time")
-    return _edges(named, "temporal", key=[*OWN, "target_id"])
+    return _edges(named, "temporal", key=[*OWNER, "target_id"])
 
 
 def mirrored_edges(
@@ -130,14 +130,14 @@ def causal_edges(answers: pl.DataFrame, cells: pl.DataFrame, *, confidence: floa
     `answers` has `source_id`, `target_id`, `predicate`, `prompt_version`, `model`; `cells` the owner, `event_time` and
     `evidence` of both. A cause of another owner than its effect is left out.
     """
-    effects = cells.select("cell_id", *OWN, valid_from="event_time", target_evidence="evidence")
-    causes = cells.select("cell_id", *OWN, source_evidence="evidence")
+    effects = cells.select("cell_id", *OWNER, valid_from="event_time", target_evidence="evidence")
+    causes = cells.select("cell_id", *OWNER, source_evidence="evidence")
     rows = (
         answers.join(effects, left_on="target_id", right_on="cell_id", how="inner", maintain_order="left")
         .join(
             causes,
-            left_on=["source_id", *OWN],
-            right_on=["cell_id", *OWN],
+            left_on=["source_id", *OWNER],
+            right_on=["cell_id", *OWNER],
             how="inner",
             maintain_order="left",
         )
@@ -173,7 +173,7 @@ def _edges(rows: pl.DataFrame, relation: str, *, key: list[str]) -> pl.DataFrame
         "confidence": pl.lit(1.0),
         "evidence": pl.lit([], dtype=pl.List(pl.String)),
     }
-    given = {"source_id", "target_id", "valid_from", "weight", "confidence", "evidence", "predicate", *OWN}
+    given = {"source_id", "target_id", "valid_from", "weight", "confidence", "evidence", "predicate", *OWNER}
     given |= {"prompt_version", "model"} if relation == "causal" else set()
     known = [name for name in EDGE if name in given and name in rows.columns]
     return (

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWN, RAW_PROMPT, frame_schema
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.stages.graph.entities import entity_changes, mentions_of, resolve, vanished
 from slowwave.stages.graph.graph_artifacts import artifacts_of
 from slowwave.stages.graph.graph_edges import (
@@ -63,13 +63,13 @@ def find_work(run: Stage) -> Work:
     every = run.store.rows("cells", ["cell_id", "status", "superseded_by"])
     is_retired = (pl.col("status") == "superseded") & pl.col("superseded_by").is_null()
     present = every.filter(~is_retired).select("cell_id")
-    said = run.store.rows("vitals", ["cell_id", "confirmations"])
+    said = run.store.rows("cell_usage", ["cell_id", "confirmations"])
     counted = present.join(said, on="cell_id", how="left").with_columns(pl.col("confirmations").fill_null(0))
     known = run.store.rows("links", ["cell_id", "confirmations"])
     due = counted.join(known, on=["cell_id", "confirmations"], how="anti").sort("cell_id")
     gone = known.join(present, on="cell_id", how="anti")["cell_id"].sort().to_list()
     run.report.rows_in = due.height + len(gone)
-    cells = run.store.by_key("cells", due["cell_id"], ["cell_id", *OWN, *READ])
+    cells = run.store.by_key("cells", due["cell_id"], ["cell_id", *OWNER, *READ])
     return Work(cells, due.join(known, on="cell_id", how="anti")["cell_id"], due, gone, present)
 
 
@@ -191,7 +191,7 @@ def _still_asked(work: Work, order: pl.DataFrame) -> pl.DataFrame:
 def _mirrored(run: Stage, present: pl.DataFrame) -> pl.DataFrame:
     cells = run.store.rows(
         "cells",
-        ["cell_id", *OWN, "superseded_by", "superseded_at", "valid_until"],
+        ["cell_id", *OWNER, "superseded_by", "superseded_at", "valid_until"],
         col("status") == lit("superseded"),
     )
     contradictions = run.store.rows("contradictions", where=col("status") == lit("open"))
@@ -205,10 +205,10 @@ def _mirrored(run: Stage, present: pl.DataFrame) -> pl.DataFrame:
 def _nodes(run: Stage, present: pl.DataFrame) -> list[pl.DataFrame]:
     """Conversations, and the episodes that were written of them, each with when it began."""
     chunks = run.store.rows(
-        "chunks", ["session_id", *OWN, "event_time"], col("source_type") == lit("conversation")
+        "chunks", ["session_id", *OWNER, "event_time"], col("source_type") == lit("conversation")
     )
-    sessions = chunks.group_by("session_id", *OWN).agg(pl.col("event_time").min())
-    episodes = run.store.rows("cells", ["cell_id", *OWN, "event_time"], col("cell_type") == lit(EPISODE))
+    sessions = chunks.group_by("session_id", *OWNER).agg(pl.col("event_time").min())
+    episodes = run.store.rows("cells", ["cell_id", *OWNER, "event_time"], col("cell_type") == lit(EPISODE))
     written = episodes.join(present, on="cell_id", how="semi").rename({"cell_id": "node_id"})
     return [sessions.rename({"session_id": "node_id"}), written]
 
@@ -219,11 +219,11 @@ def _related(run: Stage, work: Work) -> pl.DataFrame:
     found = [related_edges(_NOTHING_NEAR, most=0, least=1.0)]
     if embedder is None or not most:
         return found[0]
-    for own in work.cells.partition_by(OWN, maintain_order=True):
-        vectors = run.store.vectors("cells", own["cell_id"])
+    for owner in work.cells.partition_by(OWNER, maintain_order=True):
+        vectors = run.store.vectors("cells", owner["cell_id"])
         if vectors.is_empty():
             continue
-        live = same_owner(own) & (col("status") == lit("active"))
+        live = same_owner(owner) & (col("status") == lit("active"))
         sought = vectors["vector"].to_numpy().astype(np.float32)
         near = run.store.nearest("cells", sought, most * NEAR_OVERFETCH, where=live, exact=True)
         least = embedder.profile.near_threshold
@@ -232,14 +232,14 @@ def _related(run: Stage, work: Work) -> pl.DataFrame:
         placed = vectors.select("cell_id").with_row_index("query_index").cast({"query_index": pl.Int64})
         rows = (
             close.join(placed, on="query_index", how="inner")
-            .join(own.select("cell_id", *OWN, "topic_id", "event_time"), on="cell_id", how="inner")
+            .join(owner.select("cell_id", *OWNER, "topic_id", "event_time"), on="cell_id", how="inner")
             .join(topics.select(target_id="cell_id", target_topic_id="topic_id"), on="target_id", how="inner")
         )
         found.append(related_edges(rows, most=most, least=least))
     return _unknown(run, "edges", pl.concat(found).unique("edge_id", keep="first", maintain_order=True))
 
 
-_NEAR = ["cell_id", *OWN, "event_time", "topic_id"]
+_NEAR = ["cell_id", *OWNER, "event_time", "topic_id"]
 _NOTHING_NEAR = pl.DataFrame(
     schema={
         **{name: frame_schema("cells")[name] for name in _NEAR},

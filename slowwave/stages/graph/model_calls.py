@@ -10,7 +10,7 @@ from slowwave.prompting.files import enrich_prompt, infer_cause_prompt
 from slowwave.prompting.graph_answers import CausesAnswer, EntityAnswer
 from slowwave.prompting.prompt_inputs import TopicCell
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import ask
 from slowwave.stages.graph.graph_edges import CAUSES, causal_edges
 from slowwave.stages.run import Stage
@@ -113,7 +113,7 @@ def _commit_causes(run: Stage, links: list[tuple[object, ...]], examined: list[t
     names = ["source_id", "target_id", "predicate", "prompt_version", "model"]
     answers = pl.DataFrame(links, schema=dict.fromkeys(names, pl.String), orient="row")
     ends = pl.concat([answers["source_id"], answers["target_id"]])
-    cells = run.store.by_key("cells", ends, ["cell_id", *OWN, "event_time", "evidence", "content"])
+    cells = run.store.by_key("cells", ends, ["cell_id", *OWNER, "event_time", "evidence", "content"])
     edges = causal_edges(answers, cells, confidence=run.settings.graph.causal_confidence)
     text = cells.select("cell_id", "content")
     told = edges.join(text, left_on="source_id", right_on="cell_id").join(

@@ -11,7 +11,7 @@ from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.readers.detect import find_sources, read_path, source_hash
 from slowwave.readers.reading import Reading, source_id_of
 from slowwave.schemas.report import UNREADABLE
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.ingest.new_turns import changed_turns, owned, pending_chunks
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -58,7 +58,7 @@ def read_source(run: Stage, path: Path) -> Reading | None:
 
 def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
     """Commits a source in one segment: its new turns, their chunks, and the hash that it has now."""
-    turns = _not_erased(run, owned(reading.turns, run.settings.own), source_id_of(path))
+    turns = _not_erased(run, owned(reading.turns, run.settings.owner), source_id_of(path))
     known = run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
     new = changed_turns(turns, known)
     window = run.settings.chunks
@@ -73,7 +73,7 @@ def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
             "turn_count": [turns.height],
             "indexed_at": [run.now],
             "consolidated_at": [None],
-            **{name: [getattr(run.settings.own, name)] for name in OWN},
+            **{name: [getattr(run.settings.owner, name)] for name in OWNER},
         }
     )
     if new.height:

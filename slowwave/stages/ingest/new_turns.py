@@ -6,10 +6,10 @@ from slowwave.schemas.tables import TIMESTAMP, Dtype
 from slowwave.settings.groups import ScopeSettings
 
 
-def owned(turns: pl.DataFrame, own: ScopeSettings) -> pl.DataFrame:
+def owned(turns: pl.DataFrame, owner: ScopeSettings) -> pl.DataFrame:
     """Turns with the columns that say whose they are."""
     return turns.with_columns(
-        user_id=pl.lit(own.user_id), project_id=pl.lit(own.project_id), scope=pl.lit(own.scope)
+        user_id=pl.lit(owner.user_id), project_id=pl.lit(owner.project_id), scope=pl.lit(owner.scope)
     )
 
 

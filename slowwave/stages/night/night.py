@@ -91,7 +91,7 @@ def close_gate(night: Night, *, force: bool) -> bool:
     return True
 
 
-def keep_up(night: Night) -> None:
+def maintain(night: Night) -> None:
     """Compacts the store, keeps its indices whole and drops old versions, when the night changed something."""
     if night.dry_run or not any(stage.change_count for stage in night.stages):
         return

@@ -45,7 +45,7 @@ MEANING = {
     "episode.written": "episodes written",
     "episode.failed": "episodes whose answers could not be used",
     "episode.dropped": "episodes dropped with their conversation",
-    "vitals.folded": "usage counts updated",
+    "cell_usage.folded": "usage counts updated",
     "usage.folded": "usage records folded in",
     "entity.resolved": "entities found or changed",
     "entity.merged": "entities that became one with others",

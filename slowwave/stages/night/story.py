@@ -22,7 +22,7 @@ def tell_story(workspace: Workspace, *, since: str) -> list[StoryPart]:
 
     Work in proportion to the night. Only what the owner of the settings may see is told.
     """
-    journal, store, own = workspace.home.journal, workspace.store, workspace.settings.own
+    journal, store, owner = workspace.home.journal, workspace.store, workspace.settings.owner
     segments = journal.segment_ids_after(since) if since else journal.segment_ids()
     scanned = (
         journal.read(segments).events.with_row_index("order").with_columns(pl.col("order").cast(pl.Int64))
@@ -32,7 +32,7 @@ def tell_story(workspace: Workspace, *, since: str) -> list[StoryPart]:
         for kind in KINDS
         for part in [scanned.filter(pl.col("kind") == kind)]
     }
-    mine = owned_by(own.user_id, own.project_id)
+    mine = owned_by(owner.user_id, owner.project_id)
     cells = _read(store, told_cells(events), mine)
     open_count = store.count("contradictions", mine & (col("status") == lit("open")))
     parts = night_story(events, cells, open_count=open_count, core_count=store.count("core", mine))

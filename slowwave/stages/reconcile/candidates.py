@@ -5,7 +5,7 @@ Similarity only ever finds candidates here; nothing is decided.
 
 import polars as pl
 
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 
 
 def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
@@ -15,7 +15,7 @@ def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
     `superseded_by` (the survivor: the oldest), sorted; exact repetition needs no judge.
     """
     ranked = cells.sort("event_time", "cell_id").with_columns(
-        superseded_by=pl.col("cell_id").first().over(*OWN, "content_hash")
+        superseded_by=pl.col("cell_id").first().over(*OWNER, "content_hash")
     )
     return (
         ranked.filter(pl.col("cell_id") != pl.col("superseded_by"))

@@ -4,7 +4,7 @@ import polars as pl
 
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.older_pairs import oriented, without_named
 from slowwave.stages.reconcile.settle import judgement_rows
 from slowwave.stages.reconcile.vetoes import closings
@@ -21,21 +21,21 @@ def close_contradictions(run: Stage) -> None:
     Where a side lives on word for word in another memory, the doubt goes on between the heirs. Where a third memory
     took the place of a side, the third and the other wait for a judgement of their own.
     """
-    columns = ["contradiction_id", "cell_a", "cell_b", "subject", "attribute", "note", *OWN]
+    columns = ["contradiction_id", "cell_a", "cell_b", "subject", "attribute", "note", *OWNER]
     found = run.store.rows("contradictions", columns, col("status") == lit("open"))
     sides = run.store.by_key("cells", pl.concat([found["cell_a"], found["cell_b"]]), SIDES)
     ended = closings(found, sides)
     if ended.is_empty():
         return
-    heirs = _ends(run, pl.concat([ended["heir_a"], ended["heir_b"]]).drop_nulls())
+    successors = _ends(run, pl.concat([ended["successor_a"], ended["successor_b"]]).drop_nulls())
     left = ended.with_columns(
-        pl.col(name).replace_strict(heirs, default=None, return_dtype=pl.String)
-        for name in ("heir_a", "heir_b")
-    ).filter(pl.col("heir_a") != pl.col("heir_b"))
+        pl.col(name).replace_strict(successors, default=None, return_dtype=pl.String)
+        for name in ("successor_a", "successor_b")
+    ).filter(pl.col("successor_a") != pl.col("successor_b"))
     cells = run.store.by_key(
-        "cells", pl.concat([left["heir_a"], left["heir_b"]]), ["cell_id", *AGE_ORDER[:3]]
+        "cells", pl.concat([left["successor_a"], left["successor_b"]]), ["cell_id", *AGE_ORDER[:3]]
     )
-    pairs = oriented(left.with_columns(cell_id="heir_a", target_id="heir_b"), cells)
+    pairs = oriented(left.with_columns(cell_id="successor_a", target_id="successor_b"), cells)
     known = run.store.having("contradictions", "cell_a", [*cells["cell_id"]], ["cell_a", "cell_b"])
     fresh = without_named(pairs, known.select(cell_id="cell_b", target_id="cell_a"))
     merged = fresh.filter("is_merged").with_columns(cell_a="target_id", cell_b="cell_id", **UNWRITTEN)

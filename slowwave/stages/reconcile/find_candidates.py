@@ -8,7 +8,7 @@ import polars as pl
 
 from slowwave.language.text import query_words
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import fuse_candidates
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit, same_owner
@@ -32,12 +32,12 @@ def find_candidates(run: Stage, new: pl.DataFrame, *, k: int | None = None) -> p
         run.store.index_if_stale("cells")  # each query would read every new text otherwise
     nothing = {"query_index": pl.Int64, "cell_id": pl.String, "similarity": pl.Float64}
     found = []
-    for own in new.partition_by(OWN, maintain_order=True):
-        queries = own.select("cell_id").with_row_index("query_index").cast({"query_index": pl.Int64})
+    for owner in new.partition_by(OWNER, maintain_order=True):
+        queries = owner.select("cell_id").with_row_index("query_index").cast({"query_index": pl.Int64})
         judgeable = col("status").isin(["active", "archived"]) & (col("cell_type") != lit(EPISODE))
-        where = judgeable & same_owner(own)
+        where = judgeable & same_owner(owner)
         near = pl.DataFrame(schema=nothing)
-        vectors = run.store.vectors("cells", own["cell_id"])
+        vectors = run.store.vectors("cells", owner["cell_id"])
         if vectors.height:
             placed = queries.join(vectors, on="cell_id", how="inner", maintain_order="left")
             sought = placed["vector"].to_numpy().astype(np.float32)
@@ -48,7 +48,7 @@ def find_candidates(run: Stage, new: pl.DataFrame, *, k: int | None = None) -> p
                     dict(enumerate(placed["query_index"])), return_dtype=pl.Int64
                 )
             )
-        texts = query_words(own["content"], whole=WHOLE_WORDS, most=TELLING_WORDS)
+        texts = query_words(owner["content"], whole=WHOLE_WORDS, most=TELLING_WORDS)
         matching = run.store.matching("cells", texts, 2 * k, where=where)
         found.append(
             fuse_candidates(queries, near, matching, k=k, rank_constant=run.settings.search.rank_constant)

@@ -52,7 +52,7 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
     A memory whose page failed before is asked about alone, so that one which no answer can judge is found out and
     the others of its page are not kept waiting.
     """
-    tries = run.store.by_key("queue", new["cell_id"], ["cell_id", "attempts"])
+    tries = run.store.by_key("judging", new["cell_id"], ["cell_id", "attempts"])
     alone = tries.filter(pl.col("attempts") > 0)["cell_id"]
     together = new.filter(~pl.col("cell_id").is_in(alone.implode()))["cell_id"]
     groups = [together, *(pl.Series([cell]) for cell in alone)]
@@ -91,7 +91,7 @@ def failures(run: Stage, cell_ids: pl.Series, outcome: Outcome) -> list[dict[str
 
     An outage or a spent budget is no try: then there are none.
     """
-    known = dict(run.store.by_key("queue", cell_ids, ["cell_id", "attempts"]).iter_rows())
+    known = dict(run.store.by_key("judging", cell_ids, ["cell_id", "attempts"]).iter_rows())
     return [
         {"cell_id": cell, **state}
         for cell in cell_ids.sort()
@@ -101,7 +101,7 @@ def failures(run: Stage, cell_ids: pl.Series, outcome: Outcome) -> list[dict[str
 
 def without_waiting(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
     """Cells (`cell_id`) without those whose next try is not due and those in quarantine; both are counted."""
-    tried = run.store.by_key("queue", cells["cell_id"], ["cell_id", "status", "retry_at"])
+    tried = run.store.by_key("judging", cells["cell_id"], ["cell_id", "status", "retry_at"])
     held = tried.filter(pl.col("status") == "quarantined")
     early = tried.filter((pl.col("status") == "failed") & (pl.col("retry_at") > run.now))
     run.reject("judgement in quarantine", held.height)

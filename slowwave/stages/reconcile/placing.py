@@ -136,17 +136,17 @@ def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, named: 
     fresh = merged.join(members.filter(pl.col("status") != "superseded"), on="cell_id", how="inner")
     if fresh.is_empty():
         return {}
-    vitals = run.store.by_key("vitals", pl.concat([fresh["cell_id"], fresh["superseded_by"]]))
+    cell_usage = run.store.by_key("cell_usage", pl.concat([fresh["cell_id"], fresh["superseded_by"]]))
     pairs = fresh.select(cell_id="superseded_by", confirmed_by="cell_id", evidence="evidence")
     return {
-        "vitals.folded": inherited(fresh.select("cell_id", "superseded_by"), vitals),
-        "cell.confirmed": confirmations(pairs, members, vitals, now=run.now).with_columns(**named),
+        "cell_usage.folded": inherited(fresh.select("cell_id", "superseded_by"), cell_usage),
+        "cell.confirmed": confirmations(pairs, members, cell_usage, now=run.now).with_columns(**named),
     }
 
 
 def revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
     """Archived memories that were said again, or hold again, come back, and that is counted."""
-    return revivals(run.store.by_key("vitals", cell_ids), now=run.now, reason="said again")
+    return revivals(run.store.by_key("cell_usage", cell_ids), now=run.now, reason="said again")
 
 
 def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:

@@ -23,8 +23,8 @@ def protection_passed_on(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
     `said` has `cell_id` (the one that stays) and `confirmed_by`; `cells` has both.
     """
     protected = cells.filter("protected")
-    heirs = said.join(protected, left_on="confirmed_by", right_on="cell_id", how="semi")
-    open_to = heirs.join(protected, on="cell_id", how="anti").filter(
+    successors = said.join(protected, left_on="confirmed_by", right_on="cell_id", how="semi")
+    open_to = successors.join(protected, on="cell_id", how="anti").filter(
         pl.col("cell_id") != pl.col("confirmed_by")
     )
     return (

@@ -4,7 +4,7 @@ import polars as pl
 
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import exact_duplicates, near_pairs
 from slowwave.stages.reconcile.find_candidates import find_candidates
 from slowwave.stages.reconcile.judge import judge, without_waiting
@@ -40,7 +40,7 @@ def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
 def note_unjudged(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
     """Without a model: near pairs are noted for a later judge, and nothing is dropped."""
     pairs = near_pairs(candidates, threshold=near_threshold(run)).join(
-        new.select("cell_id", *OWN), on="cell_id", how="inner"
+        new.select("cell_id", *OWNER), on="cell_id", how="inner"
     )
     rows = pairs.with_columns(
         verdict=pl.lit("unjudged"),

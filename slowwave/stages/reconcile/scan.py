@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import polars as pl
 
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.find_candidates import find_candidates
 from slowwave.stages.reconcile.judge import without_waiting
 from slowwave.stages.reconcile.older_pairs import PAIR, oriented, similarities, without_named, worth
@@ -31,7 +31,7 @@ def scan(run: Stage) -> None:
     limit = run.now - timedelta(days=run.settings.reconcile.scan_days)
     columns = ["cell_id", "scanned_at"]
     due = (
-        run.store.rows("queue", columns, col("scanned_at") <= lit(limit))
+        run.store.rows("judging", columns, col("scanned_at") <= lit(limit))
         .sort("scanned_at", "cell_id")
         .head(most)
     )
@@ -46,7 +46,7 @@ def scan(run: Stage) -> None:
     near = without_named(
         oriented(found.select(*PAIR, "similarity"), everyone), _named(run, everyone["cell_id"])
     )
-    owned = near.join(everyone.select("cell_id", *OWN), on="cell_id", how="inner", maintain_order="left")
+    owned = near.join(everyone.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left")
     noted = owned.with_columns(
         verdict=pl.lit("unjudged"),
         effect=pl.lit("none"),

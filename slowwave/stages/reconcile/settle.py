@@ -6,7 +6,7 @@ import polars as pl
 
 from slowwave.chains.timelines import contradiction_rows, pair_key
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWN, frame_schema
+from slowwave.schemas.tables import OWNER, frame_schema
 from slowwave.stages.reconcile.guard import guard
 from slowwave.stages.reconcile.judge import Page
 from slowwave.stages.reconcile.placing import Placed, place, revived
@@ -91,7 +91,7 @@ def checked(run: Stage, said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     """Judgements with the effect that guard and vetoes leave them, and the owner; what was refused is counted."""
     guarded = guard(said, cells)
     judged = hold_back(guarded, cells, _settled_pairs(run, guarded)).join(
-        cells.select("cell_id", *OWN), on="cell_id", how="inner", maintain_order="left"
+        cells.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left"
     )
     judged = without_protected(run, judged, cells)
     for reason, number in (
@@ -152,7 +152,7 @@ def _settled_pairs(run: Stage, judged: pl.DataFrame) -> pl.DataFrame:
 
 def _left_apart(run: Stage, pages: Sequence[Page], told: pl.DataFrame, done: list[str]) -> pl.DataFrame:
     """Near or noted pairs that pages showed and no judgement named: they are kept apart and not asked again."""
-    owners = pl.concat([page.cells.select("cell_id", *OWN) for page in pages]).unique("cell_id")
+    owners = pl.concat([page.cells.select("cell_id", *OWNER) for page in pages]).unique("cell_id")
     pairs = pl.concat([page.pairs for page in pages])
     shown = (
         pairs.filter(pl.col("cell_id").is_in(done))

@@ -57,7 +57,7 @@ def closings(doubts: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     was merged into a third lives on in it and the doubt with it; one that a third superseded, or that was deleted,
     leaves nobody to contradict.
 
-    Returns the columns of `doubts` with `resolution`, `closing` (the reason), `heir_a`, `heir_b` (the memories in
+    Returns the columns of `doubts` with `resolution`, `closing` (the reason), `successor_a`, `successor_b` (the memories in
     whose place the two sides now are, null where there is none) and `is_merged` (what is said did not change).
     """
     facts = cells.select(
@@ -89,10 +89,10 @@ def closings(doubts: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             .when(is_same)
             .then(pl.lit("one of the two memories lives on in another that says the same"))
             .otherwise(pl.lit("one of the two memories was superseded by a third or is gone")),
-            heir_a=pl.when("is_gone_a").then("superseded_by_a").otherwise("cell_a"),
-            heir_b=pl.when("is_gone_b").then("superseded_by_b").otherwise("cell_b"),
+            successor_a=pl.when("is_gone_a").then("superseded_by_a").otherwise("cell_a"),
+            successor_b=pl.when("is_gone_b").then("superseded_by_b").otherwise("cell_b"),
             is_merged=is_same.fill_null(value=False),
         )
-        .select(*doubts.columns, "resolution", "closing", "heir_a", "heir_b", "is_merged")
+        .select(*doubts.columns, "resolution", "closing", "successor_a", "successor_b", "is_merged")
         .sort("contradiction_id")
     )

@@ -5,7 +5,7 @@ import polars as pl
 from slowwave.embeddings import load_profile
 from slowwave.language.text import without_speakers
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWN, RAW_PROMPT
+from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.run import Stage
 from slowwave.stages.topics.topic_names import name_topics
 from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
@@ -19,7 +19,7 @@ SPLIT_MIN_CELLS = 12
 
 def find_work(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
-    columns = ["cell_id", *OWN, "topic_hint", "content", "prompt_version"]
+    columns = ["cell_id", *OWNER, "topic_hint", "content", "prompt_version"]
     living = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
     cells = run.store.rows("cells", columns, living, missing="topic_id").sort("cell_id")
     run.report.rows_in = cells.height
@@ -39,7 +39,7 @@ def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
     founders = assigned.filter("is_new_topic").join(cells, on="cell_id", how="inner")
     opened = (
         name_topics(founders)
-        .join(founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner")
+        .join(founders.select("topic_id", *OWNER).unique("topic_id"), on="topic_id", how="inner")
         .sort("topic_id")
     )
     run.show(opened.select(pl.format("new topic: {}", "name")).to_series())
@@ -49,7 +49,7 @@ def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
 
 def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
     """A topic for each memory, by hint and vector where there is an embedder, else by hint and words."""
-    known = run.store.rows("topics", ["topic_id", *OWN, "name", "summary"], missing="merged_into")
+    known = run.store.rows("topics", ["topic_id", *OWNER, "name", "summary"], missing="merged_into")
     embedder = run.workspace.embedder
     if embedder is None:
         topics = known.rename({"summary": "text"})
@@ -75,7 +75,7 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
     embedder = run.workspace.embedder
     if embedder is None or run.report.dry_run:
         return set()
-    known = run.store.rows("topics", ["topic_id", *OWN, "name", "cell_count"], missing="merged_into")
+    known = run.store.rows("topics", ["topic_id", *OWNER, "name", "cell_count"], missing="merged_into")
     centroids = _centroids(run)
     topics = known.join(centroids, on="topic_id", how="inner")
     merged = merge_topics(topics, touched, threshold=embedder.profile.merge_threshold)
@@ -105,7 +105,9 @@ def split(run: Stage, touched: set[str]) -> set[str]:
     if embedder is None or run.report.dry_run or not touched:
         return set()
     where = col("topic_id").isin(sorted(touched)) & (col("status") == lit("active"))
-    members = run.store.rows("cells", ["cell_id", "topic_id", "topic_hint", "content", *OWN, "vector"], where)
+    members = run.store.rows(
+        "cells", ["cell_id", "topic_id", "topic_hint", "content", *OWNER, "vector"], where
+    )
     leaving = split_topics(
         members.drop_nulls("vector"),
         split_threshold=embedder.profile.split_threshold,
@@ -114,7 +116,7 @@ def split(run: Stage, touched: set[str]) -> set[str]:
     founders = members.drop("topic_id").join(leaving, on="cell_id", how="inner")
     opened = (
         name_topics(founders)
-        .join(founders.select("topic_id", *OWN).unique("topic_id"), on="topic_id", how="inner")
+        .join(founders.select("topic_id", *OWNER).unique("topic_id"), on="topic_id", how="inner")
         .sort("topic_id")
     )
     run.show(opened.select(pl.format("topic split off: {}", "name")).to_series())

@@ -13,7 +13,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from slowwave.home.centroids import with_vectors
 from slowwave.schemas.identity import stable_id
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.topics.topic_clusters import BLOCK, in_order, unit_means
 
 MIN_PART = 3
@@ -38,12 +38,12 @@ def merge_topics(topics: pl.DataFrame, touched: Collection[str], *, threshold: f
     topic may merge again; `merged_into` is always the last survivor and is never merged itself.
     """
     answers = [pl.DataFrame(schema={"topic_id": pl.String, "merged_into": pl.String})]
-    for own in with_vectors(topics).sort("topic_id").partition_by(OWN, maintain_order=True):
-        ids = own["topic_id"].to_numpy()
+    for owner in with_vectors(topics).sort("topic_id").partition_by(OWNER, maintain_order=True):
+        ids = owner["topic_id"].to_numpy()
         survivor = _survivors(
-            own["vector"].to_numpy().astype(np.float64),
-            own["cell_count"].to_numpy().astype(np.float64),
-            own["topic_id"].is_in(list(touched)).to_numpy().copy(),
+            owner["vector"].to_numpy().astype(np.float64),
+            owner["cell_count"].to_numpy().astype(np.float64),
+            owner["topic_id"].is_in(list(touched)).to_numpy().copy(),
             threshold,
         )
         gone = survivor != np.arange(len(ids))

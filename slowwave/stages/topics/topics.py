@@ -8,7 +8,7 @@ reconciliation. How rows are joined and clustered is in `topic_clusters`.
 import polars as pl
 
 from slowwave.home.centroids import centroids, with_vectors
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.topics.topic_clusters import Placed, place
 from slowwave.stages.topics.topic_names import normalized
 
@@ -33,13 +33,13 @@ def assign_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float
     """
     usable = with_vectors(cells).sort("cell_id")
     known = with_vectors(topics).sort("topic_id")
-    centroid_of = known.partition_by(OWN, as_dict=True)
+    centroid_of = known.partition_by(OWNER, as_dict=True)
     none_known = known.clear()
     answers = [empty_assignment()]
-    for owner, members in usable.partition_by(OWN, as_dict=True, maintain_order=True).items():
-        own_topics = centroid_of.get(owner, none_known)
-        ids = own_topics["topic_id"].to_list()
-        centres = own_topics["vector"].to_numpy() if ids else None
+    for owner, members in usable.partition_by(OWNER, as_dict=True, maintain_order=True).items():
+        topics_of_owner = centroid_of.get(owner, none_known)
+        ids = topics_of_owner["topic_id"].to_list()
+        centres = topics_of_owner["vector"].to_numpy() if ids else None
         opened = place(members["vector"].to_numpy(), members["cell_id"].to_list(), centres, ids, threshold)
         answers.append(assignment(members["cell_id"], opened, ids))
     return pl.concat(answers).sort("cell_id")
@@ -59,19 +59,19 @@ def assign_hinted_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold
     names = (
         topics.with_columns(hint=normalized("name"))
         .sort("topic_id")
-        .unique([*OWN, "hint"], keep="first", maintain_order=True)
+        .unique([*OWNER, "hint"], keep="first", maintain_order=True)
     )
     named = usable.filter(pl.col("hint") != "").join(
-        names.select(*OWN, "hint", "topic_id"), on=[*OWN, "hint"], how="inner"
+        names.select(*OWNER, "hint", "topic_id"), on=[*OWNER, "hint"], how="inner"
     )
     by_name = named.select("cell_id", "topic_id", similarity=pl.lit(1.0), is_new_topic=pl.lit(value=False))
     rest = usable.join(named, on="cell_id", how="anti")
-    leader = pl.col("cell_id").min().over(*OWN, "hint")
+    leader = pl.col("cell_id").min().over(*OWNER, "hint")
     grouped = rest.with_columns(
         leader=pl.when(pl.col("hint").fill_null("") == "").then("cell_id").otherwise(leader)
     )
     means = centroids(grouped.select("vector", topic_id="leader")).rename({"topic_id": "cell_id"})
-    leaders = grouped.filter(pl.col("cell_id") == pl.col("leader")).select("cell_id", *OWN)
+    leaders = grouped.filter(pl.col("cell_id") == pl.col("leader")).select("cell_id", *OWNER)
     placed = assign_topics(leaders.join(means, on="cell_id", how="inner"), topics, threshold=threshold)
     by_vector = grouped.select("cell_id", "leader").join(
         placed.rename({"cell_id": "leader"}), on="leader", how="inner"

@@ -9,7 +9,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from slowwave.schemas.identity import stable_id
-from slowwave.schemas.tables import OWN
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.topics.topic_clusters import BLOCK, Placed, free_id, join_nearest, place, unit_means
 from slowwave.stages.topics.topic_names import normalized, rarity, words_of
 from slowwave.stages.topics.topics import assignment, empty_assignment
@@ -28,9 +28,11 @@ def assign_topics_by_text(cells: pl.DataFrame, topics: pl.DataFrame, *, threshol
         `ASSIGNMENT`; similarity is 1 where the hint decided. Every cell is in it.
     """
     answers = [empty_assignment()]
-    known = topics.sort("topic_id").partition_by(OWN, as_dict=True, maintain_order=True)
+    known = topics.sort("topic_id").partition_by(OWNER, as_dict=True, maintain_order=True)
     none_known = topics.clear()
-    for owner, members in cells.sort("cell_id").partition_by(OWN, as_dict=True, maintain_order=True).items():
+    for owner, members in (
+        cells.sort("cell_id").partition_by(OWNER, as_dict=True, maintain_order=True).items()
+    ):
         answers.append(_assign_own_by_text(members, known.get(owner, none_known), threshold))
     return pl.concat(answers).sort("cell_id")
 
