@@ -11,6 +11,7 @@ from pydantic_core import PydanticUndefined
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
 from slowwave.settings.tree import Settings
+from tests.conventions.test_rooms import rooms_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -55,6 +56,7 @@ def _setting(name: str, field: object) -> str:
 
 
 PAGES = [
+    ("architecture.md", "rooms", rooms_page),
     ("events.md", "catalogue", catalogue),
     ("tables.md", "tables", tables),
     ("settings.md", "settings", settings),
