@@ -135,8 +135,8 @@ def successions(core: pl.DataFrame, chains: pl.DataFrame) -> pl.DataFrame:
     """Who takes the place of a line whose cell was superseded: the cell at the end of its chain.
 
     `chains` has `cell_id` and `superseded_by` of superseded cells, all steps. Returns `cell_id` (the line's cell) and
-    `successor_id`; a chain that leads to a cell that stands in core memory already gives none, and of two lines with the
-    same heir the first one counts.
+    `successor_id`; a chain that leads to a cell of core memory gives none, and of two lines with the same successor
+    the first one counts.
     """
     ends = core.select("cell_id", "line_rank", successor_id="cell_id")
     steps = chains.drop_nulls("superseded_by").select(successor_id="cell_id", next_id="superseded_by")

@@ -57,8 +57,9 @@ def closings(doubts: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     was merged into a third lives on in it and the doubt with it; one that a third superseded, or that was deleted,
     leaves nobody to contradict.
 
-    Returns the columns of `doubts` with `resolution`, `closing` (the reason), `successor_a`, `successor_b` (the memories in
-    whose place the two sides now are, null where there is none) and `is_merged` (what is said did not change).
+    Returns the columns of `doubts` with `resolution`, `closing` (the reason), `successor_a`, `successor_b` (the
+    memories that took the place of the two sides, null where there is none) and `is_merged` (what is said did not
+    change).
     """
     facts = cells.select(
         "cell_id",
