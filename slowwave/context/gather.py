@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from slowwave.context.fixes import Failure
 from slowwave.context.memories import Memory, cell_line, quote_line, read_memories, topic_line, untold_turns
-from slowwave.context.near import Findings, Near, age_factor, look_near
+from slowwave.context.near import Findings, Near, look_near, turn_prior
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import branch_words, file_words, holds_words, names_file
@@ -117,7 +117,7 @@ def _answer(reader: Reader, store: Store, text: str, found: Findings, now: datet
     for topic, score in _near(reader, answer.topics):
         found.topics[topic.topic_id] = (topic, score)
     for turn, score in _near(reader, answer.turns):
-        found.add_turn(turn, score * age_factor(reader, turn, now=now))
+        found.add_turn(turn, score * turn_prior(reader, turn, now=now))
 
 
 def _topics(reader: Reader, text: str, found: Findings, now: datetime) -> None:

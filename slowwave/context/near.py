@@ -4,7 +4,6 @@ A question is answered by the whole search (`slowwave.search.ask`); what a file'
 only hint at is looked up here, at a fraction of its cost.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,12 +11,14 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.context.memories import TURN_COLUMNS, Memory, read_memories, turns_of
+from slowwave.decay.retention import days_ago
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
 from slowwave.schemas.search import Filters, TopicHit, TurnHit
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
+from slowwave.search.prior import prior
 from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 20
@@ -25,8 +26,6 @@ LIST_ROWS = 20
 
 WORD_SHARE = 0.5
 """Without an embedder, what is near must hold this share of the words."""
-
-SECONDS_A_DAY = 86_400.0
 
 
 @dataclass
@@ -102,16 +101,15 @@ def look_near(reader: Reader, store: Store, wanted: Sequence[Near], *, now: date
             part.add(key, score, near.why)
         contents = {key: turn.content for key, turn in turns.items()}
         for key, score in _scores(reader, near, [named.get(name) for name in _TURNS], contents).items():
-            part.add_turn(turns[key], score * age_factor(reader, turns[key], now=now))
+            part.add_turn(turns[key], score * turn_prior(reader, turns[key], now=now))
         found.append(part)
     return found
 
 
-def age_factor(reader: Reader, turn: TurnHit, *, now: datetime) -> float:
-    """What age leaves of a turn's score, as of a cell's: exp(-age_rate * days), never below the floor."""
-    search = reader.settings.search
-    age_days = max((now - turn.event_time).total_seconds() / SECONDS_A_DAY, 0.0)
-    return max(search.prior_floor, math.exp(-search.age_rate * age_days))
+def turn_prior(reader: Reader, turn: TurnHit, *, now: datetime) -> float:
+    """The prior of a raw turn, by its age."""
+    age_days = days_ago(turn.event_time, now=now)
+    return prior(age_days=age_days, search=reader.settings.search, decay=reader.settings.decay)
 
 
 # Inside

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from slowwave.context.fixes import failures_of, fix_lines
 from slowwave.context.memories import cell_line, quote_line, read_memories, untold_turns
-from slowwave.context.near import age_factor
+from slowwave.context.near import turn_prior
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
@@ -54,7 +54,7 @@ def small_lines(
     turns = [turn for turn in answer.turns if turn.session_id != request.conversation_id]
     turns = untold_turns(reader, store, turns)
     for turn, relevance in _relevant(reader, turns, [turn.content for turn in turns], words):
-        score = relevance * age_factor(reader, turn, now=now)
+        score = relevance * turn_prior(reader, turn, now=now)
         quote = quote_line("relevant", turn, score, "answers the message", words=words)
         lines += [quote] if quote else []
     return lines, answer.notes

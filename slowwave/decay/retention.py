@@ -1,7 +1,9 @@
 """Retention and effective confidence: pure functions of stored columns and `now`, computed where they are read."""
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from math import exp
+from typing import Any
 
 import polars as pl
 
@@ -23,6 +25,11 @@ def days_since(moment: pl.Expr, *, now: datetime) -> pl.Expr:
     return days_between(moment, pl.lit(now))
 
 
+def days_ago(moment: datetime, *, now: datetime) -> float:
+    """`days_since` of one moment."""
+    return max((now - moment) / timedelta(days=1), 0.0)
+
+
 def unused_days(*, now: datetime, settings: DecaySettings) -> pl.Expr:
     """Days without use, of rows of `cell_usage`; never below 0.
 
@@ -33,6 +40,14 @@ def unused_days(*, now: datetime, settings: DecaySettings) -> pl.Expr:
     shown = days_between(pl.col("last_accessed"), pl.col("retrieved_at")).fill_null(0.0)
     gain = welcome_share() * shown.clip(upper_bound=settings.shown_days)
     return (days_since(pl.col("last_accessed"), now=now) - gain).clip(lower_bound=0.0)
+
+
+def unused_days_of(usage: Mapping[str, Any], *, now: datetime, settings: DecaySettings) -> float:
+    """`unused_days` of one row of `cell_usage`."""
+    made, shown, retrieved = usage["last_accessed"], usage["retrieved_at"], usage["retrieval_count"]
+    welcome = max(1.0 - usage["ignore_count"] / retrieved, 0.0) if retrieved else 0.0
+    gain = min(days_ago(made, now=shown or made), settings.shown_days)
+    return max(days_ago(made, now=now) - welcome * gain, 0.0)
 
 
 def welcome_share() -> pl.Expr:

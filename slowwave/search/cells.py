@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import reduce
 from operator import and_
 
+from slowwave.decay.retention import days_ago, unused_days_of
 from slowwave.embeddings import Vectors
 from slowwave.language.time_phrases import TimeRange
 from slowwave.schemas.search import CellHit, Filters, FormerValue, Intent
@@ -19,7 +20,7 @@ from slowwave.search.current_values import (
     timelines,
 )
 from slowwave.search.episodes import EPISODE_LIST, episode_queries, episodes_of, without_episodes
-from slowwave.search.fusing import Fused, RankedList, fuse_ranks, fuse_scores
+from slowwave.search.fusing import Fused, RankedList, fuse_scores
 from slowwave.search.prior import prior
 from slowwave.settings.tree import Settings
 from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
@@ -34,7 +35,9 @@ CHAIN_STEPS = 16
 """Values that a timeline goes back, at most."""
 
 _WEIGHED = ("salience", "event_time", "protected", "decay_rate")
-_CELL_USAGE = ("cell_id", "last_accessed", "confirmations")
+_CELL_USAGE = (
+    "cell_id", "last_accessed", "retrieved_at", "retrieval_count", "ignore_count", "confirmations",
+)  # fmt: skip
 _SHOWN = (
     "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
     "status", "salience",
@@ -141,14 +144,7 @@ def rank_cells(
         ends, values["former"] = _successors(store, found["former"], question)
         rows.update(ends)
     lists = [RankedList(name, given, weights[name]) for name, given in values.items() if weights[name] > 0]
-    return _weighed(store, _fused(lists, settings), rows, question, settings)[:count]
-
-
-def _fused(lists: Sequence[RankedList], settings: Settings) -> list[Fused]:
-    """The lists as one. Ranks alone lie so close together that the prior buries the best match under older ones."""
-    if settings.search.fusion == "scores":
-        return fuse_scores(lists)
-    return fuse_ranks(lists, rank_constant=settings.search.rank_constant)
+    return _weighed(store, fuse_scores(lists), rows, question, settings)[:count]
 
 
 def cell_hits(
@@ -265,8 +261,8 @@ def _weighed(
         key: prior(
             salience=rows[key]["salience"],
             rate=0.0 if rows[key]["protected"] else rows[key]["decay_rate"],
-            age_days=_days(rows[key]["event_time"], now),
-            unused_days=_days(used[key]["last_accessed"], now),
+            age_days=days_ago(rows[key]["event_time"], now=now),
+            unused_days=unused_days_of(used[key], now=now, settings=settings.decay),
             search=settings.search,
             decay=settings.decay,
         )
@@ -284,10 +280,6 @@ def _weighed(
         if entry.key in priors
     ]
     return sorted(ranked, key=lambda entry: (-entry.score, entry.fused.key))
-
-
-def _days(moment: datetime, now: datetime) -> float:
-    return max((now - moment) / timedelta(days=1), 0.0)
 
 
 def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filters) -> dict[str, Row]:

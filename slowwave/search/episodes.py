@@ -7,6 +7,7 @@ type `episode` gets them as cells.
 
 from datetime import datetime
 
+from slowwave.decay.retention import days_ago
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.search import CellHit, Filters, Intent
 from slowwave.settings.groups import EpisodeSettings
@@ -87,12 +88,9 @@ def told_by_age(
 
     A form that was never written is passed by for the next longer one.
     """
-    age_days = (now - event_time).total_seconds() / SECONDS_A_DAY
+    age_days = days_ago(event_time, now=now)
     if age_days >= settings.compressed_days and compressed:
         return compressed
     if age_days >= settings.summary_days and summary:
         return summary
     return content
-
-
-SECONDS_A_DAY = 86_400.0

@@ -1,7 +1,5 @@
 """The groups of settings of the read path: search, and context for a prompt."""
 
-from typing import Literal
-
 from pydantic import Field, model_validator
 
 from slowwave.settings.groups import Group
@@ -15,12 +13,11 @@ class SearchSettings(Group):
         default=3, ge=0, description="Share of topic summaries among the hits, against `cells`."
     )
     cells: int = Field(default=7, ge=0, description="Share of cells among the hits, against `topics`.")
-    fusion: Literal["ranks", "scores"] = Field(
-        default="scores",
-        description="How the lists of memories become one: by reciprocal ranks, or by scores stretched to 0..1, "
-        "which keep by how much the first one leads.",
+    rank_constant: int = Field(
+        default=60,
+        ge=1,
+        description="k of reciprocal rank fusion: of topic summaries, and of the candidates of reconciliation.",
     )
-    rank_constant: int = Field(default=60, ge=1, description="k of reciprocal rank fusion.")
     text_weight: float = Field(default=1.0, ge=0, description="Weight of the full-text list.")
     vector_weight: float = Field(
         default=1.0, ge=0, description="Multiplied by the embedder profile's own weight."

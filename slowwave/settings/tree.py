@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -41,6 +41,9 @@ from slowwave.settings.reading import ContextSettings, SearchSettings
 
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
 """Groups by the name that they had before, with the name of today: files and environments may still say it."""
+
+GONE = (("search", "fusion"),)
+"""Settings that were dropped, by group and name: files and environments may still say them, to no effect."""
 
 _logger = logging.getLogger("slowwave")
 
@@ -85,6 +88,16 @@ class Settings(BaseSettings):
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()
     store: StoreSettings = StoreSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_gone(cls, given: dict[str, Any]) -> dict[str, Any]:
+        kept = dict(given)
+        for group, name in GONE:
+            if isinstance(kept.get(group), Mapping) and name in kept[group]:
+                _logger.warning("there is no setting %s.%s any more: it is ignored, remove it", group, name)
+                kept[group] = {key: value for key, value in kept[group].items() if key != name}
+        return kept
 
     @classmethod
     def settings_customise_sources(

@@ -94,6 +94,8 @@ TALK = [
     ("h1", "s7", 0, "user", f"mine too:\n{ERROR}", THEIRS),
     ("h2", "s7", 1, "assistant", "Fix: pay Bo to replace the thermocouple.", THEIRS),
 ]
+ORDERED = {"o1": datetime(2025, 2, 1, tzinfo=UTC), "o2": datetime(2026, 2, 1, tzinfo=UTC)}
+"""Turns with the same words, both older than the days after which age used to be cut off."""
 
 
 def fill(home: Path) -> None:
@@ -104,6 +106,9 @@ def fill(home: Path) -> None:
             origin="user" if role == "user" else "agent", **owner,
         )
         for key, session, place, role, content, owner in TALK
+    ] + [
+        row("turns", key, session_id=key, content="We order porcelain tiles from Lund.", event_time=at, **MINE)
+        for key, at in ORDERED.items()
     ]  # fmt: skip
     retired = {"cell_id": "old", "superseded_at": NOW}
     open_pair = {**row("contradictions", "x1", cell_a="shift", cell_b="shift2", note="which day?", **MINE)}
@@ -220,6 +225,12 @@ def test_what_a_whole_context_told_the_small_form_does_not_repeat(reader: Reader
         "1260"
         not in told(reader, question="celadon glaze degrees", conversation_id=conversation, small=True).text
     )
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_of_two_old_turns_with_the_same_words_the_later_comes_first(reader: Reader, small: bool):
+    context = told(reader, question="where do we order porcelain tiles", small=small)
+    assert [line.turn_ids for line in context.lines if line.kind == "quote"] == [("o2",), ("o1",)]
 
 
 def test_without_an_embedder_it_says_so(reader: Reader):

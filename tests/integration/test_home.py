@@ -18,6 +18,7 @@ from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, apply_pending, open_workspace
 from slowwave.journal.catalogue import encode
+from slowwave.settings.tree import load_settings
 from slowwave.store import Store, create_store, open_store
 from tests.rows import NOW, events, one_of_every_kind, row, rows
 
@@ -326,3 +327,21 @@ def test_core_memory_is_replaced_whole(folder: Path):
     home.write_core("# Ü\n")
     assert home.core_path.read_text(encoding="utf-8") == "# Ü\n"
     assert [path.name for path in folder.glob("*MEMORY*")] == ["MEMORY.md"]
+
+
+# settings of before
+
+
+@pytest.mark.parametrize("spelled", ["file", "SLOWWAVE_SEARCH__FUSION", "SLOWWAVE_SEARCH"])
+def test_a_setting_that_is_gone_is_ignored_with_a_warning(
+    tmp_path: Path, spelled: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    if spelled == "file":
+        (tmp_path / "slowwave.toml").write_text('[search]\nfusion = "ranks"\nlimit = 7\n', encoding="utf-8")
+    elif spelled == "SLOWWAVE_SEARCH":
+        monkeypatch.setenv(spelled, '{"fusion": "ranks", "limit": 7}')
+    else:
+        monkeypatch.setenv(spelled, "ranks")
+        monkeypatch.setenv("SLOWWAVE_SEARCH__LIMIT", "7")
+    assert load_settings(tmp_path).search.limit == 7
+    assert "there is no setting search.fusion any more" in caplog.text

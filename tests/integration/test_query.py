@@ -126,6 +126,20 @@ def test_the_value_that_holds_is_shown_with_its_history_and_no_former_one_beside
     ]
 
 
+def test_a_memory_that_is_shown_fades_in_search_as_it_does_at_night(tmp_path: Path):
+    shown = {"retrieval_count": 4, "retrieved_at": NIGHT, "citation_count": 0, "ignore_count": 0}
+    with open_workspace(tmp_path / "shown") as workspace:
+        two = [
+            cell(key, f"The ferry {key} sails at dawn.", JUNE, recorded_at=JUNE) for key in ("anna", "berta")
+        ]
+        workspace.commit(encode("cell.extracted", rows("cells", *two)), now=JUNE)
+        usage = rows("cell_usage", row("cell_usage", "berta", **shown, last_accessed=JUNE))
+        workspace.commit(encode("cell_usage.folded", usage), now=NIGHT)
+    hits = answer(open_reader(open_home(tmp_path / "shown")), "Which ferry sails at dawn?").cells
+    assert [hit.cell_id for hit in hits] == ["berta", "anna"]
+    assert hits[0].prior > hits[1].prior
+
+
 def test_a_question_in_the_words_of_a_former_value_finds_what_took_its_place(reader: Reader):
     result = answer(reader, "server-side sessions in Redis, cookie kw_sid")
     assert "red" not in [hit.cell_id for hit in result.cells]

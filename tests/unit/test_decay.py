@@ -17,6 +17,7 @@ from slowwave.decay.retention import (
     retention,
     retention_of,
     unused_days,
+    unused_days_of,
 )
 from slowwave.settings.groups import DecaySettings
 from tests.rows import NOW, row, rows
@@ -138,7 +139,11 @@ def unused(days: float, *, shown: float | None, counts: tuple[int, int] = (10, 0
         retrieval_count=retrieved,
         ignore_count=ignored,
     )
-    return rows("cell_usage", one).select(unused_days(now=NOW, settings=SETTINGS)).item()
+    days_unused = rows("cell_usage", one).select(unused_days(now=NOW, settings=SETTINGS)).item()
+    assert unused_days_of(one, now=NOW, settings=SETTINGS) == pytest.approx(days_unused), (
+        "search and night differ"
+    )
+    return float(days_unused)
 
 
 def test_being_shown_prolongs_a_life_as_far_as_it_was_not_ignored_and_not_for_ever():

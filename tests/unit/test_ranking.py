@@ -34,6 +34,11 @@ def test_the_prior_never_falls_below_its_floor_and_never_rises_above_one():
     assert weighed(salience=1.0, age_days=0, floor=0.5) == 1.0
 
 
+def test_a_raw_turn_has_its_age_alone():
+    turn = prior(age_days=50, search=SearchSettings(prior_floor=0.5), decay=DecaySettings())
+    assert turn == pytest.approx(0.5 + 0.5 * 0.6065306597, rel=1e-9)
+
+
 def test_of_two_old_memories_the_more_salient_one_still_comes_first():
     assert (
         weighed(salience=0.9, age_days=300, floor=0.5) > weighed(salience=0.3, age_days=300, floor=0.5) > 0.5

@@ -4,6 +4,7 @@ from datetime import datetime
 
 import polars as pl
 
+from slowwave.decay.retention import days_since
 from slowwave.language.text import words
 
 LONGEST_SENTENCE = 60
@@ -26,7 +27,7 @@ def extractive_summaries(
     scored = _centrality(sentences).with_columns(
         score=pl.col("centrality")
         * pl.col("salience")
-        * (-age_rate * ((pl.lit(now) - pl.col("event_time")).dt.total_seconds() / 86_400)).exp()
+        * (-age_rate * days_since(pl.col("event_time"), now=now)).exp()
     )
     chosen = (
         scored.sort(
