@@ -30,10 +30,10 @@ if [ -z "$$python" ]; then \
 fi
 endef
 
-.PHONY: help setup run demo ui test lint format notebook bench lock clean
+.PHONY: help setup run demo ui test test-all lint format notebook bench lock clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 10
 
 setup: $(STAMP) ## the virtual environment with every locked dependency (the other targets call it)
 
@@ -69,8 +69,15 @@ demo: $(STAMP) ## a short tour on the sample transcripts
 ui: $(STAMP) ## Prefect's pages with a worker and all deployments
 	$(BIN)/slowwave ui
 
-test: $(STAMP) ## all tests
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# What takes long or touches more than its own process carries one of these marks (pyproject.toml explains them).
+LONG := benchmark or prefect or processes or year
+PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
+
+test: $(STAMP) ## the tests that a change needs, in under five minutes
+	$(PYTEST) -n 2 --hypothesis-profile=quick -m "not ($(LONG))"
+
+test-all: $(STAMP) ## all tests: also servers, killed processes, benchmarks and long lives
+	$(PYTEST) -n 3
 
 lint: $(STAMP) ## format, rules, types, import contracts and spelling; changes nothing
 	@status=0; \

@@ -1,8 +1,9 @@
-"""What every test stands on: a clean environment, a Prefect of its own, Hypothesis profiles, shared data.
+"""Prepare every test: a clean environment, a Prefect folder, Hypothesis profiles, shared data, marks kept honest.
 
 The environment is set while this file is imported, before any test module can import Slowwave or Prefect.
 """
 
+import multiprocessing.process
 import os
 import shutil
 import sys
@@ -41,9 +42,49 @@ os.environ.update(TEST_ENVIRONMENT)
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+settings.register_profile("quick", deadline=None, max_examples=25)  # `make test` asks for it
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+MAY_START_PROCESSES = {"prefect", "processes", "benchmark"}
+"""A test with one of these marks may start a Python process; `make test` leaves it to `make test-all`."""
+
+_unmarked: list[str] = []
+"""The test that runs now, if it may start no process."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Note whether the test, with all its fixtures, may start processes."""
+    marks = {mark.name for mark in item.iter_markers()}
+    _unmarked[:] = [] if marks & MAY_START_PROCESSES else [item.name]
+    try:
+        return (yield)
+    finally:
+        _unmarked.clear()
+
+
+def _refuse_process() -> None:
+    if _unmarked:
+        marks = " or ".join(sorted(MAY_START_PROCESSES))
+        pytest.fail(f"{_unmarked[0]} starts a Python process without a mark that says so: {marks}")
+
+
+def _audit(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "subprocess.Popen" and arguments[0] == sys.executable:
+        _refuse_process()
+
+
+def _start_marked(process: multiprocessing.process.BaseProcess) -> None:
+    _refuse_process()
+    _start_process(process)
+
+
+_start_process = multiprocessing.process.BaseProcess.start
+multiprocessing.process.BaseProcess.start = _start_marked  # it raises no audit event
+sys.addaudithook(_audit)
 
 
 @pytest.fixture(scope="session")

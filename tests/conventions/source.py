@@ -26,10 +26,14 @@ class Module:
         return f"{self.path}:{getattr(node, 'lineno', 1)}"
 
 
-@cache
 def modules(*folders: str) -> tuple[Module, ...]:
-    """The Python files under folders of the project, in path order."""
-    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    """The Python files under folders of the project, folder by folder, in path order."""
+    return tuple(module for folder in folders for module in _folder(folder))
+
+
+@cache
+def _folder(folder: str) -> tuple[Module, ...]:
+    paths = sorted((ROOT / folder).rglob("*.py"))
     texts = [(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
     return tuple(Module(path, text, ast.parse(text, path)) for path, text in texts)
 

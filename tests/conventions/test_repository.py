@@ -82,6 +82,7 @@ def test_the_lock_holds_every_dependency_that_the_project_names():
     assert names - set(requirements()) == set()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("module", "foreign"),
     [

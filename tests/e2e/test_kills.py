@@ -33,6 +33,8 @@ from tests.scripted_model import (
 )
 from tests.servers import Body, OpenAIServer
 
+pytestmark = pytest.mark.processes
+
 STAGES = ("ingest", "extract", "cluster", "reconcile", "consolidate", "promote")
 SEED = 20261120
 
@@ -219,7 +221,6 @@ def kill_in(child: Child, stage: str, delay: float) -> Kill | None:
     return Kill(child.words("stage")[-1], child.words("acknowledged")) if code == -9 else None
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_like_an_undisturbed_one(
     world, capsys
@@ -268,7 +269,6 @@ CRASHES = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_night_cut_off_between_commit_and_apply_ends_like_an_undisturbed_one(world):
     home = world.home("cut-off")
@@ -287,7 +287,6 @@ def test_a_night_cut_off_between_commit_and_apply_ends_like_an_undisturbed_one(w
     assert (home / "MEMORY.md").read_text() == (world.folder / "undisturbed" / "MEMORY.md").read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_of_two_nights_started_at_once_one_works_and_the_other_says_so_and_leaves(world):
     home = world.home("twice")

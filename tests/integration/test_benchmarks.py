@@ -16,7 +16,10 @@ import pytest
 from benchmarks import latency, night, pairs, retrieval_quality
 from benchmarks.invented import write_sessions
 
-pytestmark = pytest.mark.timeout(900)  # the processes share their cores with whatever else runs
+pytestmark = [
+    pytest.mark.benchmark,
+    pytest.mark.timeout(900),  # the processes share their cores with whatever else runs
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (40, 80)
@@ -52,7 +55,6 @@ def result(tmp_path_factory):
     return json.loads(printed.getvalue().splitlines()[-1])
 
 
-@pytest.mark.slow
 def test_a_whole_night_is_measured_by_stage(result):
     whole = result["whole"]
     assert whole["turns"] == 16
@@ -63,7 +65,6 @@ def test_a_whole_night_is_measured_by_stage(result):
     assert set(whole["stages"]) >= STAGES
 
 
-@pytest.mark.slow
 def test_calls_and_tokens_are_told_for_each_prompt(result):
     prompts = result["model"]["per_1000_turns"]
     assert set(prompts) >= {"GateAnswer", "ExtractAnswer"}
@@ -72,7 +73,6 @@ def test_calls_and_tokens_are_told_for_each_prompt(result):
     )
 
 
-@pytest.mark.slow
 def test_the_same_turns_are_added_to_stores_of_every_size(result):
     growth = result["growth"]
     assert [part["cells"] for part in growth] == list(SIZES)
@@ -205,7 +205,7 @@ def test_pairs_tells_whether_the_older_statement_is_a_candidate_of_the_newer(tmp
     assert found["missed"] == []
 
 
-@pytest.mark.slow
+@pytest.mark.year
 def test_a_short_year_is_lived_and_told_by_month(tmp_path):
     from benchmarks.year import live_year, summary, table
 

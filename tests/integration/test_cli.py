@@ -171,6 +171,7 @@ def test_a_home_that_cannot_be_made_is_one_line_and_exit_code_78(tmp_path):
     only_line(done.stderr)
 
 
+@pytest.mark.processes
 def test_a_home_that_another_process_writes_is_one_line_and_exit_code_75(home):
     home.mkdir()
     hold = (
@@ -493,6 +494,7 @@ for words in (["search", "Möwe"], ["status"]):
 """
 
 
+@pytest.mark.processes
 def test_the_program_works_without_prefect_and_colour_in_any_encoding_and_in_a_narrow_pipe(home):
     fill(home, cell_extracted=cell("a", "Die Fähre heißt Möwe 🐦."))
     plain = {"PYTHONIOENCODING": "ascii", "NO_COLOR": "1", "COLUMNS": "20", "TERM": "dumb"}
@@ -533,6 +535,7 @@ def interrupted(*words: object, server: OpenAIServer, **environment: str) -> tup
     return running.returncode, out, err
 
 
+@pytest.mark.processes
 def test_ctrl_c_is_one_line_and_exit_code_130(home):
     with OpenAIServer() as server:
         server.fail("/v1/embeddings", silence(60), silence(60))

@@ -200,7 +200,7 @@ def test_a_kill_between_two_segments_leaves_each_of_them_whole(folder, monkeypat
 
 def test_what_cannot_be_erased_is_said_and_changes_nothing(folder):
     memory = Memory(folder)
-    said = memory.remember(PLAIN, now=NOW)
+    memory.remember(PLAIN, now=NOW)
     before = files_with(folder, [PLAIN])
     for named, told_as in (
         ({"text": "ki"}, "too short"),
@@ -211,6 +211,14 @@ def test_what_cannot_be_erased_is_said_and_changes_nothing(folder):
     for named in ({"text": "no such words"}, {"session_id": "nowhere"}, {"turn_id": "abcdef"}, {}):
         with pytest.raises(NotFoundError):
             memory.erase(**named)
+    assert files_with(folder, [PLAIN]) == before
+
+
+@pytest.mark.processes
+def test_nothing_is_erased_while_another_process_writes(folder):
+    memory = Memory(folder)
+    said = memory.remember(PLAIN, now=NOW)
+    before = files_with(folder, [PLAIN])
     with another_writer(folder), pytest.raises(BusyError, match="another run is writing"):
         memory.erase(said.cell_id)
     assert files_with(folder, [PLAIN]) == before

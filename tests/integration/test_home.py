@@ -68,6 +68,7 @@ def another_writer(home: Path) -> Iterator[subprocess.Popen[str]]:
             holder.stdout.close()
 
 
+@pytest.mark.processes
 def test_while_one_process_writes_another_is_told_who_does(folder: Path):
     with another_writer(folder) as holder:
         with pytest.raises(BusyError, match=f"process {holder.pid} since"), writing(open_home(folder)):
@@ -77,6 +78,7 @@ def test_while_one_process_writes_another_is_told_who_does(folder: Path):
         assert not (folder / "store").exists()
 
 
+@pytest.mark.processes
 def test_a_holder_that_is_killed_lets_go_at_once(folder: Path):
     with another_writer(folder) as holder:
         os.kill(holder.pid, signal.SIGKILL)
@@ -86,6 +88,7 @@ def test_a_holder_that_is_killed_lets_go_at_once(folder: Path):
         assert not (folder / "writer.json").exists()
 
 
+@pytest.mark.processes
 def test_a_process_may_take_its_own_lock_again_and_holds_it_until_the_last_one_ends(folder: Path):
     home = open_home(folder)
     probe = [sys.executable, "-c", HOLDER.replace("time.sleep(120)", ""), str(folder)]
@@ -134,6 +137,7 @@ with slowwave.home.workspace.open_workspace(sys.argv[1]) as workspace:
 """
 
 
+@pytest.mark.processes
 def test_what_was_committed_before_a_kill_is_applied_by_the_next_writer(folder: Path):
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL

@@ -12,6 +12,8 @@ from slowwave.journal.segments import Journal
 from tests.rows import NOW
 from tests.unit.test_journal import committed, files, flagged, said
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:

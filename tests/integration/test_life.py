@@ -45,7 +45,7 @@ def core(night: Night) -> list[str]:
     return (Path(night.home) / "MEMORY.md").read_text(encoding="utf-8").splitlines()[2:]
 
 
-@pytest.mark.slow
+@pytest.mark.year
 def test_what_nobody_uses_fades_what_is_cited_stays_and_what_is_said_again_comes_back(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         night = Night(tmp_path, server)
@@ -94,7 +94,7 @@ def test_what_nobody_uses_fades_what_is_cited_stays_and_what_is_said_again_comes
         assert store_of(night.home).rows("core").sort("line_rank").equals(lines)
 
 
-@pytest.mark.slow
+@pytest.mark.year
 def test_being_asked_for_in_the_archive_brings_a_memory_back(tmp_path):
     night = plain(tmp_path)
     with Memory(night.home) as memory:

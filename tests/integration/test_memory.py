@@ -119,6 +119,7 @@ def test_what_was_retired_can_be_said_again_on_the_same_day(memory, folder):
     assert [cell.cell_id for cell in memory.search("invoices", now=NOW).cells] == [again.cell_id]
 
 
+@pytest.mark.processes
 def test_while_another_process_writes_it_is_recorded_and_the_next_writer_takes_it_in(memory, folder):
     known = memory.remember("The kiln is blue.", now=NOW)
     with another_writer(folder):
@@ -133,6 +134,7 @@ def test_while_another_process_writes_it_is_recorded_and_the_next_writer_takes_i
     assert ids == {known.cell_id, waits.cell_id, third.cell_id}
 
 
+@pytest.mark.processes
 def test_the_first_memory_of_a_home_may_be_said_while_another_process_writes(memory, folder):
     with another_writer(folder):
         assert not memory.remember("Invoices are due on Friday.", now=NOW).is_searchable
@@ -354,6 +356,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.processes
 def test_a_citation_survives_a_kill_at_any_moment_after_it(memory, folder):
     said = memory.remember("Invoices are due on Friday.", now=NOW)
     done = subprocess.run([sys.executable, "-c", CITES, str(folder), said.cell_id], check=False, timeout=120)
@@ -452,6 +455,7 @@ def test_the_page_names_every_call_and_every_filter():
 # light to import
 
 
+@pytest.mark.processes
 def test_importing_the_package_loads_nothing_heavy_until_memory_is_asked_for():
     code = (
         "import sys, slowwave; heavy = {'prefect', 'polars', 'lancedb', 'pydantic', 'numpy'};"

@@ -53,6 +53,7 @@ def command(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.processes
 def test_it_answers_what_a_process_of_its_own_answers(home: Path):
     alone = command(home, "kiln")
     with resident(home):
@@ -70,6 +71,7 @@ def test_it_answers_what_a_process_of_its_own_answers(home: Path):
         assert ask_resident(str(home), "search", QUESTION) is not None
 
 
+@pytest.mark.processes
 def test_the_first_question_leaves_one_behind(home: Path):
     with Memory(home) as memory:
         memory.remember("The kiln is blue.")
@@ -83,6 +85,7 @@ def test_the_first_question_leaves_one_behind(home: Path):
                     os.kill(int(process.parent.name), signal.SIGKILL)
 
 
+@pytest.mark.processes
 def test_other_settings_end_it(home: Path):
     with resident(home) as process:
         home.mkdir(exist_ok=True)
@@ -92,6 +95,7 @@ def test_other_settings_end_it(home: Path):
         assert not socket_path(home.resolve()).exists()
 
 
+@pytest.mark.processes
 def test_nonsense_on_its_socket_does_not_end_it(home: Path):
     with resident(home):
         for line in (b"\n", b"[1]\n", b"not json\n", b"half"):
@@ -101,6 +105,7 @@ def test_nonsense_on_its_socket_does_not_end_it(home: Path):
         assert ask_resident(str(home), "search", QUESTION) is not None
 
 
+@pytest.mark.processes
 def test_a_dead_one_is_passed_over(home: Path):
     with resident(home) as process:
         process.kill()
@@ -116,6 +121,7 @@ def test_a_folder_that_others_can_open_is_refused(home: Path):
         ask_resident(str(home), "search", QUESTION)
 
 
+@pytest.mark.processes
 def test_nobody_asking_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES", "0.02")
     process = subprocess.run([*SERVER, str(home)], timeout=60, check=False)

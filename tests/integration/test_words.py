@@ -338,6 +338,7 @@ def test_a_wrong_id_and_an_empty_home_end_in_one_line(memory, folder, word):
     assert len(open_home(folder).journal.segment_ids()) == before
 
 
+@pytest.mark.processes
 def test_words_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
     said = memory.remember("The kiln is blue.", now=NOW)
     with another_writer(folder), pytest.raises(BusyError, match="another run is writing"):
@@ -347,6 +348,7 @@ def test_words_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
     assert memory.confirm(said.cell_id).cell_id == said.cell_id
 
 
+@pytest.mark.processes
 def test_two_words_at_once_from_two_processes_leave_one_line_of_succession(folder):
     write_settings(folder, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 60})
     said = Memory(folder).remember("The kiln is blue.", now=NOW)

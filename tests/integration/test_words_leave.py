@@ -365,6 +365,7 @@ def test_a_moment_that_no_journal_holds_is_refused(memory, folder, year):
     assert not (folder / "journal").exists()
 
 
+@pytest.mark.processes
 def test_a_run_waits_for_a_word_and_not_for_another_run(tmp_path):
     folder = Path(
         write_settings(tmp_path / "home", embedding={"provider": "none"}, edits={"lock_seconds": 60})

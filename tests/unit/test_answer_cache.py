@@ -89,6 +89,7 @@ def test_many_threads_may_write_and_read_at_once(cache: AnswerCache) -> None:
     assert all(cache.get(f"{name}{number}") == str(number) for name in "abcd" for number in range(50))
 
 
+@pytest.mark.processes
 def test_several_processes_may_write_the_same_file(cache: AnswerCache, path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_write_many, args=(path, name)) for name in "ab"]

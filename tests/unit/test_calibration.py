@@ -74,6 +74,7 @@ def test_vectors_that_are_all_alike_cannot_be_calibrated():
         calibrate(np.tile(unit(np.ones((1, 8))), (100, 1)), sample=500, seed=0)
 
 
+@pytest.mark.benchmark
 def test_on_labelled_texts_the_profile_is_what_the_formula_finds(shared_data):
     path = shared_data / "topics" / "clinc150_val.csv"
     if not path.is_file():

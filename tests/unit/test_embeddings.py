@@ -117,6 +117,7 @@ def test_the_id_names_provider_model_width_and_prefix_version(wordllama):
     assert wordllama.embedder_id == "wordllama/l2_supercat/256/v1"
 
 
+@pytest.mark.processes
 def test_importing_wordllama_leaves_the_root_logger_as_it_was():
     code = (
         "import logging; from slowwave.embeddings import open_embedder;"
@@ -128,6 +129,7 @@ def test_importing_wordllama_leaves_the_root_logger_as_it_was():
     assert done.stdout.strip() == f"[] {logging.WARNING}"
 
 
+@pytest.mark.processes
 def test_importing_the_module_loads_no_model_library():
     libraries = "{'ollama', 'openai', 'wordllama', 'scipy'}"
     code = f"import sys, slowwave.embeddings; print({libraries} & set(sys.modules))"

@@ -220,6 +220,7 @@ def test_equal_lines_give_equal_completions_so_that_asking_again_meets_the_same_
     assert completion(line, body(tools=[TOOL])) == completion(line, body(tools=[TOOL]))
 
 
+@pytest.mark.processes
 def test_the_program_says_its_address_and_ends_with_a_clear_line_when_it_cannot_start(tmp_path):
     command = [sys.executable, "-m", "slowwave.entrypoints.replay", "serve", str(tmp_path / "none.jsonl")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

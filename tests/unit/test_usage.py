@@ -77,6 +77,7 @@ usage.note(sys.argv[2:], "retrieved", context="c1", at=NOW)
 """
 
 
+@pytest.mark.processes
 def test_what_waits_is_written_when_the_program_ends(home):
     subprocess.run([sys.executable, "-c", AT_END, str(home.root), "a", "b"], check=True, timeout=120)
     assert used(collect_spools(home).usage) == [("a", "retrieved", "c1"), ("b", "retrieved", "c1")]
@@ -166,6 +167,7 @@ for number in range(100):
 """
 
 
+@pytest.mark.processes
 def test_two_processes_note_at_once_and_no_line_is_torn(home):
     code = AT_END + AGAIN
     both = [subprocess.Popen([sys.executable, "-c", code, str(home.root), name]) for name in ("a", "b")]
