@@ -1,6 +1,5 @@
 """`explain`: from a memory back to the words, judgements and events that made it what it is."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import cast
 
@@ -10,34 +9,13 @@ from slowwave.decay.retention import effective_confidence
 from slowwave.edits.resolve import disputes
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.usage import SHORTEST_PREFIX
-from slowwave.journal.catalogue import decode
+from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.search import Reader
 from slowwave.store import Expr, Store, col, lit, owned_by
 
 MOST_LINKS = 100
-
-LIFE: dict[str, Callable[[dict[str, object]], str]] = {
-    "cell.extracted": lambda row: f"made, by {row['model'] or row['prompt_version']}",
-    "cell.confirmed": lambda row: f"confirmed ({row['confirmations']} times): {row['confirmed_by']}",
-    "cell.merged": lambda row: f"lives on in {row['superseded_by']}",
-    "cell.retired": lambda _: "made way",
-    "cell.superseded": lambda row: f"{row['verdict']}: superseded by {row['superseded_by']}",
-    "cell.succeeded": lambda row: (
-        f"took the place of {row['supersedes']}" if row["supersedes"] else "its timeline was told anew"
-    ),
-    "cell.protected": lambda row: "confirmed by a person" + (f": {row['note']}" if row["note"] else ""),
-    "cell.restored": lambda row: f"{row['status']} again, by a person's word",
-    "cell.flagged": lambda row: f"needs review: {row['reason']}",
-    "cell.archived": lambda row: f"archived: {row['reason']}",
-    "cell.revived": lambda _: "back from the archive",
-    "cell.pruned": lambda row: f"pruned: {row['reason']}",
-    "cell.deleted": lambda row: "deleted by a person" + (f": {row['note']}" if row["note"] else ""),
-    "core.promoted": lambda row: f"line {row['line_rank']} of core memory",
-    "core.demoted": lambda row: f"left core memory: {row['reason']}",
-}
-"""Kinds of events that tell of one memory's life, and how each is said."""
 
 
 def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
@@ -139,10 +117,14 @@ def _life(events: pl.DataFrame, cell_id: str) -> tuple[list[Step], dict[str, obj
     steps: list[tuple[int, Step]] = []
     made: dict[str, object] | None = None
     numbered = events.with_row_index("order").cast({"order": pl.Int64})
-    for kind, tell in LIFE.items():
+    for kind, entry in CATALOGUE.items():
+        if entry.sentence is None:
+            continue
         rows = decode(kind, numbered.filter(pl.col("kind") == kind)).filter(pl.col("cell_id") == cell_id)
         for row in rows.iter_rows(named=True):
-            steps.append((row["order"], Step(at=row["event_recorded_at"], kind=kind, told=tell(row))))
+            steps.append(
+                (row["order"], Step(at=row["event_recorded_at"], kind=kind, told=entry.sentence(row)))
+            )
             if kind == "cell.extracted":
                 made = {**row, "recorded_at": row["event_recorded_at"]}
     return [step for _, step in sorted(steps, key=lambda pair: pair[0])], made

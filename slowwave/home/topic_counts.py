@@ -4,30 +4,21 @@ from collections.abc import Collection, Mapping
 
 import polars as pl
 
+from slowwave.journal.catalogue import CATALOGUE
 from slowwave.store import Store, col
-
-STATUS_AFTER = {
-    "cell.merged": "superseded",
-    "cell.retired": "superseded",
-    "cell.superseded": "superseded",
-    "cell.archived": "archived",
-    "cell.revived": "active",
-    "cell.reinstated": "active",
-    "cell.deleted": "deleted",
-}
-"""Events that take memories out of the living ones or back to them: their topics are counted in the same segment."""
 
 
 def counts_after(store: Store, parts: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Rows of `topic.counted` that a plan (rows by event kind) asks for; none where it changes no count."""
-    statuses = {
-        cell: status
-        for kind, status in STATUS_AFTER.items()
-        if kind in parts
-        for cell in parts[kind]["cell_id"]
-    }
-    if "cell.restored" in parts:
-        statuses.update(parts["cell.restored"].select("cell_id", "status").iter_rows())
+    """Rows of `topic.counted` that a plan (rows by event kind) asks for; none where it changes no count.
+
+    A plan that takes memories out of the living ones, or back to them, commits these counts in the same segment.
+    """
+    statuses: dict[str, str] = {}
+    for kind, rows in parts.items():
+        if CATALOGUE[kind].status is not None:
+            statuses.update(dict.fromkeys(rows["cell_id"], CATALOGUE[kind].status))
+        elif kind == "cell.restored":
+            statuses.update(rows.select("cell_id", "status").iter_rows())
     emptied = parts["topic.unsummarized"]["topic_id"].to_list() if "topic.unsummarized" in parts else []
     topics = store.by_key("cells", statuses, ["cell_id", "topic_id"])["topic_id"].drop_nulls().unique()
     return topic_counts(store, {*topics, *emptied}, statuses, unsummarized=emptied)

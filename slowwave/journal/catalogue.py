@@ -1,4 +1,4 @@
-"""The catalogue of journal events: every kind, its current version and the columns of its payload.
+"""The catalogue of journal events: every kind, with all that is to be known of it but what it changes (`fold.py`).
 
 One event is one line; its payload is flat, so that a frame of events of one kind is a frame of rows. A raw
 event says what came in, a derived one what was decided, naming the prompt version and model behind it.
@@ -45,6 +45,11 @@ UPCASTS: dict[tuple[str, int], dict[str, object]] = {
 
 FORMER_KINDS = {"vitals.folded": "cell_usage.folded"}
 """Kinds by the name that they had in segments of an older Slowwave, with the name of today."""
+
+
+def title_of(name: str) -> str:
+    """The title of a kind of event in counts; any other name of a count is its own title."""
+    return CATALOGUE[name].title if name in CATALOGUE else name
 
 
 def is_readable(kind: str, version: int) -> bool:

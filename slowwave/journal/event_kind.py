@@ -1,39 +1,66 @@
-"""What a kind of journal event is, and the parts that many payloads have."""
+"""One kind of journal event, and the columns that many payloads share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.schemas.tables import OWNER, Dtype, frame_schema
+from slowwave.schemas.tables import OWNER, TIMESTAMP, Dtype, frame_schema
 
-PROVENANCE = {"prompt_version": pl.String, "model": pl.String}
 STRINGS = pl.List(pl.String)
+
+
+def texts(*names: str) -> dict[str, Dtype]:
+    """Text columns of these names."""
+    return dict.fromkeys(names, pl.String)
+
+
+PROVENANCE = texts("prompt_version", "model")
+OWNER_FIELDS = texts(*OWNER)
+TRY_FIELDS: dict[str, Dtype] = {
+    "attempts": pl.Int64,
+    "status": pl.String,
+    "error": pl.String,
+    "retry_at": TIMESTAMP,
+}
+"""The state of work that failed: how often it was tried, and when it is tried again."""
 
 
 @dataclass(frozen=True)
 class EventKind:
-    """One kind of event: what its payload holds at the current version."""
+    """One kind of event.
+
+    `title` names its events in counts ("memories archived"), `meaning` is its line in `docs/events.md`. `status` is the
+    status in which it leaves its memory; null where it leaves that as it was. `sentence` tells a payload as a step of
+    its memory's life; kinds without one are no such step.
+    """
 
     kind: str
-    version: int
-    is_raw: bool
     payload: pl.Schema
+    title: str
     meaning: str
+    version: int = 1
+    is_raw: bool = False
+    status: str | None = None
+    sentence: Callable[[Mapping[str, object]], str] | None = None
+
+
+def kind_of(
+    kind: str,
+    payload: Mapping[str, Dtype],
+    title: str,
+    meaning: str,
+    *,
+    version: int = 1,
+    is_raw: bool = False,
+    status: str | None = None,
+    sentence: Callable[[Mapping[str, object]], str] | None = None,
+) -> EventKind:
+    """A kind of event; derived and at version 1 where nothing else is said."""
+    return EventKind(kind, pl.Schema(payload), title, meaning, version, is_raw, status, sentence)
 
 
 def row_of(table: str, *, without: tuple[str, ...] = ("recorded_at",), **extra: Dtype) -> dict[str, Dtype]:
     """The columns of a table that an event of its rows carries, and some more."""
-    columns = {name: kind for name, kind in frame_schema(table).items() if name not in without}
+    columns = {name: dtype for name, dtype in frame_schema(table).items() if name not in without}
     return {**columns, **extra}
-
-
-def kind_of(
-    kind: str, payload: Mapping[str, Dtype], meaning: str, *, is_raw: bool = False, version: int = 1
-) -> EventKind:
-    """A kind of event; derived and at version 1 where nothing else is said."""
-    return EventKind(kind, version, is_raw, pl.Schema(payload), meaning)
-
-
-OWNER_FIELDS = dict.fromkeys(OWNER, pl.String)
-"""Whose memory a row is."""

@@ -1,18 +1,237 @@
-"""What each kind of event changes in the tables: pure, one function a kind.
+"""The changes of tables that each kind of event asks for.
 
 The store applies collapsed changes (`slowwave/journal/changes.py`) and `rebuild` is the same fold over the whole
 journal, so that both reach the same tables. Payloads carry absolute values, never increments: folding twice is
 folding once.
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
 import polars as pl
 
 from slowwave.errors import ContractError
 from slowwave.journal.catalogue import CATALOGUE, decode
-from slowwave.journal.changes import Change
-from slowwave.journal.fold_memories import MEMORY_FOLDS
-from slowwave.journal.fold_steps import Fold, only, patch, recorded, removal, row
-from slowwave.schemas.tables import TIMESTAMP, frame_schema
+from slowwave.journal.changes import Change, Mode
+from slowwave.schemas.tables import KEYS, frame_schema
+
+Value = str | bool | int | pl.Expr | None
+
+RECORDED = pl.col("event_recorded_at")
+"""The time of the event, as the value of a column."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """How a kind of event changes one table.
+
+    A row takes the payload's columns that the table has (or of these only the named `columns`), and `values` in place
+    of them or beside them. A row that is complete (a birth, or a whole one) is null elsewhere, and empty in lists.
+    """
+
+    table: str
+    mode: Mode
+    values: Mapping[str, Value]
+    columns: tuple[str, ...] | None = None
+    rows: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    """The rows that are written, from the payloads; null for all of them as they are."""
+
+    def taking(self, *columns: str) -> "Write":
+        """The same, with these columns of the payload alone."""
+        return replace(self, columns=columns)
+
+    def of(self, rows: Callable[[pl.DataFrame], pl.DataFrame]) -> "Write":
+        """The same, of these rows."""
+        return replace(self, rows=rows)
+
+
+def _birth(table: str, **values: Value) -> Write:
+    return Write(table, "birth", values)
+
+
+def _whole(table: str, **values: Value) -> Write:
+    return Write(table, "whole", values)
+
+
+def _patch(table: str, **values: Value) -> Write:
+    return Write(table, "patch", values)
+
+
+def _removals(*tables: str) -> list[Write]:
+    return [Write(table, "removal", {}) for table in tables]
+
+
+def _refused(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(~pl.col("is_worth"))
+
+
+def _named_cells(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row for each cell that a topic's summary names."""
+    return rows.select("order", cell_id="cell_ids").explode("cell_id").drop_nulls()
+
+
+TRIES_OVER: dict[str, Value] = {"attempts": 0, "error": None, "retry_at": None}
+USAGE_AT_BIRTH = _birth(
+    "cell_usage",
+    last_accessed=RECORDED,  # what was learned today was not yet there to be used
+    retrieval_count=0,
+    citation_count=0,
+    ignore_count=0,
+    confirmations=0,
+    archived_count=0,
+    revived_count=0,
+)
+EPISODE_AT_BIRTH = _birth(
+    "cells",
+    cell_type="episode",
+    status="active",
+    is_judged=True,  # an episode is neither judged against other memories
+    is_summarized=True,  # nor part of a topic
+    needs_review=False,
+    protected=False,
+    recorded_at=RECORDED,
+)
+
+
+def _judging(*columns: str, **values: Value) -> list[Write]:
+    """Changes of the judging state, for a memory that has none yet as well."""
+    return [
+        _birth("judging", status="settled", **TRIES_OVER),
+        _patch("judging", **values).taking(*columns),
+    ]
+
+
+FOLDS: dict[str, list[Write]] = {
+    "turn.recorded": [_whole("turns", recorded_at=RECORDED)],
+    "turn.erased": [_whole("erasures", erased_at=RECORDED), *_removals("turns")],
+    "source.recorded": [_whole("sources")],
+    "usage.recorded": [_birth("usage")],
+    "usage.folded": [_patch("usage", folded_at=RECORDED)],
+    "chunk.cut": [_birth("chunks", recorded_at=RECORDED)],
+    "chunk.gated": [_patch("chunks", status="gated_out").of(_refused)],
+    "chunk.extracted": [_patch("chunks", status="extracted", error=None, retry_at=None)],
+    "chunk.failed": [_patch("chunks")],
+    "chunk.released": [_patch("chunks", status="pending", **TRIES_OVER)],
+    "cell.extracted": [_birth("cells", recorded_at=RECORDED), USAGE_AT_BIRTH],
+    "cell.confirmed": [_patch("cell_usage"), _patch("cells").taking("evidence")],
+    "cell.merged": [_patch("cells")],
+    "cell.retired": [_patch("cells")],
+    # the prompt and the model behind a judgement are not those behind the memory
+    "cell.superseded": [_patch("cells").taking("superseded_by", "superseded_at", "valid_until")],
+    "cell.succeeded": [_patch("cells").taking("supersedes", "summary")],
+    "cell.reinstated": [_patch("cells", superseded_by=None, superseded_at=None, valid_until=None)],
+    "cell.restored": [_patch("cells")],
+    "cell.protected": [_patch("cells", protected=True)],
+    "cell.labelled": [_patch("cells")],
+    "cell.assigned": [_patch("cells")],
+    "cell.flagged": [_patch("cells", needs_review=True)],
+    "cell.judged": [
+        _patch("cells", is_judged=True),
+        # a judged memory's neighbours were looked at as well
+        *_judging(status="settled", **TRIES_OVER, scanned_at=RECORDED),
+    ],
+    "cell.reviewed": [
+        _patch("cells", needs_review=False).taking(),
+        *_judging(status="settled", **TRIES_OVER),
+    ],
+    "cell.scanned": _judging(scanned_at=RECORDED),
+    "cell.archived": [_patch("cell_usage", archived_at=RECORDED), _patch("cells")],
+    "cell.revived": [_patch("cell_usage", revived_at=RECORDED), _patch("cells")],
+    "cell.pruned": _removals("cells", "cell_usage", "judging"),
+    "cell.deleted": [
+        _whole("tombstones", deleted_at=RECORDED),
+        *_removals("cells", "cell_usage", "judging", "core"),
+    ],
+    "cell.erased": [
+        _whole("tombstones", deleted_at=RECORDED),
+        *_removals("cells", "cell_usage", "judging", "core"),
+    ],
+    "cell.linked": [_whole("links", linked_at=RECORDED)],
+    "cell.unlinked": _removals("links"),
+    "cell_usage.folded": [_patch("cell_usage")],
+    "judging.failed": _judging("status", "attempts", "error", "retry_at"),
+    "judging.released": _judging(status="settled", **TRIES_OVER),
+    # told anew, the text of an episode changes, and what happened to the memory stays
+    "episode.written": [
+        EPISODE_AT_BIRTH,
+        _patch("cells", recorded_at=RECORDED, needs_review=False),
+        USAGE_AT_BIRTH,
+        _whole("episodes", status="written", attempts=0, written_at=RECORDED),
+    ],
+    "episode.failed": [
+        _birth("episodes"),
+        _patch("episodes").taking("status", "turn_count", "attempts", "error", "retry_at"),
+    ],
+    "episode.released": [_patch("episodes", status="failed", **TRIES_OVER)],
+    "episode.dropped": _removals("cells", "cell_usage", "episodes", "core"),
+    "topic.opened": [
+        _birth("topics", cell_count=0, unsummarized_count=0, needs_review=False, updated_at=RECORDED)
+    ],
+    "topic.counted": [_patch("topics", updated_at=RECORDED)],
+    "topic.merged": [_patch("topics")],
+    "topic.renamed": [_patch("topics")],
+    "topic.summarized": [
+        _patch(
+            "topics", summarized_at=RECORDED, updated_at=RECORDED, unsummarized_count=0, needs_review=False
+        ),
+        _patch("cells", is_summarized=True).of(_named_cells),
+    ],
+    "topic.unsummarized": [
+        _patch(
+            "topics",
+            summary=None,
+            compressed=None,
+            prompt_version=None,
+            model=None,
+            summarized_at=None,
+            needs_review=True,
+        ),
+        _patch("cells", is_summarized=False).of(_named_cells),
+    ],
+    "topic.flagged": [_patch("topics", needs_review=True)],
+    "pair.judged": [_whole("judgements", judged_at=RECORDED)],
+    "contradiction.opened": [_birth("contradictions", status="open", detected_at=RECORDED)],
+    "contradiction.closed": [_patch("contradictions", status="resolved", resolved_at=RECORDED)],
+    "contradiction.resolved": [_patch("contradictions", status="resolved", resolved_at=RECORDED)],
+    "contradiction.reopened": [
+        _patch("contradictions", status="open", resolution=None, resolution_note=None, resolved_at=None)
+    ],
+    "core.promoted": [_whole("core", promoted_at=RECORDED)],
+    "core.moved": [_patch("core")],
+    "core.demoted": _removals("core"),
+    # a new entity is born without a summary; a known one keeps the one that it has
+    "entity.resolved": [
+        _birth("entities", needs_review=False, updated_at=RECORDED),
+        _patch("entities", updated_at=RECORDED),
+    ],
+    "entity.merged": _removals("entities"),
+    "entity.dropped": _removals("entities"),
+    "entity.enriched": [_patch("entities", needs_review=False, updated_at=RECORDED)],
+    "entity.unsummarized": [
+        _patch(
+            "entities",
+            summary=None,
+            prompt_version=None,
+            model=None,
+            enriched_count=None,
+            needs_review=False,
+        )
+    ],
+    "entity.flagged": [_patch("entities", needs_review=True)],
+    "mention.recorded": [_whole("mentions")],
+    "mention.dropped": _removals("mentions"),
+    "artifact.recorded": [_whole("artifacts")],
+    "artifact.dropped": _removals("artifacts"),
+    "edge.drawn": [_whole("edges", recorded_at=RECORDED)],
+    "edge.ended": [_patch("edges")],
+    "edge.dropped": _removals("edges"),
+    "edge.examined": [_patch("edges")],
+    "night.completed": [_whole("nights")],
+}
+"""The changes of each kind. A patch of `cells` also sets the status that the catalogue says."""
+
+if set(FOLDS) != set(CATALOGUE):
+    raise ContractError(f"event kinds without a fold: {sorted(set(CATALOGUE) ^ set(FOLDS))}")
 
 
 def fold(events: pl.DataFrame) -> list[Change]:
@@ -21,190 +240,36 @@ def fold(events: pl.DataFrame) -> list[Change]:
     changes: list[Change] = []
     for part in ordered.partition_by("kind", maintain_order=True):
         kind = part["kind"][0]
-        changes.extend(FOLDS[kind](decode(kind, part)))
+        payloads = decode(kind, part)
+        changes.extend(_change(write, payloads, CATALOGUE[kind].status) for write in FOLDS[kind])
     return changes
 
 
-# One function a kind. Each gets the decoded payload with `event_recorded_at` and `order`.
-
-
-def _contradiction_closed(rows: pl.DataFrame) -> list[Change]:
-    closed = recorded(rows, "resolved_at").with_columns(status=pl.lit("resolved"))
-    return [Change("contradictions", only(closed, "contradictions"), "patch")]
-
-
-def _chunk_gated(rows: pl.DataFrame) -> list[Change]:
-    refused = rows.filter(~pl.col("is_worth")).with_columns(status=pl.lit("gated_out"))
-    return [Change("chunks", only(refused, "chunks"), "patch")]
-
-
-def _chunk_extracted(rows: pl.DataFrame) -> list[Change]:
-    done = rows.with_columns(
-        status=pl.lit("extracted"),
-        error=pl.lit(None, dtype=pl.String),
-        retry_at=pl.lit(None, dtype=TIMESTAMP),
+def _change(write: Write, payloads: pl.DataFrame, status: str | None) -> Change:
+    rows = write.rows(payloads) if write.rows is not None else payloads
+    key, types = KEYS[write.table], frame_schema(write.table)
+    if write.mode == "removal":
+        return Change(write.table, rows.select(key, "order"), "removal")
+    values = dict(write.values)
+    if write.table == "cells" and write.mode == "patch" and status is not None:
+        values["status"] = status
+    if write.mode in ("birth", "whole"):
+        nothing = {
+            name: pl.lit([] if isinstance(dtype, pl.List) else None, dtype=dtype)
+            for name, dtype in types.items()
+            if name not in rows.columns
+        }
+        values = {**nothing, **values}
+    taken = types.names() if write.columns is None else (key, *write.columns)
+    return Change(
+        write.table,
+        rows.select(
+            "order",
+            *(name for name in taken if name in rows.columns and name not in values),
+            *(
+                (value if isinstance(value, pl.Expr) else pl.lit(value, dtype=types[name])).alias(name)
+                for name, value in values.items()
+            ),
+        ),
+        write.mode,
     )
-    return [Change("chunks", only(done, "chunks"), "patch")]
-
-
-def _chunk_released(rows: pl.DataFrame) -> list[Change]:
-    freed = rows.with_columns(
-        status=pl.lit("pending"),
-        attempts=pl.lit(0),
-        error=pl.lit(None, dtype=pl.String),
-        retry_at=pl.lit(None, dtype=TIMESTAMP),
-    )
-    return [Change("chunks", only(freed, "chunks"), "patch")]
-
-
-def _topic_opened(rows: pl.DataFrame) -> list[Change]:
-    nothing = {
-        name: pl.lit(None, dtype=dtype)
-        for name, dtype in frame_schema("topics").items()
-        if name not in rows.columns
-    }
-    opened = (
-        recorded(rows, "updated_at")
-        .with_columns(**{name: value for name, value in nothing.items() if name != "updated_at"})
-        .with_columns(cell_count=pl.lit(0), unsummarized_count=pl.lit(0), needs_review=pl.lit(value=False))
-    )
-    return [Change("topics", only(opened, "topics"), "birth")]
-
-
-def _topic_summarized(rows: pl.DataFrame) -> list[Change]:
-    topics = rows.with_columns(
-        summarized_at=pl.col("event_recorded_at"),
-        updated_at=pl.col("event_recorded_at"),
-        unsummarized_count=pl.lit(0),
-        needs_review=pl.lit(value=False),
-    )
-    cells = rows.select(cell_id=pl.col("cell_ids"), order="order").explode("cell_id").drop_nulls()
-    return [
-        Change("topics", only(topics, "topics"), "patch"),
-        Change("cells", cells.with_columns(is_summarized=pl.lit(value=True)), "patch"),
-    ]
-
-
-def _topic_unsummarized(rows: pl.DataFrame) -> list[Change]:
-    nothing = {
-        name: pl.lit(None, dtype=pl.String) for name in ("summary", "compressed", "prompt_version", "model")
-    }
-    topics = rows.with_columns(
-        **nothing, summarized_at=pl.lit(None, dtype=TIMESTAMP), needs_review=pl.lit(value=True)
-    )
-    cells = rows.select(cell_id=pl.col("cell_ids"), order="order").explode("cell_id").drop_nulls()
-    return [
-        Change("topics", only(topics, "topics"), "patch"),
-        Change("cells", cells.with_columns(is_summarized=pl.lit(value=False)), "patch"),
-    ]
-
-
-def _topic_counted(rows: pl.DataFrame) -> list[Change]:
-    return [Change("topics", only(recorded(rows, "updated_at"), "topics"), "patch")]
-
-
-def _contradiction_opened(rows: pl.DataFrame) -> list[Change]:
-    opened = recorded(rows, "detected_at").with_columns(
-        status=pl.lit("open"),
-        resolution=pl.lit(None, dtype=pl.String),
-        resolved_at=pl.lit(None, dtype=TIMESTAMP),
-        resolution_note=pl.lit(None, dtype=pl.String),
-    )
-    return [Change("contradictions", only(opened, "contradictions"), "birth")]
-
-
-def _contradiction_resolved(rows: pl.DataFrame) -> list[Change]:
-    resolved = recorded(rows, "resolved_at").with_columns(status=pl.lit("resolved"))
-    return [Change("contradictions", only(resolved, "contradictions"), "patch")]
-
-
-def _contradiction_reopened(rows: pl.DataFrame) -> list[Change]:
-    nothing = {name: pl.lit(None, dtype=pl.String) for name in ("resolution", "resolution_note")}
-    opened = rows.with_columns(status=pl.lit("open"), resolved_at=pl.lit(None, dtype=TIMESTAMP), **nothing)
-    return [Change("contradictions", only(opened, "contradictions"), "patch")]
-
-
-def _usage_recorded(rows: pl.DataFrame) -> list[Change]:
-    fresh = rows.with_columns(folded_at=pl.lit(None, dtype=TIMESTAMP))
-    return [Change("usage", only(fresh, "usage"), "birth")]
-
-
-def _usage_folded(rows: pl.DataFrame) -> list[Change]:
-    return [Change("usage", only(recorded(rows, "folded_at"), "usage"), "patch")]
-
-
-def _entity_resolved(rows: pl.DataFrame) -> list[Change]:
-    """A new entity is born without a summary; a known one keeps the one that it has."""
-    found = recorded(rows, "updated_at")
-    nothing = {
-        name: pl.lit(None, dtype=dtype)
-        for name, dtype in frame_schema("entities").items()
-        if name not in found.columns and name != "needs_review"
-    }
-    born = found.with_columns(**nothing, needs_review=pl.lit(value=False))
-    return [
-        Change("entities", only(born, "entities"), "birth"),
-        Change("entities", only(found, "entities"), "patch"),
-    ]
-
-
-def _entity_enriched(rows: pl.DataFrame) -> list[Change]:
-    written = recorded(rows, "updated_at").with_columns(needs_review=pl.lit(value=False))
-    return [Change("entities", only(written, "entities"), "patch")]
-
-
-def _entity_unsummarized(rows: pl.DataFrame) -> list[Change]:
-    nothing = {name: pl.lit(None, dtype=pl.String) for name in ("summary", "prompt_version", "model")}
-    bare = rows.with_columns(
-        **nothing, enriched_count=pl.lit(None, dtype=pl.Int64), needs_review=pl.lit(value=False)
-    )
-    return [Change("entities", only(bare, "entities"), "patch")]
-
-
-FOLDS: dict[str, Fold] = {
-    **MEMORY_FOLDS,
-    "turn.recorded": row("turns", "whole", stamp="recorded_at"),
-    "source.recorded": row("sources", "whole"),
-    "usage.recorded": _usage_recorded,
-    "usage.folded": _usage_folded,
-    "contradiction.resolved": _contradiction_resolved,
-    "contradiction.reopened": _contradiction_reopened,
-    "chunk.released": _chunk_released,
-    "chunk.cut": row("chunks", "birth", stamp="recorded_at"),
-    "chunk.gated": _chunk_gated,
-    "chunk.extracted": _chunk_extracted,
-    "chunk.failed": patch("chunks"),
-    "topic.opened": _topic_opened,
-    "topic.counted": _topic_counted,
-    "topic.merged": patch("topics"),
-    "topic.renamed": patch("topics"),
-    "topic.summarized": _topic_summarized,
-    "topic.unsummarized": _topic_unsummarized,
-    "topic.flagged": patch("topics", needs_review=True),
-    "pair.judged": row("judgements", "whole", stamp="judged_at"),
-    "contradiction.opened": _contradiction_opened,
-    "contradiction.closed": _contradiction_closed,
-    "core.promoted": row("core", "whole", stamp="promoted_at"),
-    "core.moved": patch("core"),
-    "core.demoted": removal("core"),
-    "entity.resolved": _entity_resolved,
-    "entity.merged": removal("entities"),
-    "entity.dropped": removal("entities"),
-    "entity.enriched": _entity_enriched,
-    "entity.unsummarized": _entity_unsummarized,
-    "entity.flagged": patch("entities", needs_review=True),
-    "mention.recorded": row("mentions", "whole"),
-    "mention.dropped": removal("mentions"),
-    "artifact.recorded": row("artifacts", "whole"),
-    "artifact.dropped": removal("artifacts"),
-    "edge.drawn": row("edges", "whole", stamp="recorded_at"),
-    "edge.ended": patch("edges"),
-    "edge.dropped": removal("edges"),
-    "edge.examined": patch("edges"),
-    "cell.linked": row("links", "whole", stamp="linked_at"),
-    "cell.unlinked": removal("links"),
-    "night.completed": row("nights", "whole"),
-}
-
-if set(FOLDS) != set(CATALOGUE):
-    raise ContractError(f"event kinds without a fold: {sorted(set(CATALOGUE) ^ set(FOLDS))}")

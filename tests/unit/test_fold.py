@@ -8,7 +8,7 @@ import pytest
 from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA
 from slowwave.journal.changes import collapse, overlay
 from slowwave.journal.fold import FOLDS, fold
-from slowwave.schemas.tables import KEYS, TABLES, empty
+from slowwave.schemas.tables import KEYS, TABLES, empty, frame_schema
 from tests.rows import DAY, NOW, OWNER, events, of_row, one_of_every_kind
 
 Tables = dict[str, pl.DataFrame]
@@ -49,6 +49,21 @@ def cell(key: str, **given: object) -> pl.DataFrame:
     return of_row("cell.extracted", "cells", key, entities=[], artifacts=[], **given)
 
 
+def of_cell(kind: str) -> pl.DataFrame:
+    """An event of a kind that speaks of memory `c` and says no more than it must."""
+    given = {
+        "content_hash": "h",
+        "evidence": [],
+        **OWNER,
+        "archived_count": 1,
+        "revived_count": 1,
+        "last_accessed": NOW,
+    }
+    return events(
+        kind, {"cell_id": "c", **{name: v for name, v in given.items() if name in CATALOGUE[kind].payload}}
+    )
+
+
 def value(tables: Tables, table: str, key: str, column: str) -> object:
     found = tables[table].filter(pl.col(KEYS[table]) == key)
     assert found.height == 1
@@ -64,6 +79,32 @@ ALL = one_of_every_kind()
 
 def test_every_kind_of_the_catalogue_has_a_fold() -> None:
     assert set(FOLDS) == set(CATALOGUE) == set(ALL["kind"])
+
+
+def test_a_fold_names_columns_of_its_table_alone() -> None:
+    for kind, writes in FOLDS.items():
+        for write in writes:
+            columns = set(frame_schema(write.table))
+            assert set(write.values) | set(write.columns or ()) <= columns, (kind, write.table)
+
+
+def test_a_kind_leaves_its_memory_in_the_status_that_the_catalogue_says_and_tells_so() -> None:
+    with_status = {kind: entry for kind, entry in CATALOGUE.items() if entry.status is not None}
+    assert set(with_status) == {
+        *("cell.merged", "cell.retired", "cell.superseded", "cell.reinstated"),
+        *("cell.archived", "cell.revived", "cell.deleted"),
+    }
+    for kind, entry in with_status.items():
+        assert entry.sentence is not None
+        tables = after(cell("c", status="active" if entry.status != "active" else "archived"), of_cell(kind))
+        found = tables.get("cells", empty("cells"))["status"].to_list()
+        assert found == ([] if entry.status == "deleted" else [entry.status])
+
+
+def test_titles_tell_the_kinds_apart() -> None:
+    titles = [entry.title for entry in CATALOGUE.values()]
+    assert len(set(titles)) == len(titles)
+    assert all(title and title == title.strip(" .") for title in titles)
 
 
 @pytest.mark.parametrize("kind", CATALOGUE)

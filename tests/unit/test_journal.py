@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
 from slowwave.journal import catalogue
-from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, EventKind, decode
+from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, decode
 from slowwave.journal.segments import Journal
 from tests.rows import NOW, events, one_of_every_kind
 
@@ -262,7 +263,7 @@ def test_a_folder_without_permission_is_an_error_that_can_pass(journal: Journal)
 def of_version(monkeypatch: pytest.MonkeyPatch, kind: str, version: int, **more: pl.DataType) -> None:
     entry = CATALOGUE[kind]
     payload = pl.Schema({**entry.payload, **more})
-    newer = EventKind(kind, version, entry.is_raw, payload, entry.meaning)
+    newer = replace(entry, version=version, payload=payload)
     monkeypatch.setitem(CATALOGUE, kind, newer)
 
 

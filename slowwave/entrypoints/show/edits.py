@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import flat, results
+from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.results import Dispute, Done, Resolved, Side
-from slowwave.stages.night.report import MEANING
+
+SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")
+"""Kinds of events that a person is told of, beside the memory itself."""
 
 
 def show_said(word: str, cell_id: str, notes: Sequence[str]) -> None:
@@ -67,18 +70,7 @@ def show_resolved(done: Resolved) -> None:
 
 
 def _show_changed(changed: dict[str, int]) -> None:
-    flagged = {
-        "topic.flagged": "topics to summarize again",
-        "topic.unsummarized": "topic summaries taken back",
-        "cell.flagged": "memories that depend on it",
-        "contradiction.resolved": "contradictions ended",
-        "core.demoted": "lines of core memory",
-    }
-    told = [
-        f"{flagged.get(kind, MEANING.get(kind, kind))}: {changed[kind]}"
-        for kind in flagged
-        if kind in changed
-    ]
+    told = [f"{CATALOGUE[kind].title}: {changed[kind]}" for kind in SHOWN if kind in changed]
     if told:
         results().print(Text(f"  {'; '.join(told)}"), soft_wrap=True)
 

@@ -18,9 +18,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column, Table
 from rich.text import Text
 
+from slowwave.journal.catalogue import title_of
 from slowwave.progress import listening
 from slowwave.schemas.report import NightReport, StageReport
-from slowwave.stages.night.report import MEANING, closings, headline, night_headline, spent
+from slowwave.stages.night.report import closings, headline, night_headline, spent
 
 PIPE_WIDTH = 120
 """Columns when the output is no terminal and COLUMNS does not say."""
@@ -190,7 +191,7 @@ def _show_stage(console: Console, stage: StageReport, *, has_title: bool) -> Non
     if has_title:
         console.print(Text("\n" + flat(headline(stage)), style="bold"))
     _show_lines(console, stage.notes)
-    _show_counts(console, {MEANING.get(name, name): count for name, count in stage.counts.items()})
+    _show_counts(console, {title_of(name): count for name, count in stage.counts.items()})
     _show_counts(console, {f"left out: {name}": count for name, count in sorted(stage.rejected.items())})
     for example in stage.examples[:EXAMPLES]:
         console.print(Text(f"    {flat(example)}", style="dim"))

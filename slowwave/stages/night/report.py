@@ -3,70 +3,9 @@
 import html
 import re
 
+from slowwave.journal.catalogue import title_of
 from slowwave.schemas.ledger import Ledger
 from slowwave.schemas.report import Forgetting, NightReport, StageReport
-
-MEANING = {
-    "turn.recorded": "turns taken in",
-    "source.recorded": "files taken in",
-    "chunk.cut": "chunks cut",
-    "chunk.gated": "chunks through the gate",
-    "chunk.extracted": "chunks extracted",
-    "chunk.failed": "chunks whose answers could not be used",
-    "cell.extracted": "memories made",
-    "cell.confirmed": "memories said again",
-    "cell.merged": "exact repetitions merged",
-    "cell.retired": "raw memories replaced by extracted ones",
-    "cell.superseded": "memories superseded",
-    "cell.succeeded": "memories that took the place of others",
-    "cell.labelled": "memories given their short forms",
-    "cell.judged": "memories reconciled",
-    "cell.assigned": "memories given a topic",
-    "cell.archived": "memories archived",
-    "cell.revived": "memories revived",
-    "cell.pruned": "superseded memories pruned",
-    "cell.deleted": "deleted memories kept out",
-    "cell.protected": "protections passed on",
-    "topic.opened": "topics opened",
-    "topic.counted": "topics counted again",
-    "topic.merged": "topics merged",
-    "topic.renamed": "topics renamed",
-    "topic.summarized": "topic summaries written",
-    "topic.flagged": "topics marked for review",
-    "pair.judged": "pairs judged or noted",
-    "contradiction.opened": "contradictions opened",
-    "contradiction.closed": "contradictions closed, since a side no longer stands",
-    "judging.failed": "memories whose judgement could not be used",
-    "cell.flagged": "memories marked for review",
-    "cell.reviewed": "memories reviewed",
-    "cell.scanned": "memories whose neighbours were looked at again",
-    "cell.reinstated": "repetitions that hold by themselves",
-    "usage.recorded": "usage records taken in",
-    "episode.written": "episodes written",
-    "episode.failed": "episodes whose answers could not be used",
-    "episode.dropped": "episodes dropped with their conversation",
-    "cell_usage.folded": "usage counts updated",
-    "usage.folded": "usage records folded in",
-    "entity.resolved": "entities found or changed",
-    "entity.merged": "entities that became one with others",
-    "entity.dropped": "entities that no memory names any more",
-    "entity.enriched": "entity summaries written",
-    "entity.flagged": "entities marked for review",
-    "mention.recorded": "mentions recorded",
-    "mention.dropped": "mentions of memories that are gone",
-    "artifact.recorded": "artifacts recorded",
-    "artifact.dropped": "artifacts of memories that are gone",
-    "edge.drawn": "edges drawn",
-    "edge.ended": "edges that hold no longer",
-    "edge.dropped": "edges taken away",
-    "edge.examined": "pairs of sessions asked about causes",
-    "cell.linked": "memories linked",
-    "cell.unlinked": "memories that left the graph",
-    "core.promoted": "lines of core memory that entered or were reworded",
-    "core.moved": "lines of core memory that moved up or down",
-    "core.demoted": "lines of core memory that left",
-}
-"""How a report names each kind of event."""
 
 
 def plain(text: str) -> str:
@@ -123,7 +62,7 @@ def stage_markdown(report: StageReport) -> str:
     lines += [f"- {plain(note)}" for note in report.notes]
     if report.counts:
         lines += ["", "| what | how many |", "|---|---:|"]
-        lines += [f"| {MEANING.get(name, name)} | {number} |" for name, number in report.counts.items()]
+        lines += [f"| {title_of(name)} | {number} |" for name, number in report.counts.items()]
     if report.rejected:
         lines += ["", "| left out, because | how many |", "|---|---:|"]
         lines += [f"| {plain(reason)} | {number} |" for reason, number in sorted(report.rejected.items())]
