@@ -244,11 +244,16 @@ def _shown(found: ErasureScope) -> Erased:
         *(f"turn: {text}" for text in found.turns.sort("event_time", "turn_id")["content"]),
         *(f"memory: {text}" for text in found.cells.sort("event_time", "cell_id")["content"]),
     ]
+    notes = [f"{len(texts) - SHOWN} more"] if len(texts) > SHOWN else []
+    if not texts:
+        notes.append(
+            f"no turn and no memory says it, and {found.quoted_count} records quote it: it is masked there"
+        )
     return Erased(
         dry_run=True,
         turn_ids=found.turns["turn_id"].sort().to_list(),
         cell_ids=found.cells["cell_id"].sort().to_list(),
         topic_ids=sorted({*found.topic_ids, *found.lone_topic_ids}),
         shown=[" ".join(text.split())[:SHOWN_CHARACTERS] for text in texts[:SHOWN]],
-        notes=[f"{len(texts) - SHOWN} more"] if len(texts) > SHOWN else [],
+        notes=notes,
     )

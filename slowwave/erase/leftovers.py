@@ -10,6 +10,7 @@ import polars as pl
 from slowwave.context.shown import FOLDER as SHOWN_FOLDER
 from slowwave.edits.session import EditSession
 from slowwave.erase.byte_scan import files_with, forms_of
+from slowwave.erase.payloads import ERASED
 from slowwave.errors import TransientError
 from slowwave.home.core_file import write_core_file
 from slowwave.home.paths import Home
@@ -18,7 +19,8 @@ from slowwave.journal.catalogue import encode
 from slowwave.store import Store
 
 RECORD_TABLES = ("artifact_collection", "artifact", "log", "event_resources", "events")
-"""Tables of Prefect's database whose rows quote reports and logs; a row that quotes what goes is removed."""
+"""Tables of Prefect's database whose rows are reports and logs: one that quotes what goes is removed. In every other
+table the words alone are masked."""
 
 WAIT_SECONDS = 10.0
 
@@ -68,7 +70,7 @@ def _remove(paths: Sequence[Path]) -> int:
 
 
 def _forget_runs(folder: Path, texts: Sequence[str]) -> int:
-    """Takes the texts out of Prefect's own database and logs below a folder; returns rows and lines removed."""
+    """Takes the texts out of Prefect's own database and logs below a folder; returns how many rows and lines."""
     count = 0
     for name in files_with(folder, texts) if folder.is_dir() else ():
         path = folder / name
@@ -98,16 +100,22 @@ def _drop_rows(path: Path, texts: Sequence[str]) -> int:
         database = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
         try:
             database.execute("PRAGMA secure_delete = ON")
-            there = {
-                name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            }
-            for table in (name for name in RECORD_TABLES if name in there):
-                columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            for (table,) in database.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            ).fetchall():
+                columns = [row[1] for row in database.execute(f'PRAGMA table_info("{table}")')]
                 for form in forms:
                     # names come from the database's own list, the text is a parameter
-                    where = " OR ".join(f'instr("{column}", ?)' for column in columns)
-                    sql = f"DELETE FROM {table} WHERE {where}"  # noqa: S608
-                    removed += database.execute(sql, [form] * len(columns)).rowcount
+                    where = " OR ".join(f'instr("{column}", :form)' for column in columns)
+                    masked = ", ".join(
+                        f'"{column}" = replace("{column}", :form, :mask)' for column in columns
+                    )
+                    sql = (
+                        f'DELETE FROM "{table}" WHERE {where}'  # noqa: S608
+                        if table in RECORD_TABLES
+                        else f'UPDATE "{table}" SET {masked} WHERE {where}'  # noqa: S608
+                    )
+                    removed += database.execute(sql, {"form": form, "mask": ERASED}).rowcount
             database.execute("VACUUM")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:

@@ -1,21 +1,24 @@
-"""What of an event stays when turns and memories are erased: by the names of its fields, for every kind alike.
+"""The payload of an event after turns and memories are erased, for every kind alike, by what the catalogue says of it.
 
-Pure: payload in, payload out. Ids and owners are never touched; a text that quotes what goes is masked.
+Pure: payload in, payload out. Ids, owners and choices are never touched; a text that quotes what goes is masked.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+
+import polars as pl
+
+from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS
+from slowwave.schemas.text_columns import is_reference, is_text
 
 ERASED = "[erased]"
 """Stands where a text quoted what was erased."""
 
-ABOUT_ONE = ("cell_id", "target_id", "cell_a", "cell_b", "turn_id", "source_id", "winner_id", "confirmed_by")
-"""Fields that say what an event is about: of something erased nothing stays."""
-
-ID_LISTS = ("turn_ids", "cell_ids", "evidence")
+LINKS = frozenset({"supersedes", "superseded_by", "former_supersedes"})
+"""Ids beside what an event is about: the event stays, and no longer names what goes."""
 
 KEPT_KINDS = frozenset({"cell.erased", "turn.erased"})
 
@@ -26,15 +29,6 @@ RETIRING = frozenset({"cell.superseded", "cell.merged"})
 
 WRITTEN = frozenset({"topic.summarized", "episode.written"})
 """Kinds whose text was written from the memories and turns that they name."""
-
-NO_TEXT = frozenset(
-    {
-        "user_id", "project_id", "scope", "session_id", "source_type", "content_hash", "hash", "origin", "role",
-        "status", "cell_type", "verdict", "effect", "prompt_version", "model", "usage_type", "outcome", "resolution",
-        "scale", "event_time", "kind",
-    }
-)  # fmt: skip
-"""Fields that name and never tell, beside those that end in `_id`, `_ids` or `_at`."""
 
 WHOLE_TURN = 2**31 - 1
 """`last_char` of a chunk that ends with a whole turn."""
@@ -94,10 +88,15 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
     """An event's payload after an erasure; None where nothing of the event stays."""
     if kind in KEPT_KINDS:
         return dict(payload)
-    if any(payload.get(name) in erasure.episode_ids for name in ABOUT_ONE):
+    about = {
+        value
+        for name, value in payload.items()
+        if isinstance(value, str) and is_reference(name) and name not in LINKS
+    }
+    if about & erasure.episode_ids:
         # that a person deleted the telling of a conversation holds, whatever is left to tell
         return {**payload, "content": None, "note": None} if kind == "cell.deleted" else None
-    is_about_gone = any(payload.get(name) in erasure.gone for name in ABOUT_ONE)
+    is_about_gone = bool(about & erasure.gone)
     is_lone = payload.get("topic_id") in erasure.topic_ids and kind != "cell.extracted"
     is_entity = kind.startswith("entity.") and payload.get("entity_id") in erasure.entity_ids
     is_chunk = kind.startswith("chunk.") and payload.get("chunk_id") in erasure.chunk_ids
@@ -107,16 +106,16 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
     if is_line or is_about_gone or is_lone or is_entity or is_chunk or (is_moved and kind in RETIRING):
         return None
     after = dict(payload)
-    for name in ID_LISTS:
-        before = payload.get(name)
-        if isinstance(before, list) and any(item in erasure.gone for item in before):
-            after[name] = [item for item in before if item not in erasure.gone]
+    for name, value in payload.items():
+        if is_reference(name) and isinstance(value, list) and erasure.gone.intersection(value):
+            after[name] = [item for item in value if item not in erasure.gone]
             if kind in WRITTEN:
                 return None  # it was written from what goes
-    if after.get("supersedes") in erasure.gone:
-        after["supersedes"] = None
+    for name in ("supersedes", "former_supersedes"):
+        if after.get(name) in erasure.gone:
+            after[name] = None
     _cut(kind, payload, after, erasure)
-    return {name: _masked(kind, name, value, erasure) for name, value in after.items()}
+    return _mask(kind, after, erasure)
 
 
 def _cut(kind: str, before: Mapping[str, object], after: dict[str, object], erasure: Erasure) -> None:
@@ -135,12 +134,29 @@ def _cut(kind: str, before: Mapping[str, object], after: dict[str, object], eras
             after["last_char"] = WHOLE_TURN
 
 
-def _masked(kind: str, name: str, value: object, erasure: Erasure) -> object:
-    is_name = name in NO_TEXT or name.endswith(("_id", "_ids", "_at"))
-    if is_name or erasure.pattern is None or (kind in OWN_WORDS and not erasure.is_text):
-        return value
-    if isinstance(value, str):
-        return erasure.pattern.sub(ERASED, value)
-    if isinstance(value, list):
-        return [erasure.pattern.sub(ERASED, item) if isinstance(item, str) else item for item in value]
-    return value
+def texts_of(kind: str, payload: Mapping[str, object]) -> dict[str, list[str]]:
+    """The texts of an event that may quote what somebody said, by the name of the field."""
+    found = {
+        name: [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
+        for name, value in payload.items()
+        if _is_text_field(kind, name)
+    }
+    return {name: texts for name, texts in found.items() if texts}
+
+
+@cache
+def _is_text_field(kind: str, name: str) -> bool:
+    """A field that only an older version of the kind had is taken for a text."""
+    return is_text(name, CATALOGUE[FORMER_KINDS.get(kind, kind)].payload.get(name, pl.String()))
+
+
+def _mask(kind: str, payload: dict[str, object], erasure: Erasure) -> dict[str, object]:
+    pattern = erasure.pattern
+    if pattern is None or (kind in OWN_WORDS and not erasure.is_text):
+        return payload
+    masked = {
+        name: [pattern.sub(ERASED, text) for text in texts] for name, texts in texts_of(kind, payload).items()
+    }
+    return payload | {
+        name: texts if isinstance(payload[name], list) else texts[0] for name, texts in masked.items()
+    }

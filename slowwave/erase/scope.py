@@ -1,5 +1,6 @@
 """What an erase takes: from what a person names to the turns, the memories made from them, and what speaks of these."""
 
+import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,25 +10,13 @@ import polars as pl
 from slowwave.chains.repair import Bridges
 from slowwave.edits.chain_repair import chains_of
 from slowwave.edits.session import EditSession, refuse_foreign
-from slowwave.erase.payloads import pattern_of
+from slowwave.erase.payloads import pattern_of, texts_of
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.usage import SHORTEST_PREFIX
 from slowwave.journal.lookup import of_kind
-from slowwave.schemas.tables import OWNER, frame_schema
-from slowwave.store import Expr, Store, col, lit, owned_by
-
-CELL_TEXTS = (
-    "content",
-    "summary",
-    "compressed",
-    "index_label",
-    "subject",
-    "attribute",
-    "value",
-    "topic_hint",
-)
-
-EPISODE_TEXTS = ("content", "summary", "compressed")
+from slowwave.schemas.tables import KEYS, OWNER, TABLES, frame_schema
+from slowwave.schemas.text_columns import LABELS, ORIGINS, is_reference, text_columns
+from slowwave.store import Expr, Store, as_filter, col, lit, owned_by
 
 
 @dataclass(frozen=True)
@@ -48,7 +37,7 @@ class ErasureScope:
     `episode_ids` tell of the conversations: they are told anew from what is left. `entity_ids` are named in what goes
     or were joined with those, and `families` are theirs: they are resolved anew. `waiting_chunk_ids` gave memories
     that rest on more than what goes: they go through the extractor again. `bridges` say where the memories stand
-    that lived on in those that go, or that these had replaced.
+    that lived on in those that go, or that these had replaced. `quoted_count` events quote a named text.
     """
 
     turns: pl.DataFrame
@@ -63,6 +52,7 @@ class ErasureScope:
     families: list[str]
     bridges: Bridges
     texts: list[str]
+    quoted_count: int
 
 
 def erasure_scope(work: EditSession, target: Target) -> ErasureScope:
@@ -79,7 +69,8 @@ def erasure_scope(work: EditSession, target: Target) -> ErasureScope:
     extracted, written = (_made(work, events, kind) for kind in ("cell.extracted", "episode.written"))
     extracted = extracted.unique("cell_id", keep="last", maintain_order=True)
     turns, seeds = _named(work, target, extracted, written)
-    if turns.is_empty() and seeds.is_empty():
+    quoting = _quoting(events, target.text or "")
+    if turns.is_empty() and seeds.is_empty() and not _is_mine(work, quoting, extracted):
         raise NotFoundError(f"nothing of yours is that {named[0].removesuffix('_id')}: nothing was erased")
     derived = _resting_on(extracted, turns["turn_id"])
     cells = pl.concat([seeds, derived]).unique("cell_id", maintain_order=True)
@@ -98,7 +89,8 @@ def erasure_scope(work: EditSession, target: Target) -> ErasureScope:
     chains = chains_of(work.store, gone)
     bridges = chains.without(gone)
     entities = _entities(work.store, events, turns["turn_id"], cells["cell_id"])
-    texts = sorted({*_texts(work, target, turns, cells, episodes), *entities.names})
+    told = quoting.spelled if target.text else _texts(turns, cells, episodes)
+    texts = sorted({*told, *entities.names})
     left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
     waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
     back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
@@ -115,6 +107,7 @@ def erasure_scope(work: EditSession, target: Target) -> ErasureScope:
         entities.families,
         bridges,
         texts,
+        len(quoting.payloads),
     )
 
 
@@ -123,10 +116,7 @@ def _made(work: EditSession, events: pl.DataFrame, kind: str) -> pl.DataFrame:
     rows = of_kind(events, kind)
     names = [name for name in frame_schema("cells").names() if name in rows.columns]
     owner = work.home.settings.owner
-    mine = (pl.col("scope") == "system") | (
-        (pl.col("project_id") == owner.project_id)
-        & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == owner.user_id))
-    )
+    mine = as_filter(owned_by(owner.user_id, owner.project_id))
     return rows.filter(mine).select(names)
 
 
@@ -155,11 +145,55 @@ def _named(
             f"{text!r} is too short to be erased by its words: at least {least} characters "
             "(edits.erase_shortest in slowwave.toml)"
         )
-    said = pl.col("content")
-    turns = _turns(store, mine).filter(_holds(said, text))
-    columns = [_holds(pl.col(name), text) for name in CELL_TEXTS]
-    listed = [_holds(pl.col(name).list.join("\n"), text) for name in ("entities", "artifacts")]
-    return turns, extracted.filter(pl.any_horizontal(*columns, *listed))
+    turns = _turns(store, mine)
+    return turns.filter(_says(turns, "turns", text)), extracted.filter(_says(extracted, "cells", text))
+
+
+def _says(rows: pl.DataFrame, table: str, text: str) -> pl.Expr:
+    """Whether a row of a table says a text, in whatever column; where it comes from is not said by it."""
+    names = [name for name in text_columns(table) if name not in ORIGINS and name in rows.columns]
+    lists = {name for name in names if rows.schema[name] == pl.List(pl.String)}
+    joined = [pl.col(name).list.join("\x00") if name in lists else pl.col(name) for name in names]
+    return pl.any_horizontal(_holds(column, text) for column in joined)
+
+
+@dataclass(frozen=True)
+class Quoting:
+    """Payloads of the events that quote a named text, and the text in every spelling that they have."""
+
+    payloads: list[dict[str, object]]
+    spelled: set[str]
+
+
+def _quoting(events: pl.DataFrame, text: str) -> Quoting:
+    """What of the whole journal quotes a text, in any case and with any white space."""
+    found = Quoting([], {text.strip()})
+    pattern = pattern_of([text], is_exact=False)
+    for kind, raw in events.select("kind", "payload").iter_rows() if pattern else ():
+        payload = json.loads(raw)
+        told = "\x00".join(item for texts in texts_of(kind, payload).values() for item in texts)
+        if spelled := {match[0] for match in pattern.finditer(told)} if pattern else ():
+            found.payloads.append(payload)
+            found.spelled.update(spelled)
+    return found
+
+
+def _is_mine(work: EditSession, quoting: Quoting, extracted: pl.DataFrame) -> bool:
+    """Whether one of these events is about a row of this owner."""
+    if not quoting.payloads:
+        return False
+    owner = work.home.settings.owner
+    mine = owned_by(owner.user_id, owner.project_id)
+    owned = [table for table in TABLES if set(OWNER) <= set(frame_schema(table))]
+    known = {name for table in owned for name in work.store.rows(table, [KEYS[table]], mine)[KEYS[table]]}
+    known.update(extracted["cell_id"])
+    ids = {
+        value
+        for payload in quoting.payloads
+        for name, value in payload.items()
+        if is_reference(name) and isinstance(value, str)
+    }
+    return not known.isdisjoint(ids)
 
 
 def _refuse_episode(name: str, written: pl.DataFrame) -> None:
@@ -246,15 +280,24 @@ def _entities(store: Store, events: pl.DataFrame, turn_ids: pl.Series, cell_ids:
     known = store.by_key("entities", ids, ["entity_id", "canonical_name", "aliases"])
     names = {*known["canonical_name"], *known["aliases"].explode().drop_nulls()}
     if names:
-        turns = store.rows("turns", ["turn_id", "content", "speaker"])
-        turns = turns.filter(~pl.col("turn_id").is_in(turn_ids.implode()))
-        cells = store.rows("cells", ["cell_id", "content", "entities"])
-        cells = cells.filter(~pl.col("cell_id").is_in(cell_ids.implode()))
         said = pl.concat(
-            [turns["content"], turns["speaker"], cells["content"], cells["entities"].list.join("\n")]
-        ).drop_nulls()
+            [
+                *_said(store, "turns", without=turn_ids),
+                *_said(store, "cells", without=cell_ids),
+            ]
+        )
         names = {name for name in names if not said.str.contains(name, literal=True).any()}
     return Named(sorted(ids), named["family"].unique().sort().to_list(), sorted(names))
+
+
+def _said(store: Store, table: str, *, without: pl.Series) -> list[pl.Series]:
+    """The texts of a table's rows, but for those of the ids given."""
+    rows = store.rows(table).filter(~pl.col(KEYS[table]).is_in(without.implode()))
+    columns = [rows[name] for name in text_columns(table)]
+    return [
+        (column.list.join("\n") if column.dtype == pl.List(pl.String) else column).drop_nulls().alias("said")
+        for column in columns
+    ]
 
 
 def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
@@ -267,15 +310,13 @@ def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
         ids = joined
 
 
-def _texts(
-    work: EditSession, target: Target, turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame
-) -> list[str]:
-    """What is looked for afterwards: the named text as it stands in what goes, or the texts of all that goes."""
-    told = [text for name in EPISODE_TEXTS for text in episodes[name].drop_nulls()]
-    contents = [*turns["content"], *cells["content"], *told]
-    if target.text is None:
-        return sorted({text for text in [*contents, *cells["compressed"].drop_nulls()] if text.strip()})
-    pattern = pattern_of([target.text], is_exact=False)
-    told = contents + [text for name in CELL_TEXTS[1:] for text in cells[name].drop_nulls()]
-    spelled = {match[0] for text in told for match in (pattern.finditer(text) if pattern else ())}
-    return sorted({target.text.strip(), *spelled})
+def _texts(turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame) -> set[str]:
+    """What is looked for afterwards: all that was told by what goes."""
+    named = {*ORIGINS, *LABELS}
+    told = [
+        rows[name].explode() if rows.schema[name] == pl.List(pl.String) else rows[name]
+        for table, rows in (("turns", turns), ("cells", cells), ("cells", episodes))
+        for name in text_columns(table)
+        if name in rows.columns and name not in named
+    ]
+    return {text for column in told for text in column.drop_nulls() if text.strip()}

@@ -22,6 +22,7 @@ JudgingStatus = Literal["settled", "failed", "quarantined"]
 SourceType = Literal["conversation", "file"]
 Scale = Literal["turn", "near", "wide"]
 Verdict = Literal["unjudged", "keep", "confirms", "corrects", "updates", "contradicts"]
+Effect = Literal["none", "confirmed", "superseded", "contradiction", "elaborated"]
 EntityType = Literal["person", "project", "organization", "place", "concept", "tool"]
 ArtifactType = Literal["commit", "pr", "adr", "file"]
 Relation = Literal[

@@ -1,8 +1,7 @@
 """The tables of the store as strict Pandera models, in one vocabulary of columns.
 
-A column has the same name, meaning and unit in every table; `data/README.md` writes the vocabulary down and
-a test holds it against this file. Vectors are not in these models: their width belongs to the embedder, so
-the store adds `vector` and `embedder_id` to the tables in `VECTOR_TEXT` and checks them itself.
+A column has the same name, meaning and unit in every table; a test holds `data/README.md` against this file. Vectors
+are not here: their width belongs to the embedder, so the store adds them to the tables in `VECTOR_TEXT` itself.
 """
 
 from functools import cache
@@ -15,6 +14,7 @@ from slowwave.schemas.choices import (
     CellStatus,
     CellType,
     ChunkStatus,
+    Effect,
     EpisodeStatus,
     JudgingStatus,
     Origin,
@@ -257,7 +257,7 @@ class Judgements(Owned):
     cell_id: str
     target_id: str
     verdict: str = _one_of(Verdict)
-    effect: str
+    effect: str = _one_of(Effect)
     reason: str = _nullable()
     judged_at: Timestamp
     prompt_version: str = _nullable()

@@ -3,7 +3,7 @@
 Everything here can be made again from the journal.
 """
 
-from slowwave.store.conditions import Expr, col, lit
+from slowwave.store.conditions import Expr, as_filter, col, lit
 from slowwave.store.generations import create_store, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
@@ -24,6 +24,7 @@ __all__ = [
     "StoreMeta",
     "TextQuery",
     "VectorQuery",
+    "as_filter",
     "col",
     "create_store",
     "lit",

@@ -1,9 +1,12 @@
 """Erase: no byte of what a person said stays in the home, whenever the work is cut off."""
 
+import json
 import sqlite3
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -13,8 +16,12 @@ from slowwave import Memory
 from slowwave.erase.byte_scan import files_with, forms_of
 from slowwave.errors import BusyError, InputError, NotFoundError
 from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
+from slowwave.schemas.tables import frame_schema
+from slowwave.schemas.text_columns import ORIGINS, text_columns
 from tests.integration.test_home import another_writer
-from tests.rows import NOW
+from tests.rows import NOW, row, rows
 from tests.scripted_model import store_of, tables, write_chat, write_settings
 
 DAY = timedelta(days=1)
@@ -123,13 +130,16 @@ def test_prefect_s_record_and_logs_of_runs_lose_the_text_too(folder):
     database = sqlite3.connect(place / "prefect.db")
     database.execute("CREATE TABLE artifact (id TEXT, data TEXT)")
     database.executemany("INSERT INTO artifact VALUES (?, ?)", [("1", f'"{SECRET}"'), ("2", "other")])
+    database.execute("CREATE TABLE flow_run (id TEXT PRIMARY KEY, count INTEGER, parameters TEXT)")
+    database.execute("INSERT INTO flow_run VALUES (?, ?, ?)", ("r", 3, json.dumps({"note": SECRET})))
     database.commit()
     database.close()
     done = memory.erase(said.cell_id)
-    assert done.rewritten["prefect records"] == 2
+    assert done.rewritten["prefect records"] == 3
     assert (place / "worker.log").read_text(encoding="utf-8") == "begin\nend\n"
     database = sqlite3.connect(place / "prefect.db")
     assert database.execute("SELECT id FROM artifact").fetchall() == [("2",)]
+    assert database.execute("SELECT * FROM flow_run").fetchall() == [("r", 3, '{"note": "[erased]"}')]
     database.close()
     assert_gone(folder, SECRET)
 
@@ -145,6 +155,64 @@ def test_leftovers_of_a_kill_in_the_journal_and_other_files_are_found(folder):
     assert done.remaining == {"notes.txt": 1}
     assert done.rewritten["torn files"] == 1
     assert not draft.exists()
+
+
+def test_a_text_is_found_in_every_column_of_a_memory(folder):
+    names = [name for name in text_columns("cells") if name not in ORIGINS]
+    lists = {name for name, dtype in frame_schema("cells").items() if dtype == pl.List(pl.String)}
+    plain = {"entities": [], "artifacts": [], "evidence": []}
+    told = [
+        row(
+            "cells",
+            f"c{name}",
+            **{"content": f"About {name}.", **plain, name: [SECRET] if name in lists else SECRET},
+        )
+        for name in names
+    ]
+    kept = row("cells", "kept", content="Workflow of the kiln.", **plain)
+    with open_workspace(folder) as workspace:
+        workspace.commit(encode("cell.extracted", rows("cells", *told, kept)), now=NOW)
+    done = Memory(folder).erase(text="+49 151  2345678")
+    assert done.cell_ids == sorted(f"c{name}" for name in names)
+    assert done.is_proven
+    assert_gone(folder, SECRET, "2345678")
+    assert store_of(folder).rows("cells", ["cell_id"])["cell_id"].to_list() == ["kept"]
+
+
+def test_a_text_that_only_a_note_quotes_is_masked_there(folder):
+    memory = Memory(folder)
+    kept = memory.remember(PLAIN, now=NOW)
+    memory.confirm(kept.cell_id, note=f"sure of it: {SECRET}")
+    shown = memory.erase(text="2345678", dry_run=True)
+    assert (shown.turn_ids, shown.cell_ids) == ([], [])
+    assert "1 records quote it" in shown.notes[0]
+    assert memory.erase(text="2345678").is_proven
+    assert_gone(folder, "2345678")
+    assert memory.explain(kept.cell_id).state == "active"
+
+
+def test_another_owner_s_note_is_not_found(folder):
+    memory = Memory(folder)
+    kept = memory.remember(PLAIN, now=NOW)
+    memory.confirm(kept.cell_id, note=f"sure of it: {SECRET}")
+    write_settings(folder, embedding={"provider": "none"}, owner={"user_id": "ben", "project_id": "kiln"})
+    with pytest.raises(NotFoundError):
+        Memory(folder).erase(text="2345678")
+    assert files_with(folder, ["2345678"])
+
+
+def test_a_text_that_also_stands_in_times_ids_and_choices_harms_none_of_them(folder):
+    memory = Memory(folder)
+    kept = memory.remember("Quillon Vexford keeps the kiln.", entities=["Quillon Vexford"], now=NOW)
+    other = memory.correct(kept.cell_id, "Quillon Vexford keeps two kilns.", now=NOW + DAY)
+    memory.remember(f"Since {NOW:%Y} a person has cell {kept.cell_id[:4]}.", now=NOW)
+    nightly.fn(home=str(folder), force=True)
+    for text in (f"{NOW:%Y}", "person", "fact", kept.cell_id[:4]):
+        with suppress(NotFoundError):
+            memory.erase(text=text)
+        assert open_home(folder).journal.scan().problems == ()
+        rebuild.fn(home=str(folder))
+        assert memory.explain(other.cell_id).before[0].cell_id == kept.cell_id
 
 
 @pytest.mark.parametrize("part", ["_commit", "_rewrite", "regenerate", "clean", "files_with"])
