@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from slowwave.chains.timelines import AGE_ORDER, timelines
+from slowwave.chains.walker import ends, following
 from slowwave.journal.catalogue import rows_of
 from slowwave.schemas.tables import frame_schema
 
@@ -42,8 +43,8 @@ def bridges(cells: pl.DataFrame, gone: Collection[str], verdicts: Mapping[str, s
         by = row["superseded_by"]
         if cell_id in gone or by not in gone or by not in line.rows:
             continue
-        root = line.root(str(by))
-        duplicate, after = line.duplicate(root), line.after(root)
+        root = line.roots[by]
+        duplicate = line.duplicates.get(root)
         if says_the_same(row) and cell_id != duplicate:
             lives_on_in = duplicate if root in gone else root
             found.merged.append(
@@ -51,17 +52,18 @@ def bridges(cells: pl.DataFrame, gone: Collection[str], verdicts: Mapping[str, s
             )
             continue
         # the stand-in ends where that ended in whose place it stands
-        ends, successor = (line.rows[root], line.follower(root)) if cell_id == duplicate else (row, after)
-        if successor is None:
+        ended = line.rows[root] if cell_id == duplicate else row
+        successor = line.follower(root) if cell_id == duplicate else line.after(root)
+        if successor in (None, cell_id):  # itself: the chain was a circle
             found.stranded.append(cell_id)
             continue
         found.superseded.append(
             {
                 "cell_id": cell_id,
                 "superseded_by": successor,
-                "superseded_at": ends["superseded_at"],
-                "valid_until": ends["valid_until"],
-                "verdict": verdicts.get(str(ends["cell_id"]), "updates"),
+                "superseded_at": ended["superseded_at"],
+                "valid_until": ended["valid_until"],
+                "verdict": verdicts.get(str(ended["cell_id"]), "updates"),
             }
         )
     found.successors = sorted(
@@ -121,62 +123,42 @@ def standing_after(cells: pl.DataFrame, found: Bridges, gone: Collection[str]) -
     )
 
 
-@dataclass(frozen=True)
 class _Line:
-    """Chains of memories by id, of which some leave. A damaged chain may be a circle: every walk ends there."""
+    """Chains of memories by id, of which some (`gone`) leave."""
 
-    rows: Mapping[str, Row]
-    gone: Collection[str]
+    def __init__(self, rows: Mapping[str, Row], gone: Collection[str]) -> None:
+        by = {name: str(row["superseded_by"]) for name, row in rows.items() if row["superseded_by"] in rows}
+        same = {name: up for name, up in by.items() if says_the_same(rows[name])}
+        lives_on = ends({name: up for name, up in same.items() if name in gone})
+        self.rows, self.gone = rows, gone
+        self.roots = {name: lives_on.get(name, name) for name in rows}
+        """The memory that each one lives on in, as far as all on the way leave."""
+        self.duplicates: dict[str, str] = {}
+        """The oldest memory that stays and said the same as one that leaves, by the latter's root."""
+        for row in sorted((rows[name] for name in same), key=lambda row: [row[name] for name in AGE_ORDER]):
+            if row["cell_id"] not in gone and (root := self.roots[by[row["cell_id"]]]) in gone:
+                self.duplicates.setdefault(root, row["cell_id"])
+        self.next_root = {name: self.roots[up] for name, up in by.items()}
+        left_out = {root: up for root, up in self.next_root.items() if self.stand_in(root) is None}
+        self.ends = ends(left_out)
+        root_of = {duplicate: root for root, duplicate in self.duplicates.items()}
+        later = {name: self.follower(root_of.get(name, name)) for name in rows}
+        self.next_of = {name: after for name, after in later.items() if after is not None}
 
-    def root(self, cell_id: str) -> str:
-        """The memory that one lives on in, as far as all on the way leave."""
-        seen = {cell_id}
-        while cell_id in self.gone and says_the_same(self.rows[cell_id]):
-            up = str(self.rows[cell_id]["superseded_by"])
-            if up in seen or up not in self.rows:
-                break
-            seen.add(up)
-            cell_id = up
-        return cell_id
-
-    def duplicate(self, root: str) -> str | None:
-        """The oldest memory that stays and said the same as one that leaves."""
-        if root not in self.gone:
-            return None
-        duplicates = [
-            row
-            for key, row in self.rows.items()
-            if key not in self.gone and says_the_same(row) and self.root(str(row["superseded_by"])) == root
-        ]
-        oldest = min(duplicates, key=lambda row: tuple(row[name] for name in AGE_ORDER), default=None)
-        return None if oldest is None else str(oldest["cell_id"])
+    def stand_in(self, root: str) -> str | None:
+        """The memory itself where it stays, else the one that said the same."""
+        return root if root not in self.gone else self.duplicates.get(root)
 
     def follower(self, root: str) -> str | None:
         """The memory that stays and whose value came after the one of `root`."""
-        seen = {root}
-        by = self.rows[root]["superseded_by"]
-        while by is not None and by in self.rows and by not in seen:
-            seen.add(str(by))
-            here = self.root(str(by))
-            stays = here if here not in self.gone else self.duplicate(here)
-            if stays is not None:
-                return stays
-            by = self.rows[here]["superseded_by"]
-        return None
+        after = self.next_root.get(root)
+        return None if after is None else self.stand_in(self.ends.get(after, after))
 
     def after(self, root: str) -> str | None:
         """The memory that stands where `root` stood, or the next one that stays."""
-        if root not in self.gone:
-            return root
-        return self.duplicate(root) or self.follower(root)
+        return self.stand_in(root) or self.follower(root)
 
     def downstream(self, cell_id: str) -> set[str]:
         """Every memory that stays and comes after one that leaves."""
-        found: set[str] = set()
-        root = self.root(cell_id)
-        here = self.after(root)
-        while here is not None and here not in found:
-            found.add(here)
-            root = root if here == self.duplicate(root) else self.root(here)
-            here = self.follower(root)
-        return found
+        first = self.after(self.roots[cell_id])
+        return set() if first is None else {first, *following(self.next_of, first)}

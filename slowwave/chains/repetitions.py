@@ -7,7 +7,8 @@ not depend on the order in which the memories came in.
 
 import polars as pl
 
-from slowwave.chains.timelines import HOLDING_ORDER, connected
+from slowwave.chains.timelines import HOLDING_ORDER
+from slowwave.chains.walker import connected
 
 
 def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

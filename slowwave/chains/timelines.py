@@ -3,14 +3,11 @@
 Which of several values holds now is computed from dates, never asked.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 
-import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from slowwave.chains.walker import connected
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER
 
@@ -20,18 +17,6 @@ AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
 HOLDING_ORDER = ["valid_day", "event_time", "recorded_at", "cell_id"]
 """Oldest first; the last cell of a group is the one that holds now. A date without a time is as good as the time of
 a turn of that day, so days are compared, and within a day the order in which things were said."""
-
-
-def survivors(lives_on: Mapping[str, str]) -> dict[str, str]:
-    """For every cell that lives on in another, the one at the end of the chain; a circle keeps its smallest id."""
-    ends: dict[str, str] = {}
-    for cell in lives_on:
-        seen = [cell]
-        while seen[-1] in lives_on and lives_on[seen[-1]] not in seen:
-            seen.append(lives_on[seen[-1]])
-        circle = seen[seen.index(lives_on[seen[-1]]) :] if seen[-1] in lives_on else seen[-1:]
-        ends[cell] = min(circle)
-    return {cell: end for cell, end in ends.items() if cell != end}
 
 
 def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -142,19 +127,6 @@ def _holding_from(said: pl.DataFrame, corrections: pl.DataFrame) -> pl.DataFrame
 def pair_key(one: str, other: str) -> pl.Expr:
     """A pair of ids in two columns as one text, whichever comes first."""
     return pl.concat_list(one, other).list.sort().list.join(" ")
-
-
-def connected(pairs: pl.DataFrame) -> pl.DataFrame:
-    """`cell_id`, `group` of the cells in `pairs` (`cell_id`, `target_id`): cells of a group are joined by pairs."""
-    cells = pl.concat([pairs["cell_id"], pairs["target_id"]]).unique().sort()
-    if cells.is_empty():
-        return pl.DataFrame(schema={"cell_id": pl.String, "group": pl.Int64})
-    index = {cell: position for position, cell in enumerate(cells)}
-    rows = np.array([index[cell] for cell in pairs["cell_id"]])
-    columns = np.array([index[cell] for cell in pairs["target_id"]])
-    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(cells), len(cells)))
-    _, labels = connected_components(graph, directed=False)
-    return pl.DataFrame({"cell_id": cells, "group": labels.astype(np.int64)})
 
 
 def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

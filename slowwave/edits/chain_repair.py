@@ -7,7 +7,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.chains.repair import Bridges, bridges, standing_after, successions
-from slowwave.chains.stored import links_of
+from slowwave.chains.stored import links_of, read_chains
 from slowwave.edits.consequences import judged
 from slowwave.edits.session import Plan
 from slowwave.home.core_file import core_lines
@@ -30,17 +30,9 @@ class Chains:
 
 def chains_of(store: Store, cell_ids: Collection[str]) -> Chains:
     """The chains that memories belong to, from the first value to the one that holds now."""
-    frontier, seen = pl.Series("cell_id", sorted(cell_ids), dtype=pl.String), set[str]()
-    cells = store.by_key("cells", [])
-    while len(frontier):
-        seen |= set(frontier)
-        here = store.by_key("cells", frontier)
-        before = store.having("cells", "superseded_by", frontier)
-        cells = pl.concat([cells, here, before]).unique("cell_id", maintain_order=True)
-        reached = pl.concat([here["superseded_by"].drop_nulls(), before["cell_id"]]).unique()
-        frontier = reached.filter(~reached.is_in(sorted(seen)))
-    links = links_of(store, cells, has_person=True)
-    return Chains(cells.sort("cell_id"), dict(links.select("target_id", "verdict").iter_rows()))
+    cells = read_chains(store, cell_ids).sort("cell_id")
+    links = links_of(store, cells)
+    return Chains(cells, dict(links.select("target_id", "verdict").iter_rows()))
 
 
 def bridging(chains: Chains, found: Bridges, gone: Collection[str], *, why: str) -> Plan:

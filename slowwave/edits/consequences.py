@@ -5,7 +5,7 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.stored import PERSON, with_earlier_links
+from slowwave.chains.stored import PERSON, with_stored_chains
 from slowwave.chains.timelines import timelines
 from slowwave.edits.session import Plan
 from slowwave.journal.catalogue import rows_of
@@ -27,10 +27,10 @@ def succession(
     """
     winner_id = winner["cell_id"][0]
     pairs = losers.select(cell_id=pl.lit(winner_id), target_id="cell_id", verdict=pl.lit("corrects"))
-    members = pl.concat([winner, losers]).unique("cell_id")
-    chain, members = with_earlier_links(store, pairs, members, has_person=True)
+    chains = with_stored_chains(store, pairs, has_person=True)
+    members = pl.concat([winner, losers, chains.members]).unique("cell_id", keep="first", maintain_order=True)
     until = members.select(target_id="cell_id", valid_until="valid_until", valid_from="valid_from")
-    links = chain.join(until, on="target_id", how="inner").select(
+    links = chains.links.join(until, on="target_id", how="inner").select(
         cell_id="target_id",
         superseded_by="cell_id",
         valid_until=pl.coalesce("valid_until", "valid_from"),

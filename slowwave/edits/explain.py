@@ -5,6 +5,7 @@ from typing import cast
 
 import polars as pl
 
+from slowwave.chains.stored import read_chains
 from slowwave.decay.retention import effective_confidence
 from slowwave.edits.resolve import disputes
 from slowwave.errors import InputError, NotFoundError
@@ -139,21 +140,9 @@ def _quotes(store: Store, turn_ids: list[str]) -> tuple[list[Quote], list[str]]:
 def _chain(store: Store, cell_id: str, *, is_after: bool) -> list[Link]:
     """The memories that one superseded, or that superseded it, step by step."""
     names = list(Link.model_fields)
-    links: list[Link] = []
-    frontier, seen = [cell_id], {cell_id}
-    while frontier and len(links) < MOST_LINKS:
-        if is_after:
-            here = store.by_key("cells", frontier, ["cell_id", "superseded_by"])
-            rows = store.by_key("cells", here["superseded_by"].drop_nulls(), names)
-        else:
-            rows = store.rows("cells", names, col("superseded_by").isin(frontier)).sort(
-                "valid_from", "cell_id"
-            )
-        fresh = rows.filter(~pl.col("cell_id").is_in(sorted(seen)))
-        links += [Link(**row) for row in fresh.iter_rows(named=True)]
-        frontier = fresh["cell_id"].to_list()
-        seen |= set(frontier)
-    return links
+    rows = read_chains(store, [cell_id], names, way="after" if is_after else "before")
+    others = rows.filter(pl.col("cell_id") != cell_id).head(MOST_LINKS)
+    return [Link(**row) for row in others.iter_rows(named=True)]
 
 
 def _judgements(store: Store, cell_id: str) -> list[Judged]:

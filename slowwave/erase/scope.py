@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.chains.repair import Bridges
+from slowwave.chains.walker import walk
 from slowwave.edits.chain_repair import chains_of
 from slowwave.edits.session import EditSession, refuse_foreign
 from slowwave.erase.payloads import pattern_of, texts_of
@@ -303,11 +304,8 @@ def _said(store: Store, table: str, *, without: pl.Series) -> list[pl.Series]:
 def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
     """These entities and all that were merged into them, whose names stand in the journal still."""
     into = of_kind(events, "entity.merged").select("entity_id", "merged_into")
-    while True:
-        joined = {*ids, *into.filter(pl.col("merged_into").is_in(sorted(ids)))["entity_id"]}
-        if joined == ids:
-            return ids
-        ids = joined
+    former = walk(ids, lambda found: into.filter(pl.col("merged_into").is_in(found))["entity_id"])
+    return ids.union(*former)
 
 
 def _texts(turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame) -> set[str]:

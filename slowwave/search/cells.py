@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import reduce
 from operator import and_
 
+from slowwave.chains.walker import ends, walk
 from slowwave.decay.retention import days_ago, unused_days_of
 from slowwave.embeddings import Vectors
 from slowwave.language.time_phrases import TimeRange
@@ -141,8 +142,8 @@ def rank_cells(
         if name != "former"
     }
     if found.get("former"):
-        ends, values["former"] = _successors(store, found["former"], question)
-        rows.update(ends)
+        successors, values["former"] = _successors(store, found["former"], question)
+        rows.update(successors)
     lists = [RankedList(name, given, weights[name]) for name, given in values.items() if weights[name] > 0]
     return _weighed(store, fuse_scores(lists), rows, question, settings)[:count]
 
@@ -287,14 +288,16 @@ def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filt
 
     `around` holds what they superseded directly and the cells of the same attribute: the steps go on from there.
     """
-    known = {row["cell_id"]: row for row in cells}
-    newest = [row for row in around if row["cell_id"] not in known]
-    for _ in range(CHAIN_STEPS):
-        if not newest:
-            break
-        known.update({row["cell_id"]: row for row in newest})
-        (before,) = store.find([RowsQuery("cells", _SHOWN, _superseded_by(newest))])
-        newest = [row for row in before if row["cell_id"] not in known]
+    known = {row["cell_id"]: row for row in (*cells, *around)}
+
+    def reach(ids: list[str]) -> list[str]:
+        (before,) = store.find([RowsQuery("cells", _SHOWN, col("superseded_by").isin(ids))])
+        fresh = {row["cell_id"]: row for row in before if row["cell_id"] not in known}
+        known.update(fresh)
+        return list(fresh)
+
+    newest = {row["cell_id"] for row in around} - {row["cell_id"] for row in cells}
+    walk(newest, reach, most=CHAIN_STEPS - 1)  # `around` is the first step
     if filters.as_of is not None:
         known = {key: row for key, row in known.items() if row["event_time"] <= filters.as_of}
     said = _followers(store, known.values()) if filters.is_historical else {}
@@ -320,20 +323,24 @@ def _successors(
     for row in former:
         if row["superseded_by"]:
             reached[row["superseded_by"]] = max(row[SCORE], reached.get(row["superseded_by"], 0.0))
-    for _ in range(CHAIN_STEPS):
-        gone = col("cell_id").isin(list(reached)) & (col("status") == lit("superseded"))
+    next_of: dict[str, str] = {}
+
+    def reach(ids: list[str]) -> list[str]:
+        gone = col("cell_id").isin(ids) & (col("status") == lit("superseded"))
         (later,) = store.find([RowsQuery("cells", ("cell_id", "superseded_by"), gone)])
-        steps = {row["cell_id"]: row["superseded_by"] for row in later if row["superseded_by"]}
-        if not steps:
-            break
-        moved: dict[str, float] = {}
-        for key, score in reached.items():
-            end = steps.get(key, key)
-            moved[end] = max(score, moved.get(end, 0.0))
-        reached = moved
+        new = {row["cell_id"]: row["superseded_by"] for row in later if row["superseded_by"]}
+        next_of.update(new)
+        return list(new.values())
+
+    walk(reached, reach, most=CHAIN_STEPS)
+    last = ends(next_of)
+    scores: dict[str, float] = {}
+    for cell, score in reached.items():
+        end = last.get(cell, cell)
+        scores[end] = max(score, scores.get(end, 0.0))
     columns = ("cell_id", *_weighed_columns(question.filters))
-    (ends,) = store.find([RowsQuery("cells", columns, question.where & col("cell_id").isin(list(reached)))])
-    return {row["cell_id"]: row for row in ends}, {row["cell_id"]: reached[row["cell_id"]] for row in ends}
+    (rows,) = store.find([RowsQuery("cells", columns, question.where & col("cell_id").isin(list(scores)))])
+    return {row["cell_id"]: row for row in rows}, {row["cell_id"]: scores[row["cell_id"]] for row in rows}
 
 
 def _related(cells: list[Row], where: Expr) -> Expr:

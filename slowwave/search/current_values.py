@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from slowwave.chains.walker import ends
 from slowwave.language.query_words import OF_THE_PRESENT, plain_words
 from slowwave.schemas.search import CellHit
 from slowwave.store import Expr, Row, col, lit
@@ -76,14 +77,11 @@ def timelines(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, li
     for cell in cells:
         if cell["status"] == "superseded" and cell["valid_until"] is not None and cell["superseded_by"]:
             next_of[cell["cell_id"]] = cell["superseded_by"]
+    holders = ends(next_of)
     former: dict[str, list[Row]] = {}
     for cell in sorted(cells, key=_holding, reverse=True):
-        end, passed = next_of.get(cell["cell_id"]), {cell["cell_id"]}
-        while end in next_of and end not in passed:  # a damaged chain may be a circle
-            passed.add(end)
-            end = next_of[end]
-        if end is not None and end not in passed and not never_held(cell):
-            former.setdefault(end, []).append(cell)
+        if cell["cell_id"] in holders and not never_held(cell):
+            former.setdefault(holders[cell["cell_id"]], []).append(cell)
     return former
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from slowwave.chains.walker import walk
 from slowwave.language.names import (
     family,
     first_name,
@@ -84,15 +85,13 @@ def cells_of(store: Store, owner: ScopeSettings, ids: Iterable[str]) -> list[str
         return []
     mine = owned_by(owner.user_id, owner.project_id)
     named = store.rows("mentions", ["cell_id"], mine & col("entity_id").isin(wanted))["cell_id"].to_list()
-    found, newest = set(named), named
-    while newest:
-        said = store.find(
-            [RowsQuery("cells", ("superseded_by", "valid_until"), mine & col("cell_id").isin(newest))]
-        )[0]
-        lives_on = {row["superseded_by"] for row in said if row["valid_until"] is None} - {None}
-        newest = sorted(lives_on - found)
-        found |= lives_on
-    return sorted(found)
+
+    def lives_on_in(cells: list[str]) -> set[str]:
+        where = mine & col("cell_id").isin(cells)
+        (said,) = store.find([RowsQuery("cells", ("superseded_by", "valid_until"), where)])
+        return {row["superseded_by"] for row in said if row["valid_until"] is None and row["superseded_by"]}
+
+    return sorted(set(named).union(*walk(named, lives_on_in)))
 
 
 def _phrases(text: str) -> list[str]:
@@ -167,23 +166,21 @@ def chain(
     Nearest first, with `depth` (from 1), `cell_id` (reached), `reached_from`, `relation`, `predicate`, `confidence`.
     A cell is reached once, by the shortest way, and never one of those that the chain began with.
     """
-    found: list[Row] = []
-    frontier = set(cell_ids)
-    seen = set(frontier)
-    for step in range(1, depth + 1):
-        if not frontier:
-            break
-        reached: dict[str, Row] = {}
-        for edge in _next(store, owner, sorted(frontier), direction):
-            if edge["cell_id"] not in seen:
-                reached.setdefault(edge["cell_id"], {"depth": step, **edge})
-        found += reached.values()
-        frontier = set(reached)
-        seen |= frontier
-    return found
+    reached: dict[str, Row] = {}
+
+    def reach(cells: list[str]) -> list[str]:
+        edges = _next(store, owner, cells, direction)
+        for edge in edges:
+            reached.setdefault(edge["cell_id"], edge)
+        return [edge["cell_id"] for edge in edges]
+
+    step_of = {
+        cell: depth for depth, step in enumerate(walk(cell_ids, reach, most=depth), start=1) for cell in step
+    }
+    return [{"depth": step_of[cell], **edge} for cell, edge in reached.items() if cell in step_of]
 
 
-def _next(store: Store, owner: ScopeSettings, frontier: list[str], direction: Direction) -> list[Row]:
+def _next(store: Store, owner: ScopeSettings, cells: list[str], direction: Direction) -> list[Row]:
     """One step: a cause is at the source of its edge, what was there before at the target of the others."""
     mine = owned_by(owner.user_id, owner.project_id)
     to_source = col("relation") == lit("causal")
@@ -193,7 +190,7 @@ def _next(store: Store, owner: ScopeSettings, frontier: list[str], direction: Di
         at, to = ("target_id", "source_id") if leads_to_source else ("source_id", "target_id")
         if direction == "forward":
             at, to = to, at
-        queries.append(RowsQuery("edges", EDGE, mine & where & col(at).isin(frontier)))
+        queries.append(RowsQuery("edges", EDGE, mine & where & col(at).isin(cells)))
         ends.append((at, to))
     told = ("relation", "predicate", "confidence")
     steps = [

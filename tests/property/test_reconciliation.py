@@ -6,7 +6,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.chains.timelines import contradiction_rows, supersessions, survivors, timelines
+from slowwave.chains.timelines import contradiction_rows, supersessions, timelines
+from slowwave.chains.walker import ends
 from slowwave.stages.reconcile.candidates import build_pages, fuse_candidates
 from tests.rows import row, rows
 from tests.unit.test_reconciliation import candidates, found, judged, pairs_of, queries
@@ -53,12 +54,12 @@ def test_every_group_is_one_chain_without_a_circle_that_ends_in_the_value_that_h
     after = dict(links.select("cell_id", "superseded_by").rows())
     assert len(after) == links.height
     assert len(set(after.values())) == len(after), "two memories are never superseded by the same one"
-    assert survivors(after).keys() == after.keys(), "a circle would keep one of its own"
+    assert ends(after).keys() == after.keys(), "a circle would keep one of its own"
     heads = set(after.values()) - set(after)
     assert set(timelines(links, cells)["cell_id"]) == heads
     for one, other, _ in pairs:
-        ends = survivors(after)
-        assert ends.get(one, one) == ends.get(other, other)
+        last = ends(after)
+        assert last.get(one, one) == last.get(other, other)
 
 
 @settings(max_examples=60)
@@ -83,22 +84,6 @@ def test_updates_go_by_date_and_a_correction_stands_after_what_it_corrects(drawn
         assert all(order.index(old) < order.index(new) for old, new in after.items())
         starts = dict(cells.select("cell_id", "valid_from").rows())
         assert all(until == starts[new] for _, new, until, _ in links.rows())
-
-
-@settings(max_examples=100)
-@given(st.dictionaries(KEY, KEY, max_size=12))
-def test_survivors_live_and_everyone_reaches_the_survivor_of_the_chain(lives_on):
-    lives_on = {cell: target for cell, target in lives_on.items() if cell != target}
-    ends = survivors(lives_on)
-    for cell, end in ends.items():
-        assert end not in ends, "a survivor lives on in nobody"
-        seen = [cell]
-        while seen[-1] in lives_on and len(seen) < 30:
-            seen.append(lives_on[seen[-1]])
-        assert end in seen
-    # only one memory of each circle survives among those that live on in another
-    for cell in set(lives_on) - set(ends):
-        assert lives_on[cell] in ends
 
 
 @settings(max_examples=100)

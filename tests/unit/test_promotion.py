@@ -12,8 +12,8 @@ from slowwave.settings.groups import DecaySettings
 from slowwave.stages.core.promotion import (
     choose_by_use,
     core_changes,
+    line_successors,
     promotion_candidates,
-    successions,
     usage_record,
     with_unsettled,
 )
@@ -193,10 +193,8 @@ def test_what_is_the_same_is_not_written_and_what_differs_is_told_apart():
 
 
 def test_what_superseded_a_line_takes_its_place():
-    chains = pl.DataFrame(
-        {"cell_id": ["a", "b", "c", "d", "e"], "superseded_by": ["b", "b2", "x", None, "b2"]}
-    )
-    assert successions(standing("a c d e x"), chains).rows() == [("a", "b2")]
+    ends = {"a": "b2", "c": "x", "e": "b2", "x": "x"}
+    assert line_successors(standing("a c d e x"), ends).rows() == [("a", "b2")]
 
 
 KEYS = [f"c{number}" for number in range(8)]

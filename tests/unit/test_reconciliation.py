@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.chains.timelines import confirmations, contradiction_rows, supersessions, survivors, timelines
+from slowwave.chains.timelines import confirmations, contradiction_rows, supersessions, timelines
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
 from slowwave.stages.reconcile.guard import guard
@@ -327,24 +327,6 @@ def test_a_memory_without_candidates_gets_no_page():
 def test_a_page_never_holds_more_than_its_bound_even_for_one_memory():
     pairs = candidates(*(("n", f"t{number:02}", 1 - number / 100) for number in range(30)))
     assert paged(build_pages(pairs, pl.Series(["n"]), max_cells=4)) == [["*n", "t00", "t01", "t02"]]
-
-
-# who lives on in whom
-
-
-def test_a_chain_of_confirmations_ends_at_its_last_memory():
-    assert survivors({"a": "b", "b": "c"}) == {"a": "c", "b": "c"}
-    assert survivors({}) == {}
-
-
-@pytest.mark.parametrize("circle", [{"b": "c", "c": "b"}, {"b": "c", "c": "d", "d": "b"}])
-def test_a_circle_keeps_its_smallest_id(circle: dict[str, str]):
-    assert survivors(circle) == {cell: "b" for cell in circle if cell != "b"}
-
-
-def test_a_memory_that_leads_into_a_circle_lives_on_in_the_survivor_of_the_circle():
-    assert survivors({"a": "b", "b": "c", "c": "b"}) == {"a": "b", "c": "b"}
-    assert survivors({"z": "c", "b": "c", "c": "b"}) == {"z": "b", "c": "b"}
 
 
 # which value holds

@@ -4,6 +4,7 @@ from typing import cast
 
 import polars as pl
 
+from slowwave.chains.stored import standing_ends
 from slowwave.home.core_file import core_lines, write_core_file
 from slowwave.llm import Request
 from slowwave.prompting.answers import PromoteAnswer
@@ -15,8 +16,8 @@ from slowwave.stages.asking import ask
 from slowwave.stages.core.promotion import (
     choose_by_use,
     core_changes,
+    line_successors,
     promotion_candidates,
-    successions,
     usage_record,
     with_unsettled,
 )
@@ -42,13 +43,15 @@ LEAVING = {
 def let_go(run: Stage) -> None:
     """Takes out at once what no longer holds, or is doubted; what superseded a line takes its place."""
     core = run.store.rows("core", where=_mine(run))
-    cells = run.store.by_key("cells", core["cell_id"], ["cell_id", "status", "superseded_by"])
+    cells = run.store.by_key("cells", core["cell_id"], ["cell_id", "status"])
     doubted = _doubted(run)
     stays = cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
     gone = core.join(stays, on="cell_id", how="anti")
     if gone.is_empty():
         return
-    successors = successions(core, _chains(run, cells)).join(gone, on="cell_id", how="semi")
+    successors = line_successors(core, standing_ends(run.store, core["cell_id"])).join(
+        gone, on="cell_id", how="semi"
+    )
     living = run.store.by_key("cells", successors["successor_id"], ["cell_id", *TOLD, "status"])
     living = living.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
     texts = run.store.by_key("cells", stays["cell_id"], ["cell_id", *TOLD])
@@ -70,16 +73,6 @@ def let_go(run: Stage) -> None:
         "cell_id", reason=pl.format("takes the place of: {}", "before_line")
     )
     _commit(run, lines, core, left=status.select("cell_id", reason=reason), because=because)
-
-
-def _chains(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
-    """The superseded cells that follow from these, step by step: `cell_id`, `superseded_by`."""
-    known, newest = cells, cells.filter(pl.col("status") == "superseded")
-    while newest.height:
-        ids = newest["superseded_by"].drop_nulls()
-        rows = run.store.by_key("cells", ids, cells.columns).join(known, on="cell_id", how="anti")
-        known, newest = pl.concat([known, rows]), rows.filter(pl.col("status") == "superseded")
-    return known.filter(pl.col("status") == "superseded").select("cell_id", "superseded_by")
 
 
 def find_candidates(run: Stage) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Core memory: who may stand in it, and how its lines stay where they are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -131,24 +132,17 @@ def core_changes(lines: pl.DataFrame, core: pl.DataFrame) -> CoreChanges:
     )
 
 
-def successions(core: pl.DataFrame, chains: pl.DataFrame) -> pl.DataFrame:
-    """Who takes the place of a line whose cell was superseded: the cell at the end of its chain.
+def line_successors(core: pl.DataFrame, ends: Mapping[str, str]) -> pl.DataFrame:
+    """The memories that take the place of superseded lines: `cell_id` (of the line), `successor_id`.
 
-    `chains` has `cell_id` and `superseded_by` of superseded cells, all steps. Returns `cell_id` (the line's cell) and
-    `successor_id`; a chain that leads to a cell of core memory gives none, and of two lines with the same successor
-    the first one counts.
+    `ends` has the memory at the end of each line's chain. One that stands in core memory already takes no place, and
+    of two lines with the same successor the first one counts.
     """
-    ends = core.select("cell_id", "line_rank", successor_id="cell_id")
-    steps = chains.drop_nulls("superseded_by").select(successor_id="cell_id", next_id="superseded_by")
-    before = ends.clear()
-    while not ends.equals(before):  # chains have no circle: what supersedes is later
-        before = ends
-        ends = before.join(steps, on="successor_id", how="left", maintain_order="left").select(
-            "cell_id", "line_rank", successor_id=pl.coalesce("next_id", "successor_id")
-        )
+    last = pl.col("cell_id").replace_strict(ends, default=None, return_dtype=pl.String)
     return (
-        ends.filter(~pl.col("successor_id").is_in(core["cell_id"].implode()))
-        .sort("line_rank", "cell_id")
+        core.sort("line_rank", "cell_id")
+        .select("cell_id", successor_id=last)
+        .drop_nulls()
+        .filter(~pl.col("successor_id").is_in(core["cell_id"].implode()))
         .unique("successor_id", keep="first", maintain_order=True)
-        .select("cell_id", "successor_id")
     )

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from slowwave.chains.stored import standing_ends
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER
@@ -27,7 +28,9 @@ def close_contradictions(run: Stage) -> None:
     ended = closings(found, sides)
     if ended.is_empty():
         return
-    successors = _ends(run, pl.concat([ended["successor_a"], ended["successor_b"]]).drop_nulls())
+    successors = standing_ends(
+        run.store, pl.concat([ended["successor_a"], ended["successor_b"]]).drop_nulls()
+    )
     left = ended.with_columns(
         pl.col(name).replace_strict(successors, default=None, return_dtype=pl.String)
         for name in ("successor_a", "successor_b")
@@ -63,17 +66,3 @@ def _asked_later(run: Stage, pairs: pl.DataFrame) -> pl.DataFrame:
             **UNWRITTEN,
         )
     )
-
-
-def _ends(run: Stage, cell_ids: pl.Series) -> dict[str, str]:
-    """The memory at the end of each one's chain, where that one stands."""
-    ends = dict(zip(cell_ids, cell_ids, strict=True))
-    passed: set[str] = set()
-    while moving := set(ends.values()) - passed:
-        passed |= moving
-        here = run.store.by_key("cells", moving, SIDES)
-        after = dict(
-            here.filter(pl.col("status") == "superseded").select("cell_id", "superseded_by").iter_rows()
-        )
-        ends = {start: after.get(end, end) for start, end in ends.items() if after.get(end, end) is not None}
-    return ends

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.chains.repetitions import between_elements, inherited, stand_ins
-from slowwave.chains.stored import PERSON, links_of
-from slowwave.chains.timelines import confirmations, pair_key, supersessions, timelines
+from slowwave.chains.stored import with_stored_chains
+from slowwave.chains.timelines import confirmations, supersessions, timelines
 from slowwave.decay.fading import revivals
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.stages.reconcile.cascade import dependents
@@ -43,13 +43,10 @@ def place(
     `retiring` has `cell_id`, `target_id`, `verdict` of guarded updates and corrections, `repeating` has `cell_id`,
     `target_id` of memories that say the same. Chains and repetitions of earlier nights are taken in.
     """
-    said = _said_by_person(run)
-    links, repeats, members = _with_chains(
-        run, retiring.select(*PAIRS), repeating.select("cell_id", "target_id"), said
-    )
-    elements = stand_ins(links, repeats, members)
-    chain = between_elements(links, repeats, elements)
-    by_person = _retired_by(said, members)
+    chains = with_stored_chains(run.store, retiring.select(*PAIRS), repeating.select("cell_id", "target_id"))
+    members, by_person = chains.members, chains.by_person.to_frame()
+    elements = stand_ins(chains.links, chains.repeats, members)
+    chain = between_elements(chains.links, chains.repeats, elements)
     follows = supersessions(chain, members).join(by_person, on="cell_id", how="anti")
     heads = timelines(follows, members)
     now = members.select(
@@ -77,47 +74,6 @@ def place(
     }
     _show(run, leaving, merged, now)
     return Placed(plan, merged, leaving["cell_id"])
-
-
-def _with_chains(
-    run: Stage, retiring: pl.DataFrame, repeating: pl.DataFrame, said: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Pairs and repetitions with those of the chains that their memories already belong to, and all their memories."""
-    links, repeats = [retiring], [repeating]
-    ends = [frame[name] for frame in (retiring, repeating) for name in ("cell_id", "target_id")]
-    frontier, seen = pl.concat(ends).unique(), set[str]()
-    known = run.store.by_key("cells", [])
-    while len(frontier):
-        seen |= set(frontier)
-        after = run.store.by_key("cells", frontier)
-        before = run.store.having("cells", "superseded_by", frontier)
-        known = pl.concat([known, after, before]).unique("cell_id")
-        tied = pl.concat([after, before]).unique("cell_id").drop_nulls("superseded_by")
-        tied = tied.join(_retired_by(said, tied), on="cell_id", how="anti")
-        is_value = pl.col("valid_until").is_not_null()
-        links.append(links_of(run.store, tied))
-        repeats.append(tied.filter(~is_value).select("cell_id", target_id="superseded_by"))
-        ids = pl.concat([tied["cell_id"], tied["superseded_by"]]).unique()
-        frontier = ids.filter(~ids.is_in(list(seen)))
-    pair = ["cell_id", "target_id"]
-    return (
-        pl.concat(links).unique(pair, keep="first", maintain_order=True),
-        pl.concat(repeats).unique(pair, keep="first", maintain_order=True),
-        known,
-    )
-
-
-def _said_by_person(run: Stage) -> pl.DataFrame:
-    """`pair` of the memories of which a person put one in the place of the other: no date undoes that."""
-    word = (col("prompt_version") == lit(PERSON)) & (col("effect") == lit("superseded"))
-    said = run.store.rows("judgements", ["cell_id", "target_id"], word)
-    return said.select(pair=pair_key("cell_id", "target_id"))
-
-
-def _retired_by(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """`cell_id` of the memories that one of these pairs retired."""
-    gone = cells.drop_nulls("superseded_by").select("cell_id", pair=pair_key("cell_id", "superseded_by"))
-    return gone.join(said, on="pair", how="semi").select("cell_id")
 
 
 def _newly_merged(elements: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.chains.stored import with_earlier_links
+from slowwave.chains.stored import with_stored_chains
 from slowwave.chains.timelines import spare_protected
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -13,8 +13,9 @@ def without_protected(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) -> 
     retiring = judged.filter(pl.col("effect") == "superseded").select("cell_id", "target_id", "verdict")
     if retiring.is_empty() or not run.store.count("cells", col("protected") == lit(value=True)):
         return judged
-    chain, members = with_earlier_links(run.store, retiring, cells)
-    return spare_protected(judged, chain, members) if members["protected"].any() else judged
+    chains = with_stored_chains(run.store, retiring)
+    members = pl.concat([cells, chains.members]).unique("cell_id", keep="first", maintain_order=True)
+    return spare_protected(judged, chains.links, members) if members["protected"].any() else judged
 
 
 def protection_passed_on(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

@@ -5,6 +5,7 @@ from typing import cast
 
 import polars as pl
 
+from slowwave.chains.stored import standing_ends
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Outcome, Request
@@ -74,10 +75,8 @@ def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
     columns = ["cell_id", "status", "superseded_by", "valid_from", "valid_until", "content"]
     before = run.store.by_key("cells", rests_on["target_id"], columns)
     changed = before.filter((pl.col("status") == "superseded") & pl.col("valid_until").is_not_null())
-    heads = {
-        cell: _head(run, after) for cell, after in changed.select("cell_id", "superseded_by").iter_rows()
-    }
-    now = run.store.by_key("cells", [head for head in heads.values() if head], columns)
+    heads = standing_ends(run.store, changed["cell_id"])
+    now = run.store.by_key("cells", heads.values(), columns)
     told = changed.select(
         target_id="cell_id",
         before="content",
@@ -95,23 +94,6 @@ def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("cell_id") != pl.col("head_id"))
         .sort("cell_id", "date", "target_id")
     )
-
-
-def _head(run: Stage, cell_id: str) -> str | None:
-    """The memory that holds now at the end of a chain; null where the chain leads to one that is gone."""
-    seen: set[str] = set()
-    while cell_id not in seen:
-        seen.add(cell_id)
-        here = run.store.by_key("cells", [cell_id], ["cell_id", "status", "superseded_by"])
-        if here.is_empty():
-            return None
-        if here["status"][0] != "superseded":
-            return cell_id
-        after = here["superseded_by"][0]
-        if after is None:
-            return None
-        cell_id = after
-    return None
 
 
 def _request(cell: Mapping[str, object], changes: pl.DataFrame) -> Request:
