@@ -122,12 +122,12 @@ def _pending(store: Store, segments: set[str], unreadable: set[str]) -> Pending:
         unjudged_pairs=store.count("judgements", col("verdict") == lit("unjudged")),
         cells_to_review=store.count("cells", active & (col("needs_review") == lit(value=True))),
         judgements_in_quarantine=store.count("judging", col("status") == lit("quarantined")),
-        cells_without_topic=store.count("cells", active, missing="topic_id"),
+        cells_without_topic=store.count("cells", active & col("topic_id").is_null()),
         texts_without_vector=sum(store.count(name, unembedded) for name in VECTOR_TEXT)
         if has_embedder
         else 0,
         open_contradictions=store.count("contradictions", col("status") == lit("open")),
-        usage_not_folded=store.count("usage", missing="folded_at"),
+        usage_not_folded=store.count("usage", col("folded_at").is_null()),
     )
 
 

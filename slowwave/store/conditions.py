@@ -1,12 +1,13 @@
 """Conditions on rows: said once, understood by LanceDB on disk and by tables in memory.
 
-A comparison with null does not hold, and there is no negation that could turn it: so both readings
-agree. Values are values, never parts of a query text.
+A comparison with null does not hold, and there is no negation that could turn it: so both readings agree. Whether a
+column is null is asked by `is_null` and `is_not_null`. Values are values, never parts of a query text.
 """
 
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 import polars as pl
@@ -18,6 +19,15 @@ from slowwave.errors import ContractError
 
 Value = str | bool | int | float | datetime
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
+
+_OPERATORS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,14 @@ class Column:
     def isin(self, values: Iterable[str]) -> "Expr":
         """Whether the column has one of these texts."""
         return IsIn(self.name, tuple(dict.fromkeys(values)))
+
+    def is_null(self) -> "Expr":
+        """Whether the column has no value."""
+        return IsNull(self.name, holds=True)
+
+    def is_not_null(self) -> "Expr":
+        """Whether the column has a value."""
+        return IsNull(self.name, holds=False)
 
 
 def col(name: str) -> Column:
@@ -97,6 +115,14 @@ class IsIn(Expr):
 
 
 @dataclass(frozen=True)
+class IsNull(Expr):
+    """A column without a value, or where it does not hold one with a value."""
+
+    column: str
+    holds: bool
+
+
+@dataclass(frozen=True)
 class And(Expr):
     """Both hold."""
 
@@ -117,56 +143,81 @@ def columns_of(where: Expr) -> set[str]:
     match where:
         case And(left, right) | Or(left, right):
             return columns_of(left) | columns_of(right)
-        case IsIn(column, _) | Compare(column, _, _):
+        case IsIn(column, _) | IsNull(column, _) | Compare(column, _, _):
             return {column}
     raise ContractError(f"{where!r} is no condition")
 
 
-def on_disk(where: Expr) -> LanceExpr:
-    """A condition as LanceDB takes it."""
+def on_disk(where: Expr) -> LanceExpr | str:
+    """A condition as LanceDB takes it: an expression, or SQL where it asks for null, which expressions cannot say."""
+    return _sql(where) if _asks_for_null(where) else _expression(where)
+
+
+def _asks_for_null(where: Expr) -> bool:
+    if isinstance(where, And | Or):
+        return _asks_for_null(where.left) or _asks_for_null(where.right)
+    return isinstance(where, IsNull)
+
+
+def _expression(where: Expr) -> LanceExpr:
     match where:
         case And(left, right):
-            return on_disk(left) & on_disk(right)
+            return _expression(left) & _expression(right)
         case Or(left, right):
-            return on_disk(left) | on_disk(right)
+            return _expression(left) | _expression(right)
         case IsIn(column, values):
             return lance_col(column).isin(list(values) or [""])  # an empty list is no SQL
-        case Compare(column, operator, value):
-            there, constant = lance_col(column), lance_lit(value)
-            named = {
-                "==": there.eq,
-                "!=": there.ne,
-                "<": there.lt,
-                "<=": there.lte,
-                ">": there.gt,
-                ">=": there.gte,
-            }
-            return named[operator](constant)
+        case Compare(column, sign, value):
+            compared: LanceExpr = _OPERATORS[sign](lance_col(column), lance_lit(value))
+            return compared
     raise ContractError(f"{where!r} is no condition")
 
 
-def in_memory(where: Compare | IsIn) -> pl.Expr:
-    """A single comparison as Polars takes it; null where the column is null."""
-    there = pl.col(where.column)
-    if isinstance(where, IsIn):
-        return there.is_in(list(where.values))
-    constant = pl.lit(where.value)
-    named = {
-        "==": there.eq,
-        "!=": there.ne,
-        "<": there.lt,
-        "<=": there.le,
-        ">": there.gt,
-        ">=": there.ge,
-    }
-    return named[where.operator](constant)
+def _sql(where: Expr) -> str:
+    match where:
+        case And(left, right):
+            return f"({_sql(left)} AND {_sql(right)})"
+        case Or(left, right):
+            return f"({_sql(left)} OR {_sql(right)})"
+        case IsNull(column, holds):
+            return f"{_named(column)} IS {'' if holds else 'NOT '}NULL"
+        case IsIn(column, values):
+            return f"{_named(column)} IN ({', '.join(map(_literal, values or ('',)))})"
+        case Compare(column, sign, value):
+            return f"{_named(column)} {'=' if sign == '==' else sign} {_literal(value)}"
+    raise ContractError(f"{where!r} is no condition")
+
+
+def _named(column: str) -> str:
+    if not column.isidentifier():
+        raise ContractError(f"there is no column {column!r}")
+    return f"`{column}`"
+
+
+def _literal(value: Value) -> str:
+    """A value in SQL. A backslash is a letter like any other there; `Expr.to_sql` does not know that."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case datetime():
+            return f"TIMESTAMP '{value.astimezone(UTC).isoformat()}'"
+    return repr(value)
 
 
 def as_filter(where: Expr) -> pl.Expr:
-    """A whole condition as Polars takes it; what cannot be said for want of a value does not hold."""
-    if isinstance(where, And):
-        return as_filter(where.left) & as_filter(where.right)
-    if isinstance(where, Or):
-        return as_filter(where.left) | as_filter(where.right)
-    assert isinstance(where, (Compare, IsIn))  # there is nothing else
-    return in_memory(where).fill_null(value=False)
+    """A condition as Polars takes it; a comparison with a value that is not there does not hold."""
+    match where:
+        case And(left, right):
+            return as_filter(left) & as_filter(right)
+        case Or(left, right):
+            return as_filter(left) | as_filter(right)
+        case IsNull(column, holds):
+            return pl.col(column).is_null() if holds else pl.col(column).is_not_null()
+        case IsIn(column, values):
+            return pl.col(column).is_in(list(values)).fill_null(value=False)
+        case Compare(column, sign, value):
+            compared: pl.Expr = _OPERATORS[sign](pl.col(column), pl.lit(value))
+            return compared.fill_null(value=False)
+    raise ContractError(f"{where!r} is no condition")

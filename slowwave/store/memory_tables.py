@@ -1,7 +1,7 @@
-"""A table of the store in memory: the same legs as on disk, answered in a fraction of the time.
+"""A table of the store in memory: the same queries as on disk, answered in a fraction of the time.
 
 LanceDB's cost of a read is fixed (some 5 to 10 ms of work each, whatever the size), and a question makes a dozen of
-them. What is here is a copy of one version of one table, never changed; `warming.py` says when it is read anew.
+them. A copy is one version of one table and never changes; `table_cache.py` says when the table is read again.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ import polars as pl
 from slowwave.errors import ContractError
 from slowwave.schemas.tables import KEYS
 from slowwave.store.bm25 import TextIndex
-from slowwave.store.conditions import And, Compare, Expr, IsIn, Or, in_memory
+from slowwave.store.conditions import And, Expr, IsIn, Or, as_filter
 from slowwave.store.layout import MATCHED, TEXT_INDEX
 from slowwave.store.memory_vectors import Floats, Mask, MemoryVectors, Places, best
 
@@ -50,14 +50,18 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True)
 class MemoryTable:
-    """One version of a table: its rows in the order of their keys, its full text by column, and its vectors."""
+    """One version of a table: its rows, its full text by column, and its vectors.
+
+    An indexed one has its rows in the order of their keys; one that is not has rows alone, in no particular order.
+    """
 
     table: str
     version: int
     frame: pl.DataFrame
-    texts: dict[str, TextIndex]
-    text_hashes: dict[str, pl.Series]
-    vectors: MemoryVectors | None
+    texts: dict[str, TextIndex] = field(default_factory=dict)
+    text_hashes: dict[str, pl.Series] = field(default_factory=dict)
+    vectors: MemoryVectors | None = None
+    is_indexed: bool = True
     _masks: "OrderedDict[Hashable, Mask]" = field(default_factory=OrderedDict, repr=False)
     _narrow: "OrderedDict[Hashable, pl.DataFrame]" = field(default_factory=OrderedDict, repr=False)
     _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
@@ -66,6 +70,26 @@ class MemoryTable:
     def has(self, columns: Collection[str]) -> bool:
         """Whether these columns are in memory."""
         return set(columns) <= set(self.frame.columns)
+
+    def rows(self, columns: Sequence[str], where: Expr | None) -> pl.DataFrame:
+        """The named columns of the rows that a condition holds for."""
+        if where is None:
+            return self.frame.select(columns)
+        if self.is_indexed:
+            return self.frame.select(columns)[self.places(where)]
+        return self.frame.filter(as_filter(where)).select(columns)  # look-ups would be made for each version
+
+    def after_write(
+        self, version: int, rows: pl.DataFrame | None, removed: pl.Series | None
+    ) -> "MemoryTable":
+        """A table of rows alone after whole rows came in the place of those with their keys, or keys went."""
+        frame, key = self.frame, KEYS[self.table]
+        gone = rows[key] if rows is not None else removed
+        if gone is not None:
+            frame = frame.join(gone.to_frame(key), on=key, how="anti")
+        if rows is not None:
+            frame = pl.concat([frame, rows.select(frame.columns).cast(dict(frame.schema.items()))])
+        return MemoryTable(self.table, version, frame, is_indexed=False)
 
     def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
         """Rows at these places, by column name. For a few rows one by one is faster than a frame of them."""
@@ -105,9 +129,7 @@ class MemoryTable:
             held = np.zeros(self.frame.height, bool)
             held[self._rows_with(where)] = True
             return held
-        assert isinstance(where, (Compare, IsIn))  # there is nothing else
-        leaf = where
-        return _kept(self._masks, leaf, MOST_MASKS, lambda: self._held(leaf))
+        return _kept(self._masks, where, MOST_MASKS, lambda: self._held(where))
 
     # -- inside
 
@@ -117,9 +139,8 @@ class MemoryTable:
             scores = np.maximum(scores, self.texts[name].scores(text))
         return scores
 
-    def _held(self, leaf: Compare | IsIn) -> Mask:
-        held = self.frame.select(in_memory(leaf).fill_null(value=False).alias("held"))["held"]
-        return held.to_numpy()
+    def _held(self, where: Expr) -> Mask:
+        return self.frame.select(as_filter(where).alias("held"))["held"].to_numpy()
 
     def _looked_up(self, where: Expr) -> Places | None:
         """Places of all rows that a condition may hold for, by a look-up; None where every row must be compared."""

@@ -9,15 +9,14 @@ from typing import TypeVar
 import lancedb
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from lancedb.expr import Expr as LanceExpr
 from lancedb.query import LanceVectorQueryBuilder
 from lancedb.table import Table
 from numpy.typing import NDArray
 
-from slowwave.errors import ConfigError, ContractError
+from slowwave.errors import ConfigError
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT, frame_schema
-from slowwave.store.conditions import Expr, as_filter, col, columns_of, lit, on_disk
+from slowwave.store.conditions import Expr, col, columns_of, lit, on_disk
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
@@ -41,7 +40,7 @@ from slowwave.store.reads import (
     rows_in_memory,
     value_name,
 )
-from slowwave.store.table_cache import MOST_ROWS_OF_A_RUN, SmallTables, Warmth
+from slowwave.store.table_cache import MOST_ROWS_OF_A_RUN, TableCache
 
 Found = TypeVar("Found")
 
@@ -60,75 +59,57 @@ class StoreReader:
         self._tables: dict[str, Table] = {}
         self._queries = Queries(root / name)
         self._indexed: set[str] = set()
-        self._warmth = Warmth(
+        self._cache = TableCache(
             root / name,
             count=lambda table: int(self._table(table).count_rows()),
             version=lambda table: int(self._table(table).version),
             load=self._load,
-        )
-        self._small = SmallTables(
-            version=lambda table: int(self._table(table).version),
-            count=lambda table: int(self._table(table).count_rows()),
-            read=lambda table: self._rows_on_disk(table, plain_columns(table), None),
         )
         self._exact_rows = 0
 
     def keep_in_memory(
         self, *, most_rows: int, exact_rows: int, is_written: Callable[[], bool] = lambda: False
     ) -> None:
-        """From now on tables of at most so many rows answer from memory.
+        """From now on tables of at most so many rows answer searches from memory; with 0 none does.
 
         Vectors are compared one by one below `exact_rows`, and by sketches first from there on. While `is_written` says
-        that another process writes, what it wrote is seen some seconds later (`Warmth`).
+        that another process writes, what it wrote is seen some seconds later (`TableCache`).
         """
-        self._warmth.most_rows, self._exact_rows = most_rows, exact_rows
-        self._warmth.is_written = is_written
+        if most_rows:
+            self._exact_rows = exact_rows
+            self._cache.most_rows, self._cache.is_indexed = most_rows, True
+            self._cache.is_written = is_written
 
     def hold_tables(self) -> None:
         """From now on larger tables too are read once: for a run, which asks them many times."""
-        self._small.most_rows = MOST_ROWS_OF_A_RUN
+        self._cache.most_rows = MOST_ROWS_OF_A_RUN
 
     def read_into_memory(self, tables: Iterable[str]) -> None:
         """Reads tables now that would be read beside the first questions."""
         for table in tables:
-            self._warmth.read_now(table)
+            self._cache.read_now(table)
 
     def begin_question(self) -> None:
-        """Says that a question comes (`Warmth`)."""
-        self._warmth.begin_question()
+        """Says that a question comes (`TableCache`)."""
+        self._cache.begin_question()
 
     def rows(
-        self,
-        table: str,
-        columns: Sequence[str] | None = None,
-        where: Expr | None = None,
-        *,
-        missing: str | None = None,
+        self, table: str, columns: Sequence[str] | None = None, where: Expr | None = None
     ) -> pl.DataFrame:
-        """Rows of a table, in no particular order: the table's columns (never vectors) or the named ones.
-
-        `missing` names a column that must be null in the rows wanted.
-        """
+        """Rows of a table, in no particular order: the table's columns (never vectors) or the named ones."""
         names = list(columns) if columns is not None else frame_schema(table).names()
-        copy = self._warmth.copy_of(table) if missing is None and where is not None else None
-        if copy is not None and where is not None and copy.has({*names, *columns_of(where)}):
-            return copy.frame.select(names)[copy.places(where)]
-        if missing is not None:
-            return self._rows_on_disk(table, names, self._condition(table, where, missing))
         asked = {*names, *(columns_of(where) if where is not None else ())}
-        if not self._warmth.most_rows and asked.issubset(plain_columns(table)):
-            small = self._small.frame(table)
-            if small is not None:
-                held = small if where is None else small.filter(as_filter(where))
-                return held.select(names)
+        copy = self._cache.copy_of(table) if asked.issubset(plain_columns(table)) else None
+        if copy is not None and copy.has(asked):
+            return copy.rows(names, where)
         return self._rows_on_disk(table, names, on_disk(where) if where is not None else None)
 
-    def count(self, table: str, where: Expr | None = None, *, missing: str | None = None) -> int:
+    def count(self, table: str, where: Expr | None = None) -> int:
         """Number of rows."""
-        if where is None and missing is None:
-            copy = self._warmth.copy_of(table)
-            return copy.frame.height if copy is not None else int(self._table(table).count_rows())
-        return self.rows(table, [KEYS[table]], where, missing=missing).height
+        if where is not None:
+            return self.rows(table, [KEYS[table]], where).height
+        copy = self._cache.copy_of(table) if self._cache.is_indexed else None
+        return copy.frame.height if copy is not None else int(self._table(table).count_rows())
 
     def by_key(self, table: str, keys: Iterable[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Rows with these keys, in key order; keys that are not there are left out."""
@@ -208,9 +189,9 @@ class StoreReader:
         return _best(pl.concat(frames), "match_score", key, k)
 
     def at_once(self, queries: Sequence[Query]) -> list[pl.DataFrame]:
-        """What each leg of a search finds, as frames; a table without full text matches nothing.
+        """The answer of each query, as frames; a table without full text matches nothing.
 
-        Legs of tables in memory are answered from there, the others are read from disk all at once.
+        Queries of tables in memory are answered there, the others are read from disk all at once.
         """
         return self._answer(queries, frame_in_memory, lambda wanted, frame: frame)
 
@@ -224,16 +205,18 @@ class StoreReader:
         in_memory: Callable[[MemoryTable, Query], Found],
         of_frame: Callable[[Query, pl.DataFrame], Found],
     ) -> list[Found]:
-        copies = {table: self._warmth.copy_of(table) for table in {wanted.table for wanted in queries}}
+        asked = {wanted.table for wanted in queries} if self._cache.is_indexed else set()
+        copies = {table: self._cache.copy_of(table) for table in asked}
         on_disk = {
             place: wanted
             for place, wanted in enumerate(queries)
-            if copies[wanted.table] is None and (not isinstance(wanted, TextQuery) or self._can_match(wanted))
+            if copies.get(wanted.table) is None
+            and (not isinstance(wanted, TextQuery) or self._can_match(wanted))
         }
         reading = self._queries.start(list(on_disk.values())) if on_disk else None
         answers: dict[int, Found] = {}  # what is in memory answers while the disk is read
         for place, wanted in enumerate(queries):
-            copy = copies[wanted.table]
+            copy = copies.get(wanted.table)
             if copy is not None:
                 answers[place] = in_memory(copy, wanted)
             elif place not in on_disk and isinstance(wanted, TextQuery):
@@ -254,9 +237,7 @@ class StoreReader:
 
     def applied_segments(self) -> set[str]:
         """Ids of the journal segments that this generation already holds."""
-        return set(
-            self._frame(self._table(APPLIED).search().limit(None).to_arrow(), ["segment_id"])["segment_id"]
-        )
+        return set(self._rows_on_disk(APPLIED, ["segment_id"], None)["segment_id"])
 
     def without_centroid(self) -> list[str]:
         """Ids of the topics whose members changed since their centroid was computed."""
@@ -283,12 +264,12 @@ class StoreReader:
     # -- inside
 
     def _load(self, table: str, before: MemoryTable | None) -> MemoryTable:
-        handle = self._table(table)
-        version, key, names = int(handle.version), KEYS[table], frame_schema(table).names()
-        extra = [EMBEDDER_OF["vector"]] if table in VECTOR_TEXT else []
-        rows = self._frame(handle.search().select([*names, *extra]).limit(None).to_arrow(), [*names, *extra])
-        rows = rows.sort(key)
-        vectors = self._load_vectors(table, rows, before) if extra else None
+        version = int(self._table(table).version)
+        rows = self._rows_on_disk(table, plain_columns(table), None)
+        if not self._cache.is_indexed:
+            return MemoryTable(table, version, rows, is_indexed=False)
+        rows = rows.sort(KEYS[table])
+        vectors = self._load_vectors(table, rows, before) if table in VECTOR_TEXT else None
         return read_table(table, version, rows, vectors=vectors, before=before)
 
     def _rows_on_disk(self, table: str, names: Sequence[str], where: LanceExpr | str | None) -> pl.DataFrame:
@@ -346,23 +327,6 @@ class StoreReader:
 
     def _all_columns(self, table: str) -> list[str]:
         return list(arrow_schema(table, self.meta.dims).names)
-
-    def _condition(self, table: str, where: Expr | None, missing: str) -> str:
-        """SQL of a condition with a null in it, which `Expr` cannot say. Its values are constants of this program.
-
-        `Expr.to_sql` does not escape a quote behind a backslash, so such a text is refused here.
-        """
-        if missing not in frame_schema(table):
-            raise ContractError(f"table {table!r} has no column {missing!r}")
-        sql = "" if where is None else f"({on_disk(where).to_sql()}) AND "
-        if "\\" in sql:
-            raise ContractError("a text with a backslash cannot be part of a condition with a null in it")
-        return f"{sql}{missing} IS NULL"
-
-    def _frame(self, arrow: pa.Table, names: Sequence[str]) -> pl.DataFrame:
-        frame = pl.from_arrow(arrow)
-        assert isinstance(frame, pl.DataFrame)
-        return frame.select(names)
 
 
 @cache

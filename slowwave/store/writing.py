@@ -141,7 +141,7 @@ class Store(StoreReader):
             if self._is_worn(table):
                 handle.optimize(cleanup_older_than=keep_versions)
             if table in TABLES:
-                self._small.wrote(table, before)
+                self._cache.wrote(table, before)
             report.append({"table": table, "rows": rows})
         return pl.DataFrame(report, schema={"table": pl.String, "rows": pl.Int64})
 
@@ -177,7 +177,7 @@ class Store(StoreReader):
         """Takes new and changed rows into the table's indices; before many searches, since each scans the rest."""
         before = int(self._table(table).version)
         self._table(table).optimize()
-        self._small.wrote(table, before)
+        self._cache.wrote(table, before)
 
     # -- inside
 
@@ -192,8 +192,7 @@ class Store(StoreReader):
                 self._table(table).delete(
                     on_disk(col(key).isin(gone[key][start : start + KEYS_A_READ].to_list()))
                 )
-            self._warmth.wrote(table)
-            self._small.wrote(table, before, removed=gone[key])
+            self._cache.wrote(table, before, removed=gone[key])
         if change.rows.is_empty():
             return len(change.removed)
         known = self.by_key(table, change.rows[key], self._all_columns(table))
@@ -263,8 +262,7 @@ class Store(StoreReader):
         )
         before = int(self._table(table).version)
         result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
-        self._warmth.wrote(table)
-        self._small.wrote(table, before, rows=rows)
+        self._cache.wrote(table, before, rows=rows)
         written = result.num_inserted_rows + result.num_updated_rows
         if written != rows.height:
             raise ContractError(

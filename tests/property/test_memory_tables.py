@@ -37,7 +37,9 @@ def conditions(draw: st.DrawFn, depth: int = 3):
     name = draw(st.sampled_from(sorted(VALUES)))
     value = draw(VALUES[name].filter(lambda drawn: drawn is not None))
     if isinstance(value, str):
-        kind = draw(st.sampled_from(["is", "is not", "in"]))
+        kind = draw(st.sampled_from(["is", "is not", "in", "null", "not null"]))
+        if kind.endswith("null"):
+            return col(name).is_null() if kind == "null" else col(name).is_not_null()
         if kind == "in":
             return col(name).isin(draw(st.lists(VALUES[name].filter(bool), max_size=3)))
         return col(name) == lit(value) if kind == "is" else col(name) != lit(value)
@@ -80,33 +82,37 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
         "cells", pl.DataFrame({"cell_id": keys, "vector": [vector_of(int(key[1:])) for key in keys]})
     )
     store.index_new_rows("cells")
-    warm = Store(store.root, store.name, store.meta)
-    warm.keep_in_memory(most_rows=1_000, exact_rows=1_000)
-    return store, warm
+    copied = Store(store.root, store.name, store.meta)
+    copied.keep_in_memory(most_rows=1_000, exact_rows=1_000)
+    return store, copied
 
 
 @given(conditions())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 def test_a_condition_holds_for_the_same_rows(stores: tuple[Store, Store], where):
-    cold, warm = stores
+    stored, copied = stores
     queries = [RowsQuery("cells", ("cell_id", "subject", "event_time"), where)]
-    (frame,), (known,) = cold.at_once(queries), warm.at_once(queries)
+    (frame,), (known,) = stored.at_once(queries), copied.at_once(queries)
     assert known.equals(frame.sort("cell_id"))
-    assert warm.find(queries)[0] == known.rows(named=True)
-    assert cold.rows("cells", queries[0].columns, where).sort("cell_id").equals(known), "a small table, held"
+    assert copied.find(queries)[0] == known.rows(named=True)
+    assert stored.rows("cells", queries[0].columns, where).sort("cell_id").equals(known), (
+        "a small table, held"
+    )
 
 
 @given(conditions(depth=1), st.sampled_from([*NAMES, "ferries limited", "?!", "nothing"]), st.integers(1, 70))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 def test_words_and_vectors_find_the_same_rows(stores: tuple[Store, Store], where, text, k):
-    cold, warm = stores
+    stored, copied = stores
     vector = np.array(vector_of(len(text)), np.float32)
     queries = [
         TextQuery("cells", text, k, where, columns=("status",)),
         TextQuery("cells", text, k, where, fields=("entities",)),
         VectorQuery("cells", vector, k, where, columns=("status",)),
     ]
-    for query, on_disk, in_memory in zip(queries, cold.at_once(queries), warm.at_once(queries), strict=True):
+    for query, on_disk, in_memory in zip(
+        queries, stored.at_once(queries), copied.at_once(queries), strict=True
+    ):
         value = on_disk.columns[-1]
         assert in_memory.columns == on_disk.columns
         assert in_memory[value].to_list() == pytest.approx(on_disk[value].to_list(), abs=1e-4)

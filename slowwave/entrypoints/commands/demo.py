@@ -131,7 +131,7 @@ def _tour(folder: Path) -> None:
 
 
 def _show_topics(store: Store) -> None:
-    topics = store.rows("topics", ["name", "summary", "cell_count"], missing="merged_into")
+    topics = store.rows("topics", ["name", "summary", "cell_count"], col("merged_into").is_null())
     topics = topics.filter(pl.col("summary").is_not_null()).sort(
         "cell_count", "name", descending=[True, False]
     )

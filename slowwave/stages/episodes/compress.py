@@ -124,9 +124,8 @@ def label(run: Stage) -> None:
     """Gives the active memories that lack an index label or a compressed line both, from their own words."""
     columns = ["cell_id", "subject", "topic_hint", "content", "compressed", "index_label"]
     active = col("status") == lit("active")
-    lacking = pl.concat(
-        [run.store.rows("cells", columns, active, missing=name) for name in ("index_label", "compressed")]
-    ).unique("cell_id")
+    is_lacking = col("index_label").is_null() | col("compressed").is_null()
+    lacking = run.store.rows("cells", columns, active & is_lacking)
     run.commit({"cell.labelled": short_forms(lacking)})
 
 

@@ -5,6 +5,7 @@ import polars as pl
 from slowwave.decay.retention import fold_usage, found_again
 from slowwave.home.usage import collect_spools
 from slowwave.stages.run import Stage
+from slowwave.store import col
 
 
 def take_in_spool(run: Stage) -> None:
@@ -21,7 +22,7 @@ def take_in_spool(run: Stage) -> None:
 
 def find_usage(run: Stage) -> pl.DataFrame:
     """Usage records that did not reach cell usage yet."""
-    usage = run.store.rows("usage", missing="folded_at")
+    usage = run.store.rows("usage", where=col("folded_at").is_null())
     run.report.rows_in = usage.height
     return usage
 

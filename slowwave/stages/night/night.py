@@ -73,7 +73,7 @@ def close_gate(night: Night, *, force: bool) -> bool:
     is_raw = (col("status") == lit("extracted")) & (col("prompt_version") == lit(RAW_PROMPT))
     waiting = workspace.store.count("chunks", col("status").isin(["pending", "failed"]) | is_raw)
     waiting += workspace.store.count("cells", is_new)
-    waiting += workspace.store.count("topics", is_due, missing="merged_into")
+    waiting += workspace.store.count("topics", is_due & col("merged_into").is_null())
     waiting += workspace.store.count("cells", col("needs_review") == lit(value=True))
     waiting += workspace.store.count("judgements", col("verdict") == lit("unjudged"))
     if isinstance(last, datetime) and night.started_at - last < timedelta(hours=settings.min_hours):

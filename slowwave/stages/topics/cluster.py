@@ -21,7 +21,7 @@ def find_work(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
     columns = ["cell_id", *OWNER, "topic_hint", "content", "prompt_version"]
     living = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
-    cells = run.store.rows("cells", columns, living, missing="topic_id").sort("cell_id")
+    cells = run.store.rows("cells", columns, living & col("topic_id").is_null()).sort("cell_id")
     run.report.rows_in = cells.height
     return cells.with_columns(without_speakers(pl.col("content")).alias("content"))
 
@@ -49,7 +49,7 @@ def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
 
 def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
     """A topic for each memory, by hint and vector where there is an embedder, else by hint and words."""
-    known = run.store.rows("topics", ["topic_id", *OWNER, "name", "summary"], missing="merged_into")
+    known = run.store.rows("topics", ["topic_id", *OWNER, "name", "summary"], col("merged_into").is_null())
     embedder = run.workspace.embedder
     if embedder is None:
         topics = known.rename({"summary": "text"})
@@ -66,7 +66,7 @@ def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
 
 def _centroids(run: Stage) -> pl.DataFrame:
     """`topic_id` and `vector` of all living topics, in one pass instead of one read for every portion of keys."""
-    topics = run.store.rows("topics", ["topic_id", "centroid"], missing="merged_into")
+    topics = run.store.rows("topics", ["topic_id", "centroid"], col("merged_into").is_null())
     return topics.drop_nulls("centroid").rename({"centroid": "vector"})
 
 
@@ -75,7 +75,7 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
     embedder = run.workspace.embedder
     if embedder is None or run.report.dry_run:
         return set()
-    known = run.store.rows("topics", ["topic_id", *OWNER, "name", "cell_count"], missing="merged_into")
+    known = run.store.rows("topics", ["topic_id", *OWNER, "name", "cell_count"], col("merged_into").is_null())
     centroids = _centroids(run)
     topics = known.join(centroids, on="topic_id", how="inner")
     merged = merge_topics(topics, touched, threshold=embedder.profile.merge_threshold)
@@ -137,7 +137,7 @@ def count_topics(run: Stage, touched: set[str]) -> None:
 
 def find_uncounted(run: Stage) -> set[str]:
     """Topics whose count is not that of their living memories: a run was cut off before it had counted them."""
-    topics = run.store.rows("topics", ["topic_id", "cell_count"], missing="merged_into")
+    topics = run.store.rows("topics", ["topic_id", "cell_count"], col("merged_into").is_null())
     active = run.store.rows("cells", ["topic_id"], col("status") == lit("active"))
     living = active.group_by("topic_id").agg(living=pl.len().cast(pl.Int64))
     counts = topics.join(living, on="topic_id", how="left").with_columns(pl.col("living").fill_null(0))

@@ -25,7 +25,9 @@ def find_work(run: Stage) -> pl.DataFrame:
     wanted = (col("unsummarized_count") >= lit(least)) | (col("needs_review") == lit(value=True))
     if run.workspace.llm is not None:
         wanted = wanted | (col("prompt_version") == lit(EXTRACTIVE))
-    topics = run.store.rows("topics", where=wanted & (col("cell_count") > lit(0)), missing="merged_into")
+    topics = run.store.rows(
+        "topics", where=wanted & (col("cell_count") > lit(0)) & col("merged_into").is_null()
+    )
     due = topics.filter(pl.col("summary").is_not_null() | (pl.col("unsummarized_count") >= least))
     run.report.rows_in = due.height
     return due.sort("topic_id")

@@ -8,8 +8,17 @@ import polars as pl
 import pytest
 
 from slowwave.journal.changes import Change, collapse
-from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, create_store, lit, open_store
-from slowwave.store import table_cache as warming
+from slowwave.store import (
+    RowsQuery,
+    Store,
+    TextQuery,
+    VectorQuery,
+    col,
+    create_store,
+    lit,
+    open_store,
+    table_cache,
+)
 from tests.rows import row, rows
 
 DIMS = 4
@@ -38,7 +47,9 @@ def write(store: Store, **contents: str | None) -> None:
     store.apply(collapse(changes))
 
 
-def warm(root: Path, *, most_rows: int = 1_000, exact_rows: int = 1_000, night: Path | None = None) -> Store:
+def copied(
+    root: Path, *, most_rows: int = 1_000, exact_rows: int = 1_000, night: Path | None = None
+) -> Store:
     """A store with its tables in memory; while the file `night` is there, another process writes."""
     store = open_store(root)
     is_written = (lambda: False) if night is None else night.exists
@@ -55,7 +66,7 @@ def matching(store: Store, text: str) -> list[str]:
 
 
 def test_what_others_write_is_seen_with_the_next_question(root: Path):
-    reader, writer = warm(root), open_store(root)
+    reader, writer = copied(root), open_store(root)
     assert found(reader) == {"a": "the ferry leaves", "b": "a token"}
     for place in range(5):
         write(writer, a=f"departure {place}", **{f"n{place}": "ferry again"})
@@ -67,7 +78,7 @@ def test_what_others_write_is_seen_with_the_next_question(root: Path):
 
 
 def test_vectors_come_when_they_are_computed_and_change_with_the_text(root: Path):
-    reader, writer = warm(root), open_store(root)
+    reader, writer = copied(root), open_store(root)
     query = VectorQuery("cells", np.array([1, 0, 0, 0], np.float32), 5, LIVE)
     assert reader.find([query]) == [[]]
     given = pl.DataFrame({"cell_id": ["a", "b"], "vector": [[1.0, 0, 0, 0], [0.0, 1, 0, 0]]})
@@ -80,21 +91,21 @@ def test_vectors_come_when_they_are_computed_and_change_with_the_text(root: Path
 
 
 def test_a_table_beyond_the_bound_stays_on_disk(root: Path):
-    reader = warm(root, most_rows=1)
+    reader = copied(root, most_rows=1)
     assert found(reader) == {"a": "the ferry leaves", "b": "a token"}
-    assert reader._warmth.copy_of("cells") is None
+    assert reader._cache.copy_of("cells") is None
     assert reader.find([TextQuery("cells", "ferry", 5, LIVE)])[0][0]["cell_id"] == "a"
 
 
 def test_a_large_table_is_read_beside_the_questions(root: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(warming, "SMALL_ROWS", 1)
-    reader, writer = warm(root), open_store(root)
+    monkeypatch.setattr(table_cache, "SMALL_ROWS", 1)
+    reader, writer = copied(root), open_store(root)
     reader.begin_question()
     assert len(found(reader)) == 2
-    assert reader._warmth.copy_of("cells") is None  # a process with one question does not wait for it
+    assert reader._cache.copy_of("cells") is None  # a process with one question does not wait for it
     reader.begin_question()
     assert len(found(reader)) == 2
-    _until(lambda: reader._warmth.copy_of("cells") is not None)
+    _until(lambda: reader._cache.copy_of("cells") is not None)
     write(writer, c="of another")
     _until(lambda: "c" in found(reader))
     write(reader, d="my own")
@@ -105,9 +116,9 @@ def test_a_large_table_is_read_beside_the_questions(root: Path, monkeypatch: pyt
 def test_while_a_night_writes_the_copy_at_hand_answers_until_the_night_is_over(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(warming, "REST_SECONDS", 3_600.0)
+    monkeypatch.setattr(table_cache, "REST_SECONDS", 3_600.0)
     night = tmp_path / "writer.json"
-    reader, writer = warm(root, night=night), open_store(root)
+    reader, writer = copied(root, night=night), open_store(root)
     night.touch()
     assert found(reader) == {"a": "the ferry leaves", "b": "a token"}  # there was no copy yet
     write(writer, a="departure")
@@ -123,11 +134,11 @@ def test_while_a_night_writes_the_copy_at_hand_answers_until_the_night_is_over(
 def test_while_a_night_writes_what_it_wrote_is_seen_after_a_rest(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(warming, "REST_SECONDS", 0.0)
-    monkeypatch.setattr(warming, "REST_SHARE", 0.0)
+    monkeypatch.setattr(table_cache, "REST_SECONDS", 0.0)
+    monkeypatch.setattr(table_cache, "REST_SHARE", 0.0)
     night = tmp_path / "writer.json"
     night.touch()
-    reader, writer = warm(root, night=night), open_store(root)
+    reader, writer = copied(root, night=night), open_store(root)
     assert "c" not in found(reader)
     write(writer, c="the gates are shut")
     assert "c" not in found(reader)
