@@ -3,7 +3,14 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.topics.cluster import assign, count_topics, find_uncounted, find_work, merge, split
+from slowwave.stages.topics.cluster import (
+    assign,
+    count_topics,
+    find_miscounted,
+    find_unassigned,
+    merge,
+    split,
+)
 from tasks.stage import run_name, stage
 
 
@@ -17,12 +24,12 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
     """
     with stage("cluster", home=home, dry_run=dry_run) as run:
         run.refresh_vectors()
-        cells = find_work(run)
-        uncounted = find_uncounted(run)
-        if cells.is_empty() and not uncounted:
+        cells = find_unassigned(run)
+        miscounted = find_miscounted(run)
+        if cells.is_empty() and not miscounted:
             run.skip("every memory has its topic")
         else:
-            touched = assign(run, cells) | uncounted
+            touched = assign(run, cells) | miscounted
             run.refresh_vectors()
             touched |= merge(run, touched)
             touched |= split(run, touched)

@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.episodes.compress import find_work, label, write
+from slowwave.stages.episodes.compress import find_sessions, label_cells, write_episodes
 from tasks.stage import run_name, stage
 
 
@@ -16,11 +16,11 @@ def compress(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Ask the model, but only show what would be written. Answers are kept for the real run.
     """
     with stage("compress", home=home, dry_run=dry_run) as run:
-        due = find_work(run)
+        due = find_sessions(run)
         if due.is_empty():
             run.skip("no conversation waits to be told")
         else:
-            write(run, due)
-        label(run)
+            write_episodes(run, due)
+        label_cells(run)
         run.refresh_vectors()
     return run.report

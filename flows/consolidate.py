@@ -3,7 +3,12 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.topics.consolidate import find_work, live_cells, summarize, summarize_by_extraction
+from slowwave.stages.topics.consolidate import (
+    find_live_cells,
+    find_topics,
+    summarize,
+    summarize_by_extraction,
+)
 from tasks.stage import run_name, stage
 
 
@@ -16,11 +21,11 @@ def consolidate(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Ask the model, but only show what would be written. Answers are kept for the real run.
     """
     with stage("consolidate", home=home, dry_run=dry_run) as run:
-        topics = find_work(run)
+        topics = find_topics(run)
         if topics.is_empty():
             run.skip("no topic needs a new summary")
         else:
-            cells = live_cells(run, topics)
+            cells = find_live_cells(run, topics)
             if run.workspace.llm is None:
                 summarize_by_extraction(run, topics, cells)
             else:

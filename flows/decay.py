@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.forgetting.count_usage import find_usage, fold_in, take_in_spool
+from slowwave.stages.forgetting.count_usage import commit_spooled_usage, count_usage, find_usage
 from tasks.stage import run_name, stage
 
 
@@ -16,10 +16,10 @@ def decay(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Only show what would change.
     """
     with stage("decay", home=home, dry_run=dry_run) as run:
-        take_in_spool(run)
+        commit_spooled_usage(run)
         usage = find_usage(run)
         if usage.is_empty():
             run.skip("no use of a memory to count")
         else:
-            fold_in(run, usage)
+            count_usage(run, usage)
     return run.report

@@ -8,9 +8,9 @@ from prefect import flow
 from slowwave.errors import InputError
 from slowwave.readers.question_sets import read_question_set
 from slowwave.schemas.questions import Evaluation
-from slowwave.stages.evaluation.evaluate import add_up, measured_home
-from tasks.evaluate import ask_conversation, publish_figures
-from tasks.stage import call_task, run_name, stage
+from slowwave.stages.evaluation.evaluate import add_up, headline, markdown, measured_home, report_figures
+from tasks.evaluate import ask_conversation
+from tasks.stage import call_task, publish_page, run_name, stage
 
 
 @flow(name="evaluate", flow_run_name=run_name)
@@ -35,5 +35,6 @@ def evaluate(questions: str = "", home: str = "") -> Evaluation:
         if not found.questions:
             why = ", ".join(f"{count} x {reason}" for reason, count in found.left_out.items())
             raise InputError(f"no question of {questions} can be measured: {why or 'there is none'}")
-        publish_figures(run, found)
+        report_figures(run, found)
+        publish_page(markdown(found), key="evaluate-recall", headline=headline(found))
     return found

@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.extract.extract import extract_batches, extract_raw, find_work
+from slowwave.stages.extract.extract import extract_batches, extract_raw, find_chunks
 from tasks.stage import run_name, stage
 
 
@@ -16,7 +16,7 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Ask the model, but only show what would be stored. Answers are kept for the real run.
     """
     with stage("extract", home=home, dry_run=dry_run) as run:
-        chunks = find_work(run)
+        chunks = find_chunks(run)
         if chunks.is_empty():
             run.skip("no chunk is waiting")
         elif run.workspace.llm is None:

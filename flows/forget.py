@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.forgetting.archive import archive, bury, find_cells, preview_fading, prune
+from slowwave.stages.forgetting.archive import archive, delete_again, find_leaving, preview_fading, prune
 from tasks.stage import run_name, stage
 
 
@@ -16,8 +16,8 @@ def forget(home: str = "", dry_run: bool = True) -> StageReport:
         dry_run: Only show what would leave; on by default.
     """
     with stage("forget", home=home, dry_run=dry_run) as run:
-        cells = find_cells(run)
-        bury(run, cells)
+        cells = find_leaving(run)
+        delete_again(run, cells)
         archive(run, cells)
         prune(run, cells)
         preview_fading(run)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.ingest.ingest import find_new_sources, index_new_turns, read_source, take_in
+from slowwave.stages.ingest.ingest import find_new_sources, index_new_turns, read_source, record_source
 from tasks.stage import run_name, stage
 
 
@@ -23,7 +23,7 @@ def ingest(sources: Sequence[str] = (), home: str = "", dry_run: bool = False) -
         for path, file_hash in find_new_sources(run, sources):
             reading = read_source(run, path)
             if reading is not None:
-                take_in(run, reading, path, file_hash)
+                record_source(run, reading, path, file_hash)
         run.refresh_vectors()
         index_new_turns(run)
     return run.report

@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.graph.link import draw_edges, find_work, link_cells
+from slowwave.stages.graph.link import draw_edges, find_changes, link_cells
 from slowwave.stages.graph.model_calls import enrich, infer_causes
 from tasks.stage import run_name, stage
 
@@ -17,9 +17,9 @@ def link(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("link", home=home, dry_run=dry_run) as run:
-        work = find_work(run)
-        link_cells(run, work)
-        draw_edges(run, work)
+        changes = find_changes(run)
+        link_cells(run, changes)
+        draw_edges(run, changes)
         if run.workspace.llm is None:
             run.note("without a language model no entity gets a summary and no cause is inferred")
         else:

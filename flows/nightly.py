@@ -41,10 +41,10 @@ def nightly(
     with open_night(home, dry_run=dry_run, steps=steps()) as night:
         night.stages.append(call_flow(ingest, sources=sources, home=home, dry_run=dry_run))
         closed = close_gate(night, force=force)
-        for story in STAGES:
-            if closed and story.name in LLM_STAGES:
+        for flow_of_stage in STAGES:
+            if closed and flow_of_stage.name in LLM_STAGES:
                 continue
-            night.stages.append(call_flow(story, home=home, dry_run=dry_run))
+            night.stages.append(call_flow(flow_of_stage, home=home, dry_run=dry_run))
         night.stages.append(call_flow(promote, home=home, is_choosing=not closed, dry_run=dry_run))
         maintain(night)
         report = record(night, seconds=time.monotonic() - started)

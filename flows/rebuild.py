@@ -3,8 +3,8 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.rebuild import rebuild_store
-from tasks.stage import run_name
+from slowwave.stages.rebuild.rebuild import rebuild_store
+from tasks.stage import publish, run_name, steps
 
 
 @flow(name="rebuild", flow_run_name=run_name)
@@ -15,4 +15,6 @@ def rebuild(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else data/home.
         dry_run: Only say how the new store would differ from the living one.
     """
-    return rebuild_store(home, dry_run=dry_run)
+    report = rebuild_store(home, dry_run=dry_run, steps=steps())
+    publish(report)
+    return report

@@ -6,7 +6,7 @@ from slowwave.schemas.report import StageReport
 from slowwave.stages.reconcile.contradictions import close_contradictions
 from slowwave.stages.reconcile.find_candidates import find_candidates
 from slowwave.stages.reconcile.judge import judge
-from slowwave.stages.reconcile.reconcile import decide, find_work, merge_exact, note_alone, note_unjudged
+from slowwave.stages.reconcile.reconcile import decide, find_new_cells, merge_exact, note_alone, note_unjudged
 from slowwave.stages.reconcile.review import find_flagged, leave_flagged, review
 from slowwave.stages.reconcile.scan import scan, waiting_pairs
 from slowwave.stages.reconcile.settle import settle
@@ -25,7 +25,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("reconcile", home=home, dry_run=dry_run) as run:
-        new, flagged = find_work(run), find_flagged(run)
+        new, flagged = find_new_cells(run), find_flagged(run)
         fresh = merge_exact(run, new)
         candidates = find_candidates(run, fresh)
         if run.workspace.llm is None:

@@ -3,8 +3,8 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from tasks.rebuild import reembed_store
-from tasks.stage import run_name
+from slowwave.stages.rebuild.rebuild import reembed_store
+from tasks.stage import publish, run_name, steps
 
 
 @flow(name="reembed", flow_run_name=run_name)
@@ -15,4 +15,6 @@ def reembed(home: str = "", dry_run: bool = False) -> StageReport:
         home: Home folder; empty means SLOWWAVE_HOME, else data/home.
         dry_run: Only say which embedder would serve and how much it would embed.
     """
-    return reembed_store(home, dry_run=dry_run)
+    report = reembed_store(home, dry_run=dry_run, steps=steps())
+    publish(report)
+    return report

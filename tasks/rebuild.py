@@ -1,119 +1,21 @@
-"""Making the store anew: from the journal, or with other vectors."""
+"""The two long steps of a rebuild as tasks, each with its line in the run's page."""
 
-import time
-
-import polars as pl
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from slowwave.embeddings import Embedder, open_embedder
-from slowwave.errors import ConfigError, NotFoundError
-from slowwave.home.lock import writing
-from slowwave.home.paths import Home, open_home
-from slowwave.home.stored_embedder import embedder_of
-from slowwave.home.workspace import apply_pending, refresh_vectors, store_identity
-from slowwave.schemas.report import StageReport
-from slowwave.schemas.tables import KEYS, TABLES
-from slowwave.store import Store, create_store, open_store
-from tasks.stage import call_task, publish
-
-
-def rebuild_store(home: str, *, dry_run: bool) -> StageReport:
-    """A new generation from the journal alone, with the embedder of the living store where it serves."""
-    with writing(where := open_home(home)):
-        living = _living(where)
-        embedder, note = (
-            embedder_of(where, living)
-            if living
-            else open_embedder(where.settings.embedding, where.calibration_path)
-        )
-        report = _report("rebuild", dry_run=dry_run, note=note)
-        return _make_anew(where, living, embedder, report)
-
-
-def reembed_store(home: str, *, dry_run: bool) -> StageReport:
-    """A new generation with the vectors of the embedder that the settings name."""
-    with writing(where := open_home(home)):
-        embedder, note = open_embedder(where.settings.embedding, where.calibration_path)
-        report = _report("reembed", dry_run=dry_run, note=note)
-        living = open_store(where.store_root)
-        if living.meta.embedder_id == (embedder.embedder_id if embedder else ""):
-            report.is_skipped = True
-            report.notes.append("the store's vectors are of this embedder already")
-            publish(report)
-            return report
-        return _make_anew(where, living, embedder, report)
-
-
-def _make_anew(
-    home: Home, living: Store | None, embedder: Embedder | None, report: StageReport
-) -> StageReport:
-    started = time.monotonic()
-    fresh = create_store(home.store_root, **store_identity(embedder), make_current=False)
-    try:
-        problems = call_task(fold_journal, home, fresh)
-        report.notes += [f"skipped in the journal: {problem}" for problem in problems]
-        report.rows_in = len(home.journal.segment_ids())
-        report.rejected["file in the journal that is not a whole segment"] = len(problems)
-        if living is not None:
-            report.notes += _differences(living, fresh)
-        if not report.dry_run:
-            done = call_task(embed_all, fresh, embedder)
-            report.counts = {f"rows of {table}": fresh.count(table) for table in TABLES if fresh.count(table)}
-            report.rejected["text that the embedder refused"] = done.get("failed", 0)
-            fresh.make_current()
-    finally:
-        if report.dry_run or not fresh.is_current():
-            fresh.discard()
-    report.rejected = {reason: number for reason, number in report.rejected.items() if number}
-    report.seconds = round(time.monotonic() - started, 3)
-    publish(report)
-    return report
+from slowwave.embeddings import Embedder
+from slowwave.home.paths import Home
+from slowwave.stages import run as plain
+from slowwave.store import Store
 
 
 @task(name="fold-journal", cache_policy=NO_CACHE)
 def fold_journal(home: Home, store: Store) -> list[str]:
     """Folds every segment into an empty store; returns the files that were skipped, with the reason."""
-    return [f"{problem.path.name} ({problem.reason})" for problem in apply_pending(home.journal, store)]
+    return plain.fold_journal(home, store)
 
 
 @task(name="embed-all", cache_policy=NO_CACHE)
 def embed_all(store: Store, embedder: Embedder | None) -> dict[str, int]:
     """Computes every vector of a store."""
-    return refresh_vectors(store, embedder)
-
-
-def _living(home: Home) -> Store | None:
-    try:
-        return open_store(home.store_root)
-    except (NotFoundError, ConfigError):
-        return None  # nothing to compare with: the journal is all that a rebuild needs
-
-
-def _differences(living: Store, fresh: Store) -> list[str]:
-    """What differs between the living store and the new one, a line a table; nothing when they are the same."""
-    notes = []
-    for table in TABLES:
-        key = KEYS[table]
-        old, new = living.rows(table).sort(key), fresh.rows(table).sort(key)
-        if old.equals(new):
-            continue
-        gone = old.join(new, on=key, how="anti").height
-        added = new.join(old, on=key, how="anti").height
-        common = old.join(new, on=key, how="semi").height
-        same = _same_rows(old, new)
-        notes.append(
-            f"{table}: {added} rows that the store lacked, {gone} that the journal does not know, "
-            f"{common - same} that differ"
-        )
-    return notes
-
-
-def _same_rows(old: pl.DataFrame, new: pl.DataFrame) -> int:
-    texts = [pl.col(name).list.join("\x1f") for name, kind in old.schema.items() if isinstance(kind, pl.List)]
-    flat_old, flat_new = old.with_columns(texts), new.with_columns(texts)
-    return flat_old.join(flat_new, on=flat_old.columns, how="semi", nulls_equal=True).height
-
-
-def _report(name: str, *, dry_run: bool, note: str) -> StageReport:
-    return StageReport(stage=name, dry_run=dry_run, notes=[note])
+    return plain.embed_all(store, embedder)

@@ -1,7 +1,7 @@
 """Stages under Prefect: their steps as tasks, and their reports as artifacts.
 
-A flow's function called directly (`flow.fn`) runs the same story without Prefect: steps are plain calls then
-and the report is only returned. That is how interactive commands and benchmarks run a stage.
+A flow's function called directly (`flow.fn`) does the same without Prefect: its steps are plain calls then and the
+report is only returned. That is how interactive commands and benchmarks run a stage.
 """
 
 import time
@@ -23,6 +23,7 @@ from slowwave.schemas.report import NightReport, StageReport
 from slowwave.stages import run as plain
 from slowwave.stages.night.report import headline, night_headline, night_markdown, stage_markdown
 from slowwave.stages.run import PLAIN, Stage, Steps
+from tasks.rebuild import embed_all, fold_journal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,7 +62,9 @@ def steps() -> Steps:
     """The steps of a stage as tasks within a flow run, and as plain functions outside of one."""
     if not is_under_prefect():
         return PLAIN
-    return Steps(commit_segment, embed_missing, ask_model, optimize, get_run_logger())
+    return Steps(
+        commit_segment, embed_missing, ask_model, optimize, fold_journal, embed_all, get_run_logger()
+    )
 
 
 def call_task(work: "Task[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
@@ -70,9 +73,9 @@ def call_task(work: "Task[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
     return function(*args, **kwargs)
 
 
-def call_flow(story: "Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
+def call_flow(subflow: "Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
     """Runs a flow as a subflow within a flow run, and as a plain function outside of one."""
-    function: Callable[P, R] = story if is_under_prefect() else story.fn
+    function: Callable[P, R] = subflow if is_under_prefect() else subflow.fn
     return function(*args, **kwargs)
 
 
@@ -98,8 +101,13 @@ def publish(report: StageReport | NightReport) -> None:
     else:
         key, line, text = report.stage, headline(report), stage_markdown(report)
     steps().logger.info(line)
+    publish_page(text, key=f"{key}-report", headline=line)
+
+
+def publish_page(text: str, *, key: str, headline: str) -> None:
+    """Leaves a page of Markdown as an artifact under a stable key; nothing outside of a flow run."""
     if is_under_prefect():
-        create_markdown_artifact(text, key=f"{key}-report", description=line)
+        create_markdown_artifact(text, key=key, description=headline)
 
 
 def run_name() -> str:

@@ -123,7 +123,7 @@ def to_prune(cells: pl.DataFrame, *, now: datetime, forget: ForgetSettings) -> p
     )
 
 
-def to_bury(cells: pl.DataFrame, tombstones: pl.DataFrame) -> pl.DataFrame:
+def to_delete_again(cells: pl.DataFrame, tombstones: pl.DataFrame) -> pl.DataFrame:
     """Cells that a person deleted and that some work brought back: by id, or by the same text of the same owner."""
     owner = ["user_id", "project_id", "scope"]
     by_text = cells.join(tombstones, on=[*owner, "content_hash"], how="semi")

@@ -11,14 +11,17 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
+from slowwave.embeddings import Embedder
 from slowwave.errors import TransientError
+from slowwave.home.paths import Home
 from slowwave.home.topic_counts import counts_after, topic_counts
-from slowwave.home.workspace import Workspace
+from slowwave.home.workspace import Workspace, apply_pending, refresh_vectors
 from slowwave.journal.catalogue import encode
 from slowwave.llm import LLM, Outcome, Request
 from slowwave.progress import progress
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.report import StageReport
+from slowwave.store import Store
 
 Plan = dict[str, pl.DataFrame]
 """Rows by event kind, in the order in which they are committed."""
@@ -46,6 +49,16 @@ def ask_model(llm: LLM, requests: Sequence[Request], work: str, count: int) -> l
     return llm.ask_all(requests, on_done=told)
 
 
+def fold_journal(home: Home, store: Store) -> list[str]:
+    """Folds every segment into an empty store; returns the files that were skipped, with the reason."""
+    return [f"{problem.path.name} ({problem.reason})" for problem in apply_pending(home.journal, store)]
+
+
+def embed_all(store: Store, embedder: Embedder | None) -> dict[str, int]:
+    """Computes every vector of a store."""
+    return refresh_vectors(store, embedder)
+
+
 def optimize(workspace: Workspace) -> pl.DataFrame:
     """Compacts and indexes all tables under the writer lock; a row a table."""
     settings = workspace.settings.store
@@ -63,6 +76,8 @@ class Steps:
     embed: Callable[[Workspace], dict[str, int]] = embed_missing
     ask: Callable[[LLM, Sequence[Request], str, int], list[Outcome]] = ask_model
     optimize: Callable[[Workspace], pl.DataFrame] = optimize
+    fold: Callable[[Home, Store], list[str]] = fold_journal
+    embed_all: Callable[[Store, Embedder | None], dict[str, int]] = embed_all
     logger: "logging.Logger | logging.LoggerAdapter[logging.Logger]" = field(
         default_factory=lambda: logging.getLogger("slowwave")
     )

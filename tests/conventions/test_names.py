@@ -56,3 +56,22 @@ def test_a_task_lives_in_tasks_and_a_flow_in_flows():
 def test_prompts_are_named_verb_object_and_version():
     files = [path for path in (ROOT / "prompts").iterdir() if path.is_file() and path.name != "__init__.py"]
     assert [path.name for path in files if not PROMPT_NAME.fullmatch(path.name)] == []
+
+
+def test_a_task_file_holds_a_task():
+    files = [module for module in modules("tasks") if not module.path.endswith("__init__.py")]
+    marked = [
+        module.path
+        for module in files
+        if any(
+            dotted(mark.func if isinstance(mark, ast.Call) else mark) == "task"
+            for function in functions(module.tree)
+            for mark in function.decorator_list
+        )
+    ]
+    assert files
+    assert marked == [module.path for module in files]
+
+
+def test_a_flow_is_a_story_of_at_most_sixty_lines():
+    assert [module.path for module in modules("flows") if len(module.text.splitlines()) > 60] == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.decay.fading import fading, false_forgetting, to_archive, to_bury, to_prune
+from slowwave.decay.fading import fading, false_forgetting, to_archive, to_delete_again, to_prune
 from slowwave.settings.groups import DecaySettings, ForgetSettings
 from tests.rows import NOW, row, rows
 
@@ -198,5 +198,5 @@ def test_what_was_deleted_is_buried_again_by_its_id_or_its_text_of_the_same_owne
         row("tombstones", "x", content_hash="h"),
         row("tombstones", "y", content_hash="h"),
     )
-    assert to_bury(cells, dead)["cell_id"].to_list() == ["same-id", "same-text"]
-    assert to_bury(cells, dead.clear()).is_empty()
+    assert to_delete_again(cells, dead)["cell_id"].to_list() == ["same-id", "same-text"]
+    assert to_delete_again(cells, dead.clear()).is_empty()

@@ -57,7 +57,7 @@ class Material:
     cells: pl.DataFrame
 
 
-def find_work(run: Stage) -> pl.DataFrame:
+def find_sessions(run: Stage) -> pl.DataFrame:
     """Conversations that are over and whose episode is missing, behind or in doubt, as far as they may be told now.
 
     The whole turns are never read for it: only when they were said, in which conversation.
@@ -107,7 +107,7 @@ def _worked_through(run: Stage, due: pl.DataFrame) -> pl.DataFrame:
     return ready.join(done, on=on, how="semi", maintain_order="left")
 
 
-def write(run: Stage, due: pl.DataFrame) -> None:
+def write_episodes(run: Stage, due: pl.DataFrame) -> None:
     """Tells conversations, a batch at a time; every batch is committed before the next is begun."""
     size, llm = run.settings.episodes.batch, run.workspace.llm
     for start in range(0, due.height, size):
@@ -120,7 +120,7 @@ def write(run: Stage, due: pl.DataFrame) -> None:
         run.note("episodes are the conversations' most central turns; a language model would tell them")
 
 
-def label(run: Stage) -> None:
+def label_cells(run: Stage) -> None:
     """Gives the active memories that lack an index label or a compressed line both, from their own words."""
     columns = ["cell_id", "subject", "topic_hint", "content", "compressed", "index_label"]
     active = col("status") == lit("active")

@@ -33,7 +33,7 @@ from slowwave.stages.evaluation.retrieval import (
     said_turns,
     wanted_turns,
 )
-from slowwave.stages.ingest.ingest import find_new_sources, read_source, take_in
+from slowwave.stages.ingest.ingest import find_new_sources, read_source, record_source
 from slowwave.stages.night.report import plain
 from slowwave.stages.run import Stage
 from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
@@ -104,6 +104,17 @@ def ask(workspace: Workspace, conversation: Conversation) -> Asked:
     return Asked(found, wanted, tokens["tokens"], left_out, embedder)
 
 
+def ask_conversation(workspace: Workspace, conversation: Conversation) -> Asked:
+    """Asks one conversation's questions: of its own sessions in a home of their own, else of this one."""
+    if not conversation.sessions:
+        return ask(workspace, conversation)
+    root = workspace.home.root
+    folder = Path(tempfile.mkdtemp(dir=root))
+    _copy_settings(root, folder)
+    with conversation_home(folder, conversation, has_memories=True) as own_home:
+        return ask(own_home, conversation)
+
+
 @contextmanager
 def conversation_home(folder: Path, conversation: Conversation, *, has_memories: bool) -> Iterator[Workspace]:
     """A home in `folder` that holds a conversation: taken in as a file, embedded and indexed.
@@ -118,7 +129,7 @@ def conversation_home(folder: Path, conversation: Conversation, *, has_memories:
         for path, file_hash in find_new_sources(run, [str(sources)]):
             reading = read_source(run, path)
             if reading is not None:
-                take_in(run, reading, path, file_hash)
+                record_source(run, reading, path, file_hash)
         if has_memories and workspace.store.count("cells") == 0:
             ids = said_turns(conversation)
             stored = workspace.store.by_key("turns", ids["turn_id"]).join(ids, on="turn_id", how="inner")
@@ -230,6 +241,14 @@ def parameters() -> dict[str, Parameter]:
             value=QUERY_WORDS, meaning="most words of a question that full text looks for"
         ),
     }
+
+
+def report_figures(run: Stage, found: Evaluation) -> None:
+    """Enters the figures in the stage's report."""
+    for reason, count in found.left_out.items():
+        run.reject(reason, count)
+    run.report.rows_in = found.questions
+    run.note(headline(found))
 
 
 def headline(found: Evaluation) -> str:

@@ -29,7 +29,7 @@ from slowwave.store import col, lit, same_owner
 KNOWN_SCHEMA = {"chunk_id": pl.String, "known": pl.Int64, "target_id": pl.String, "content": pl.String}
 
 
-def find_work(run: Stage) -> pl.DataFrame:
+def find_chunks(run: Stage) -> pl.DataFrame:
     """Chunks that wait: new ones, failed ones whose pause is over and, once there is a model, raw ones.
 
     Oldest conversations first, and the parts of one conversation one after the other, so that each part is shown

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import polars as pl
 
-from slowwave.decay.fading import to_archive, to_bury, to_prune
+from slowwave.decay.fading import to_archive, to_delete_again, to_prune
 from slowwave.decay.measures import fading_of, forgetting_of, long_unused
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.night.report import forgetting_line, many
@@ -26,7 +26,7 @@ COLUMNS = [
 HASHES_A_READ = 2_000
 
 
-def find_cells(run: Stage) -> pl.DataFrame:
+def find_leaving(run: Stage) -> pl.DataFrame:
     """The memories that may leave, in narrow columns: long unused, deleted by a person, or long superseded."""
     run.report.rows_in = run.store.count("cells")
     limit = run.now - timedelta(days=run.settings.forget.unused_days)
@@ -37,7 +37,7 @@ def find_cells(run: Stage) -> pl.DataFrame:
 
 
 def _came_back(run: Stage) -> pl.DataFrame:
-    """Memories with the id or the text of a tombstone; `bury` looks at whose they are."""
+    """Memories with the id or the text of a tombstone; `delete_again` looks at whose they are."""
     dead = run.store.rows("tombstones", ["cell_id", "content_hash"])
     by_id = run.store.by_key("cells", dead["cell_id"], COLUMNS)
     hashes = dead["content_hash"].unique().sort().to_list()
@@ -47,9 +47,9 @@ def _came_back(run: Stage) -> pl.DataFrame:
     )
 
 
-def bury(run: Stage, cells: pl.DataFrame) -> None:
+def delete_again(run: Stage, cells: pl.DataFrame) -> None:
     """Takes out again what a person had deleted."""
-    back = to_bury(cells, run.store.rows("tombstones"))
+    back = to_delete_again(cells, run.store.rows("tombstones"))
     run.commit(
         {
             "cell.deleted": back.select(

@@ -8,7 +8,7 @@ from slowwave.stages.run import Stage
 from slowwave.store import col
 
 
-def take_in_spool(run: Stage) -> None:
+def commit_spooled_usage(run: Stage) -> None:
     """Commits what readers left in the usage spool, then removes it.
 
     Killed in between, the next run takes the same records again, and they count once.
@@ -27,7 +27,7 @@ def find_usage(run: Stage) -> pl.DataFrame:
     return usage
 
 
-def fold_in(run: Stage, usage: pl.DataFrame) -> None:
+def count_usage(run: Stage, usage: pl.DataFrame) -> None:
     """Counts usage into cell usage; a retrieved or cited memory that was archived comes back."""
     cell_usage = run.store.by_key("cell_usage", usage["cell_id"])
     folded = fold_usage(usage, cell_usage)

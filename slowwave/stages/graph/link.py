@@ -1,4 +1,4 @@
-"""Work of the link stage without a model: entities, mentions, artifacts and edges of what is new or gone.
+"""Changes of the link stage without a model: entities, mentions, artifacts and edges of what is new or gone.
 
 What is new is found by reading ids and counts alone; of the rest only the families of new names are looked at.
 """
@@ -43,7 +43,7 @@ NEAR_OVERFETCH = 8
 
 
 @dataclass(frozen=True)
-class Work:
+class Changes:
     """What a run has to look at.
 
     `cells` are the memories that are new in the graph (`new_ids`) or were said again since, `counted` their
@@ -58,7 +58,7 @@ class Work:
     present: pl.DataFrame
 
 
-def find_work(run: Stage) -> Work:
+def find_changes(run: Stage) -> Changes:
     """Memories that are not linked as they are now."""
     every = run.store.rows("cells", ["cell_id", "status", "superseded_by"])
     is_retired = (pl.col("status") == "superseded") & pl.col("superseded_by").is_null()
@@ -70,18 +70,18 @@ def find_work(run: Stage) -> Work:
     gone = known.join(present, on="cell_id", how="anti")["cell_id"].sort().to_list()
     run.report.rows_in = due.height + len(gone)
     cells = run.store.by_key("cells", due["cell_id"], ["cell_id", *OWNER, *READ])
-    return Work(cells, due.join(known, on="cell_id", how="anti")["cell_id"], due, gone, present)
+    return Changes(cells, due.join(known, on="cell_id", how="anti")["cell_id"], due, gone, present)
 
 
-def link_cells(run: Stage, work: Work) -> None:
+def link_cells(run: Stage, changes: Changes) -> None:
     """What is new gets its entities, artifacts and edges, and what is gone loses them, in one segment."""
-    if work.cells.is_empty() and not work.gone:
+    if changes.cells.is_empty() and not changes.gone:
         return
-    artifacts = artifacts_of(work.cells)
-    lost = run.store.having("artifacts", "cell_id", work.gone, ["artifact_id"])
-    found = _resolve(run, work)
-    evidence = evidence_edges(work.cells, most=run.settings.graph.evidence_edges)
-    dropped = pl.concat([found.dropped_edges, _edges_at(run, work.gone)]).unique().sort("edge_id")
+    artifacts = artifacts_of(changes.cells)
+    lost = run.store.having("artifacts", "cell_id", changes.gone, ["artifact_id"])
+    found = _resolve(run, changes)
+    evidence = evidence_edges(changes.cells, most=run.settings.graph.evidence_edges)
+    dropped = pl.concat([found.dropped_edges, _edges_at(run, changes.gone)]).unique().sort("edge_id")
     run.commit(
         {
             **found.plan,
@@ -89,8 +89,8 @@ def link_cells(run: Stage, work: Work) -> None:
             "artifact.dropped": lost.sort("artifact_id"),
             "edge.dropped": dropped,
             "edge.drawn": pl.concat([_unknown(run, "edges", evidence), found.drawn_edges]),
-            "cell.linked": work.counted,
-            "cell.unlinked": pl.DataFrame({"cell_id": work.gone}, schema={"cell_id": pl.String}),
+            "cell.linked": changes.counted,
+            "cell.unlinked": pl.DataFrame({"cell_id": changes.gone}, schema={"cell_id": pl.String}),
         }
     )
 
@@ -104,10 +104,10 @@ class Resolved:
     dropped_edges: pl.DataFrame
 
 
-def _resolve(run: Stage, work: Work) -> Resolved:
+def _resolve(run: Stage, changes: Changes) -> Resolved:
     """The families of new and dropped names, resolved anew as a whole; only what comes out otherwise is written."""
-    named = mentions_of(_with_speakers(run, work.cells))
-    dropped = run.store.having("mentions", "cell_id", work.gone)
+    named = mentions_of(_with_speakers(run, changes.cells))
+    dropped = run.store.having("mentions", "cell_id", changes.gone)
     families = pl.concat([named["family"], dropped["family"]]).unique().to_list()
     before = run.store.having("mentions", "family", families)
     known = run.store.having("entities", "family", families)
@@ -153,33 +153,33 @@ def _with_speakers(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def draw_edges(run: Stage, work: Work) -> None:
+def draw_edges(run: Stage, changes: Changes) -> None:
     """Sessions and episodes in their order, what reconciliation decided, and near memories of other topics."""
-    mirrored = _mirrored(run, work.present)
+    mirrored = _mirrored(run, changes.present)
     known = run.store.rows("edges", ENDS, col("relation").isin(MIRRORED))
     drawn, ended = edge_changes(mirrored, known)
-    chains = pl.concat([chain_edges(nodes) for nodes in _nodes(run, work.present)])
+    chains = pl.concat([chain_edges(nodes) for nodes in _nodes(run, changes.present)])
     order = run.store.rows("edges", [*ENDS, "prompt_version"], col("relation") == lit("temporal"))
-    followed, cut = edge_changes(chains, _still_asked(work, order))
+    followed, cut = edge_changes(chains, _still_asked(changes, order))
     run.commit(
         {
             "edge.ended": ended.with_columns(
                 valid_until=pl.lit(run.now), reason=pl.lit("what it said was decided otherwise")
             ),
             "edge.dropped": cut,
-            "edge.drawn": pl.concat([drawn, followed, _related(run, work)]),
+            "edge.drawn": pl.concat([drawn, followed, _related(run, changes)]),
             "entity.flagged": _doubtful_entities(run, drawn),
         }
     )
 
 
-def _still_asked(work: Work, order: pl.DataFrame) -> pl.DataFrame:
+def _still_asked(changes: Changes, order: pl.DataFrame) -> pl.DataFrame:
     """Known edges in time, those apart whose conversations got new causes or effects since a model was asked.
 
     They are drawn again, and so asked about again.
     """
-    is_new = pl.col("cell_id").is_in(work.new_ids.implode())
-    grown = work.cells.filter(is_new & pl.col("cell_type").is_in([EPISODE, *CAUSES]))["session_id"]
+    is_new = pl.col("cell_id").is_in(changes.new_ids.implode())
+    grown = changes.cells.filter(is_new & pl.col("cell_type").is_in([EPISODE, *CAUSES]))["session_id"]
     has_grown = pl.any_horizontal(pl.col("source_id", "target_id").is_in(grown.implode()))
     return order.with_columns(
         target_id=pl.when(has_grown & pl.col("prompt_version").is_not_null())
@@ -213,13 +213,13 @@ def _nodes(run: Stage, present: pl.DataFrame) -> list[pl.DataFrame]:
     return [sessions.rename({"session_id": "node_id"}), written]
 
 
-def _related(run: Stage, work: Work) -> pl.DataFrame:
+def _related(run: Stage, changes: Changes) -> pl.DataFrame:
     """Edges from new memories to near ones of other topics of the same owner."""
     most, embedder = run.settings.graph.related_edges, run.workspace.embedder
     found = [related_edges(_NOTHING_NEAR, most=0, least=1.0)]
     if embedder is None or not most:
         return found[0]
-    for owner in work.cells.partition_by(OWNER, maintain_order=True):
+    for owner in changes.cells.partition_by(OWNER, maintain_order=True):
         vectors = run.store.vectors("cells", owner["cell_id"])
         if vectors.is_empty():
             continue

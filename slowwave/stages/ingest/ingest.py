@@ -56,7 +56,7 @@ def read_source(run: Stage, path: Path) -> Reading | None:
     return reading
 
 
-def take_in(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
+def record_source(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
     """Commits a source in one segment: its new turns, their chunks, and the hash that it has now."""
     turns = _not_erased(run, owned(reading.turns, run.settings.owner), source_id_of(path))
     known = run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])

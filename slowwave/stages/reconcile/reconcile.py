@@ -14,7 +14,7 @@ from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
 
-def find_work(run: Stage) -> pl.DataFrame:
+def find_new_cells(run: Stage) -> pl.DataFrame:
     """Active memories that were never reconciled, without those that wait after an unusable answer."""
     active = col("status") == lit("active")
     new = run.store.rows("cells", where=active & (col("is_judged") == lit(value=False)))

@@ -17,7 +17,7 @@ SPLIT_MIN_CELLS = 12
 """A topic smaller than this is never split."""
 
 
-def find_work(run: Stage) -> pl.DataFrame:
+def find_unassigned(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
     columns = ["cell_id", *OWNER, "topic_hint", "content", "prompt_version"]
     living = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
@@ -135,7 +135,7 @@ def count_topics(run: Stage, touched: set[str]) -> None:
         run.commit({"topic.counted": run.topic_counts(touched, {})})
 
 
-def find_uncounted(run: Stage) -> set[str]:
+def find_miscounted(run: Stage) -> set[str]:
     """Topics whose count is not that of their living memories: a run was cut off before it had counted them."""
     topics = run.store.rows("topics", ["topic_id", "cell_count"], col("merged_into").is_null())
     active = run.store.rows("cells", ["topic_id"], col("status") == lit("active"))

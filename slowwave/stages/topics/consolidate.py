@@ -19,7 +19,7 @@ EXTRACTIVE = "extractive"
 """`prompt_version` of summaries that were written without a model."""
 
 
-def find_work(run: Stage) -> pl.DataFrame:
+def find_topics(run: Stage) -> pl.DataFrame:
     """Topics with enough unsummarized cells, topics marked for review and, once there is a model, extractive ones."""
     least = run.settings.summaries.min_unsummarized
     wanted = (col("unsummarized_count") >= lit(least)) | (col("needs_review") == lit(value=True))
@@ -33,7 +33,7 @@ def find_work(run: Stage) -> pl.DataFrame:
     return due.sort("topic_id")
 
 
-def live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
+def find_live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
     """The active memories of the topics, most salient and newest first, at most as many as one page holds."""
     columns = [
         "cell_id",

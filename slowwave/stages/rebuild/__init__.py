@@ -1,0 +1,1 @@
+"""Rebuild and reembed: a new store from the journal, or with other vectors."""
