@@ -11,6 +11,8 @@ from typing import Final
 
 from pydantic import ValidationInfo
 
+from slowwave.language.artifacts import as_artifact
+
 NOTHING: Final = frozenset(
     {
         "",
@@ -55,9 +57,6 @@ _LONG_LIST = 5
 _DATE = re.compile(r"(?P<day>\d{4}-\d{2}-\d{2})([T ].*)?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _ENTITY = re.compile(r"(?P<name>.*\S)\s*\((?P<kind>[^()]+)\)")
-_ARTIFACT = re.compile(r"(?P<kind>commit|pr|adr|file)s?\s*[:#]\s*(?P<reference>.+)", re.IGNORECASE)
-_HASH = re.compile(r"[0-9a-f]{7,40}")
-_PATH = re.compile(r"\S*[\w-]\.[A-Za-z]\w{0,9}|\S+/\S+")
 
 
 def one_line(text: str) -> str:
@@ -119,24 +118,16 @@ def entity(text: str) -> str:
 def artifact(text: str) -> str:
     """`commit:`, `pr:`, `adr:` or `file:` and the reference; "" for nothing.
 
-    A bare path or commit hash gets its word.
-
     Raises:
         ValueError: it is none of these.
     """
     line = blank_if_none(text)
-    if not line:
-        return ""
-    match = _ARTIFACT.fullmatch(line)
-    if match is not None:
-        return f"{match['kind'].lower()}:{match['reference'].strip().removeprefix('#')}"
-    if _HASH.fullmatch(line):
-        return f"commit:{line}"
-    if _PATH.fullmatch(line) and ":" not in line:
-        return f"file:{line}"
-    raise ValueError(
-        f'artifact {line[:60]!r} must be "commit:...", "pr:...", "adr:..." or "file:..."; else leave it out'
-    )
+    named = as_artifact(line) if line else ""
+    if named is None:
+        raise ValueError(
+            f'artifact {line[:60]!r} must be "commit:...", "pr:...", "adr:..." or "file:..."; else leave it out'
+        )
+    return named
 
 
 def label(text: str) -> str:

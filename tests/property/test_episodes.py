@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slowwave.search.episodes import told_by_age
 from slowwave.settings.groups import EpisodeSettings
-from slowwave.stages.episodes.artifacts import artifacts_in
+from slowwave.language.artifacts import artifacts_in
 from slowwave.stages.episodes.episodes import (
     due_sessions,
     episode_rows,

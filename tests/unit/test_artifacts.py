@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from slowwave.stages.episodes.artifacts import artifact_kind, artifact_reference, artifacts_in
+from slowwave.language.artifacts import artifact_kind, artifact_reference, artifacts_in
 
 
 @pytest.mark.parametrize(

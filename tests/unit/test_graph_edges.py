@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import polars as pl
 
-from slowwave.stages.graph.graph_artifacts import artifacts_of
+from slowwave.stages.graph.artifacts import artifacts_of
 from slowwave.stages.graph.graph_edges import (
     causal_edges,
     chain_edges,

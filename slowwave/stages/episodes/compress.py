@@ -17,7 +17,7 @@ from slowwave.readers.statements import REMEMBERED
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.asking import AWAY, ask
-from slowwave.stages.episodes.artifacts import artifacts_in
+from slowwave.language.artifacts import artifacts_in
 from slowwave.stages.episodes.episodes import (
     due_sessions,
     episode_rows,
