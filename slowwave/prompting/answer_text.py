@@ -6,10 +6,7 @@ which prompt was asked.
 
 import datetime
 import re
-from collections.abc import Set as AbstractSet
 from typing import Final
-
-from pydantic import ValidationInfo
 
 from slowwave.language.artifacts import as_artifact
 
@@ -53,7 +50,6 @@ KIND_SYNONYMS: Final = {
     "repo": "project",
 }
 
-_LONG_LIST = 5
 _DATE = re.compile(r"(?P<day>\d{4}-\d{2}-\d{2})([T ].*)?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _ENTITY = re.compile(r"(?P<name>.*\S)\s*\((?P<kind>[^()]+)\)")
@@ -139,23 +135,3 @@ def label(text: str) -> str:
 def word_count(text: str) -> int:
     """Words as the model counts them: what stands between white space."""
     return len(text.split())
-
-
-def shown(info: ValidationInfo, key: str) -> AbstractSet[int] | None:
-    """The numbers that the page showed under a context key; None if the context does not say."""
-    numbers: AbstractSet[int] | None = (info.context or {}).get(key)
-    return numbers
-
-
-def listed(numbers: AbstractSet[int] | None) -> str:
-    """Numbers in words for a message: "the numbers 1, 2, 3", "the numbers 1 to 40"."""
-    if not numbers:
-        return (
-            "the numbers on this page" if numbers is None else "none (there is no such number on this page)"
-        )
-    ordered = sorted(numbers)
-    if len(ordered) == 1:
-        return f"the number {ordered[0]}"
-    if len(ordered) > _LONG_LIST and ordered[-1] - ordered[0] == len(ordered) - 1:
-        return f"the numbers {ordered[0]} to {ordered[-1]}"
-    return "the numbers " + ", ".join(str(number) for number in ordered)

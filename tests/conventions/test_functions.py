@@ -52,6 +52,7 @@ HAVE_A_CLOCK = {
     "slowwave/edits/status.py",  # says how long ago the last night was
     "slowwave/search/search.py",  # `search` of a home, for a question that names no moment
     "slowwave/stages/night/night.py",  # how long upkeep took
+    "slowwave/stages/rebuild/rebuild.py",  # how long it took
     "slowwave/store/table_cache.py",  # when a table is read again, unevenly
 }
 CLOCKS = {"now", "utcnow", "today"}

@@ -6,9 +6,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.language.artifacts import artifacts_in
 from slowwave.search.episodes import told_by_age
 from slowwave.settings.groups import EpisodeSettings
-from slowwave.language.artifacts import artifacts_in
 from slowwave.stages.episodes.episodes import (
     due_sessions,
     episode_rows,

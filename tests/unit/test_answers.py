@@ -8,18 +8,10 @@ import pytest
 from openai.lib._pydantic import to_strict_json_schema
 from pydantic import BaseModel, ValidationError
 
-from slowwave.prompting.answers import (
-    MAX_CELLS,
-    Answer,
-    ExtractAnswer,
-    ExtractedCell,
-    GateAnswer,
-    PromoteAnswer,
-    ReconcileAnswer,
-    SummaryAnswer,
-)
-from slowwave.prompting.episode_answers import EpisodeAnswer
-from slowwave.prompting.graph_answers import CausesAnswer, EntityAnswer
+from slowwave.prompting.answers import Answer
+from slowwave.prompting.extract_answers import MAX_CELLS, ExtractAnswer, ExtractedCell, GateAnswer
+from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer
+from slowwave.prompting.text_answers import CausesAnswer, EntityAnswer, EpisodeAnswer, SummaryAnswer
 
 PAGE = {"turn_numbers": {1, 2, 3}, "known_numbers": {1, 2}}
 NO_KNOWN = {"turn_numbers": {1, 2, 3}, "known_numbers": set()}

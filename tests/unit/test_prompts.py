@@ -9,17 +9,8 @@ from typing import Any
 import pytest
 
 from slowwave.errors import ContractError
-from slowwave.prompting.answers import (
-    Answer,
-    ExtractAnswer,
-    GateAnswer,
-    PromoteAnswer,
-    ReconcileAnswer,
-    ReviewAnswer,
-    SummaryAnswer,
-    TombstoneAnswer,
-)
-from slowwave.prompting.episode_answers import EpisodeAnswer
+from slowwave.prompting.answers import Answer
+from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer, TombstoneAnswer
 from slowwave.prompting.files import (
     calendar,
     dated,
@@ -35,8 +26,9 @@ from slowwave.prompting.files import (
     render_file,
     summarize_prompt,
 )
-from slowwave.prompting.graph_answers import CausesAnswer, EntityAnswer
+from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer, ReviewAnswer
 from slowwave.prompting.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.prompting.text_answers import CausesAnswer, EntityAnswer, EpisodeAnswer, SummaryAnswer
 
 ANSWERS: dict[str, type[Answer]] = {
     "enrich_entity": EntityAnswer,

@@ -21,7 +21,7 @@ from slowwave.entrypoints.replay import (
 )
 from slowwave.errors import ConfigError, NotFoundError
 from slowwave.llm import Request, open_llm
-from slowwave.prompting.answers import GateAnswer
+from slowwave.prompting.extract_answers import GateAnswer
 from slowwave.prompting.prompt import Prompt
 from slowwave.settings.groups import LLMSettings
 from tests.servers import CONTENT_FILTER, NO_TOOL_CALL, OpenAIServer, in_turn, refused

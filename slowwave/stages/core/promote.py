@@ -7,8 +7,8 @@ import polars as pl
 from slowwave.chains.stored import standing_ends
 from slowwave.home.core_file import core_lines, write_core_file
 from slowwave.llm import Request
-from slowwave.prompting.answers import PromoteAnswer
 from slowwave.prompting.files import promote_prompt
+from slowwave.prompting.judging_answers import PromoteAnswer
 from slowwave.prompting.prompt_inputs import CandidateCell
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP

@@ -8,16 +8,16 @@ import polars as pl
 
 from slowwave.decay.fading import revivals
 from slowwave.journal.catalogue import rows_of
+from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.llm import Outcome, Request
-from slowwave.prompting.episode_answers import EpisodeAnswer
 from slowwave.prompting.files import episode_prompt
 from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine
+from slowwave.prompting.text_answers import EpisodeAnswer
 from slowwave.readers.statements import REMEMBERED
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.asking import AWAY, ask
-from slowwave.language.artifacts import artifacts_in
 from slowwave.stages.episodes.episodes import (
     due_sessions,
     episode_rows,

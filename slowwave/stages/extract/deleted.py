@@ -11,7 +11,7 @@ import polars as pl
 
 from slowwave.errors import InputError, OutputError
 from slowwave.llm import Request
-from slowwave.prompting.answers import TombstoneAnswer
+from slowwave.prompting.extract_answers import TombstoneAnswer
 from slowwave.prompting.files import tombstone_prompt
 from slowwave.prompting.prompt_inputs import DeletedCell
 from slowwave.schemas.tables import OWNER

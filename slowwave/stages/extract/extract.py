@@ -7,7 +7,7 @@ import polars as pl
 from slowwave.chains.timelines import confirmations
 from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Outcome, Request
-from slowwave.prompting.answers import ExtractAnswer, GateAnswer
+from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer
 from slowwave.prompting.files import extract_prompt, gate_prompt
 from slowwave.prompting.prompt_inputs import KnownCell, TurnLine
 from slowwave.readers.chunking import chunk_turns

@@ -10,8 +10,8 @@ import polars as pl
 
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
-from slowwave.stages.graph.entities import entity_changes, mentions_of, resolve, vanished
 from slowwave.stages.graph.artifacts import artifacts_of
+from slowwave.stages.graph.entities import entity_changes, mentions_of, resolve, vanished
 from slowwave.stages.graph.graph_edges import (
     CAUSES,
     MIRRORED,

@@ -7,8 +7,8 @@ import polars as pl
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.llm import Request
 from slowwave.prompting.files import enrich_prompt, infer_cause_prompt
-from slowwave.prompting.graph_answers import CausesAnswer, EntityAnswer
 from slowwave.prompting.prompt_inputs import TopicCell
+from slowwave.prompting.text_answers import CausesAnswer, EntityAnswer
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import ask

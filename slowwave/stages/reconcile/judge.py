@@ -10,8 +10,8 @@ import polars as pl
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Outcome, Request
-from slowwave.prompting.answers import ReconcileAnswer
 from slowwave.prompting.files import reconcile_prompt
+from slowwave.prompting.judging_answers import ReconcileAnswer
 from slowwave.prompting.prompt_inputs import PageCell
 from slowwave.stages.asking import ask
 from slowwave.stages.reconcile.candidates import build_pages

@@ -9,8 +9,8 @@ from slowwave.chains.stored import standing_ends
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Outcome, Request
-from slowwave.prompting.answers import ReviewAnswer
 from slowwave.prompting.files import review_prompt
+from slowwave.prompting.judging_answers import ReviewAnswer
 from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.stages.asking import ask

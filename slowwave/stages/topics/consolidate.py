@@ -7,9 +7,9 @@ import polars as pl
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.language.text import without_speakers
 from slowwave.llm import Request
-from slowwave.prompting.answers import SummaryAnswer
 from slowwave.prompting.files import summarize_prompt
 from slowwave.prompting.prompt_inputs import TopicCell
+from slowwave.prompting.text_answers import SummaryAnswer
 from slowwave.stages.asking import ask
 from slowwave.stages.run import Stage
 from slowwave.stages.topics.summaries import extractive_summaries

@@ -1,0 +1,124 @@
+"""What a language model writes about several memories: a topic's summary, an episode, an entity, and causes."""
+
+from pydantic import Field
+
+from slowwave.prompting.answer_text import label, word_count
+from slowwave.prompting.answers import (
+    LABEL_WORDS,
+    SUMMARY_COMPRESSED_WORDS,
+    Answer,
+    Label,
+    Line,
+    Page,
+    Paragraph,
+    is_off,
+    listed,
+    problems_of_length,
+)
+
+MAX_CAUSES = 12
+PREDICATE_WORDS = 16
+TITLE_WORDS = 12
+"""Bounds that are enforced; the prompts ask for 8 words, since small models miscount."""
+
+
+class SummaryAnswer(Answer):
+    """A topic's name, its summary of the current state, and one compressed line."""
+
+    name: Line = Field(description="Name of the topic in 2-4 words")
+    summary: Paragraph = Field(description="The current state, exact values kept")
+    compressed: Line = Field(description="At most 15 words, telegraphic")
+
+    def _problems(self, page: Page) -> list[str]:
+        most, short_count = page.get("max_words"), word_count(self.compressed)
+        problems = []
+        if not self.name or word_count(self.name) > LABEL_WORDS:
+            problems.append("name must be a label of 2-4 words")
+        advice = "drop history and the least important details, keep exact values"
+        problems += problems_of_length(
+            "summary", self.summary, most, if_empty="write what the memories say now", if_long=advice
+        )
+        if not 0 < short_count <= SUMMARY_COMPRESSED_WORDS:
+            problems.append(
+                f"compressed has {short_count} words; write the core of the topic in 1 to 15 words"
+            )
+        return problems
+
+
+class EpisodeAnswer(Answer):
+    """A conversation told: its title, what happened, and two shorter forms."""
+
+    title: Line = Field(description="What it was about, in 3-8 words")
+    narrative: Paragraph = Field(
+        description="What was wanted, what happened and how it ended, exact values kept"
+    )
+    summary: Paragraph = Field(description="Aim, outcome and what stayed open")
+    compressed: Line = Field(description="The outcome in at most 15 words, telegraphic")
+    index_label: Label = Field(description="1-3 words in snake_case")
+
+    def _problems(self, page: Page) -> list[str]:
+        self.index_label = self.index_label or label(self.title)
+        bounds = {
+            "title": TITLE_WORDS,
+            "narrative": page.get("max_words"),
+            "summary": page.get("summary_words"),
+            "compressed": SUMMARY_COMPRESSED_WORDS,
+        }
+        return [
+            problem
+            for name, most in bounds.items()
+            for problem in problems_of_length(
+                name,
+                getattr(self, name),
+                most,
+                if_empty="write it from what the page says",
+                if_long="drop the least important",
+            )
+        ]
+
+
+class EntityAnswer(Answer):
+    """Who or what an entity is, from the memories that name it."""
+
+    summary: Paragraph = Field(description="Who or what it is now, in one to three plain sentences")
+
+    def _problems(self, page: Page) -> list[str]:
+        return problems_of_length(
+            "summary",
+            self.summary,
+            page.get("max_words"),
+            if_empty="write what the memories say of it",
+            if_long="keep what it is and what holds now",
+        )
+
+
+class Cause(Answer):
+    """One memory of the earlier conversation that led to one of the later."""
+
+    cause: int = Field(description="Number of the earlier memory")
+    effect: int = Field(description="Number of the later memory that it led to")
+    predicate: Line = Field(description="How it led to it, at most 8 words")
+
+    def _problems(self, page: Page) -> list[str]:
+        problems = []
+        earlier, later = page.get("earlier_numbers"), page.get("later_numbers")
+        if is_off(self.cause, earlier):
+            problems.append(f"cause {self.cause} is not an earlier memory; use only {listed(earlier)}")
+        if is_off(self.effect, later):
+            problems.append(f"effect {self.effect} is not a later memory; use only {listed(later)}")
+        count = word_count(self.predicate)
+        if not 0 < count <= PREDICATE_WORDS:
+            problems.append(f"predicate has {count} words; say in 1 to 8 words how it led to it")
+        return problems
+
+
+class CausesAnswer(Answer):
+    """What of the later conversation the earlier one caused; an empty list is a good answer."""
+
+    causes: list[Cause] = Field(max_length=MAX_CAUSES)
+
+    def _problems(self, page: Page) -> list[str]:
+        """None; the same pair named twice becomes one."""
+        pairs = {(cause.cause, cause.effect): cause for cause in reversed(self.causes)}
+        self.causes = sorted(pairs.values(), key=lambda cause: (cause.cause, cause.effect))
+        return []
