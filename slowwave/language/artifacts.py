@@ -1,4 +1,4 @@
-"""References to commits, pull requests, decision records and files: `commit:ab12cd3`, `pr:12`, `adr:7`, `file:src/app.py`.
+"""References to commits, pull requests, decision records and files: `commit:ab12cd3`, `pr:12`, `adr:7`, `file:a.py`.
 
 The one grammar of them: for what a model answers, for what memories name, and for what plain text says.
 """

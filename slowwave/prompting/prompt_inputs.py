@@ -6,6 +6,8 @@ fields come from the store as they are; the prompt gateway fences them.
 
 from dataclasses import dataclass
 
+import polars as pl
+
 
 @dataclass(frozen=True, slots=True)
 class TurnLine:
@@ -86,6 +88,14 @@ class TopicCell:
     cell_type: str
     date: str
     content: str
+
+
+def topic_lines(cells: pl.DataFrame, *, first: int = 1) -> list[TopicCell]:
+    """Rows of `cells` in their order, numbered from `first` on."""
+    return [
+        TopicCell(number, row["cell_type"], f"{row['valid_from']:%Y-%m-%d}", row["content"])
+        for number, row in enumerate(cells.iter_rows(named=True), start=first)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

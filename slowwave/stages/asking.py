@@ -1,10 +1,19 @@
 """Batches of questions to the language model, and why some of them were not answered."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import polars as pl
 
 from slowwave.errors import BudgetError, ConfigError, InputError, OutputError
 from slowwave.llm import Outcome, Request
+from slowwave.prompting.answers import Answer
 from slowwave.stages.run import Stage
+
+A = TypeVar("A", bound=Answer)
+K = TypeVar("K")
+Author = dict[str, str | None]
+"""`prompt_version` and `model` of a text or a decision; both null where a rule made it."""
 
 AWAY, SPENT = "language model away", "budget spent"
 """Why something was not asked; the following night asks it."""
@@ -36,3 +45,22 @@ def ask(run: Stage, requests: Sequence[Request], *, work: str) -> list[Outcome]:
             run.note(f"the language model does not serve: {outcome.error}")
             run.reject(AWAY)
     return outcomes
+
+
+def usable_answers(
+    kind: type[A], asked_about: Iterable[K], outcomes: Sequence[Outcome]
+) -> list[tuple[K, A, Author]]:
+    """What was asked about, its answer and who gave it, in order, without the outcomes that failed."""
+    return [
+        (key, outcome.answer, {"prompt_version": outcome.prompt_version, "model": outcome.model})
+        for key, outcome in zip(asked_about, outcomes, strict=True)
+        if isinstance(outcome.answer, kind)
+    ]
+
+
+def author_columns(prompt_version: str | None = None, model: str | None = None) -> list[pl.Expr]:
+    """`prompt_version` and `model` as columns of one value."""
+    return [
+        pl.lit(prompt_version, dtype=pl.String).alias("prompt_version"),
+        pl.lit(model, dtype=pl.String).alias("model"),
+    ]

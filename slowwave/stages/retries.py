@@ -1,8 +1,12 @@
 """What an unusable answer means for the thing that was asked about: a pause that doubles, at last quarantine."""
 
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
+import polars as pl
+
 from slowwave.errors import InputError, OutputError
+from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Outcome
 from slowwave.stages.run import Stage
 
@@ -25,3 +29,18 @@ def failed_try(run: Stage, outcome: Outcome, *, tries_before: int) -> dict[str, 
         "prompt_version": outcome.prompt_version,
         "model": outcome.model,
     }
+
+
+def failed_rows(
+    run: Stage, kind: str, tried: Iterable[tuple[dict[str, object], int]], outcomes: Sequence[Outcome]
+) -> pl.DataFrame:
+    """Payload of an event such as `chunk.failed`: a row for each outcome that was a try and failed.
+
+    `tried` gives the key columns of what was asked about, and how many tries it had before.
+    """
+    rows = [
+        {**keys, **state}
+        for (keys, tries), outcome in zip(tried, outcomes, strict=True)
+        if (state := failed_try(run, outcome, tries_before=tries)) is not None
+    ]
+    return rows_of(kind, rows)

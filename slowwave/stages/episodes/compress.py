@@ -1,4 +1,4 @@
-"""Work of the compress stage: which conversations are due, who tells them, and short forms that memories lack."""
+"""The compress stage: conversations that are due are told, and memories get the short forms that they lack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import cast
 import polars as pl
 
 from slowwave.decay.fading import revivals
-from slowwave.journal.catalogue import rows_of
 from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.llm import Outcome, Request
@@ -17,7 +16,7 @@ from slowwave.prompting.text_answers import EpisodeAnswer
 from slowwave.readers.statements import REMEMBERED
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
-from slowwave.stages.asking import AWAY, ask
+from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
 from slowwave.stages.episodes.episodes import (
     due_sessions,
     episode_rows,
@@ -27,7 +26,7 @@ from slowwave.stages.episodes.episodes import (
 )
 from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
 from slowwave.stages.episodes.labels import short_forms
-from slowwave.stages.retries import failed_try
+from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Plan, Stage
 from slowwave.store import col, lit
 
@@ -162,16 +161,13 @@ def _by_extraction(run: Stage, material: Material) -> Plan:
         summary_words=settings.summary_words,
     )
     texts = told.rename({"episode_id": "cell_id"}).with_columns(
-        index_label=pl.lit(None, dtype=pl.String),
-        prompt_version=pl.lit(RAW_PROMPT),
-        model=pl.lit(None, dtype=pl.String),
+        *author_columns(RAW_PROMPT), index_label=pl.lit(None, dtype=pl.String)
     )
     labelled = short_forms(
         texts.with_columns(subject=pl.col("title"), topic_hint=pl.lit(None, dtype=pl.String))
     )
-    return _written(
-        run, texts.drop("index_label", "compressed").join(labelled, on="cell_id"), material, live=None
-    )
+    texts = texts.drop("index_label", "compressed").join(labelled, on="cell_id")
+    return _written(run, texts, material, shown=material.cells.clear())
 
 
 def _main_topics(run: Stage, material: Material) -> pl.DataFrame:
@@ -213,38 +209,32 @@ def _by_model(run: Stage, material: Material) -> Plan:
             "title": answer.title,
             "content": f"{answer.title}\n{answer.narrative}",
             **answer.model_dump(include={"summary", "compressed", "index_label"}),
-            "prompt_version": outcome.prompt_version,
-            "model": outcome.model,
+            **author,
         }
-        for cell_id, outcome in zip(material.sessions["cell_id"], outcomes, strict=True)
-        if (answer := cast("EpisodeAnswer | None", outcome.answer)) is not None
+        for cell_id, answer, author in usable_answers(EpisodeAnswer, material.sessions["cell_id"], outcomes)
     ]
-    names = ("cell_id", "title", "content", "summary", "compressed", "index_label", "prompt_version", "model")
+    names = ["cell_id", "title", "content", "summary", "compressed", "index_label", "prompt_version", "model"]
     texts = pl.DataFrame(told, schema=dict.fromkeys(names, pl.String))
     return {
-        **_written(run, texts, material, live=cells),
+        **_written(run, texts, material, shown=cells),
         "episode.failed": _failed(run, material.sessions, outcomes),
     }
 
 
-def _written(run: Stage, texts: pl.DataFrame, material: Material, *, live: pl.DataFrame | None) -> Plan:
-    """The events of told conversations; an episode that faded into the archive and grew comes back."""
+def _written(run: Stage, texts: pl.DataFrame, material: Material, *, shown: pl.DataFrame) -> Plan:
+    """The events of told conversations, with the memories that the teller was shown.
+
+    An episode that faded into the archive and grew comes back.
+    """
     told = texts.select(episode_id="cell_id")
     living = material.cells.filter(pl.col("status") == "active").join(told, on="episode_id", how="semi")
     turns = material.turns.join(told, on="episode_id", how="semi")
-    named = pl.concat(
-        [
-            turns.select("episode_id", artifacts=artifacts_in(pl.col("content"))),
-            living.select("episode_id", "artifacts"),
-        ]
-    )
-    shown = (material.cells.clear() if live is None else live).select("episode_id", cell="cell_id")
-    sources = shown.sort("episode_id", "cell").group_by("episode_id").agg(cell_ids="cell")
+    said = turns.select("episode_id", artifacts=artifacts_in(pl.col("content")))
+    named = pl.concat([said, living.select("episode_id", "artifacts")])
+    sources = shown.group_by(pl.col("episode_id").alias("cell_id")).agg(cell_ids=pl.col("cell_id").sort())
     decay = run.settings.decay
     rows = episode_rows(
-        texts.join(sources, left_on="cell_id", right_on="episode_id", how="left").with_columns(
-            pl.col("cell_ids").fill_null(pl.lit([], dtype=pl.List(pl.String)))
-        ),
+        texts.join(sources, on="cell_id", how="left").with_columns(pl.col("cell_ids").fill_null([])),
         material.sessions,
         turns,
         living,
@@ -327,15 +317,13 @@ def _turn_lines(turns: pl.DataFrame) -> list[TurnLine]:
 
 
 def _failed(run: Stage, sessions: pl.DataFrame, outcomes: Sequence[Outcome]) -> pl.DataFrame:
-    """Conversations whose answer could not be used: one attempt more, a longer pause, at last quarantine.
-
-    An outage or a spent budget is no attempt. What grew since its last failure begins anew.
-    """
-    rows = []
-    for session, outcome in zip(sessions.iter_rows(named=True), outcomes, strict=True):
-        is_same = session["told_count"] == session["turn_count"]
-        state = failed_try(run, outcome, tries_before=(session["attempts"] or 0) if is_same else 0)
-        if state is not None:
-            named = {name: session[name] for name in ("cell_id", *OWNER, "session_id", "turn_count")}
-            rows.append({**named, **state})
-    return rows_of("episode.failed", rows)
+    """Conversations whose answer could not be used; what grew since its last failure begins anew."""
+    keys = ("cell_id", *OWNER, "session_id", "turn_count")
+    tried = [
+        (
+            {name: session[name] for name in keys},
+            (session["attempts"] or 0) if session["told_count"] == session["turn_count"] else 0,
+        )
+        for session in sessions.iter_rows(named=True)
+    ]
+    return failed_rows(run, "episode.failed", tried, outcomes)

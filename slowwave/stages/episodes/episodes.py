@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from slowwave.schemas.choices import TRUST
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.settings.groups import EpisodeSettings
+from slowwave.stages.origins import least_trusted
 
 
 def session_spans(turns: pl.DataFrame) -> pl.DataFrame:
@@ -109,21 +109,14 @@ def episode_rows(
     as `episode_id`; `artifacts` has `episode_id` and `artifacts`. An episode rests on every turn of its
     conversation, is as trusted as the least trusted of them, and as salient and sure as its memories are on average.
     """
-    ranks = {name: rank for rank, name in enumerate(TRUST)}
     said = (
         turns.sort("episode_id", "turn_index", "turn_id")
         .group_by("episode_id", maintain_order=True)
         .agg(
             pl.col("source_type", "source_id", "source_name").last(),
             evidence=pl.col("turn_id"),
-            rank=pl.col("origin").replace_strict(ranks, return_dtype=pl.Int64).max(),
+            origin=least_trusted(pl.col("origin")),
         )
-        .with_columns(
-            origin=pl.col("rank").replace_strict(
-                {rank: name for name, rank in ranks.items()}, return_dtype=pl.String
-            )
-        )
-        .drop("rank")
     )
     worth = cells.group_by("episode_id").agg(
         salience=pl.col("salience").mean(), confidence=pl.col("confidence").mean()

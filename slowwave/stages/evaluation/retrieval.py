@@ -11,7 +11,8 @@ import polars as pl
 
 from slowwave.schemas.identity import content_hashes, stable_id, stable_ids
 from slowwave.schemas.questions import Conversation, Question
-from slowwave.schemas.tables import OWNER, frame_schema
+from slowwave.schemas.tables import OWNER
+from slowwave.stages.extract.extraction import new_cells
 
 CUTS = (5, 10, 25, 50)
 """How many turns are looked at."""
@@ -169,31 +170,22 @@ def given_cells(conversation: Conversation, turns: pl.DataFrame) -> pl.DataFrame
             evidence=pl.col("turn_id").unique(maintain_order=True),
         )
     )
-    plain = {
+    given = {
         "cell_type": "fact",
-        "status": "active",
         "salience": 0.5,
         "confidence": 0.9,
         "origin": "agent",
         "decay_rate": 0.0,
         "prompt_version": "given",
-        "needs_review": False,
-        "is_judged": False,
-        "is_summarized": False,
-        "protected": False,
     }
-    nothing: list[str] = []
+    nothing = pl.lit([], dtype=pl.List(pl.String))
     named = cells.with_columns(
         content_hashes(cells["content"]),
         stable_ids("cell", cells.select("place", "content", "session_id")),
         valid_from=pl.col("event_time"),
-        entities=pl.lit(nothing, dtype=pl.List(pl.String)),
-        artifacts=pl.lit(nothing, dtype=pl.List(pl.String)),
-        steps=pl.lit(nothing, dtype=pl.List(pl.String)),
-        **{name: pl.lit(value) for name, value in plain.items()},
+        entities=nothing,
+        artifacts=nothing,
+        steps=nothing,
+        **{name: pl.lit(value) for name, value in given.items()},
     )
-    schema = {name: dtype for name, dtype in frame_schema("cells").items() if name != "recorded_at"}
-    return named.select(
-        pl.col(name).cast(dtype) if name in named.columns else pl.lit(None, dtype=dtype).alias(name)
-        for name, dtype in schema.items()
-    )
+    return new_cells(named).drop("recorded_at")

@@ -23,6 +23,9 @@ from slowwave.store import same_owner
 KEPT_OUT = "deleted by a person"
 WAITS = "waits: perhaps deleted by a person"
 
+PAIR = pl.Schema({"cell_id": pl.String, "content": pl.String, "deleted": pl.String, "similarity": pl.Float64})
+"""A new cell and the text of a deleted one."""
+
 
 def without_deleted_turns(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Turns of raw memories without those that a person deleted word by word."""
@@ -56,46 +59,35 @@ def keep_out_deleted(run: Stage, cells: pl.DataFrame) -> tuple[pl.DataFrame, set
 
 
 def _candidates(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
-    """Pairs of a new cell and a deleted one that it could repeat: `cell_id`, `content`, `deleted`, nearest first."""
-    nothing = pl.DataFrame(
-        schema={"cell_id": pl.String, "content": pl.String, "deleted": pl.String, "similarity": pl.Float64}
-    )
-    if cells.is_empty() or dead.is_empty():
-        return nothing
-    found = [nothing]
+    """Pairs of a new cell and a deleted one that it could repeat (`PAIR`), nearest first."""
+    found = [pl.DataFrame(schema=PAIR)]
     for owner in cells.partition_by(OWNER, maintain_order=True):
-        mine = dead.join(owner.select(OWNER).unique(), on=OWNER, how="semi")
-        if mine.is_empty():
+        same = dead.join(owner.select(OWNER).unique(), on=OWNER, how="semi")
+        if same.is_empty():
             continue
-        texts = owner.select("cell_id", "content")
-        by_words = texts.join(mine.select(deleted="content"), how="cross").filter(
-            said_again("content", "deleted", same_words=run.settings.edits.same_words)
-        )
-        found.append(by_words.with_columns(similarity=pl.lit(1.0)))
-        found.append(_near(run, owner, mine))
+        by_words = owner.select("cell_id", "content").join(same.select(deleted="content"), how="cross")
+        is_again = said_again("content", "deleted", same_words=run.settings.edits.same_words)
+        found += [by_words.filter(is_again).with_columns(similarity=pl.lit(1.0)), _near(run, owner, same)]
     pairs = pl.concat(found).sort("cell_id", "similarity", "deleted", descending=[False, True, False])
     distinct = pairs.unique(["cell_id", "deleted"], keep="first", maintain_order=True)
-    most = run.settings.edits.tombstones_a_memory
-    return distinct.group_by("cell_id", maintain_order=True).head(most)
+    return distinct.group_by("cell_id", maintain_order=True).head(run.settings.edits.tombstones_a_memory)
 
 
 def _near(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
     """The nearest deleted memories of one owner's cells, from the embedder's threshold for near pairs on."""
     embedder = run.workspace.embedder
-    names = ["cell_id", "content", "deleted", "similarity"]
     if embedder is None:
-        return pl.DataFrame(schema=dict.fromkeys(names[:3], pl.String) | {"similarity": pl.Float64})
+        return pl.DataFrame(schema=PAIR)
     vectors = np.asarray(embedder.embed_documents(cells["content"].to_list()).vectors, dtype=np.float32)
     most = run.settings.edits.tombstones_a_memory
     near = run.store.nearest("tombstones", vectors, most, where=same_owner(cells), exact=True)
     asked = cells.select("cell_id", "content").with_row_index("query_index").cast({"query_index": pl.Int64})
-    texts = dead.select(dead_id="cell_id", deleted="content")
     return (
         near.rename({"cell_id": "dead_id"})
         .filter(pl.col("similarity") >= embedder.profile.near_threshold)
         .join(asked, on="query_index", how="inner")
-        .join(texts, on="dead_id", how="inner")
-        .select(names)
+        .join(dead.select(dead_id="cell_id", deleted="content"), on="dead_id", how="inner")
+        .select(PAIR.names())
     )
 
 

@@ -1,6 +1,4 @@
-"""Work of the extract stage: which chunks wait, the questions about them, and what the answers become."""
-
-from typing import cast
+"""The extract stage: the chunks that wait, the questions about them, and what the answers become."""
 
 import polars as pl
 
@@ -12,8 +10,8 @@ from slowwave.prompting.files import extract_prompt, gate_prompt
 from slowwave.prompting.prompt_inputs import KnownCell, TurnLine
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP
-from slowwave.stages.asking import AWAY, ask
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
+from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
 from slowwave.stages.extract.deleted import keep_out_deleted, without_deleted_turns
 from slowwave.stages.extract.extraction import (
     ANSWER_SCHEMA,
@@ -22,11 +20,12 @@ from slowwave.stages.extract.extraction import (
     raw_cells,
     split_confirmed,
 )
-from slowwave.stages.retries import failed_try
+from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Plan, Stage
 from slowwave.store import col, lit, same_owner
 
-KNOWN_SCHEMA = {"chunk_id": pl.String, "known": pl.Int64, "target_id": pl.String, "content": pl.String}
+SHOWN = ["cell_type", "topic_hint", "subject", "attribute", "value", "valid_from", "content"]
+"""What the extractor is shown of a known cell."""
 
 
 def find_chunks(run: Stage) -> pl.DataFrame:
@@ -54,7 +53,9 @@ def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
     run.commit(
         {
             "cell.extracted": cells,
-            "chunk.extracted": _extracted(chunks["chunk_id"], cells, prompt_version=RAW_PROMPT, model=None),
+            "chunk.extracted": _extracted(chunks["chunk_id"].to_list(), cells).with_columns(
+                author_columns(RAW_PROMPT)
+            ),
         }
     )
     run.note("chunks became raw memories; they go through the extractor once there is a language model")
@@ -81,15 +82,12 @@ def _turns_of(run: Stage, chunks: pl.DataFrame) -> pl.DataFrame:
 
 def _through_gate(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> tuple[pl.DataFrame, Plan]:
     """Chunks that are worth the extractor, and what the gate decided about the others."""
-    pages = _pages(turns)
-    requests = [
-        Request(gate_prompt(pages[chunk]), GateAnswer, {}, is_gate=True) for chunk in chunks["chunk_id"]
-    ]
+    pages, ids = _pages(turns), chunks["chunk_id"]
+    requests = [Request(gate_prompt(pages[chunk]), GateAnswer, {}, is_gate=True) for chunk in ids]
     outcomes = ask(run, requests, work="gate")
     said = [
-        (chunk, answer.is_worth_remembering, answer.reason, outcome.prompt_version, outcome.model)
-        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
-        if (answer := cast("GateAnswer | None", outcome.answer)) is not None
+        {"chunk_id": chunk, "is_worth": answer.is_worth_remembering, "reason": answer.reason, **author}
+        for chunk, answer, author in usable_answers(GateAnswer, ids, outcomes)
     ]
     gated = rows_of("chunk.gated", said)
     refused = gated.filter(~pl.col("is_worth"))["chunk_id"].to_list()
@@ -107,26 +105,20 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
     if chunks.is_empty():
         return {}
     pages, known = _pages(turns), _known_cells(run, chunks, turns)
-    outcomes = ask(
-        run, [_extract_request(chunk, pages, known) for chunk in chunks.iter_rows(named=True)], work="extract"
-    )
-    answered = [
-        {"chunk_id": chunk, **cell.model_dump()}
-        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
-        if outcome.answer is not None
-        for cell in cast("ExtractAnswer", outcome.answer).cells
+    requests = [
+        _extract_request(pages[chunk], known.filter(pl.col("chunk_id") == chunk))
+        for chunk in chunks["chunk_id"]
     ]
-    done = [
-        chunk
-        for chunk, outcome in zip(chunks["chunk_id"], outcomes, strict=True)
-        if outcome.answer is not None
-    ]
-    if not done:
-        return {"chunk.failed": _failed(run, chunks, outcomes)}
-    version = next(o for o in outcomes if o.answer is not None)
-    answers = pl.DataFrame(answered, schema=ANSWER_SCHEMA).with_columns(
-        prompt_version=pl.lit(version.prompt_version), model=pl.lit(version.model)
-    )
+    outcomes = ask(run, requests, work="extract")
+    failed = {"chunk.failed": _failed(run, chunks, outcomes)}
+    told = usable_answers(ExtractAnswer, chunks["chunk_id"], outcomes)
+    if not told:
+        return failed
+    author, done = told[0][2], [chunk for chunk, _, _ in told]
+    answers = pl.DataFrame(
+        [{"chunk_id": chunk, **cell.model_dump()} for chunk, answer, _ in told for cell in answer.cells],
+        schema=ANSWER_SCHEMA,
+    ).with_columns(author_columns(**author))
     decay = run.settings.decay
     made = extracted_cells(
         answers, chunks, turns, decay_rates=decay.rates, default_decay_rate=decay.default_rate, now=run.now
@@ -139,15 +131,10 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
     run.show(cells.select(pl.format("[{}] {}", "cell_type", "content")).to_series())
     return {
         "cell.extracted": cells,
-        "cell.confirmed": _confirmed(run, confirmed, version),
+        "cell.confirmed": _confirmed(run, confirmed).with_columns(author_columns(**author)),
         "cell.retired": _raw_cells_of(run, done),
-        "chunk.extracted": _extracted(
-            pl.Series("chunk_id", done, dtype=pl.String),
-            cells,
-            prompt_version=version.prompt_version,
-            model=version.model,
-        ),
-        "chunk.failed": _failed(run, chunks, outcomes),
+        "chunk.extracted": _extracted(done, cells).with_columns(author_columns(**author)),
+        **failed,
     }
 
 
@@ -162,10 +149,7 @@ def _pages(turns: pl.DataFrame) -> dict[str, list[TurnLine]]:
     return pages
 
 
-def _extract_request(
-    chunk: dict[str, object], pages: dict[str, list[TurnLine]], known: pl.DataFrame
-) -> Request:
-    page = pages[str(chunk["chunk_id"])]
+def _extract_request(page: list[TurnLine], known: pl.DataFrame) -> Request:
     shown = [
         KnownCell(
             row["known"],
@@ -177,7 +161,7 @@ def _extract_request(
             f"{row['valid_from']:%Y-%m-%d}",
             row["content"],
         )
-        for row in known.filter(pl.col("chunk_id") == chunk["chunk_id"]).iter_rows(named=True)
+        for row in known.iter_rows(named=True)
     ]
     context = {
         "turn_numbers": {line.number for line in page},
@@ -187,34 +171,18 @@ def _extract_request(
 
 
 def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """The nearest known cells of each chunk, numbered from 1, by exact vector search: the same on every run."""
-    columns = [
-        "cell_id",
-        "cell_type",
-        "topic_hint",
-        "subject",
-        "attribute",
-        "value",
-        "valid_from",
-        "content",
-        "prompt_version",
-    ]
-    nothing = pl.DataFrame(
-        schema={
-            **KNOWN_SCHEMA,
-            "cell_type": pl.String,
-            "topic_hint": pl.String,
-            "subject": pl.String,
-            "attribute": pl.String,
-            "value": pl.String,
-            "valid_from": TIMESTAMP,
-        }
-    )
+    """The nearest known cells of each chunk, numbered from 1, by exact vector search: the same on every run.
+
+    `chunk_id`, `known` (the number), `target_id` and the columns `SHOWN`.
+    """
+    cell_types = frame_schema("cells")
+    texts_and_dates = {name: cell_types[name] for name in SHOWN}
+    key = {"chunk_id": pl.String, "known": pl.Int64, "target_id": pl.String}
+    found = [pl.DataFrame(schema={**key, **texts_and_dates})]
     embedder, most = run.workspace.embedder, run.settings.night.known_cells
     if embedder is None or most == 0:
-        return nothing
+        return found[0]
     texts = turns.group_by("chunk_id").agg(pl.col("text").str.join("\n"))
-    found = [nothing]
     for owner in chunks.partition_by(OWNER, maintain_order=True):
         page = owner.select("chunk_id").join(texts, on="chunk_id", how="inner", maintain_order="left")
         vectors = embedder.embed_documents(page["text"].to_list()).vectors
@@ -225,7 +193,7 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
             & (col("cell_type") != lit(EPISODE))
         )
         near = run.store.nearest("cells", vectors, most, where=where, exact=True)
-        cells = run.store.by_key("cells", near["cell_id"], columns)
+        cells = run.store.by_key("cells", near["cell_id"], ["cell_id", *SHOWN])
         chunk_of = page.select("chunk_id").with_row_index("query_index").cast({"query_index": pl.Int64})
         numbered = (
             near.join(cells, on="cell_id", how="inner")
@@ -233,45 +201,31 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
             .sort("query_index", "similarity", "cell_id", descending=[False, True, False])
             .with_columns(known=pl.int_range(1, pl.len() + 1).over("chunk_id"))
         )
-        found.append(numbered.rename({"cell_id": "target_id"}).select(nothing.columns))
+        found.append(numbered.rename({"cell_id": "target_id"}).select(found[0].columns))
     return pl.concat(found)
 
 
 def _failed(run: Stage, chunks: pl.DataFrame, outcomes: list[Outcome]) -> pl.DataFrame:
-    """Chunks that do not fit, or whose answer could not be used: one attempt more, a longer pause, at last quarantine.
-
-    An outage or a spent budget is no attempt: such chunks stay as they are.
-    """
-    rows = [
-        {"chunk_id": chunk["chunk_id"], **state}
-        for chunk, outcome in zip(chunks.iter_rows(named=True), outcomes, strict=True)
-        if (state := failed_try(run, outcome, tries_before=chunk["attempts"])) is not None
-    ]
-    return rows_of("chunk.failed", rows)
+    """Chunks that do not fit, or whose answer could not be used."""
+    tries = chunks.select("chunk_id", "attempts").iter_rows()
+    return failed_rows(
+        run, "chunk.failed", [({"chunk_id": chunk}, count) for chunk, count in tries], outcomes
+    )
 
 
-def _extracted(
-    chunk_ids: pl.Series, cells: pl.DataFrame, *, prompt_version: str, model: str | None
-) -> pl.DataFrame:
+def _extracted(chunk_ids: list[str], cells: pl.DataFrame) -> pl.DataFrame:
     made = cells.group_by("chunk_id").agg(cell_count=pl.len().cast(pl.Int64))
     return (
-        pl.DataFrame({"chunk_id": chunk_ids})
+        pl.DataFrame({"chunk_id": chunk_ids}, schema={"chunk_id": pl.String})
         .join(made, on="chunk_id", how="left", maintain_order="left")
-        .with_columns(
-            pl.col("cell_count").fill_null(0),
-            rejected_count=pl.lit(0, dtype=pl.Int64),
-            prompt_version=pl.lit(prompt_version),
-            model=pl.lit(model, dtype=pl.String),
-        )
+        .with_columns(pl.col("cell_count").fill_null(0), rejected_count=pl.lit(0, dtype=pl.Int64))
     )
 
 
-def _confirmed(run: Stage, confirmed: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
+def _confirmed(run: Stage, confirmed: pl.DataFrame) -> pl.DataFrame:
     cells = run.store.by_key("cells", confirmed["cell_id"], ["cell_id", "evidence"])
     cell_usage = run.store.by_key("cell_usage", confirmed["cell_id"])
-    return confirmations(confirmed, cells, cell_usage, now=run.now).with_columns(
-        prompt_version=pl.lit(outcome.prompt_version), model=pl.lit(outcome.model)
-    )
+    return confirmations(confirmed, cells, cell_usage, now=run.now)
 
 
 def _raw_cells_of(run: Stage, chunk_ids: list[str]) -> pl.DataFrame:

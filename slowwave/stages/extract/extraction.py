@@ -1,38 +1,28 @@
 """From chunks and a model's answers to rows of cells."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from slowwave.language.text import hard_values
 from slowwave.readers.chunking import SOURCE
-from slowwave.schemas.choices import TRUST
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP, frame_schema
+from slowwave.stages.origins import least_trusted
 
+_TEXTS = [
+    "chunk_id", "cell_type", "content", "subject", "attribute", "value", "topic", "valid_from", "valid_until",
+    "relation", "template", "compressed", "index_label",
+]  # fmt: skip
 ANSWER_SCHEMA = pl.Schema(
-    [
-        ("chunk_id", pl.String),
-        ("cell_type", pl.String),
-        ("content", pl.String),
-        ("subject", pl.String),
-        ("attribute", pl.String),
-        ("value", pl.String),
-        ("topic", pl.String),
-        ("salience", pl.Float64),
-        ("confidence", pl.Float64),
-        ("valid_from", pl.String),
-        ("valid_until", pl.String),
-        ("evidence", pl.List(pl.Int64)),
-        ("relation", pl.String),
-        ("known", pl.Int64),
-        ("entities", pl.List(pl.String)),
-        ("artifacts", pl.List(pl.String)),
-        ("steps", pl.List(pl.String)),
-        ("template", pl.String),
-        ("compressed", pl.String),
-        ("index_label", pl.String),
-    ]
+    {
+        **dict.fromkeys(_TEXTS, pl.String()),
+        "salience": pl.Float64(),
+        "confidence": pl.Float64(),
+        "evidence": pl.List(pl.Int64),
+        "known": pl.Int64(),
+        **dict.fromkeys(["entities", "artifacts", "steps"], pl.List(pl.String)),
+    }
 )
 """One row a memory of the extractor's answers, with the chunk it belongs to."""
 
@@ -65,7 +55,7 @@ def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, n
     speaker = pl.coalesce("speaker", "role")
     line = pl.when(pl.col("role") == "document").then("text").otherwise(pl.format("{}: {}", speaker, "text"))
     texts = turns.group_by("chunk_id", maintain_order=True).agg(
-        content=line.str.join("\n"), evidence=pl.col("turn_id"), origin=_least_trusted(pl.col("origin"))
+        content=line.str.join("\n"), evidence=pl.col("turn_id"), origin=least_trusted(pl.col("origin"))
     )
     rows = chunks.join(texts, on="chunk_id", how="inner", maintain_order="left").with_columns(
         cell_type=pl.lit("fact"),
@@ -98,18 +88,7 @@ def extracted_cells(
     of `cells` plus `relation` and `known`, one row a cell id.
     """
     numbered = answers.with_row_index("position").with_columns(
-        (pl.when(pl.col(name) != "").then(name).alias(name))
-        for name in (
-            "subject",
-            "attribute",
-            "value",
-            "topic",
-            "template",
-            "compressed",
-            "index_label",
-            "valid_from",
-            "valid_until",
-        )
+        pl.when(pl.col(name) != "").then(name).alias(name) for name in _TEXTS
     )
     evidence = (
         numbered.select("position", "chunk_id", turn_number=pl.col("evidence"))
@@ -122,7 +101,7 @@ def extracted_cells(
         .group_by("position")
         .agg(
             evidence=pl.col("turn_id").sort(),
-            origin=_least_trusted(pl.col("origin")),
+            origin=least_trusted(pl.col("origin")),
             event_time=pl.col("event_time").max(),
         )
     )
@@ -167,38 +146,25 @@ def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFr
     return paired.filter(~same).select(frame_schema("cells").names()), confirmed
 
 
-def _as_cells(rows: pl.DataFrame, *, now: object, keep: list[str] | None = None) -> pl.DataFrame:
-    """Fills the columns that every new cell starts with, and gives ids: one session says one thing once."""
-    schema = frame_schema("cells")
+def _as_cells(rows: pl.DataFrame, *, now: object, keep: Sequence[str] = ()) -> pl.DataFrame:
+    """`new_cells` with their ids: one session says one thing once."""
     hashed = rows.with_columns(content_hashes(rows["content"]))
     identity = hashed.select(*OWNER, "session_id", "content_hash")
+    named = hashed.with_columns(stable_ids("cell", identity), recorded_at=pl.lit(now).cast(TIMESTAMP))
+    return named.pipe(new_cells, keep=keep).unique("cell_id", keep="first", maintain_order=True)
+
+
+def new_cells(rows: pl.DataFrame, *, keep: Sequence[str] = ()) -> pl.DataFrame:
+    """The columns of `cells` and those to `keep`: new cells are active and not looked at; what is not given is null."""
     start = {
-        "status": pl.lit("active"),
-        "needs_review": pl.lit(value=False),
-        "is_judged": pl.lit(value=False),
-        "is_summarized": pl.lit(value=False),
-        "protected": pl.lit(value=False),
-        "recorded_at": pl.lit(now).cast(TIMESTAMP),
+        name: pl.lit(value=False) for name in ("needs_review", "is_judged", "is_summarized", "protected")
     }
-    missing = {
-        name: pl.lit(None, dtype=dtype)
-        for name, dtype in schema.items()
-        if name not in hashed.columns and name not in start and name != "cell_id"
-    }
+    schema = frame_schema("cells")
+    missing = {name: pl.lit(None, dtype=dtype) for name, dtype in schema.items() if name not in rows.columns}
     return (
-        hashed.with_columns(stable_ids("cell", identity), **start, **missing)
-        .select(*schema.names(), *(keep or []))
+        rows.with_columns(**{**missing, "status": pl.lit("active"), **start})
+        .select(*schema.names(), *keep)
         .cast(dict(schema.items()))
-        .unique("cell_id", keep="first", maintain_order=True)
-    )
-
-
-def _least_trusted(origin: pl.Expr) -> pl.Expr:
-    ranks = {name: rank for rank, name in enumerate(TRUST)}
-    return (
-        origin.replace_strict(ranks, return_dtype=pl.Int64)
-        .max()
-        .replace_strict({rank: name for name, rank in ranks.items()}, return_dtype=pl.String)
     )
 
 

@@ -1,4 +1,4 @@
-"""Changes of the link stage without a model: entities, mentions, artifacts and edges of what is new or gone.
+"""The link stage without a model: entities, mentions, artifacts and edges of what is new or gone.
 
 What is new is found by reading ids and counts alone; of the rest only the families of new names are looked at.
 """
@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
+from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.graph.artifacts import artifacts_of
 from slowwave.stages.graph.entities import entity_changes, mentions_of, resolve, vanished
 from slowwave.stages.graph.graph_edges import (
     CAUSES,
+    EDGE,
     MIRRORED,
     chain_edges,
     edge_changes,
@@ -26,16 +27,9 @@ from slowwave.stages.run import Plan, Stage
 from slowwave.store import col, lit, same_owner
 
 READ = [
-    "topic_id",
-    "cell_type",
-    "session_id",
-    "prompt_version",
-    "content",
-    "evidence",
-    "entities",
-    "artifacts",
+    "topic_id", "cell_type", "session_id", "prompt_version", "content", "evidence", "entities", "artifacts",
     "event_time",
-]
+]  # fmt: skip
 ENDS = ["edge_id", "source_id", "target_id", "valid_until"]
 
 NEAR_OVERFETCH = 8
@@ -44,11 +38,11 @@ NEAR_OVERFETCH = 8
 
 @dataclass(frozen=True)
 class Changes:
-    """What a run has to look at.
+    """Memories that the graph does not show as they are now.
 
-    `cells` are the memories that are new in the graph (`new_ids`) or were said again since, `counted` their
-    confirmations, `gone` the ids of those that left memory, `present` the ids of all that are in it. Raw memories that
-    made way for extracted ones are not in it.
+    `cells` are new in the graph (`new_ids`) or were said again since, `counted` are their confirmations, `gone` the
+    ids of those that left memory, `present` the ids of all that are in it, without raw ones that made way for
+    extracted ones.
     """
 
     cells: pl.DataFrame
@@ -59,7 +53,7 @@ class Changes:
 
 
 def find_changes(run: Stage) -> Changes:
-    """Memories that are not linked as they are now."""
+    """Finds the memories that are not linked as they are now."""
     every = run.store.rows("cells", ["cell_id", "status", "superseded_by"])
     is_retired = (pl.col("status") == "superseded") & pl.col("superseded_by").is_null()
     present = every.filter(~is_retired).select("cell_id")
@@ -74,38 +68,32 @@ def find_changes(run: Stage) -> Changes:
 
 
 def link_cells(run: Stage, changes: Changes) -> None:
-    """What is new gets its entities, artifacts and edges, and what is gone loses them, in one segment."""
+    """Gives new memories their entities, artifacts and edges, and takes those of gone ones away, in one segment."""
     if changes.cells.is_empty() and not changes.gone:
         return
     artifacts = artifacts_of(changes.cells)
     lost = run.store.having("artifacts", "cell_id", changes.gone, ["artifact_id"])
-    found = _resolve(run, changes)
+    plan, drawn, dropped = _resolve(run, changes)
     evidence = evidence_edges(changes.cells, most=run.settings.graph.evidence_edges)
-    dropped = pl.concat([found.dropped_edges, _edges_at(run, changes.gone)]).unique().sort("edge_id")
+    ends = [run.store.having("edges", end, changes.gone, ["edge_id"]) for end in ("source_id", "target_id")]
     run.commit(
         {
-            **found.plan,
+            **plan,
             "artifact.recorded": _unknown(run, "artifacts", artifacts),
             "artifact.dropped": lost.sort("artifact_id"),
-            "edge.dropped": dropped,
-            "edge.drawn": pl.concat([_unknown(run, "edges", evidence), found.drawn_edges]),
+            "edge.dropped": pl.concat([dropped, *ends]).unique().sort("edge_id"),
+            "edge.drawn": pl.concat([_unknown(run, "edges", evidence), drawn]),
             "cell.linked": changes.counted,
             "cell.unlinked": pl.DataFrame({"cell_id": changes.gone}, schema={"cell_id": pl.String}),
         }
     )
 
 
-@dataclass(frozen=True)
-class Resolved:
-    """What new and dropped names change: events by kind, and the edges along the entities concerned."""
+def _resolve(run: Stage, changes: Changes) -> tuple[Plan, pl.DataFrame, pl.DataFrame]:
+    """The families of new and dropped names, resolved anew as a whole; only what comes out otherwise is written.
 
-    plan: Plan
-    drawn_edges: pl.DataFrame
-    dropped_edges: pl.DataFrame
-
-
-def _resolve(run: Stage, changes: Changes) -> Resolved:
-    """The families of new and dropped names, resolved anew as a whole; only what comes out otherwise is written."""
+    Returns events by kind, and the edges to draw and to drop along the entities concerned.
+    """
     named = mentions_of(_with_speakers(run, changes.cells))
     dropped = run.store.having("mentions", "cell_id", changes.gone)
     families = pl.concat([named["family"], dropped["family"]]).unique().to_list()
@@ -124,7 +112,7 @@ def _resolve(run: Stage, changes: Changes) -> Resolved:
     told = told + pl.when(others != "").then(pl.format("; also {}", others)).otherwise(pl.lit(""))
     run.show(changed.sort("mention_count", "entity_id", descending=[True, False]).select(told).to_series())
     chains, chains_before = entity_edges(after), entity_edges(before)
-    return Resolved(
+    return (
         {
             "entity.merged": left.drop_nulls("merged_into"),
             "entity.dropped": left.filter(pl.col("merged_into").is_null()).select("entity_id"),
@@ -216,7 +204,7 @@ def _nodes(run: Stage, present: pl.DataFrame) -> list[pl.DataFrame]:
 def _related(run: Stage, changes: Changes) -> pl.DataFrame:
     """Edges from new memories to near ones of other topics of the same owner."""
     most, embedder = run.settings.graph.related_edges, run.workspace.embedder
-    found = [related_edges(_NOTHING_NEAR, most=0, least=1.0)]
+    found = [pl.DataFrame(schema=EDGE)]
     if embedder is None or not most:
         return found[0]
     for owner in changes.cells.partition_by(OWNER, maintain_order=True):
@@ -239,17 +227,6 @@ def _related(run: Stage, changes: Changes) -> pl.DataFrame:
     return _unknown(run, "edges", pl.concat(found).unique("edge_id", keep="first", maintain_order=True))
 
 
-_NEAR = ["cell_id", *OWNER, "event_time", "topic_id"]
-_NOTHING_NEAR = pl.DataFrame(
-    schema={
-        **{name: frame_schema("cells")[name] for name in _NEAR},
-        "target_id": pl.String,
-        "target_topic_id": pl.String,
-        "similarity": pl.Float64,
-    }
-)
-
-
 def _doubtful_entities(run: Stage, drawn: pl.DataFrame) -> pl.DataFrame:
     """Entities whose summary may rest on what was superseded just now."""
     replaced = drawn.filter(pl.col("relation") == "supersedes")["target_id"]
@@ -257,12 +234,6 @@ def _doubtful_entities(run: Stage, drawn: pl.DataFrame) -> pl.DataFrame:
     entities = run.store.by_key("entities", named, ["entity_id", "enriched_count", "needs_review"])
     told = entities.filter(pl.col("enriched_count").is_not_null() & ~pl.col("needs_review"))
     return told.select("entity_id", reason=pl.lit("a memory that names it was superseded"))
-
-
-def _edges_at(run: Stage, ids: list[str]) -> pl.DataFrame:
-    """`edge_id` of every edge that begins or ends at one of these."""
-    ends = [run.store.having("edges", end, ids, ["edge_id"]) for end in ("source_id", "target_id")]
-    return pl.concat(ends)
 
 
 def _unknown(run: Stage, table: str, rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,17 +1,15 @@
 """What a model adds to the graph: who or what an entity is, and which memories of a session led to others."""
 
-from typing import cast
-
 import polars as pl
 
-from slowwave.journal.catalogue import CATALOGUE
+from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Request
 from slowwave.prompting.files import enrich_prompt, infer_cause_prompt
-from slowwave.prompting.prompt_inputs import TopicCell
+from slowwave.prompting.prompt_inputs import topic_lines
 from slowwave.prompting.text_answers import CausesAnswer, EntityAnswer
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.asking import ask
+from slowwave.stages.asking import ask, usable_answers
 from slowwave.stages.graph.graph_edges import CAUSES, causal_edges
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -30,23 +28,28 @@ def enrich(run: Stage) -> None:
     requests = [
         Request(
             enrich_prompt(
-                row["canonical_name"], row["entity_type"] or "", row["aliases"], _lines(page), most
+                row["canonical_name"], row["entity_type"] or "", row["aliases"], topic_lines(page), most
             ),
             EntityAnswer,
             {"max_words": most},
         )
         for row, page in asked
     ]
-    rows = []
-    for (row, _), outcome in zip(asked, ask(run, requests, work="enrich"), strict=True):
-        if outcome.answer is None:
-            run.reject("entity summary waits for the next run")
-            continue
-        summary = cast("EntityAnswer", outcome.answer).summary
-        said = {"entity_id": row["entity_id"], "summary": summary, "enriched_count": row["mention_count"]}
-        rows.append({**said, "prompt_version": outcome.prompt_version, "model": outcome.model})
-        run.show(pl.Series([f"{row['canonical_name']}: {summary}"]))
-    run.commit({"entity.enriched": pl.DataFrame(rows, schema=CATALOGUE["entity.enriched"].payload)})
+    told = usable_answers(EntityAnswer, [row for row, _ in asked], ask(run, requests, work="enrich"))
+    run.reject("entity summary waits for the next run", len(asked) - len(told))
+    rows = [
+        {
+            "entity_id": row["entity_id"],
+            "summary": answer.summary,
+            "enriched_count": row["mention_count"],
+            **author,
+        }
+        for row, answer, author in told
+    ]
+    run.show(
+        pl.Series([f"{row['canonical_name']}: {answer.summary}" for row, answer, _ in told], dtype=pl.String)
+    )
+    run.commit({"entity.enriched": rows_of("entity.enriched", rows)})
 
 
 def _due(run: Stage) -> pl.DataFrame:
@@ -89,29 +92,29 @@ def infer_causes(run: Stage) -> None:
             "earlier_numbers": set(range(1, first)),
             "later_numbers": set(range(first, first + later.height)),
         }
-        prompt = infer_cause_prompt(_lines(earlier), _lines(later, first=first))
+        prompt = infer_cause_prompt(topic_lines(earlier), topic_lines(later, first=first))
         requests.append(Request(prompt, CausesAnswer, numbers))
-    links: list[tuple[object, ...]] = []
-    examined = []
-    for pair, (earlier, later), outcome in zip(
-        pairs["edge_id"], pages, ask(run, requests, work="causes"), strict=True
-    ):
-        if outcome.answer is None:
-            run.reject("pair of conversations waits for the next run")
-            continue
-        ids = [*earlier["cell_id"], *later["cell_id"]]
-        by = (outcome.prompt_version, outcome.model)
-        examined.append((pair, *by))
-        links += [
-            (ids[cause.cause - 1], ids[cause.effect - 1], cause.predicate, *by)
-            for cause in cast("CausesAnswer", outcome.answer).causes
-        ]
-    _commit_causes(run, links, examined)
+    ids = [[*earlier["cell_id"], *later["cell_id"]] for earlier, later in pages]
+    outcomes = ask(run, requests, work="causes")
+    found = usable_answers(CausesAnswer, zip(pairs["edge_id"], ids, strict=True), outcomes)
+    run.reject("pair of conversations waits for the next run", len(pages) - len(found))
+    links = [
+        {
+            "source_id": shown[cause.cause - 1],
+            "target_id": shown[cause.effect - 1],
+            "predicate": cause.predicate,
+        }
+        | author
+        for (_, shown), answer, author in found
+        for cause in answer.causes
+    ]
+    examined = [{"edge_id": pair, **author} for (pair, _), _, author in found]
+    _commit_causes(run, links, rows_of("edge.examined", examined))
 
 
-def _commit_causes(run: Stage, links: list[tuple[object, ...]], examined: list[tuple[str, str, str]]) -> None:
+def _commit_causes(run: Stage, links: list[dict[str, str | None]], examined: pl.DataFrame) -> None:
     names = ["source_id", "target_id", "predicate", "prompt_version", "model"]
-    answers = pl.DataFrame(links, schema=dict.fromkeys(names, pl.String), orient="row")
+    answers = pl.DataFrame(links, schema=dict.fromkeys(names, pl.String))
     ends = pl.concat([answers["source_id"], answers["target_id"]])
     cells = run.store.by_key("cells", ends, ["cell_id", *OWNER, "event_time", "evidence", "content"])
     edges = causal_edges(answers, cells, confidence=run.settings.graph.causal_confidence)
@@ -120,8 +123,7 @@ def _commit_causes(run: Stage, links: list[tuple[object, ...]], examined: list[t
         text, left_on="target_id", right_on="cell_id", suffix="_effect"
     )
     run.show(told.select(pl.format("{} -> {}", "content", "content_effect")).to_series())
-    seen = pl.DataFrame(examined, schema=CATALOGUE["edge.examined"].payload, orient="row")
-    run.commit({"edge.drawn": edges, "edge.examined": seen})
+    run.commit({"edge.drawn": edges, "edge.examined": examined})
 
 
 def _causal_cells(run: Stage) -> pl.DataFrame:
@@ -153,10 +155,3 @@ def _pairs(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
         waiting = waiting.join(cells, left_on=end, right_on="session_id", how="semi")
     newest = waiting.sort("valid_from", "edge_id", descending=[True, False])
     return newest.head(run.settings.graph.causal_pairs)
-
-
-def _lines(page: pl.DataFrame, *, first: int = 1) -> list[TopicCell]:
-    return [
-        TopicCell(number, row["cell_type"], f"{row['valid_from']:%Y-%m-%d}", row["content"])
-        for number, row in enumerate(page.iter_rows(named=True), start=first)
-    ]

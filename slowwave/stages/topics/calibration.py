@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.errors import InputError
+from slowwave.stages.topics.topic_clusters import nearest_other
 
 TOPIC_SHARE = 0.45
 NEAR_SHARE = 0.77
@@ -37,8 +38,6 @@ MIN_VECTORS = 50
 
 MIN_CONTRAST = 0.02
 """`kin - noise` under this: the vectors do not tell anything apart."""
-
-_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def calibrate(vectors: NDArray[np.float32], *, sample: int, seed: int) -> Thresh
     rows = np.sort(np.random.default_rng(seed).permutation(len(usable))[:sample])
     looked_at = usable[rows]
     pairs = (looked_at @ looked_at.T)[np.triu_indices(len(rows), 1)]
-    noise, kin = float(np.median(pairs)), float(np.median(_nearest(usable, rows)))
+    noise, kin = float(np.median(pairs)), float(np.median(nearest_other(usable, rows)[1]))
     if kin - noise < MIN_CONTRAST:
         raise InputError(
             f"these vectors cannot be calibrated: a memory's nearest neighbour ({kin:.2f}) is no nearer than "
@@ -89,14 +88,3 @@ def calibrate(vectors: NDArray[np.float32], *, sample: int, seed: int) -> Thresh
         noise=round(noise, 4),
         kin=round(kin, 4),
     )
-
-
-def _nearest(vectors: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Similarity of each of `rows` to its nearest other row, in blocks so that memory stays bounded."""
-    nearest = np.empty(len(rows), dtype=np.float32)
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
-        similarity = vectors[block] @ vectors.T
-        similarity[np.arange(len(block)), block] = -1.0
-        nearest[start : start + len(block)] = similarity.max(axis=1)
-    return nearest

@@ -1,4 +1,4 @@
-"""Work of the cluster stage. What looks at everything reads centroids alone; what is written is what changed."""
+"""The cluster stage. What looks at everything reads centroids alone; only what changed is written."""
 
 import polars as pl
 
@@ -29,19 +29,11 @@ def find_unassigned(run: Stage) -> pl.DataFrame:
 def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
     """Joins memories to topics and opens new ones; returns the topics that changed."""
     is_raw = pl.col("prompt_version") == RAW_PROMPT
-    assigned = pl.concat(
-        [
-            _assign(run, cells.filter(~is_raw), is_raw=False),
-            _assign(run, cells.filter(is_raw), is_raw=True),
-        ]
-    )
+    extracted, raw = cells.filter(~is_raw), cells.filter(is_raw)
+    assigned = pl.concat([_assign(run, extracted, is_raw=False), _assign(run, raw, is_raw=True)])
     run.reject("waits for its vector", cells.height - assigned.height)
     founders = assigned.filter("is_new_topic").join(cells, on="cell_id", how="inner")
-    opened = (
-        name_topics(founders)
-        .join(founders.select("topic_id", *OWNER).unique("topic_id"), on="topic_id", how="inner")
-        .sort("topic_id")
-    )
+    opened = _opened(founders)
     run.show(opened.select(pl.format("new topic: {}", "name")).to_series())
     run.commit({"topic.opened": opened, "cell.assigned": assigned.sort("cell_id")})
     return set(assigned["topic_id"])
@@ -56,12 +48,9 @@ def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
         run.note("no embedder: topics by hint and by words")
         return assign_topics_by_text(cells, topics, threshold=load_profile("lexical").topic_threshold)
     placed = cells.join(run.store.vectors("cells", cells["cell_id"]), on="cell_id", how="inner")
-    centroids = _centroids(run)
-    topics = known.join(centroids, on="topic_id", how="inner")
-    profile = embedder.profile
-    if is_raw:
-        return assign_topics(placed, topics, threshold=profile.mean_topic_threshold)
-    return assign_hinted_topics(placed, topics, threshold=profile.mean_topic_threshold)
+    topics = known.join(_centroids(run), on="topic_id", how="inner")
+    by_vector = assign_topics if is_raw else assign_hinted_topics
+    return by_vector(placed, topics, threshold=embedder.profile.mean_topic_threshold)
 
 
 def _centroids(run: Stage) -> pl.DataFrame:
@@ -76,8 +65,7 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
     if embedder is None or run.report.dry_run:
         return set()
     known = run.store.rows("topics", ["topic_id", *OWNER, "name", "cell_count"], col("merged_into").is_null())
-    centroids = _centroids(run)
-    topics = known.join(centroids, on="topic_id", how="inner")
+    topics = known.join(_centroids(run), on="topic_id", how="inner")
     merged = merge_topics(topics, touched, threshold=embedder.profile.merge_threshold)
     members = run.store.rows(
         "cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list())
@@ -86,15 +74,8 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
         "cell_id", topic_id="merged_into", similarity=pl.lit(None, dtype=pl.Float64)
     )
     names = dict(zip(known["topic_id"], known["name"], strict=True))
-    run.show(
-        merged.select(
-            pl.format(
-                "topic merged: {} into {}",
-                pl.col("topic_id").replace(names),
-                pl.col("merged_into").replace(names),
-            )
-        ).to_series()
-    )
+    named = [pl.col(name).replace(names) for name in ("topic_id", "merged_into")]
+    run.show(merged.select(pl.format("topic merged: {} into {}", *named)).to_series())
     run.commit({"topic.merged": merged, "cell.assigned": moved.sort("cell_id")})
     return {*merged["topic_id"], *merged["merged_into"]}
 
@@ -114,11 +95,7 @@ def split(run: Stage, touched: set[str]) -> set[str]:
         min_cells=SPLIT_MIN_CELLS,
     )
     founders = members.drop("topic_id").join(leaving, on="cell_id", how="inner")
-    opened = (
-        name_topics(founders)
-        .join(founders.select("topic_id", *OWNER).unique("topic_id"), on="topic_id", how="inner")
-        .sort("topic_id")
-    )
+    opened = _opened(founders)
     run.show(opened.select(pl.format("topic split off: {}", "name")).to_series())
     run.commit(
         {
@@ -127,6 +104,12 @@ def split(run: Stage, touched: set[str]) -> set[str]:
         }
     )
     return set(leaving["topic_id"])
+
+
+def _opened(founders: pl.DataFrame) -> pl.DataFrame:
+    """New topics with their names and owners, from the memories that founded them."""
+    owners = founders.select("topic_id", *OWNER).unique("topic_id")
+    return name_topics(founders).join(owners, on="topic_id", how="inner").sort("topic_id")
 
 
 def count_topics(run: Stage, touched: set[str]) -> None:

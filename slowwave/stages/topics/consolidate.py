@@ -1,6 +1,4 @@
-"""Work of the consolidate stage: which topics need a summary, and who writes it."""
-
-from typing import cast
+"""The consolidate stage: topics that need a summary, written by a model or from their own sentences."""
 
 import polars as pl
 
@@ -8,9 +6,9 @@ from slowwave.journal.catalogue import CATALOGUE
 from slowwave.language.text import without_speakers
 from slowwave.llm import Request
 from slowwave.prompting.files import summarize_prompt
-from slowwave.prompting.prompt_inputs import TopicCell
+from slowwave.prompting.prompt_inputs import topic_lines
 from slowwave.prompting.text_answers import SummaryAnswer
-from slowwave.stages.asking import ask
+from slowwave.stages.asking import ask, author_columns, usable_answers
 from slowwave.stages.run import Stage
 from slowwave.stages.topics.summaries import extractive_summaries
 from slowwave.store import col, lit
@@ -35,16 +33,7 @@ def find_topics(run: Stage) -> pl.DataFrame:
 
 def find_live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
     """The active memories of the topics, most salient and newest first, at most as many as one page holds."""
-    columns = [
-        "cell_id",
-        "topic_id",
-        "cell_type",
-        "content",
-        "summary",
-        "salience",
-        "event_time",
-        "valid_from",
-    ]
+    columns = ["cell_id", "topic_id", "cell_type", "content", "salience", "event_time", "valid_from"]
     where = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
     return (
         run.store.rows("cells", columns, where)
@@ -62,18 +51,16 @@ def summarize(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
         for topic in topics["topic_id"]
     ]
     requests = [
-        Request(summarize_prompt(name, _lines(page), most), SummaryAnswer, {"max_words": most})
+        Request(summarize_prompt(name, topic_lines(page), most), SummaryAnswer, {"max_words": most})
         for name, page in zip(topics["name"], pages, strict=True)
     ]
-    outcomes = ask(run, requests, work="summarize")
-    rows = []
-    for topic, page, outcome in zip(topics["topic_id"], pages, outcomes, strict=True):
-        if outcome.answer is None:
-            run.reject("summary waits for the next run")
-            continue
-        answer = cast("SummaryAnswer", outcome.answer)
-        said = {"topic_id": topic, "cell_ids": page["cell_id"].to_list(), **answer.model_dump()}
-        rows.append({**said, "prompt_version": outcome.prompt_version, "model": outcome.model})
+    asked = zip(topics["topic_id"], pages, strict=True)
+    told = usable_answers(SummaryAnswer, asked, ask(run, requests, work="summarize"))
+    run.reject("summary waits for the next run", len(pages) - len(told))
+    rows = [
+        {"topic_id": topic, "cell_ids": page["cell_id"].to_list(), **answer.model_dump(), **author}
+        for (topic, page), answer, author in told
+    ]
     written = pl.DataFrame(rows, schema={"name": pl.String, **CATALOGUE["topic.summarized"].payload})
     renamed = written.select("topic_id", "name").join(
         topics.select("topic_id", "name"), on=["topic_id", "name"], how="anti"
@@ -89,15 +76,8 @@ def summarize_by_extraction(run: Stage, topics: pl.DataFrame, cells: pl.DataFram
         max_words=run.settings.summaries.max_words,
         now=run.now,
         age_rate=run.settings.search.age_rate,
-    ).with_columns(prompt_version=pl.lit(EXTRACTIVE), model=pl.lit(None, dtype=pl.String))
+    ).with_columns(author_columns(EXTRACTIVE))
     named = written.join(topics.select("topic_id", "name"), on="topic_id", how="inner")
     run.show(named.select(pl.format("{}: {}", "name", "summary")).to_series())
     run.note("summaries are the topics' most central sentences; a language model would write them")
     run.commit({"topic.summarized": written})
-
-
-def _lines(page: pl.DataFrame) -> list[TopicCell]:
-    return [
-        TopicCell(number, row["cell_type"], f"{row['valid_from']:%Y-%m-%d}", row["content"])
-        for number, row in enumerate(page.iter_rows(named=True), start=1)
-    ]

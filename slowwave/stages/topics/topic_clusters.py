@@ -20,6 +20,9 @@ from slowwave.schemas.identity import stable_id
 BLOCK = 4_000
 """Cells that are clustered together: their similarities fill 64 MB, and linkage takes a second."""
 
+ASKED_TOGETHER = 256
+"""Rows that are compared with all others at once, so that memory stays bounded."""
+
 Rows = Any
 """Unit rows, dense (n, d) or sparse: cells, topics. A dot product of two rows is their cosine."""
 
@@ -88,6 +91,22 @@ def join_nearest(
     similarity[block[near]] = best[near]
     apart: NDArray[np.intp] = block[~near]
     return apart
+
+
+def nearest_other(
+    vectors: NDArray[Any], asked: NDArray[np.intp], alive: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The nearest other living row of each one asked for, the first of equal ones, and its cosine."""
+    nearest, best = np.zeros(len(asked), dtype=np.intp), np.zeros(len(asked))
+    for start in range(0, len(asked), ASKED_TOGETHER):
+        block = asked[start : start + ASKED_TOGETHER]
+        cosine = vectors[block] @ vectors.T
+        if alive is not None:
+            cosine[:, ~alive] = -2.0
+        cosine[np.arange(len(block)), block] = -2.0
+        nearest[start : start + len(block)] = cosine.argmax(axis=1)
+        best[start : start + len(block)] = cosine.max(axis=1)
+    return nearest, best
 
 
 def _clusters(rows: Rows, threshold: float) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from slowwave.home.centroids import with_vectors
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.topics.topic_clusters import BLOCK, in_order, unit_means
+from slowwave.stages.topics.topic_clusters import in_order, nearest_other, unit_means
 
 MIN_PART = 3
 """Cells that each part of a split topic keeps."""
@@ -113,10 +113,10 @@ def _mutual_pairs(
     asked = np.flatnonzero(alive & touched)
     if not len(asked) or alive.sum() < 2:  # noqa: PLR2004 - a pair needs two
         return asked[:0], asked[:0]
-    nearest, cosine = _nearest(vectors, alive, asked)
+    nearest, cosine = nearest_other(vectors, asked, alive)
     near = cosine >= threshold
     left, right = asked[near], nearest[near]
-    back, _ = _nearest(vectors, alive, right)
+    back, _ = nearest_other(vectors, right, alive)
     left, right = left[back == left], right[back == left]
     pairs = np.unique(np.sort(np.column_stack([left, right]), axis=1), axis=0)
     first, second = pairs[:, 0], pairs[:, 1]
@@ -124,22 +124,6 @@ def _mutual_pairs(
         (size[second] == size[first]) & touched[first] & ~touched[second]
     )
     return np.where(second_keeps, second, first), np.where(second_keeps, first, second)
-
-
-def _nearest(
-    vectors: NDArray[np.float64], alive: NDArray[np.bool_], asked: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Nearest living other topic of each one asked for, the first of equal ones, in bounded blocks."""
-    nearest = np.zeros(len(asked), dtype=np.intp)
-    best = np.full(len(asked), -2.0)
-    for start in range(0, len(asked), BLOCK):
-        block = asked[start : start + BLOCK]
-        cosine = vectors[block] @ vectors.T
-        cosine[:, ~alive] = -2.0
-        cosine[np.arange(len(block)), block] = -2.0
-        nearest[start : start + len(block)] = cosine.argmax(axis=1)
-        best[start : start + len(block)] = cosine.max(axis=1)
-    return nearest, best
 
 
 def _leaving(vectors: NDArray[np.float64], split_threshold: float) -> NDArray[np.bool_]:
