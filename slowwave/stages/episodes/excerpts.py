@@ -1,8 +1,9 @@
-"""Telling turns of a conversation: what a page about it shows, and an episode written without a language model."""
+"""The central turns of a conversation: excerpts for a page about it, and an episode without a language model."""
 
 import polars as pl
 
 from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.sentences import sentences, shortened, word_count
 from slowwave.language.text import words
 
 ENDS = 2
@@ -16,7 +17,6 @@ COMPRESSED_WORDS = 15
 
 _SHORTEST_WORD = 3
 _GAP = " [...] "
-_SENTENCE_END = r"([.!?])\s+|\n+"
 
 
 def central_turns(turns: pl.DataFrame) -> pl.DataFrame:
@@ -31,9 +31,7 @@ def central_turns(turns: pl.DataFrame) -> pl.DataFrame:
     tokens = (
         turns.select(*keys, word=words(pl.col("content")).list.unique())
         .explode("word")
-        .filter(
-            (pl.col("word").str.len_chars() >= _SHORTEST_WORD) & ~pl.col("word").is_in(sorted(STOP_WORDS))
-        )
+        .filter(_is_telling(pl.col("word")))
     )
     scored = (
         tokens.with_columns(weight=pl.len().over("episode_id", "word").log())
@@ -65,19 +63,13 @@ def choose_excerpts(
         is_user=pl.col("role") == "user",
         text=_cut(pl.col("content").str.strip_chars(), turn_characters),
     )
-    best_first = ["episode_id", "is_end", "centrality"]
+    best_first = ["episode_id", "is_end", "centrality", *ties]
+    by_turns = ["episode_id", "is_end", "round", "is_user", *ties]
     ranked = (
         marked.filter(pl.col("text") != "")
-        .sort(*best_first, *ties, descending=[False, True, True, False, False])
+        .sort(best_first, descending=[False, True, True, False, False])
         .with_columns(round=pl.int_range(pl.len()).over("episode_id", "is_end", "is_user"))
-        .sort(
-            "episode_id",
-            "is_end",
-            "round",
-            "is_user",
-            *ties,
-            descending=[False, True, False, True, False, False],
-        )
+        .sort(by_turns, descending=[False, True, False, True, False, False])
     )
     size = pl.col("text").str.len_chars().cum_sum().over("episode_id")
     place = pl.int_range(pl.len()).over("episode_id")
@@ -105,17 +97,13 @@ def extractive_episodes(
     )
     ranked = scored.sort(
         "episode_id", "centrality", "turn_index", "turn_id", descending=[False, True, False, False]
-    ).with_columns(total=_count(pl.col("line")).cum_sum().over("episode_id"))
+    ).with_columns(total=word_count(pl.col("line")).cum_sum().over("episode_id"))
     lead = pl.int_range(pl.len()).over("episode_id") == 0
     short, long = (pl.col("is_telling") & (pl.col("total") <= most) for most in (summary_words, max_words))
-    texts, summaries = (
-        _told(ranked.filter(lead | long), "content"),
-        _told(ranked.filter(lead | short), "summary"),
-    )
-    titles = _titles(scored, topics)
     return (
-        texts.join(summaries, on="episode_id")
-        .join(titles, on="episode_id")
+        _told(ranked.filter(lead | long), "content")
+        .join(_told(ranked.filter(lead | short), "summary"), on="episode_id")
+        .join(_titles(scored, topics), on="episode_id")
         .with_columns(content=pl.format("{}\n{}", "title", "content"))
         .select("episode_id", "title", "content", "summary", "compressed")
         .sort("episode_id")
@@ -124,13 +112,9 @@ def extractive_episodes(
 
 def _titles(turns: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
     """The main topic, else the first sentence of a person that asks or tells something, else the first sentence."""
-    telling = words(pl.col("sentence")).list.eval(
-        pl.element().filter(
-            (pl.element().str.len_chars() >= _SHORTEST_WORD) & ~pl.element().is_in(sorted(STOP_WORDS))
-        )
-    )
+    telling = words(pl.col("sentence")).list.eval(pl.element().filter(_is_telling(pl.element())))
     requests = (
-        turns.with_columns(sentence=_sentences(pl.col("content")))
+        turns.with_columns(sentence=sentences(pl.col("content")))
         .explode("sentence")
         .drop_nulls("sentence")
         .with_columns(place=pl.int_range(pl.len()).over("episode_id", "turn_id"))
@@ -142,13 +126,14 @@ def _titles(turns: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
         .group_by("episode_id", maintain_order=True)
         .agg(pl.col("sentence").first())
     )  # fmt: skip
-    named = requests.join(topics, on="episode_id", how="left")
     whole = pl.coalesce("topic", "sentence")
-    return named.select(
-        "episode_id",
-        title=_first_words(whole, TITLE_WORDS),
-        compressed=_first_words(whole, COMPRESSED_WORDS),
+    return requests.join(topics, on="episode_id", how="left").select(
+        "episode_id", title=shortened(whole, TITLE_WORDS), compressed=shortened(whole, COMPRESSED_WORDS)
     )
+
+
+def _is_telling(word: pl.Expr) -> pl.Expr:
+    return (word.str.len_chars() >= _SHORTEST_WORD) & ~word.is_in(sorted(STOP_WORDS))
 
 
 def _told(chosen: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -157,7 +142,7 @@ def _told(chosen: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _plain(text: pl.Expr) -> pl.Expr:
-    """Talk without blocks of code and marks at the begin of lines; talk of nothing else stays as it is."""
+    """Talk without blocks of code and marks at the start of lines; talk of nothing else stays as it is."""
     bare = text.str.replace_all(r"(?s)```.*?(?:```|$)", " ").str.replace_all(
         r"(?m)^\s*(?:[-*#>|]+|\d+[.)])\s+", ""
     )
@@ -165,29 +150,14 @@ def _plain(text: pl.Expr) -> pl.Expr:
     return pl.when(short != "").then(short).otherwise(text.str.strip_chars())
 
 
-def _sentences(text: pl.Expr) -> pl.Expr:
-    marked = text.str.replace_all(_SENTENCE_END, "$1\u241e").str.split("\u241e")
-    single = marked.list.eval(pl.element().str.replace_all(r"\s+", " ").str.strip_chars())
-    return single.list.eval(pl.element().filter(pl.element() != ""))
-
-
 def _first_sentences(text: pl.Expr, most: int) -> pl.Expr:
     """Whole sentences from the beginning with at most `most` words together, else the first words."""
-    sentences = _sentences(text)
-    fits = sentences.list.eval(
-        pl.element().filter(pl.element().str.count_matches(r"\S+").cast(pl.Int64).cum_sum() <= most)
-    ).list.join(" ")
-    return pl.when(fits != "").then(fits).otherwise(_first_words(text, most))
-
-
-def _first_words(text: pl.Expr, most: int) -> pl.Expr:
-    split = text.str.replace_all(r"\s+", " ").str.strip_chars().str.split(" ")
-    short = split.list.head(most).list.join(" ")
-    return pl.when(split.list.len() > most).then(pl.format("{} ...", short)).otherwise(short)
-
-
-def _count(text: pl.Expr) -> pl.Expr:
-    return text.str.count_matches(r"\S+").cast(pl.Int64)
+    fits = (
+        sentences(text)
+        .list.eval(pl.element().filter(word_count(pl.element()).cum_sum() <= most))
+        .list.join(" ")
+    )
+    return pl.when(fits != "").then(fits).otherwise(shortened(text, most))
 
 
 def _cut(text: pl.Expr, most: int) -> pl.Expr:

@@ -3,6 +3,7 @@
 import polars as pl
 
 from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.sentences import sentences, shortened, word_count
 from slowwave.language.text import without_speakers, words
 
 LABEL_WORDS = 3
@@ -49,18 +50,9 @@ def short_forms(cells: pl.DataFrame) -> pl.DataFrame:
 
 def compressed_line(content: pl.Expr) -> pl.Expr:
     """The first sentence with a telling word, at most 12 words of it; never empty."""
-    plain = without_speakers(content)
-    sentences = plain.str.replace_all(r"([.!?])\s+|\n+", "$1\u241e").str.split("\u241e")
-    told = sentences.list.eval(
-        pl.element()
-        .str.replace_all(r"\s+", " ")
-        .str.strip_chars()
-        .filter(pl.element().str.count_matches(r"\S+") >= _SHORTEST_WORD)
-    ).list.first()
-    whole = pl.coalesce(told, content.str.replace_all(r"\s+", " ").str.strip_chars())
-    split = whole.str.split(" ")
-    short = pl.format("{} ...", split.list.head(COMPRESSED_WORDS).list.join(" "))
-    line = pl.when(split.list.len() > COMPRESSED_WORDS).then(short).otherwise(whole)
+    long_enough = pl.element().filter(word_count(pl.element()) >= _SHORTEST_WORD)
+    told = sentences(without_speakers(content)).list.eval(long_enough).list.first()
+    line = shortened(pl.coalesce(told, content), COMPRESSED_WORDS)
     return pl.when(line == "").then(pl.lit("(no words)")).otherwise(line)
 
 

@@ -169,21 +169,9 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
         times=pl.col("said_count").sum().over("entity_id", "shown"),
         length=pl.col("shown").str.len_chars(),
     )
-    best = named.sort(
-        *[
-            "entity_id",
-            "is_whole",
-            "has_legal_form",
-            "is_cased",
-            "is_formal",
-            "times",
-            "has_accents",
-            "length",
-            "shown",
-        ],
-        descending=[False, True, False, True, True, True, True, True, True],
-    )
-    ranks = {name: rank for rank, name in enumerate(TYPES)}
+    rising, falling = ["has_legal_form"], ["is_cased", "is_formal", "times", "has_accents", "length", "shown"]
+    order = ["entity_id", "is_whole", *rising, *falling]
+    best = named.sort(order, descending=[False, True, False, *[True] * len(falling)])
     types = (
         keyed.drop_nulls("entity_type")
         .group_by("entity_id", "entity_type")
@@ -191,7 +179,7 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
         .sort(
             "entity_id",
             "times",
-            pl.col("entity_type").replace_strict(ranks, return_dtype=pl.Int64),
+            pl.col("entity_type").cast(pl.Enum(TYPES)),
             descending=[False, True, False],
         )
         .unique("entity_id", keep="first", maintain_order=True)

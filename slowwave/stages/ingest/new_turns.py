@@ -21,9 +21,7 @@ def changed_turns(turns: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 def pending_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Freshly cut chunks with the columns that say that nothing happened to them yet."""
     nothing: dict[str, Dtype] = {
-        "error": pl.String,
-        "prompt_version": pl.String,
-        "model": pl.String,
+        **dict.fromkeys(["error", "prompt_version", "model"], pl.String),
         "retry_at": TIMESTAMP,
     }
     return chunks.with_columns(

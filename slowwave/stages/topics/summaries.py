@@ -5,6 +5,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.decay.retention import days_since
+from slowwave.language.sentences import sentences, single_spaced, word_count
 from slowwave.language.text import words
 
 LONGEST_SENTENCE = 60
@@ -23,21 +24,15 @@ def extractive_summaries(
     Returns `topic_id`, `summary` (at most `max_words` words), `compressed` (its best sentence, at most 15
     words), `cell_ids` (all live cells of the topic), sorted by topic.
     """
-    sentences = _sentences(cells, most=min(LONGEST_SENTENCE, max_words))
-    scored = _centrality(sentences).with_columns(
+    cut = _sentences(cells, most=min(LONGEST_SENTENCE, max_words))
+    scored = _centrality(cut).with_columns(
         score=pl.col("centrality")
         * pl.col("salience")
         * (-age_rate * days_since(pl.col("event_time"), now=now)).exp()
     )
+    best_first = ["topic_id", "score", "event_time", "cell_id", "position"]
     chosen = (
-        scored.sort(
-            "topic_id",
-            "score",
-            "event_time",
-            "cell_id",
-            "position",
-            descending=[False, True, True, False, False],
-        )
+        scored.sort(best_first, descending=[False, True, True, False, False])
         .unique(["topic_id", "plain"], keep="first", maintain_order=True)
         .with_columns(total=pl.col("word_count").cum_sum().over("topic_id"))
         .filter(pl.col("total") <= max_words)
@@ -51,34 +46,21 @@ def extractive_summaries(
         .agg(summary=pl.col("sentence").str.join(" "))
     )
     live = cells.sort("cell_id").group_by("topic_id", maintain_order=True).agg(cell_ids=pl.col("cell_id"))
-    return (
-        live.join(text, on="topic_id", how="inner")
-        .join(best, on="topic_id", how="inner")
-        .select("topic_id", "summary", "compressed", "cell_ids")
-        .sort("topic_id")
-    )
+    told = live.join(text, on="topic_id", how="inner").join(best, on="topic_id", how="inner")
+    return told.select("topic_id", "summary", "compressed", "cell_ids").sort("topic_id")
 
 
 def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
     """Statements of 4 to `most` words, no questions; a cell without one counts as one statement, cut there."""
-    marked = pl.col("content").str.replace_all(r"([.!?])\s+|\n+", "$1\u241e").str.split("\u241e")
-    split = (
-        cells.with_columns(sentence=marked)
-        .explode("sentence")
-        .with_columns(sentence=_single_spaced("sentence"))
-        .with_columns(
-            position=pl.int_range(pl.len()).over("cell_id"),
-            word_count=pl.col("sentence").str.split(" ").list.len().cast(pl.Int64),
-        )
-        .filter(pl.col("word_count").is_between(4, most) & ~pl.col("sentence").str.ends_with("?"))
-    )
+    cut = cells.with_columns(sentence=sentences(pl.col("content"))).explode("sentence")
+    split = cut.with_columns(
+        position=pl.int_range(pl.len()).over("cell_id"), word_count=word_count(pl.col("sentence"))
+    ).filter(pl.col("word_count").is_between(4, most) & ~pl.col("sentence").str.ends_with("?"))
+    whole = single_spaced(pl.col("content")).str.split(" ").list.head(most).list.join(" ")
     rest = (
         cells.join(split, on="cell_id", how="anti")
-        .with_columns(
-            sentence=_single_spaced("content").str.split(" ").list.head(most).list.join(" "),
-            position=pl.lit(0, dtype=pl.Int64),
-        )
-        .with_columns(word_count=pl.col("sentence").str.split(" ").list.len().cast(pl.Int64))
+        .with_columns(sentence=whole, position=pl.lit(0, dtype=pl.Int64))
+        .with_columns(word_count=word_count(pl.col("sentence")))
     )
     columns = ["topic_id", "cell_id", "sentence", "position", "word_count", "salience", "event_time"]
     return pl.concat([split.select(columns), rest.select(columns)]).with_columns(
@@ -86,14 +68,10 @@ def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
     )
 
 
-def _single_spaced(column: str) -> pl.Expr:
-    return pl.col(column).str.replace_all(r"\s+", " ").str.strip_chars()
-
-
-def _centrality(sentences: pl.DataFrame) -> pl.DataFrame:
+def _centrality(cut: pl.DataFrame) -> pl.DataFrame:
     keys = ["topic_id", "cell_id", "position"]
-    tokens = sentences.select(*keys, word=words(pl.col("sentence"))).explode("word").drop_nulls("word")
-    cells_in_topic = sentences.group_by("topic_id").agg(topic_cells=pl.col("cell_id").n_unique())
+    tokens = cut.select(*keys, word=words(pl.col("sentence"))).explode("word").drop_nulls("word")
+    cells_in_topic = cut.group_by("topic_id").agg(topic_cells=pl.col("cell_id").n_unique())
     share = tokens.group_by("topic_id", "word").agg(cell_count=pl.col("cell_id").n_unique())
     topic_count = tokens["topic_id"].n_unique()
     rarity = share.group_by("word").agg(rarity=(1.0 + topic_count / pl.len()).log())
@@ -103,4 +81,4 @@ def _centrality(sentences: pl.DataFrame) -> pl.DataFrame:
         .select("topic_id", "word", weight=pl.col("cell_count") / pl.col("topic_cells") * pl.col("rarity"))
     )
     mean = tokens.join(weight, on=["topic_id", "word"]).group_by(keys).agg(centrality=pl.col("weight").mean())
-    return sentences.join(mean, on=keys, how="left").with_columns(pl.col("centrality").fill_null(0.0))
+    return cut.join(mean, on=keys, how="left").with_columns(pl.col("centrality").fill_null(0.0))

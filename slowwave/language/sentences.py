@@ -1,0 +1,26 @@
+"""Sentences as columns: cut apart, in one line, shortened."""
+
+import polars as pl
+
+
+def single_spaced(text: pl.Expr) -> pl.Expr:
+    """Text in one line, every run of white space as one blank."""
+    return text.str.replace_all(r"\s+", " ").str.strip_chars()
+
+
+def sentences(text: pl.Expr) -> pl.Expr:
+    """The sentences and lines of a text in order, single-spaced, as a list without empty ones."""
+    marked = text.str.replace_all(r"([.!?])\s+|\n+", "$1\u241e").str.split("\u241e")
+    return marked.list.eval(single_spaced(pl.element())).list.eval(pl.element().filter(pl.element() != ""))
+
+
+def word_count(text: pl.Expr) -> pl.Expr:
+    """Words as people count them: what stands between white space."""
+    return text.str.count_matches(r"\S+").cast(pl.Int64)
+
+
+def shortened(text: pl.Expr, most: int) -> pl.Expr:
+    """The first `most` words in one line, with dots where there were more."""
+    words = single_spaced(text).str.split(" ")
+    short = words.list.head(most).list.join(" ")
+    return pl.when(words.list.len() > most).then(pl.format("{} ...", short)).otherwise(short)
