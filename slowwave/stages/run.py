@@ -38,7 +38,7 @@ def embed_missing(workspace: Workspace) -> dict[str, int]:
 
 
 def ask_model(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
-    """Outcomes in the order of the requests; progress is told under the name of the work."""
+    """Asks a batch of questions; outcomes come in the order of the requests."""
     done = 0
 
     def told(_: Outcome) -> None:

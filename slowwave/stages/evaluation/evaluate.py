@@ -3,10 +3,12 @@
 import json
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 
@@ -40,10 +42,8 @@ from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
 
 NO_TURNS = {"question_index": pl.Int64, "turn_id": pl.String, "fused_score": pl.Float64}
 
-
 TURNS_RETURNED = 10
 """Turns whose tokens are counted: what a question costs the reader."""
-
 
 TOKENIZER = "Llama 2 (slowwave/language/tokens.py)"
 
@@ -169,13 +169,10 @@ def ask_questions(workspace: Workspace, questions: Sequence[Question]) -> pl.Dat
 
 def add_up(parts: Sequence[Asked], *, seconds: float) -> Evaluation:
     """The figures of all conversations together; every question counts the same."""
-    starts = [place * _ROOM for place in range(len(parts))]
-    shifted = [
-        (_shift(part.found, start), _shift(part.wanted, start))
-        for part, start in zip(parts, starts, strict=True)
-    ]
-    found = pl.concat([found for found, _ in shifted], how="diagonal")
-    wanted = pl.concat([wanted for _, wanted in shifted])
+    found = pl.concat([_apart(part.found, place) for place, part in enumerate(parts)], how="diagonal")
+    wanted = pl.concat([_apart(part.wanted, place) for place, part in enumerate(parts)])
+    tokens = pl.concat([part.tokens for part in parts]).mean()
+    left_out = sum((Counter(part.left_out) for part in parts), Counter())
     recall = recall_table(by_shares(found, list_names(found)), wanted)
     other = compared(found, wanted)
     groups = {
@@ -188,32 +185,19 @@ def add_up(parts: Sequence[Asked], *, seconds: float) -> Evaluation:
         by_category={name: figures for name, figures in by_category.items() if name != EVERY},
         baselines=groups["baseline"],
         granularities={"alone": groups["alone"], "without": groups["without"]},
-        tokens_returned=_mean(pl.concat([part.tokens for part in parts])),
+        tokens_returned=round(float(cast("float | None", tokens) or 0.0), 1),
         tokenizer=TOKENIZER,
         questions=wanted["question_index"].n_unique(),
-        left_out=_sum([part.left_out for part in parts]),
+        left_out=dict(sorted(left_out.items())),
         embedder=", ".join(sorted({part.embedder for part in parts})),
         parameters=parameters(),
         seconds=round(seconds, 1),
     )
 
 
-_ROOM = 1_000_000_000
-"""Numbers of questions between those of one conversation and those of the next."""
-
-
-def _shift(frame: pl.DataFrame, start: int) -> pl.DataFrame:
-    return frame.with_columns(pl.col("question_index") + start)
-
-
-def _mean(values: pl.Series) -> float:
-    mean = values.mean()
-    return round(float(mean), 1) if isinstance(mean, int | float) else 0.0
-
-
-def _sum(counts: Sequence[dict[str, int]]) -> dict[str, int]:
-    names = sorted({name for part in counts for name in part})
-    return {name: sum(part.get(name, 0) for part in counts) for name in names}
+def _apart(frame: pl.DataFrame, place: int) -> pl.DataFrame:
+    """Questions of one conversation under numbers that no other conversation has."""
+    return frame.with_columns(pl.col("question_index") + place * 1_000_000_000)
 
 
 def _by_name(table: pl.DataFrame, name: str) -> dict[str, Figures]:

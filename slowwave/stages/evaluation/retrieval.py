@@ -93,13 +93,10 @@ def recall_table(placed: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     shares = ranked.group_by("question_index", "category").agg(
         (pl.col("rank") <= cut).fill_null(value=False).mean().alias(f"recall_at_{cut}") for cut in CUTS
     )
-    columns = [pl.len().cast(pl.Int64).alias("question_count"), *(_recall(cut) for cut in CUTS)]
+    means = [pl.col(f"recall_at_{cut}").mean().fill_null(0.0) for cut in CUTS]
+    columns = [pl.len().cast(pl.Int64).alias("question_count"), *means]
     whole = shares.select(pl.lit(EVERY).alias("category"), *columns)
     return pl.concat([whole, shares.group_by("category").agg(columns).sort("category")])
-
-
-def _recall(cut: int) -> pl.Expr:
-    return pl.col(f"recall_at_{cut}").mean().fill_null(0.0)
 
 
 def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
@@ -109,15 +106,13 @@ def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     whole but that list). A way whose list is not there is left out.
     """
     there = list_names(found)
-    plain = [name for name in ("turn", "vector") if name in there]
-    ways = {
-        **{("baseline", BASELINES[name]): by_shares(found, [name]) for name in plain},
-        **({("baseline", "plain hybrid"): by_ranks(found, plain)} if len(plain) == len(BASELINES) else {}),
-        **{("alone", name): by_shares(found, [name]) for name in there},
-        **{
-            ("without", name): by_shares(found, [other for other in there if other != name]) for name in there
-        },
-    }
+    plain = [name for name in BASELINES if name in there]
+    ways = {("baseline", BASELINES[name]): by_shares(found, [name]) for name in plain}
+    if len(plain) == len(BASELINES):
+        ways["baseline", "plain hybrid"] = by_ranks(found, plain)
+    for name in there:
+        ways["alone", name] = by_shares(found, [name])
+        ways["without", name] = by_shares(found, [other for other in there if other != name])
     parts = [
         recall_table(placed, wanted)
         .head(1)

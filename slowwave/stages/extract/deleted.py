@@ -1,4 +1,4 @@
-"""What a person deleted stays out, also said in other words.
+"""Keeps out what a person deleted, also where it is said in other words.
 
 Similarity finds which deleted memories a new one could repeat; a language model decides, and a strict rule where there
 is none. A chunk whose question the model did not answer stays pending: an outage brings nothing back.

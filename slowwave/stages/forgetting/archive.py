@@ -1,4 +1,4 @@
-"""Work of the forget stage. The store picks out what may leave; only that is read, in narrow columns."""
+"""The forget stage. The store picks out the memories that may leave; only these are read, in narrow columns."""
 
 from datetime import timedelta
 
@@ -12,16 +12,8 @@ from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
 COLUMNS = [
-    "cell_id",
-    *OWNER,
-    "status",
-    "confidence",
-    "decay_rate",
-    "protected",
-    "superseded_at",
-    "content_hash",
-    "topic_id",
-]
+    "cell_id", *OWNER, "status", "confidence", "decay_rate", "protected", "superseded_at", "content_hash", "topic_id",
+]  # fmt: skip
 
 HASHES_A_READ = 2_000
 
@@ -41,35 +33,26 @@ def _came_back(run: Stage) -> pl.DataFrame:
     dead = run.store.rows("tombstones", ["cell_id", "content_hash"])
     by_id = run.store.by_key("cells", dead["cell_id"], COLUMNS)
     hashes = dead["content_hash"].unique().sort().to_list()
-    texts = [hashes[start : start + HASHES_A_READ] for start in range(0, len(hashes), HASHES_A_READ)]
-    return pl.concat(
-        [by_id, *(run.store.rows("cells", COLUMNS, col("content_hash").isin(part)) for part in texts)]
-    )
+    by_text = [
+        run.store.rows("cells", COLUMNS, col("content_hash").isin(hashes[start : start + HASHES_A_READ]))
+        for start in range(0, len(hashes), HASHES_A_READ)
+    ]
+    return pl.concat([by_id, *by_text])
 
 
 def delete_again(run: Stage, cells: pl.DataFrame) -> None:
-    """Takes out again what a person had deleted."""
+    """Deletes again what a person had deleted and some work brought back."""
     back = to_delete_again(cells, run.store.rows("tombstones"))
-    run.commit(
-        {
-            "cell.deleted": back.select(
-                "cell_id", "content_hash", *OWNER, note=pl.lit("deleted earlier, came back")
-            )
-        }
-    )
+    note = pl.lit("deleted earlier, came back")
+    run.commit({"cell.deleted": back.select("cell_id", "content_hash", *OWNER, note=note)})
 
 
 def archive(run: Stage, cells: pl.DataFrame) -> None:
-    """Archives what faded; its topic is summarized anew."""
+    """Archives faded memories; their topics are summarized anew."""
     cell_usage = run.store.by_key("cell_usage", cells["cell_id"])
     faded = to_archive(cells, cell_usage, now=run.now, forget=run.settings.forget, decay=run.settings.decay)
-    topics = (
-        cells.join(faded, on="cell_id", how="semi")
-        .drop_nulls("topic_id")
-        .select("topic_id")
-        .unique()
-        .sort("topic_id")
-    )
+    left = cells.join(faded, on="cell_id", how="semi").drop_nulls("topic_id")
+    topics = left.select("topic_id").unique().sort("topic_id")
     texts = run.store.by_key("cells", faded["cell_id"], ["cell_id", "content"])
     told = faded.join(texts, on="cell_id", how="inner", maintain_order="left")
     run.show(told.select(pl.format("{}: {}", "content", "reason")).to_series())

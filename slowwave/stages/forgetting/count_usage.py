@@ -1,4 +1,4 @@
-"""Work of the decay stage."""
+"""The decay stage: usage records are counted into cell usage."""
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from slowwave.store import col
 def commit_spooled_usage(run: Stage) -> None:
     """Commits what readers left in the usage spool, then removes it.
 
-    Killed in between, the next run takes the same records again, and they count once.
+    If it is killed in between, the next run takes the same records again, and they count once.
     """
     spooled = collect_spools(run.workspace.home)
     run.commit({"usage.recorded": spooled.usage})

@@ -1,4 +1,4 @@
-"""What a model adds to the graph: who or what an entity is, and which memories of a session led to others."""
+"""The link stage with a model: summaries of entities, and causes between memories of consecutive conversations."""
 
 import polars as pl
 
@@ -14,11 +14,14 @@ from slowwave.stages.graph.graph_edges import CAUSES, causal_edges
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
+DESCRIBED = [
+    "entity_id", "canonical_name", "entity_type", "aliases", "mention_count", "enriched_count", "needs_review",
+]  # fmt: skip
 TOLD = ["cell_id", "cell_type", "content", "salience", "event_time", "valid_from"]
 
 
 def enrich(run: Stage) -> None:
-    """Entities with enough mentions get a summary, and again once these have doubled or one of them was superseded."""
+    """Summarizes entities with enough mentions, again once these have grown or one of them was superseded."""
     due = _due(run)
     if due.is_empty():
         return
@@ -55,9 +58,7 @@ def enrich(run: Stage) -> None:
 def _due(run: Stage) -> pl.DataFrame:
     """Entities that want a summary, most mentioned first."""
     graph = run.settings.graph
-    columns = ["entity_id", "canonical_name", "entity_type", "aliases"]
-    columns += ["mention_count", "enriched_count", "needs_review"]
-    enough = run.store.rows("entities", columns, col("mention_count") >= lit(graph.enrich_mentions))
+    enough = run.store.rows("entities", DESCRIBED, col("mention_count") >= lit(graph.enrich_mentions))
     has_grown = pl.col("mention_count") >= pl.col("enriched_count") * graph.enrich_growth
     due = enough.filter(pl.col("enriched_count").is_null() | has_grown | pl.col("needs_review"))
     ordered = due.sort("mention_count", "entity_id", descending=[True, False])
@@ -74,7 +75,7 @@ def _page(run: Stage, entity_id: str) -> pl.DataFrame:
 
 
 def infer_causes(run: Stage) -> None:
-    """Asks of consecutive conversations, newest first, what of the later one the earlier one caused."""
+    """Asks about consecutive conversations, newest first, which memories of the earlier led to those of the later."""
     cells = _causal_cells(run)
     pairs = _pairs(run, cells)
     if pairs.is_empty():
@@ -145,11 +146,8 @@ def _causal_cells(run: Stage) -> pl.DataFrame:
 
 def _pairs(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
     """Consecutive conversations that were not asked about yet and that both have something to ask about."""
-    order = run.store.rows(
-        "edges",
-        ["edge_id", "source_id", "target_id", "valid_from", "prompt_version"],
-        col("relation") == lit("temporal"),
-    )
+    columns = ["edge_id", "source_id", "target_id", "valid_from", "prompt_version"]
+    order = run.store.rows("edges", columns, col("relation") == lit("temporal"))
     waiting = order.filter(pl.col("prompt_version").is_null())
     for end in ("source_id", "target_id"):
         waiting = waiting.join(cells, left_on=end, right_on="session_id", how="semi")

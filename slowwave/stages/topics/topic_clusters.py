@@ -40,23 +40,12 @@ def place(
 ) -> Placed:
     """Join, then cluster what is left block by block; `rows` come in the order of `cell_ids`, sorted."""
     topic_ids, taken, topics = list(known), set(known), centres
-    position = np.full(rows.shape[0], -1, dtype=np.intp)
-    similarity = np.zeros(rows.shape[0])
-    for start in range(0, rows.shape[0], BLOCK):
-        join_nearest(
-            rows,
-            np.arange(start, min(start + BLOCK, rows.shape[0])),
-            topics,
-            0,
-            threshold,
-            position,
-            similarity,
-        )
+    position, similarity = joined_known(rows, topics, threshold)
     leftover = np.flatnonzero(position < 0)
     for start in range(0, len(leftover), BLOCK):
         block = leftover[start : start + BLOCK]
         if start and topics is not None:
-            block = join_nearest(rows, block, topics, len(known), threshold, position, similarity)
+            block = _join_nearest(rows, block, topics, len(known), threshold, position, similarity)
         if not len(block):
             continue
         label = _clusters(rows[block], threshold)
@@ -71,7 +60,18 @@ def place(
     return Placed(position, similarity, topic_ids)
 
 
-def join_nearest(
+def joined_known(
+    rows: Rows, topics: Rows | None, threshold: float
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """For each row the position of the nearest topic that is near enough, -1 for none, and their cosine."""
+    position, similarity = np.full(rows.shape[0], -1, dtype=np.intp), np.zeros(rows.shape[0])
+    for start in range(0, rows.shape[0], BLOCK):
+        block = np.arange(start, min(start + BLOCK, rows.shape[0]))
+        _join_nearest(rows, block, topics, 0, threshold, position, similarity)
+    return position, similarity
+
+
+def _join_nearest(
     rows: Rows,
     block: NDArray[np.intp],
     topics: Rows | None,

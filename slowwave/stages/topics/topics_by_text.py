@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.topics.topic_clusters import BLOCK, Placed, free_id, join_nearest, place, unit_means
+from slowwave.stages.topics.topic_clusters import Placed, free_id, joined_known, place, unit_means
 from slowwave.stages.topics.topic_names import normalized, rarity, words_of
 from slowwave.stages.topics.topics import assignment, empty_assignment
 
@@ -30,9 +30,8 @@ def assign_topics_by_text(cells: pl.DataFrame, topics: pl.DataFrame, *, threshol
     answers = [empty_assignment()]
     known = topics.sort("topic_id").partition_by(OWNER, as_dict=True, maintain_order=True)
     none_known = topics.clear()
-    for owner, members in (
-        cells.sort("cell_id").partition_by(OWNER, as_dict=True, maintain_order=True).items()
-    ):
+    ordered = cells.sort("cell_id")
+    for owner, members in ordered.partition_by(OWNER, as_dict=True, maintain_order=True).items():
         answers.append(_assign_own_by_text(members, known.get(owner, none_known), threshold))
     return pl.concat(answers).sort("cell_id")
 
@@ -49,10 +48,7 @@ def _assign_own_by_text(cells: pl.DataFrame, topics: pl.DataFrame, threshold: fl
     rest = cells.join(by_name, on="cell_id", how="anti", maintain_order="left")
     known = topics.select("topic_id", text=pl.concat_str("name", "text", separator="\n", ignore_nulls=True))
     rows, known_rows = _word_vectors(rest["content"], known["text"])
-    position, similarity = np.full(rest.height, -1, dtype=np.intp), np.zeros(rest.height)
-    for start in range(0, rest.height, BLOCK):
-        block = np.arange(start, min(start + BLOCK, rest.height))
-        join_nearest(rows, block, known_rows, 0, threshold, position, similarity)
+    position, similarity = joined_known(rows, known_rows, threshold)
     near = position >= 0
     joined = Placed(position[near], similarity[near], known["topic_id"].to_list())
     answers.append(assignment(rest["cell_id"].filter(pl.Series(near)), joined, joined.topic_ids))
