@@ -110,9 +110,8 @@ def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     ways = {("baseline", BASELINES[name]): by_shares(found, [name]) for name in plain}
     if len(plain) == len(BASELINES):
         ways["baseline", "plain hybrid"] = by_ranks(found, plain)
-    for name in there:
-        ways["alone", name] = by_shares(found, [name])
-        ways["without", name] = by_shares(found, [other for other in there if other != name])
+    ways |= {("alone", name): by_shares(found, [name]) for name in there}
+    ways |= {("without", name): by_shares(found, [one for one in there if one != name]) for name in there}
     parts = [
         recall_table(placed, wanted)
         .head(1)
