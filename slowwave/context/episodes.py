@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import datetime
 
-from slowwave.context.memories import Memory, cell_line, read_memories
-from slowwave.context.near import WORD_SHARE, Findings, Near, look_near
+from slowwave.context.memories import KnownCell, cell_line, read_memories
+from slowwave.context.near import WORD_SHARE, Near, look_near
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
@@ -30,17 +30,9 @@ def episode_lines(reader: Reader, store: Store, text: str, *, now: datetime) -> 
             _line(reader, memory, 0.8 - place / 100, "a recent conversation", now)
             for place, memory in enumerate(newest)
         ]
-    wanted = Near(
-        text,
-        0.5,
-        "a conversation about it",
-        Filters(cell_types=(EPISODE,)),
-        is_strict=False,
-        has_turns=False,
-    )
-    found, words = Findings(), telling_words(text, most=QUERY_WORDS).split()
-    for part in look_near(reader, store, [wanted], now=now):
-        found.join(part)
+    only = Filters(cell_types=(EPISODE,))
+    wanted = Near(text, 0.5, "a conversation about it", only, is_strict=False, has_turns=False)
+    found, words = look_near(reader, store, [wanted], now=now), telling_words(text, most=QUERY_WORDS).split()
     return [
         _line(reader, memory, 0.9 + score, why, now)
         for memory, score, why in found.memories(reader, store)
@@ -48,7 +40,7 @@ def episode_lines(reader: Reader, store: Store, text: str, *, now: datetime) -> 
     ][:NEAREST]
 
 
-def _line(reader: Reader, memory: Memory, score: float, why: str, now: datetime) -> Candidate:
+def _line(reader: Reader, memory: KnownCell, score: float, why: str, now: datetime) -> Candidate:
     """One line: what stands for it by its age, else the compressed form."""
     text = told_by_age(
         memory.content,

@@ -7,20 +7,11 @@ same error on, the rest of its session is read: the cells that rest on those tur
 like cause and fix.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import polars as pl
-
-from slowwave.context.memories import (
-    CELL_COLUMNS,
-    TURN_COLUMNS,
-    Memory,
-    cell_line,
-    memories_of,
-    quote_line,
-    turns_of,
-)
+from slowwave.context.memories import CELL_COLUMNS, KnownCell, cell_line, memories_of, quote_lines, turns_of
+from slowwave.context.near import Near, neighbours
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import telling_words
 from slowwave.language.signals import (
@@ -33,13 +24,11 @@ from slowwave.language.signals import (
     holds_words,
 )
 from slowwave.schemas.context import MAX_ERRORS
-from slowwave.schemas.search import Filters, TurnHit
+from slowwave.schemas.search import TurnHit
 from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
 from slowwave.search.reader import Reader
-from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, lit
-
-LIST_ROWS = 20
-"""Rows that each list of an error brings."""
+from slowwave.search.turns import TURN_COLUMNS
+from slowwave.store import RowsQuery, Store, col, lit
 
 FOLLOWING_TURNS = 40
 """Turns after the error in which its fix is looked for."""
@@ -106,128 +95,85 @@ def fix_lines(
     """
     if not failures:
         return []
-    cells, turns = _found(reader, store, failures, conversation_id)
+    found = neighbours(reader, store, [Near(failure.message, words=failure.query) for failure in failures])
     lines = [
-        cell_line(
-            "critical", memory, 1.0 + sameness, "the same error", kind=f"seen before, {memory.cell_type}"
-        )
-        for memory, sameness in cells
-        if not memory.is_raw and not memory.is_episode
+        cell_line("critical", cell, 1.0 + sameness, "the same error", kind=f"seen before, {cell.cell_type}")
+        for cell in found.cells.values()
+        if not cell.is_raw and (sameness := _sameness(failures, cell.content)) >= SAME_ERROR
     ]
-    newest = sorted({(turn.event_time, turn.session_id) for turn, _ in turns}, reverse=True)
-    sessions = list(dict.fromkeys(session_id for _, session_id in newest))[:SESSIONS]
-    for session_id in sessions:
-        owner = [(turn, sameness) for turn, sameness in turns if turn.session_id == session_id]
-        older = LATER_FIRST ** sessions.index(session_id)
+    sessions: dict[str, list[TurnHit]] = {}
+    for turn in sorted(
+        found.turns.values(), key=lambda turn: (turn.event_time, turn.session_id), reverse=True
+    ):
+        if turn.session_id != conversation_id and _sameness(failures, turn.content) >= SAME_ERROR:
+            sessions.setdefault(turn.session_id, []).append(turn)
+    for place, (session_id, errors) in enumerate(list(sessions.items())[:SESSIONS]):
+        first = min(turn.turn_index for turn in errors)
         lines += [
-            replace(line, score=line.score * older) for line in _session_lines(reader, store, failures, owner)
+            replace(line, score=line.score * LATER_FIRST**place)
+            for line in _session_lines(reader, store, failures, session_id, first)
         ]
     return lines
 
 
-def _found(
-    reader: Reader, store: Store, failures: Sequence[Failure], conversation_id: str | None
-) -> tuple[list[tuple[Memory, float]], list[tuple[TurnHit, float]]]:
-    """Cells and turns that speak of one of the errors, with their sameness."""
-    owner = reader.settings.owner
-    of_cells, of_turns = cell_condition(owner, Filters()), turn_condition(owner, Filters())
-    queries: list[TextQuery | VectorQuery] = []
-    for failure in failures:
-        queries.append(TextQuery("cells", failure.query, LIST_ROWS, of_cells))
-        single = of_turns & (col("scale") == lit("turn"))
-        queries.append(TextQuery("passages", failure.query, LIST_ROWS, single, columns=("turn_ids",)))
-        vector, _ = reader.vector_of(failure.message)
-        if vector is not None:
-            queries.append(VectorQuery("cells", vector, LIST_ROWS, of_cells))
-            queries.append(VectorQuery("turns", vector, LIST_ROWS, of_turns))
-    frames = store.at_once(queries)
-    cell_ids = _ids(frame["cell_id"] for frame in frames if "cell_id" in frame.columns)
-    turn_ids = _ids(
-        [
-            *(frame["turn_ids"].explode() for frame in frames if "turn_ids" in frame.columns),
-            *(frame["turn_id"] for frame in frames if "turn_id" in frame.columns),
-        ]
-    )
-    cell_rows, turn_rows = store.at_once(
-        [
-            RowsQuery("cells", CELL_COLUMNS, of_cells & col("cell_id").isin(cell_ids)),
-            RowsQuery("turns", TURN_COLUMNS, of_turns & col("turn_id").isin(turn_ids)),
-        ]
-    )
-    memories = memories_of(cell_rows.sort("cell_id"))
-    turns = [turn for turn in turns_of(turn_rows) if turn.session_id != conversation_id]
-    return (
-        [(one, same) for one in memories if (same := _sameness(failures, one.content)) >= SAME_ERROR],
-        [(one, same) for one in turns if (same := _sameness(failures, one.content)) >= SAME_ERROR],
-    )
-
-
 def _session_lines(
-    reader: Reader, store: Store, failures: Sequence[Failure], errors: Sequence[tuple[TurnHit, float]]
+    reader: Reader, store: Store, failures: Sequence[Failure], session_id: str, first: int
 ) -> list[Candidate]:
-    """What one session learned from the error: its cells from there on, and its clearest turn."""
-    owner, filters = reader.settings.owner, Filters()
-    first = min(turn.turn_index for turn, _ in errors)
-    session = col("session_id") == lit(errors[0][0].session_id)
+    """What one session learned from an error in its turn `first`: its cells from there on, and its clearest turn."""
+    owner, session = reader.settings.owner, col("session_id") == lit(session_id)
     window = (col("turn_index") >= lit(first)) & (col("turn_index") <= lit(first + FOLLOWING_TURNS))
+    gone = scope_condition(owner) & session & (col("status") == lit("superseded"))
     turn_rows, cell_rows, old_rows = store.at_once(
         [
-            RowsQuery("turns", TURN_COLUMNS, turn_condition(owner, filters) & session & window),
-            RowsQuery("cells", CELL_COLUMNS, cell_condition(owner, filters) & session),
-            RowsQuery(
-                "cells",
-                ("cell_id", "evidence"),
-                scope_condition(owner, filters) & session & (col("status") == lit("superseded")),
-            ),
+            RowsQuery("turns", TURN_COLUMNS, turn_condition(owner) & session & window),
+            RowsQuery("cells", CELL_COLUMNS, cell_condition(owner) & session),
+            RowsQuery("cells", ("cell_id", "evidence"), gone),
         ]
     )
     turns = turns_of(turn_rows)
     following = {turn.turn_id for turn in turns}
     cells = [
-        memory
-        for memory in memories_of(cell_rows.sort("cell_id"))
-        if not memory.is_raw and not memory.is_episode and following & set(memory.evidence)
+        cell
+        for cell in memories_of(cell_rows.sort("cell_id"))
+        if not cell.is_raw and not cell.is_episode and following & set(cell.evidence)
     ]
-    living = {turn_id for memory in cells for turn_id in memory.evidence}
+    living = {turn_id for cell in cells for turn_id in cell.evidence}
     outdated = set(old_rows["evidence"].explode().drop_nulls()) - living
     quotes = _clearest(failures, [turn for turn in turns if turn.turn_id not in outdated], 1 if cells else 3)
     said = " ".join(quote.forms[0] for quote in quotes)
-    ranked = sorted(((_fix_score(failures, memory), memory) for memory in cells), key=lambda pair: -pair[0])
-    lines = [
-        cell_line("critical", memory, score, "learned after the same error", kind=f"fix, {memory.cell_type}")
-        for score, memory in ranked[:FIX_CELLS]
-        if memory.cell_type not in ("preference", "episode")
-        and not memory.is_closed_task
-        and holds_words(said, error_words(memory.content)) < ALREADY_SAID
+    best = sorted(cells, key=lambda cell: -_fix_score(failures, cell))[:FIX_CELLS]
+    why = "learned after the same error"
+    return quotes + [
+        cell_line("critical", cell, _fix_score(failures, cell), why, kind=f"fix, {cell.cell_type}")
+        for cell in best
+        if cell.cell_type != "preference"
+        and not cell.is_closed_task
+        and holds_words(said, error_words(cell.content)) < ALREADY_SAID
     ]
-    return [*quotes, *lines]
 
 
 def _clearest(failures: Sequence[Failure], turns: Sequence[TurnHit], count: int) -> list[Candidate]:
     """The turns that sound most like cause and fix, at most `count`; of equal ones the later."""
     scored = [
-        (fix_cue(turn.content) + _sameness(failures, turn.content), turn.turn_index, turn)
+        (cue + _sameness(failures, turn.content), turn.turn_index, turn)
         for turn in turns
-        if fix_cue(turn.content) >= MIN_CUE and turn.origin != "untrusted"
+        if (cue := fix_cue(turn.content)) >= MIN_CUE and turn.origin != "untrusted"
     ]
     words = {word for failure in failures for word in failure.words | failure.signature}
     why, kind = "followed the same error", "fix of the same error"
     best = sorted(scored, key=lambda entry: entry[:2], reverse=True)[:count]
-    lines = [
-        quote_line("critical", turn, 1.0 + score / 2, why, words=words, kind=kind) for score, _, turn in best
+    return [
+        quote
+        for score, _, turn in best
+        for quote in quote_lines("critical", turn, 1.0 + score / 2, why, words=words, kind=kind)
     ]
-    return [line for line in lines if line is not None]
 
 
-def _fix_score(failures: Sequence[Failure], memory: Memory) -> float:
-    cue = fix_cue(memory.content) + 0.35 * ("cause" in (memory.attribute or ""))
-    bonus = _TYPE_BONUS.get(memory.cell_type, 0.0)
-    return 0.6 + 0.4 * cue + 0.5 * _sameness(failures, memory.content) + bonus + 0.2 * memory.salience
+def _fix_score(failures: Sequence[Failure], cell: KnownCell) -> float:
+    cue = fix_cue(cell.content) + 0.35 * ("cause" in (cell.attribute or ""))
+    bonus = _TYPE_BONUS.get(cell.cell_type, 0.0)
+    return 0.6 + 0.4 * cue + 0.5 * _sameness(failures, cell.content) + bonus + 0.2 * cell.salience
 
 
 def _sameness(failures: Sequence[Failure], text: str) -> float:
     return max(failure.sameness(text) for failure in failures)
-
-
-def _ids(columns: Iterable[pl.Series]) -> list[str]:
-    return sorted({value for column in columns for value in column.drop_nulls()}) or [""]

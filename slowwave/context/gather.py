@@ -5,16 +5,23 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from slowwave.context.fixes import Failure
-from slowwave.context.memories import Memory, cell_line, quote_line, read_memories, topic_line, untold_turns
-from slowwave.context.near import Findings, Near, look_near, turn_prior
+from slowwave.context.memories import (
+    KnownCell,
+    cell_line,
+    quote_lines,
+    read_memories,
+    topic_line,
+    untold_turns,
+)
+from slowwave.context.near import Findings, Near, look_near, turn_prior, value_of
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import branch_words, file_words, holds_words, names_file
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.context import ContextRequest
-from slowwave.schemas.search import MAX_LIMIT, Filters, Hit
+from slowwave.schemas.search import MAX_LIMIT, Hit
 from slowwave.search import Reader, ask
-from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
+from slowwave.search.conditions import UNFILTERED, cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.search.search import MAX_QUERY_CHARACTERS
 from slowwave.store import RowsQuery, Store, TextQuery, col, lit
@@ -55,8 +62,7 @@ def signals_find(
     elif around or errors:
         _topics(reader, f"{around} {errors}", found, now)
     hints = [Near(around, 0.5, "near the file or branch"), Near(errors, 0.5, "near the error")]
-    for part in look_near(reader, store, hints, now=now):
-        found.join(part)
+    found.join(look_near(reader, store, hints, now=now))
     if request.current_file:
         for memory in _of_file(reader, store, request.current_file):
             found.add(memory.cell_id, 0.9 + 0.1 * memory.salience, NAMES_FILE)
@@ -86,13 +92,10 @@ def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozense
     newest = _newest(reader, store, [topic.topic_id for topic, _ in best_topics])
     for topic, score in best_topics:
         until = newest.get(topic.topic_id, topic.updated_at)
-        text = compressed.get(topic.topic_id)
-        lines.append(topic_line("relevant", topic, text, 0.2 + score, "topic", told_until=until))
+        lines.append(topic_line(topic, compressed.get(topic.topic_id), 0.2 + score, told_until=until))
     for turn, score in found.turns.values():
-        quote = quote_line(
-            "relevant", turn, 0.9 * score, "said in a turn that is not yet worked through", words=words
-        )
-        lines += [quote] if quote else []
+        why = "said in a turn that is not yet worked through"
+        lines += quote_lines("relevant", turn, 0.9 * score, why, words=words)
     return lines
 
 
@@ -101,7 +104,7 @@ def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozense
 
 def _newest(reader: Reader, store: Store, topic_ids: list[str]) -> dict[str, datetime]:
     """When the newest living memory of each topic was said."""
-    living = cell_condition(reader.settings.owner, Filters()) & col("topic_id").isin(topic_ids)
+    living = cell_condition(reader.settings.owner) & col("topic_id").isin(topic_ids)
     newest: dict[str, datetime] = {}
     for row in store.find([RowsQuery("cells", ("topic_id", "event_time"), living)])[0]:
         newest[row["topic_id"]] = max(row["event_time"], newest.get(row["topic_id"], row["event_time"]))
@@ -133,28 +136,23 @@ def _topics(reader: Reader, text: str, found: Findings, now: datetime) -> None:
 def _near(reader: Reader, hits: list[SomeHit]) -> list[tuple[SomeHit, float]]:
     """Hits that are similar enough, or have half of the best full-text score, with their share of the best score."""
     threshold = reader.embedder.profile.relevance_threshold if reader.embedder else math.inf
-    best_text = max((_value(hit, "text", "turn") for hit in hits), default=0.0)
+    best_text = max((value_of(hit, "text", "turn") for hit in hits), default=0.0)
     kept = [
         hit
         for hit in hits
-        if _value(hit, "vector", "cell_vector") >= threshold
-        or 0 < TEXT_SHARE * best_text <= _value(hit, "text", "turn")
+        if value_of(hit, "vector", "cell_vector") >= threshold
+        or 0 < TEXT_SHARE * best_text <= value_of(hit, "text", "turn")
     ]
     best = max((hit.score for hit in kept), default=1.0) or 1.0
     return [(hit, hit.score / best) for hit in kept]
 
 
-def _value(hit: Hit, *lists: str) -> float:
-    """The best value that one of the lists gave it: BM25 score or cosine; 0 where none found it."""
-    return max((share.value for share in hit.found_by if share.list_name in lists), default=0.0)
-
-
-def _of_file(reader: Reader, store: Store, path: str) -> list[Memory]:
+def _of_file(reader: Reader, store: Store, path: str) -> list[KnownCell]:
     """Living cells that name the file in their text or artifacts."""
     words = telling_words(f"{file_words(path)} {path}", most=12)
-    where = scope_condition(reader.settings.owner, Filters()) & (col("status") == lit("active"))
-    (rows,) = store.at_once([TextQuery("cells", words, FILE_ROWS, where)])
-    known = read_memories(store, reader.settings, col("cell_id").isin(rows["cell_id"].to_list() or [""]))
+    where = cell_condition(reader.settings.owner)
+    (rows,) = store.find([TextQuery("cells", words, FILE_ROWS, where)])
+    known = read_memories(store, reader.settings, col("cell_id").isin(row["cell_id"] for row in rows))
     return [
         memory
         for memory in known.values()
@@ -162,16 +160,14 @@ def _of_file(reader: Reader, store: Store, path: str) -> list[Memory]:
     ]
 
 
-def _of_branch(reader: Reader, store: Store, branch: str) -> list[Memory]:
+def _of_branch(reader: Reader, store: Store, branch: str) -> list[KnownCell]:
     """Newest living cells of conversations that were held on the branch."""
-    where = turn_condition(reader.settings.owner, Filters()) & (col("git_branch") == lit(branch))
-    (rows,) = store.at_once([RowsQuery("turns", ("session_id",), where)])
-    sessions = rows["session_id"].unique().sort().to_list() or [""]
-    where = without_episodes(col("session_id").isin(sessions), Filters())
+    where = turn_condition(reader.settings.owner) & (col("git_branch") == lit(branch))
+    sessions = store.rows("turns", ("session_id",), where)["session_id"].unique().sort()
+    where = without_episodes(col("session_id").isin(sessions), UNFILTERED)
     return list(read_memories(store, reader.settings, where).values())[:BRANCH_ROWS]
 
 
 def _compressed(store: Store, found: Findings) -> dict[str, str | None]:
-    wanted = col("topic_id").isin(list(found.topics) or [""])
-    (rows,) = store.at_once([RowsQuery("topics", ("topic_id", "compressed"), wanted)])
-    return dict(rows.iter_rows())
+    wanted = col("topic_id").isin(found.topics)
+    return dict(store.rows("topics", ("topic_id", "compressed"), wanted).iter_rows())

@@ -1,7 +1,7 @@
 """Memories as candidate lines: cells, topic summaries and quotes of turns, each with its shorter forms."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 import polars as pl
@@ -11,25 +11,16 @@ from slowwave.context.tiers import Candidate
 from slowwave.language.signals import quoted
 from slowwave.schemas.context import TierName
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.search import Filters, TopicHit, TurnHit
+from slowwave.schemas.search import TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, scope_condition
+from slowwave.search.turns import TURN_COLUMNS
 from slowwave.settings.tree import Settings
-from slowwave.store import Expr, RowsQuery, Store, col
+from slowwave.store import Expr, Store, col
 
 QUOTE_CHARACTERS = 480
 """Longest quote of a turn, about 120 tokens."""
-
-CELL_COLUMNS = (
-    "cell_id", "cell_type", "content", "summary", "compressed", "index_label", "steps", "template", "subject",
-    "attribute", "value", "salience",
-    "event_time", "source_name", "source_type", "session_id", "topic_id", "evidence", "artifacts", "prompt_version",
-)  # fmt: skip
-
-TURN_COLUMNS = (
-    "turn_id", "session_id", "turn_index", "role", "speaker", "content", "origin", "event_time", "source_name",
-)  # fmt: skip
 
 _CLOSED = frozenset(
     [
@@ -48,7 +39,7 @@ _CLOSED = frozenset(
 
 
 @dataclass(frozen=True)
-class Memory:
+class KnownCell:
     """A cell, as far as a context needs it."""
 
     cell_id: str
@@ -56,7 +47,6 @@ class Memory:
     content: str
     summary: str | None
     compressed: str | None
-    index_label: str | None
     steps: tuple[str, ...]
     template: str | None
     subject: str | None
@@ -65,9 +55,6 @@ class Memory:
     salience: float
     event_time: datetime
     source_name: str
-    source_type: str
-    session_id: str
-    topic_id: str | None
     evidence: tuple[str, ...]
     artifacts: tuple[str, ...]
     prompt_version: str
@@ -96,19 +83,23 @@ class Memory:
         return self.cell_type == "task" and (self.value or "").strip().lower() in _CLOSED
 
 
-def memories_of(rows: pl.DataFrame) -> list[Memory]:
+CELL_COLUMNS = tuple(field.name for field in fields(KnownCell))
+
+
+def memories_of(rows: pl.DataFrame) -> list[KnownCell]:
     """Rows with `CELL_COLUMNS` as memories, in their order."""
     return [
-        Memory(**{**row, **{name: tuple(row[name] or ()) for name in ("evidence", "artifacts", "steps")}})
+        KnownCell(**{**row, **{name: tuple(row[name] or ()) for name in ("evidence", "artifacts", "steps")}})
         for row in rows.select(CELL_COLUMNS).iter_rows(named=True)
     ]
 
 
-def read_memories(store: Store, settings: Settings, where: Expr) -> dict[str, Memory]:
+def read_memories(store: Store, settings: Settings, where: Expr) -> dict[str, KnownCell]:
     """Living cells that the owner may see and the condition holds for, by id, newest first, raw ones included."""
-    allowed = cell_condition(settings.owner, Filters()) & where
-    (rows,) = store.at_once([RowsQuery("cells", CELL_COLUMNS, allowed)])
-    ordered = rows.sort("event_time", "cell_id", descending=[True, False])
+    allowed = cell_condition(settings.owner) & where
+    ordered = store.rows("cells", CELL_COLUMNS, allowed).sort(
+        "event_time", "cell_id", descending=[True, False]
+    )
     return {memory.cell_id: memory for memory in memories_of(ordered)}
 
 
@@ -129,8 +120,8 @@ def untold_turns(reader: Reader, store: Store, turns: Sequence[TurnHit]) -> list
     sessions = sorted({turn.session_id for turn in turns})
     if not sessions:
         return []
-    where = scope_condition(reader.settings.owner, Filters()) & col("session_id").isin(sessions)
-    (chunks,) = store.at_once([RowsQuery("chunks", ("turn_ids", "status", "prompt_version"), where)])
+    where = scope_condition(reader.settings.owner) & col("session_id").isin(sessions)
+    chunks = store.rows("chunks", ("turn_ids", "status", "prompt_version"), where)
     is_told = pl.col("status").is_in(["extracted", "gated_out"]) & (
         pl.col("prompt_version").fill_null(RAW_PROMPT) != RAW_PROMPT
     )
@@ -142,70 +133,64 @@ def untold_turns(reader: Reader, store: Store, turns: Sequence[TurnHit]) -> list
     ]
 
 
-def cell_line(
-    tier: TierName, memory: Memory, score: float, why: str, *, kind: str | None = None
+def line(
+    tier: TierName,
+    score: float,
+    kind: str,
+    texts: Iterable[str],
+    source: tuple[datetime, str],
+    why: str,
+    *,
+    cell_ids: tuple[str, ...] = (),
+    topic_ids: tuple[str, ...] = (),
+    turn_ids: tuple[str, ...] = (),
 ) -> Candidate:
-    """A cell: with its history, alone, compressed."""
-    label = kind or memory.cell_type
-    history = memory.summary if memory.summary and memory.summary != memory.content else None
-    content = memory.procedure or memory.content
-    texts = [
-        f"{content} History: {history}" if history else content,
-        content,
-        memory.compressed or content,
-    ]
-    return Candidate(
-        tier=tier,
-        score=score,
-        kind=label,
-        forms=_forms(label, texts, memory.event_time, memory.source_name),
-        event_time=memory.event_time,
-        source_name=memory.source_name,
-        why=why,
-        cell_ids=(memory.cell_id,),
-    )
-
-
-def topic_line(
-    tier: TierName, topic: TopicHit, compressed: str | None, score: float, why: str, *, told_until: datetime
-) -> Candidate:
-    """A topic's summary, or its compressed form, dated by its newest memory: it knows nothing that came later."""
-    count = "1 memory" if topic.cell_count == 1 else f"{topic.cell_count} memories"
-    texts = [f"{topic.name}: {text}" for text in (topic.summary, compressed or topic.summary)]
-    return Candidate(
-        tier=tier,
-        score=score,
-        kind="summary",
-        forms=_forms("summary", texts, told_until, count),
-        event_time=told_until,
-        source_name=count,
-        why=why,
-        topic_ids=(topic.topic_id,),
-    )
-
-
-def quote_line(
-    tier: TierName, turn: TurnHit, score: float, why: str, *, words: Collection[str], kind: str = "quote"
-) -> Candidate | None:
-    """A turn word by word, or its telling sentences; None where no whole sentence is short enough."""
-    speaker = turn.speaker or ("" if turn.role == "document" else turn.role)
-    texts = [
-        quoted(turn.content, words=words, most=most) for most in (QUOTE_CHARACTERS, QUOTE_CHARACTERS // 2)
-    ]
-    texts = [f'{speaker}: "{text}"' if speaker else f'"{text}"' for text in texts if text]
-    if not texts:
-        return None
+    """A candidate whose forms are `texts`, longest first, each with its date and source."""
     return Candidate(
         tier=tier,
         score=score,
         kind=kind,
-        forms=_forms(kind, texts, turn.event_time, turn.source_name),
-        event_time=turn.event_time,
-        source_name=turn.source_name,
+        forms=tuple(dict.fromkeys(line_of(kind, text, *source) for text in texts)),
+        event_time=source[0],
+        source_name=source[1],
         why=why,
-        turn_ids=(turn.turn_id,),
+        cell_ids=cell_ids,
+        topic_ids=topic_ids,
+        turn_ids=turn_ids,
     )
 
 
-def _forms(kind: str, texts: Iterable[str], event_time: datetime, source_name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(line_of(kind, text, event_time, source_name) for text in texts))
+def cell_line(
+    tier: TierName, cell: KnownCell, score: float, why: str, *, kind: str | None = None
+) -> Candidate:
+    """A cell: with its history, alone, compressed."""
+    content = cell.procedure or cell.content
+    history = cell.summary if cell.summary and cell.summary != cell.content else None
+    texts = [f"{content} History: {history}"] * bool(history) + [content, cell.compressed or content]
+    source = (cell.event_time, cell.source_name)
+    return line(tier, score, kind or cell.cell_type, texts, source, why, cell_ids=(cell.cell_id,))
+
+
+def count_of(cell_count: int) -> str:
+    """The number of a topic's memories in words, which stands in the place of a source."""
+    return "1 memory" if cell_count == 1 else f"{cell_count} memories"
+
+
+def topic_line(topic: TopicHit, compressed: str | None, score: float, *, told_until: datetime) -> Candidate:
+    """A topic's summary, or its compressed form, dated by its newest memory: it knows nothing that came later."""
+    texts = [f"{topic.name}: {text}" for text in (topic.summary, compressed or topic.summary)]
+    source = (told_until, count_of(topic.cell_count))
+    return line("relevant", score, "summary", texts, source, "topic", topic_ids=(topic.topic_id,))
+
+
+def quote_lines(
+    tier: TierName, turn: TurnHit, score: float, why: str, *, words: Collection[str], kind: str = "quote"
+) -> list[Candidate]:
+    """A turn word by word, or its telling sentences; nothing where no whole sentence is short enough."""
+    speaker = turn.speaker or ("" if turn.role == "document" else turn.role)
+    quotes = [
+        quoted(turn.content, words=words, most=most) for most in (QUOTE_CHARACTERS, QUOTE_CHARACTERS // 2)
+    ]
+    texts = [f'{speaker}: "{text}"' if speaker else f'"{text}"' for text in quotes if text]
+    source = (turn.event_time, turn.source_name)
+    return [line(tier, score, kind, texts, source, why, turn_ids=(turn.turn_id,))] if texts else []

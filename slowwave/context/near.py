@@ -8,18 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import polars as pl
-
-from slowwave.context.memories import TURN_COLUMNS, Memory, read_memories, turns_of
+from slowwave.context.memories import CELL_COLUMNS, KnownCell, memories_of, read_memories, turns_of
 from slowwave.decay.retention import days_ago
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
-from slowwave.schemas.search import Filters, TopicHit, TurnHit
+from slowwave.schemas.search import Filters, Hit, TopicHit, TurnHit
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.search.prior import prior
-from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, lit
+from slowwave.search.turns import TURN_COLUMNS, by_turn
+from slowwave.store import SCORE, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 20
 """Rows that each list brings."""
@@ -58,52 +57,91 @@ class Findings:
         """Leaves only these turns."""
         self.turns = {turn.turn_id: self.turns[turn.turn_id] for turn in turns}
 
-    def memories(self, reader: Reader, store: Store) -> list[tuple[Memory, float, str]]:
+    def memories(self, reader: Reader, store: Store) -> list[tuple[KnownCell, float, str]]:
         """The cells that were made by a model or a person, with score and reason, best first."""
-        known = read_memories(store, reader.settings, col("cell_id").isin(sorted(self.cells) or [""]))
+        known = read_memories(store, reader.settings, col("cell_id").isin(sorted(self.cells)))
         found = [(memory, *self.cells[memory.cell_id]) for memory in known.values() if not memory.is_raw]
         return sorted(found, key=lambda entry: -entry[1])
 
 
 @dataclass(frozen=True)
 class Near:
-    """Words whose neighbours are wanted, what they weigh, and the reason to tell.
+    """A text whose neighbours are wanted, what they weigh, and the reason to tell.
 
-    Strictly near is what reaches the embedder's `relevance_threshold` and shares a word: a few words without a
-    sentence are similar to much. Else the best of each list count, by rank.
+    `words` are what full text looks for, where these are not the text's telling words. Strictly near is what reaches
+    the embedder's `relevance_threshold` and shares a word: a few words without a sentence are similar to much. Else
+    the best of each list count, by rank.
     """
 
     text: str
-    weight: float
-    why: str
+    weight: float = 1.0
+    why: str = ""
     filters: Filters = field(default_factory=Filters)
     is_strict: bool = True
     has_turns: bool = True
+    words: str = ""
 
 
-def look_near(reader: Reader, store: Store, wanted: Sequence[Near], *, now: datetime) -> list[Findings]:
-    """What lies near each text, in their order; scores are 0..weight."""
+@dataclass(frozen=True)
+class Neighbours:
+    """What lists found: for each text and list the values by id, best first; and the rows of all of them by id."""
+
+    of_cells: list[list[dict[str, float]]]
+    of_turns: list[list[dict[str, float]]]
+    cells: dict[str, KnownCell]
+    turns: dict[str, TurnHit]
+
+
+def neighbours(reader: Reader, store: Store, wanted: Sequence[Near]) -> Neighbours:
+    """Cells but episodes, and raw turns, by full text and by vectors: two rounds of reading for all texts together."""
+    if not wanted:
+        return Neighbours([], [], {}, {})
+    owner = reader.settings.owner
+    cell_queries, turn_queries = list[list[TextQuery | VectorQuery]](), list[list[TextQuery | VectorQuery]]()
+    for near in wanted:
+        words = near.words or telling_words(near.text, most=QUERY_WORDS)
+        of_cells = without_episodes(cell_condition(owner, near.filters), near.filters)
+        of_turns = turn_condition(owner, near.filters)
+        single = of_turns & (col("scale") == lit("turn"))
+        vector, _ = reader.vector_of(near.text)
+        cell_queries.append([TextQuery("cells", words, LIST_ROWS, of_cells)])
+        turn_queries.append([TextQuery("passages", words, LIST_ROWS, single, columns=("turn_ids",))])
+        if vector is not None:
+            cell_queries[-1].append(VectorQuery("cells", vector, LIST_ROWS, of_cells))
+            turn_queries[-1].append(VectorQuery("turns", vector, LIST_ROWS, of_turns))
+        if not near.has_turns:
+            turn_queries[-1].clear()
+    rows = iter(store.find([query for part in (*cell_queries, *turn_queries) for query in part]))
+    cell_lists = [[{row["cell_id"]: row[SCORE] for row in next(rows)} for _ in part] for part in cell_queries]
+    turn_lists = [[by_turn(next(rows)) for _ in part] for part in turn_queries]
+    cell_rows, turn_rows = store.at_once(
+        [
+            RowsQuery("cells", CELL_COLUMNS, cell_condition(owner) & col("cell_id").isin(_ids(cell_lists))),
+            RowsQuery("turns", TURN_COLUMNS, turn_condition(owner) & col("turn_id").isin(_ids(turn_lists))),
+        ]
+    )
+    cells = {cell.cell_id: cell for cell in memories_of(cell_rows.sort("cell_id"))}
+    return Neighbours(cell_lists, turn_lists, cells, {turn.turn_id: turn for turn in turns_of(turn_rows)})
+
+
+def look_near(reader: Reader, store: Store, wanted: Sequence[Near], *, now: datetime) -> Findings:
+    """What lies near the texts; scores are 0..weight, and of several the best counts."""
     wanted = [near for near in wanted if telling_words(near.text, most=1)]
-    queries = [_queries(reader, near) for near in wanted]
-    frames = iter(store.at_once([query for named in queries for query in named.values()]))
-    lists = [{name: _values(next(frames)) for name in named} for named in queries]
-    cell_ids = sorted({key for named in lists for name in _CELLS for key in named.get(name, {})})
-    turn_ids = sorted({key for named in lists for name in _TURNS for key in named.get(name, {})})
-    cells = read_memories(store, reader.settings, col("cell_id").isin(cell_ids or [""]))
-    allowed = turn_condition(reader.settings.owner, Filters()) & col("turn_id").isin(turn_ids or [""])
-    (rows,) = store.at_once([RowsQuery("turns", TURN_COLUMNS, allowed)])
-    turns = {turn.turn_id: turn for turn in turns_of(rows)}
-    found = list[Findings]()
-    for near, named in zip(wanted, lists, strict=True):
-        part = Findings()
-        contents = {key: cell.content for key, cell in cells.items()}
-        for key, score in _scores(reader, near, [named.get(name) for name in _CELLS], contents).items():
-            part.add(key, score, near.why)
-        contents = {key: turn.content for key, turn in turns.items()}
-        for key, score in _scores(reader, near, [named.get(name) for name in _TURNS], contents).items():
-            part.add_turn(turns[key], score * turn_prior(reader, turns[key], now=now))
-        found.append(part)
+    found, beside = Findings(), neighbours(reader, store, wanted)
+    cells = {key: cell.content for key, cell in beside.cells.items()}
+    turns = {key: turn.content for key, turn in beside.turns.items()}
+    for near, of_cells, of_turns in zip(wanted, beside.of_cells, beside.of_turns, strict=True):
+        for key, score in _scores(reader, near, of_cells, cells).items():
+            found.add(key, score, near.why)
+        for key, score in _scores(reader, near, of_turns, turns).items():
+            turn = beside.turns[key]
+            found.add_turn(turn, score * turn_prior(reader, turn, now=now))
     return found
+
+
+def value_of(hit: Hit, *lists: str) -> float:
+    """The best value that one of the lists gave it: BM25 score or cosine; 0 where none found it."""
+    return max((share.value for share in hit.found_by if share.list_name in lists), default=0.0)
 
 
 def turn_prior(reader: Reader, turn: TurnHit, *, now: datetime) -> float:
@@ -112,59 +150,28 @@ def turn_prior(reader: Reader, turn: TurnHit, *, now: datetime) -> float:
     return prior(age_days=age_days, search=reader.settings.search, decay=reader.settings.decay)
 
 
-# Inside
-
-_CELLS = ("cell_text", "cell_vector")
-_TURNS = ("turn_text", "turn_vector")
-
-
-def _queries(reader: Reader, near: Near) -> dict[str, TextQuery | VectorQuery]:
-    owner, words = reader.settings.owner, telling_words(near.text, most=QUERY_WORDS)
-    of_cells = without_episodes(cell_condition(owner, near.filters), near.filters)
-    of_turns = turn_condition(owner, near.filters)
-    vector, _ = reader.vector_of(near.text)
-    queries: dict[str, TextQuery | VectorQuery] = {
-        "cell_text": TextQuery("cells", words, LIST_ROWS, of_cells)
-    }
-    if vector is not None:
-        queries["cell_vector"] = VectorQuery("cells", vector, LIST_ROWS, of_cells)
-    if near.has_turns:
-        single = of_turns & (col("scale") == lit("turn"))
-        queries["turn_text"] = TextQuery("passages", words, LIST_ROWS, single, columns=("turn_ids",))
-        if vector is not None:
-            queries["turn_vector"] = VectorQuery("turns", vector, LIST_ROWS, of_turns)
-    return queries
-
-
-def _values(frame: pl.DataFrame) -> dict[str, float]:
-    """Id and score or similarity, best first; passages by the turn that they hold."""
-    if "turn_ids" in frame.columns:
-        frame = frame.select(pl.col("turn_ids").list.first(), "match_score")
-    elif "passage_id" in frame.columns:  # a list that was not asked: no words, or no index yet
-        frame = frame.clear()
-    key, value = frame.columns[0], "match_score" if "match_score" in frame.columns else "similarity"
-    return dict(frame.select(key, value).iter_rows())
+def _ids(lists: list[list[dict[str, float]]]) -> list[str]:
+    return sorted({key for named in lists for values in named for key in values})
 
 
 def _scores(
-    reader: Reader, near: Near, lists: Sequence[dict[str, float] | None], contents: dict[str, str]
+    reader: Reader, near: Near, lists: Sequence[dict[str, float]], contents: dict[str, str]
 ) -> dict[str, float]:
-    by_text, by_vector = lists
+    """Scores by id, of what the lists (full text, then vectors where there are any) found."""
     if not near.is_strict:
-        asked = [list(values) for values in lists if values is not None]
         scores = dict[str, float]()
-        for keys in asked:
-            for rank, key in enumerate(keys, start=1):
-                scores[key] = scores.get(key, 0.0) + near.weight / rank / len(asked)
+        for values in lists:
+            for rank, key in enumerate(values, start=1):
+                scores[key] = scores.get(key, 0.0) + near.weight / rank / len(lists)
         return {key: score for key, score in scores.items() if key in contents}
     words = telling_words(near.text, most=QUERY_WORDS).split()
-    if by_vector is not None and reader.embedder is not None:
-        least, share, values = reader.embedder.profile.relevance_threshold, 0.0, by_vector
+    if len(lists) > 1 and reader.embedder is not None:
+        least, share = reader.embedder.profile.relevance_threshold, 0.0
     else:
-        least, share, values = 0.0, WORD_SHARE, by_text or {}
+        least, share = 0.0, WORD_SHARE
     kept = {
         key: value
-        for key, value in values.items()
+        for key, value in (lists[-1] if lists else {}).items()
         if value >= least
         and key in contents
         and (held := holds_words(contents[key], words)) > 0

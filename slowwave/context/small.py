@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from slowwave.context.fixes import failures_of, fix_lines
-from slowwave.context.memories import cell_line, quote_line, read_memories, untold_turns
-from slowwave.context.near import turn_prior
+from slowwave.context.memories import cell_line, quote_lines, read_memories, untold_turns
+from slowwave.context.near import turn_prior, value_of
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
@@ -43,9 +43,7 @@ def small_lines(
     words = frozenset(telling_words(text, most=QUERY_WORDS).split())
     hits = [hit for hit in answer.cells if hit.session_id != request.conversation_id]
     told = _relevant(reader, hits, [hit.content for hit in hits], words)
-    known = read_memories(
-        store, reader.settings, col("cell_id").isin([hit.cell_id for hit, _ in told] or [""])
-    )
+    known = read_memories(store, reader.settings, col("cell_id").isin([hit.cell_id for hit, _ in told]))
     lines += [
         cell_line("relevant", known[hit.cell_id], relevance, "answers the message")
         for hit, relevance in told
@@ -55,8 +53,7 @@ def small_lines(
     turns = untold_turns(reader, store, turns)
     for turn, relevance in _relevant(reader, turns, [turn.content for turn in turns], words):
         score = relevance * turn_prior(reader, turn, now=now)
-        quote = quote_line("relevant", turn, score, "answers the message", words=words)
-        lines += [quote] if quote else []
+        lines += quote_lines("relevant", turn, score, "answers the message", words=words)
     return lines, answer.notes
 
 
@@ -65,7 +62,7 @@ def _relevant(
 ) -> list[tuple[SomeHit, float]]:
     """The hits that are worth telling unasked, by the rule in this module's docstring, with their relevance (0..1)."""
     if reader.embedder is not None:
-        values = [_similarity(hit) for hit in hits]
+        values = [value_of(hit, "vector") for hit in hits]
         least = max(reader.embedder.profile.relevance_threshold, NEAR_BEST * max(values, default=0.0))
         return [(hit, value) for hit, value in zip(hits, values, strict=True) if value >= least]
     shares = [holds_words(content, words) for content in contents]
@@ -75,8 +72,3 @@ def _relevant(
         for hit, share in zip(hits, shares, strict=True)
         if share >= MIN_WORD_SHARE and round(share * len(words)) >= needed
     ]
-
-
-def _similarity(hit: Hit) -> float:
-    """Its own cosine to the message; 0 where it is not among the nearest."""
-    return max((share.value for share in hit.found_by if share.list_name == "vector"), default=0.0)

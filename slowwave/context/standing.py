@@ -1,19 +1,27 @@
 """What stands whatever the signals say: open contradictions, ways of working, core memory, and what more there is."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 import polars as pl
 
-from slowwave.context.memories import Memory, cell_line, quote_line, read_memories, untold_turns
+from slowwave.context.memories import (
+    KnownCell,
+    cell_line,
+    count_of,
+    line,
+    quote_lines,
+    read_memories,
+    untold_turns,
+)
 from slowwave.context.near import Findings, Near, look_near
-from slowwave.context.page import line_of
 from slowwave.context.tiers import Candidate
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, scope_condition
-from slowwave.store import RowsQuery, Store, col, lit
+from slowwave.store import Store, col, lit
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
 CONTRADICTIONS = 8
@@ -32,11 +40,12 @@ def contradiction_lines(
 
     Two sides that carry the same value differ in something beside it: they stand where there is room, and only near.
     """
-    where = scope_condition(reader.settings.owner, Filters()) & (col("status") == lit("open"))
-    (rows,) = store.at_once([RowsQuery("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where)])
-    rows = rows.sort("detected_at", "cell_a", descending=[True, False])
+    where = scope_condition(reader.settings.owner) & (col("status") == lit("open"))
+    rows = store.rows("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where).sort(
+        "detected_at", "cell_a", descending=[True, False]
+    )
     ids = [*rows["cell_a"], *rows["cell_b"]]
-    cells = read_memories(store, reader.settings, col("cell_id").isin(ids or [""]))
+    cells = read_memories(store, reader.settings, col("cell_id").isin(ids))
     lines, unrelated = list[Candidate](), 0
     for cell_a, cell_b, _, note in rows.iter_rows():
         if cell_a not in cells or cell_b not in cells:
@@ -57,15 +66,13 @@ def background_lines(
     reader: Reader, store: Store, text: str, *, words: frozenset[str], now: datetime
 ) -> list[Candidate]:
     """Preferences, patterns, workflows and sections of files near the text, then core memory, then the rest of them."""
-    near = Findings()
     hints = [
         Near(
             text, 1.0, "a way of working", Filters(cell_types=LASTING_TYPES), is_strict=False, has_turns=False
         ),
         Near(text, 0.8, "from the project's files", Filters(source_type="file"), is_strict=False),
     ]
-    for part in look_near(reader, store, hints, now=now):
-        near.join(part)
+    near = look_near(reader, store, hints, now=now)
     near.keep_turns(untold_turns(reader, store, [turn for turn, _ in near.turns.values()]))
     lines = [
         cell_line("background", memory, 1.0 + score, why)
@@ -73,43 +80,38 @@ def background_lines(
     ]
     for turn, score in near.turns.values():
         if turn.role == "document":
-            quote = quote_line("background", turn, 1.0 + score, "from the project's files", words=words)
-            lines += [quote] if quote else []
-    mine = scope_condition(reader.settings.owner, Filters())
-    (core,) = store.at_once([RowsQuery("core", ("cell_id", "line_rank"), mine)])
+            lines += quote_lines("background", turn, 1.0 + score, "from the project's files", words=words)
+    core = store.rows("core", ("cell_id", "line_rank"), scope_condition(reader.settings.owner))
     promoted = core.sort("line_rank").head(CORE_ROWS if text else 5 * CORE_ROWS)
     ranks: dict[str, int] = dict(promoted.iter_rows())
-    known = read_memories(store, reader.settings, col("cell_id").isin(list(ranks) or [""]))
+    known = read_memories(store, reader.settings, col("cell_id").isin(ranks))
     lines += [
         cell_line("background", memory, 1.0 - ranks[memory.cell_id] / 1_000, "core memory")
         for memory in known.values()
         if not memory.is_raw and not memory.is_closed_task
     ]
-    kinds = read_memories(store, reader.settings, col("cell_type").isin(list(LASTING_TYPES)))
-    lasting_first = sorted(kinds.values(), key=lambda memory: (-memory.salience, memory.cell_id))[
-        :LASTING_ROWS
-    ]
+    kinds = read_memories(store, reader.settings, col("cell_type").isin(LASTING_TYPES))
+    lasting = sorted(kinds.values(), key=lambda memory: (-memory.salience, memory.cell_id))[:LASTING_ROWS]
     lines += [
-        cell_line("background", memory, 0.5 * memory.salience, "a way of working") for memory in lasting_first
+        cell_line("background", memory, 0.5 * memory.salience, "a way of working") for memory in lasting
     ]
     return lines
 
 
 def index_lines(reader: Reader, store: Store, lines: Iterable[Candidate], found: Findings) -> list[Candidate]:
     """Pointers to topics with what else is there, the largest first, topics that were found before all others."""
-    owner = scope_condition(reader.settings.owner, Filters()) & (col("cell_count") > lit(0))
+    owner = scope_condition(reader.settings.owner) & (col("cell_count") > lit(0))
     columns = ("topic_id", "name", "cell_count", "updated_at", "merged_into")
-    (topics,) = store.at_once([RowsQuery("topics", columns, owner)])
-    topics = topics.filter(pl.col("merged_into").is_null()).sort(
-        "cell_count", "topic_id", descending=[True, False]
+    topics = (
+        store.rows("topics", columns, owner)
+        .filter(pl.col("merged_into").is_null())
+        .sort("cell_count", "topic_id", descending=[True, False])
+        .head(POINTERS)
     )
-    topics = topics.head(POINTERS)
     told = {cell_id for line in lines for cell_id in line.cell_ids}
-    living = cell_condition(reader.settings.owner, Filters())
-    named = col("topic_id").isin(topics["topic_id"].to_list() or [""])
-    (cells,) = store.at_once(
-        [RowsQuery("cells", ("cell_id", "topic_id", "index_label", "salience"), living & named)]
-    )
+    living = cell_condition(reader.settings.owner)
+    named = col("topic_id").isin(topics["topic_id"])
+    cells = store.rows("cells", ("cell_id", "topic_id", "index_label", "salience"), living & named)
     fresh = (
         cells.filter(~pl.col("cell_id").is_in(sorted(told)))
         .sort("salience", "cell_id", descending=[True, False])
@@ -131,7 +133,7 @@ def index_lines(reader: Reader, store: Store, lines: Iterable[Candidate], found:
 # Inside
 
 
-def _both_sides(one: Memory, other: Memory, note: str | None, score: float) -> Candidate:
+def _both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float) -> Candidate:
     older, newer = sorted((one, other), key=lambda memory: (memory.event_time, memory.cell_id))
 
     def text(first: str, second: str, *, has_note: bool) -> str:
@@ -146,31 +148,19 @@ def _both_sides(one: Memory, other: Memory, note: str | None, score: float) -> C
     ]
     if score < 0:
         texts = texts[-1:]
-    forms = [line_of("open contradiction", form, newer.event_time, newer.source_name) for form in texts]
-    return Candidate(
-        tier="critical",
-        score=score,
+    source, ids = (newer.event_time, newer.source_name), (older.cell_id, newer.cell_id)
+    return replace(
+        line("critical", score, "open contradiction", texts, source, "open contradiction", cell_ids=ids),
         kind="contradiction",
-        forms=tuple(dict.fromkeys(forms)),
-        event_time=newer.event_time,
-        source_name=newer.source_name,
-        why="open contradiction",
-        cell_ids=(older.cell_id, newer.cell_id),
     )
 
 
 def _pointer(
     topic_id: str, name: str, updated_at: datetime, labels: list[str], cell_count: int, score: float
 ) -> Candidate:
-    count = "1 memory" if cell_count == 1 else f"{cell_count} memories"
     texts = [f"{name}: {', '.join(labels)}"] * bool(labels) + [name]
-    return Candidate(
-        tier="index",
-        score=score,
+    source = (updated_at, count_of(cell_count))
+    return replace(
+        line("index", score, "topic", texts, source, "further memories", topic_ids=(topic_id,)),
         kind="pointer",
-        forms=tuple(line_of("topic", text, updated_at, count) for text in texts),
-        event_time=updated_at,
-        source_name=count,
-        why="further memories",
-        topic_ids=(topic_id,),
     )

@@ -1,4 +1,4 @@
-"""Which embedder a night gets: the one that the settings name, or the best that is there."""
+"""The choice of an embedder: the one that the settings name, or the best that is there."""
 
 from pathlib import Path
 
@@ -27,26 +27,27 @@ def open_embedder(
     """
     if settings.provider == "none":
         return None, "No embedder, as the settings say: full-text search only."
-    if settings.provider == "wordllama":
-        return _open_wordllama(settings, calibration_path, "as the settings say")
-    if settings.provider == "openai":
-        return _told(open_openai(settings, calibration_path), "as the settings say")
-    if settings.provider == "ollama":
-        return _told(open_ollama(settings, calibration_path), "as the settings say")
+    named = {"wordllama": open_wordllama, "openai": open_openai, "ollama": open_ollama}
+    if settings.provider in named:
+        return _told(named[settings.provider](settings, calibration_path), "as the settings say")
     try:
         names = ollama_names(settings, PROBE_SECONDS)
     except SlowwaveError:
-        return _open_auto_wordllama(settings, calibration_path, "Ollama does not answer")
-    if plain_name(settings.model) not in names and not settings.allow_pull:
-        reason = f"Ollama answers but lacks {settings.model} (`ollama pull {settings.model}` adds it)"
-        return _open_auto_wordllama(settings, calibration_path, reason)
-    return _told(open_ollama(settings, calibration_path), "Ollama answers and has the model")
+        why = "Ollama does not answer"
+    else:
+        if plain_name(settings.model) in names or settings.allow_pull:
+            return _told(open_ollama(settings, calibration_path), "Ollama answers and has the model")
+        why = f"Ollama answers but lacks {settings.model} (`ollama pull {settings.model}` adds it)"
+    try:
+        return _told(open_wordllama(settings, calibration_path), why)
+    except ConfigError as error:
+        return None, f"No embedder: {why}, and {error} Full-text search only."
 
 
 def check_embedder(
     settings: EmbeddingSettings, calibration_path: Path | None = None
 ) -> list[tuple[str, bool, str]]:
-    """What `doctor` shows: name of the check, whether it passed, what was found or what to do."""
+    """Rows for `doctor`: name of the check, whether it passed, what was found or what to do."""
     try:
         embedder, note = open_embedder(settings, calibration_path)
     except SlowwaveError as error:
@@ -71,18 +72,3 @@ def _told(embedder: Embedder, why: str) -> tuple[Embedder, str]:
     profile = embedder.profile
     guess = "" if profile.calibrated else " Its thresholds are guesses until calibrated."
     return embedder, f"Embedding with {embedder.embedder_id}: {why}.{guess}"
-
-
-def _open_wordllama(
-    settings: EmbeddingSettings, calibration_path: Path | None, why: str
-) -> tuple[Embedder, str]:
-    return _told(open_wordllama(settings, calibration_path), why)
-
-
-def _open_auto_wordllama(
-    settings: EmbeddingSettings, calibration_path: Path | None, why: str
-) -> tuple[Embedder | None, str]:
-    try:
-        return _open_wordllama(settings, calibration_path, why)
-    except ConfigError as error:
-        return None, f"No embedder: {why}, and {error} Full-text search only."

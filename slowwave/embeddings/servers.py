@@ -8,14 +8,13 @@ import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from slowwave.embeddings.batches import (
     PIECE,
     PROBE_TEXT,
-    Ask,
     BrokenError,
     RefusedError,
     embed_in_batches,
@@ -49,15 +48,12 @@ def open_ollama(settings: EmbeddingSettings, calibration_path: Path | None) -> E
         if plain_name(model) not in _ollama_names(client):
             _pull(settings)
 
-        def ask_for(dims: int) -> Ask:
-            def ask(texts: list[str]) -> Vectors:
-                with _ollama_errors(model):
-                    rows = client.embed(model=model, input=texts, truncate=False).embeddings
-                return matrix(rows, len(texts), dims, f"Ollama's {model}")
+        def ask(texts: list[str]) -> object:
+            with _ollama_errors(model):
+                return client.embed(model=model, input=texts, truncate=False).embeddings
 
-            return ask
-
-        embedder = _server_embedder("ollama", settings, calibration_path, client, ask_for)
+        who = f"Ollama's {model}"
+        embedder = _server_embedder("ollama", settings, calibration_path, client, ask, who)
         undo.pop_all()
     return embedder
 
@@ -88,39 +84,34 @@ def open_openai(settings: EmbeddingSettings, calibration_path: Path | None) -> E
         )
     model = settings.model
     with ExitStack() as undo:
-        client = undo.enter_context(
-            closing(
-                openai.OpenAI(
-                    api_key=key or "none",
-                    base_url=settings.base_url,
-                    timeout=settings.timeout_seconds,
-                    max_retries=0,
-                )
-            )
+        client = openai.OpenAI(
+            api_key=key or "none",
+            base_url=settings.base_url,
+            timeout=settings.timeout_seconds,
+            max_retries=0,
         )
+        undo.enter_context(closing(client))
 
-        def ask_for(dims: int) -> Ask:
-            def ask(texts: list[str]) -> Vectors:
-                with _openai_errors(model):
-                    answer = client.embeddings.create(model=model, input=texts, encoding_format="float")
-                    rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
-                return matrix(rows, len(texts), dims, f"the embedding server's {model}")
+        def ask(texts: list[str]) -> object:
+            with _openai_errors(model):
+                answer = client.embeddings.create(model=model, input=texts, encoding_format="float")
+                return [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
 
-            return ask
-
-        embedder = _server_embedder("openai", settings, calibration_path, client, ask_for)
+        who = f"the embedding server's {model}"
+        embedder = _server_embedder("openai", settings, calibration_path, client, ask, who)
         undo.pop_all()
     return embedder
 
 
 @dataclass(frozen=True)
 class _ServerEmbedder:
-    """An embedder behind HTTP; `ask` is the one call to the wire, checked and mapped."""
+    """An embedder behind HTTP; `ask` is the one call to the wire, whose answer is not checked yet."""
 
     provider: str
     settings: EmbeddingSettings
     profile: Profile
-    ask: Ask = field(repr=False)
+    ask: Callable[[list[str]], object] = field(repr=False)
+    who: str
 
     @property
     def embedder_id(self) -> str:
@@ -140,12 +131,16 @@ class _ServerEmbedder:
         limit = min(self.settings.max_text_tokens, self.profile.max_tokens) - len(PIECE.findall(prefix))
         return embed_in_batches(
             texts,
-            ask=lambda batch: _retried(
-                lambda: self.ask([prefix + text for text in batch]), self.settings.transport_retries
-            ),
+            ask=lambda batch: self.vectors_of([prefix + text for text in batch]),
             dims=self.dims,
             batch_size=self.settings.batch_size,
             max_tokens=max(limit, 1),
+        )
+
+    def vectors_of(self, texts: list[str]) -> Vectors:
+        """One batch as it is, repeated when that can help."""
+        return _retried(
+            lambda: matrix(self.ask(texts), len(texts), self.dims, self.who), self.settings.transport_retries
         )
 
 
@@ -154,20 +149,21 @@ def _server_embedder(
     settings: EmbeddingSettings,
     calibration_path: Path | None,
     client: Any,
-    ask_for: Callable[[int], Ask],
+    ask: Callable[[list[str]], object],
+    who: str,
 ) -> Embedder:
-    """The embedder, which closes the client when it goes; `ask_for` takes the dims.
+    """The embedder, which closes the client when it goes.
 
     The width of a model without a profile is asked for once.
     """
-    profile = load_profile(settings.model, calibration_path)
-    if not profile.dims:
+    embedder = _ServerEmbedder(provider, settings, load_profile(settings.model, calibration_path), ask, who)
+    if not embedder.dims:
         try:
-            answer = _retried(lambda: ask_for(0)([PROBE_TEXT]), settings.transport_retries)
+            answer = embedder.vectors_of([PROBE_TEXT])
         except (RefusedError, BrokenError) as error:
             raise TransientError(f"the embedding server is broken ({error}). Try again later.") from None
-        profile = profile.model_copy(update={"dims": answer.shape[1]})
-    embedder = _ServerEmbedder(provider, settings, profile, ask_for(profile.dims))
+        profile = embedder.profile.model_copy(update={"dims": answer.shape[1]})
+        embedder = replace(embedder, profile=profile)
     weakref.finalize(embedder, client.close)
     return embedder
 

@@ -4,7 +4,7 @@ import json
 
 import openai
 
-from slowwave.errors import ConfigError, SlowwaveError
+from slowwave.errors import SlowwaveError
 from slowwave.llm.requests import models_of
 from slowwave.llm.servers import (
     OPENAI_ADDRESS,
@@ -12,6 +12,7 @@ from slowwave.llm.servers import (
     address_of,
     call_ollama,
     key_of,
+    no_server,
     ollama_client,
     openai_client,
     quiet_libraries,
@@ -88,9 +89,7 @@ def _openai_models(settings: LLMSettings) -> set[str] | None:
     except (openai.APIError, json.JSONDecodeError) as error:
         failure = ServerError(unreachable(error, address_of(settings)))
     except (AttributeError, TypeError):
-        failure = ConfigError(
-            f"{shown(address_of(settings))} is no OpenAI-compatible server. Look at llm.base_url."
-        )
+        failure = no_server(settings)
     finally:
         client.close()
     raise failure if isinstance(failure, ServerError) else ServerError(failure)

@@ -18,7 +18,7 @@ def sent_model(settings: LLMSettings, model: str) -> str:
 
 
 def bake_context(client: ollama.Client, model: str, context_tokens: int) -> None:
-    """Makes sure that the derived model exists and proves its context size.
+    """Make sure that the derived model exists and proves its context size.
 
     The base is looked at first: Ollama would silently download a base that is not there.
 
@@ -26,33 +26,24 @@ def bake_context(client: ollama.Client, model: str, context_tokens: int) -> None
         ServerError: the server failed, the base is missing or too small, or the size did not take.
     """
     derived = _derived_name(model, context_tokens)
-    base = _show(client, model)
+    base, problem = _show(client, model), ""
     if base is None:
-        raise ServerError(
-            ConfigError(f"Ollama has no model {model}. Run `ollama pull {model}`, or set llm.model."),
-            is_fatal=True,
-        )
-    sizes = [size for name, size in (base.modelinfo or {}).items() if name.endswith(".context_length")]
-    if any(isinstance(size, int) and size < context_tokens for size in sizes):
-        raise ServerError(
-            ConfigError(
-                f"{model} has a context of {min(sizes)} tokens: set llm.context_tokens to that or less."
-            ),
-            is_fatal=True,
-        )
-    if _context_size(_show(client, derived)) == context_tokens:
-        return
-    call_ollama(lambda: client.create(derived, from_=model, parameters={"num_ctx": context_tokens}))
-    found = _context_size(_show(client, derived))
-    if found != context_tokens:
-        raise ServerError(
-            ConfigError(f"Ollama made {derived} with num_ctx {found}, not {context_tokens}. Update Ollama."),
-            is_fatal=True,
-        )
+        problem = f"Ollama has no model {model}. Run `ollama pull {model}`, or set llm.model."
+    else:
+        sizes = [size for name, size in (base.modelinfo or {}).items() if name.endswith(".context_length")]
+        if any(isinstance(size, int) and size < context_tokens for size in sizes):
+            problem = f"{model} has a context of {min(sizes)} tokens: set llm.context_tokens to that or less."
+    if not problem and _context_size(_show(client, derived)) != context_tokens:
+        call_ollama(lambda: client.create(derived, from_=model, parameters={"num_ctx": context_tokens}))
+        found = _context_size(_show(client, derived))
+        if found != context_tokens:
+            problem = f"Ollama made {derived} with num_ctx {found}, not {context_tokens}. Update Ollama."
+    if problem:
+        raise ServerError(ConfigError(problem), is_fatal=True)
 
 
 def _show(client: ollama.Client, model: str) -> ollama.ShowResponse | None:
-    """What Ollama knows of a model, or null when it does not have it."""
+    """Ollama's description of a model, or null when it does not have it."""
     try:
         return call_ollama(lambda: client.show(model))
     except ServerError as failure:

@@ -26,14 +26,14 @@ from tenacity import (
 )
 from tenacity.nap import sleep_using_event
 
-from slowwave.errors import ConfigError, ContractError, InputError, OutputError, SlowwaveError, TransientError
+from slowwave.errors import ContractError, InputError, OutputError, SlowwaveError, TransientError
 from slowwave.llm.context import sent_model
 from slowwave.llm.requests import Outcome, Request, model_of
 from slowwave.llm.servers import (
     OPENAI_ADDRESS,
     ServerError,
     address_of,
-    shown,
+    no_server,
     status_failure,
     unreachable,
 )
@@ -62,17 +62,8 @@ class Exchange:
 
     def outcome(self, *, answer: Answer | None = None, error: SlowwaveError | None = None) -> Outcome:
         """What became of the request, with what it used."""
-        used = self.line
-        return Outcome(
-            answer,
-            error,
-            self.model,
-            self.request.prompt.prompt_version,
-            call_count=used.call_count,
-            input_tokens=used.input_tokens,
-            output_tokens=used.output_tokens,
-            cost=used.cost,
-        )
+        used = self.line.model_dump(exclude={"cached_count"})
+        return Outcome(answer, error, self.model, self.request.prompt.prompt_version, **used)
 
     def run(self) -> Answer:
         """The validated answer.
@@ -142,24 +133,18 @@ class Exchange:
         self.state.check_open()
         self.state.prepare(self.model)
         completion: object = None
-        failure: SlowwaveError | ServerError | None = None
+        failure: SlowwaveError | ServerError = no_server(self.settings)
         try:
             completion = self.state.client.chat.completions.create(**request)
         except openai.APIStatusError as error:
             failure = status_failure(error, self.model, self.settings, is_repeat=self.attempt_count > 1)
         except (openai.APIError, json.JSONDecodeError) as error:
             failure = ServerError(unreachable(error, address_of(self.settings)))
-        if failure is None and not isinstance(completion, ChatCompletion):
-            failure = ServerError(
-                ConfigError(
-                    f"{shown(address_of(self.settings))} is no OpenAI-compatible server. Look at llm.base_url."
-                )
-            )
-        used = completion if isinstance(completion, ChatCompletion) else None
-        self._record(request, used)
-        if failure is not None or used is None:
-            raise failure or ContractError("a call ended without an answer and without an error")
-        return used
+        answered = completion if isinstance(completion, ChatCompletion) else None
+        self._record(request, answered)
+        if answered is None:
+            raise failure
+        return answered
 
     def _record(self, request: dict[str, Any], completion: ChatCompletion | None) -> None:
         """Adds one call. Where the server reports no usage, the estimate counts, so that a budget holds."""
@@ -201,8 +186,10 @@ class Exchange:
         """The error of an answer that stayed unusable: error types and field names only."""
         if isinstance(cause, ValidationError):
             found = _summary(cause)
-        elif isinstance(cause, json.JSONDecodeError | ResponseParsingError):
-            found = "no JSON" if isinstance(cause, json.JSONDecodeError) else "no tool call"
+        elif isinstance(cause, json.JSONDecodeError):
+            found = "no JSON"
+        elif isinstance(cause, ResponseParsingError):
+            found = "no tool call"
         else:
             return ContractError(f"reading a {self.request.answer.__name__} ended in {type(cause).__name__}")
         return OutputError(
@@ -247,11 +234,8 @@ def _make_parseable(completion: ChatCompletion) -> str:
     choice.finish_reason = "stop"
     if message.refusal or reason == "content_filter":
         message.content, message.refusal, message.tool_calls = message.refusal or "", None, None
-        return (
-            "the server's content filter cut the answer"
-            if reason == "content_filter"
-            else "the model refused"
-        )
+        is_cut = reason == "content_filter"
+        return "the server's content filter cut the answer" if is_cut else "the model refused"
     return "the answer was cut at max_answer_tokens" if reason == "length" else ""
 
 

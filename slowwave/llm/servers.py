@@ -74,7 +74,7 @@ def key_of(settings: LLMSettings) -> str:
 
 
 def call_ollama(call: Callable[[], _Result]) -> _Result:
-    """Runs one call of Ollama's client with its errors made ours."""
+    """Run one call of Ollama's client and turn its errors into ours."""
     failure: ServerError
     try:
         return call()
@@ -96,16 +96,18 @@ def call_ollama(call: Callable[[], _Result]) -> _Result:
 
 def unreachable(error: Exception, address: str) -> TransientError:
     """The error of a call that got no whole answer."""
-    kind = (
-        "did not answer in time"
-        if isinstance(error, openai.APITimeoutError | httpx.TimeoutException)
-        else (
-            "sent half an answer"
-            if isinstance(error, json.JSONDecodeError)
-            else "cannot be reached or hung up"
-        )
-    )
+    kind = "cannot be reached or hung up"
+    if isinstance(error, openai.APITimeoutError | httpx.TimeoutException):
+        kind = "did not answer in time"
+    elif isinstance(error, json.JSONDecodeError):
+        kind = "sent half an answer"
     return TransientError(f"{shown(address)} {kind}. Is it running? Later runs try again.")
+
+
+def no_server(settings: LLMSettings) -> ServerError:
+    """The error of an answer that no OpenAI-compatible server gives."""
+    told = f"{shown(address_of(settings))} is no OpenAI-compatible server. Look at llm.base_url."
+    return ServerError(ConfigError(told))
 
 
 def status_failure(
@@ -132,13 +134,8 @@ def status_failure(
         return ServerError(TransientError(f"{told}. Later runs try again."), retry_after=_retry_after(error))
     if is_repeat:
         return OutputError(f"{told}: it refuses to be asked again about an unusable answer")
-    parameter = _code(error.param)
-    return ServerError(
-        ConfigError(
-            f"{told}: it refuses the request{f' over {parameter!r}' if parameter else ''}. "
-            "Look at the llm settings."
-        )
-    )
+    over = f" over {parameter!r}" if (parameter := _code(error.param)) else ""
+    return ServerError(ConfigError(f"{told}: it refuses the request{over}. Look at the llm settings."))
 
 
 def _code(text: object) -> str:

@@ -1,4 +1,4 @@
-"""What the requests of one run share: the clients, what was used, and whether anything may still be sent.
+"""State that the requests of one run share: the clients, what was used, and whether anything may still be sent.
 
 An outage costs a few requests and not one for each item, and a budget is a bound.
 """
@@ -40,7 +40,7 @@ class RunState:
         return self._down is not None
 
     def record(self, request: Request, line: LedgerLine) -> None:
-        """Adds what one request used."""
+        """Add what one request used."""
         part = Ledger.of(
             line, model=model_of(self.settings, request), prompt_version=request.prompt.prompt_version
         )
@@ -48,26 +48,22 @@ class RunState:
             self._ledger = self._ledger + part
 
     def check_open(self) -> None:
-        """Raises when nothing may be sent any more: the server was given up, or the budget is spent."""
+        """Raise when nothing may be sent any more: the server was given up, or the budget is spent."""
         if isinstance(self._down, ConfigError):
             raise ConfigError(f"not asked: {self._down}")
         if self._down is not None:
             raise TransientError(f"not asked: the server is down ({self._down})")
         total, limits = self.ledger.total, self.settings
-        used = total.input_tokens + total.output_tokens
-        if limits.budget_tokens is not None and used >= limits.budget_tokens:
-            raise BudgetError(
-                f"not asked: {used} tokens of budget_tokens={limits.budget_tokens} are used. "
-                "Raise it or let the next run go on."
-            )
-        if limits.budget_cost is not None and (total.cost is None or total.cost >= limits.budget_cost):
-            raise BudgetError(
-                f"not asked: {total.cost} US dollars of budget_cost={limits.budget_cost} are used. "
-                "Raise it or let the next run go on."
-            )
+        tokens, cost, spent = total.input_tokens + total.output_tokens, total.cost, ""
+        if limits.budget_tokens is not None and tokens >= limits.budget_tokens:
+            spent = f"{tokens} tokens of budget_tokens={limits.budget_tokens}"
+        elif limits.budget_cost is not None and (cost is None or cost >= limits.budget_cost):
+            spent = f"{cost} US dollars of budget_cost={limits.budget_cost}"
+        if spent:
+            raise BudgetError(f"not asked: {spent} are used. Raise it or let the next run go on.")
 
     def prepare(self, model: str) -> None:
-        """Makes sure, once a run, that Ollama holds the model with our context size."""
+        """Make sure, once a run, that Ollama holds the model with our context size."""
         if self._ollama is None or model in self._prepared:
             return
         with self._prepare_lock:
@@ -78,7 +74,7 @@ class RunState:
             self._prepared.add(model)
 
     def note(self, failure: ServerError | None) -> None:
-        """Counts the server's failures in a row, by item; enough of them, or a fatal one, end the run."""
+        """Count the server's failures in a row, by item; enough of them, or a fatal one, end the run."""
         with self._lock:
             self._failures_in_row = 0 if failure is None else self._failures_in_row + 1
             is_outage = self._failures_in_row >= self.settings.outage_failures
@@ -86,13 +82,13 @@ class RunState:
             self.give_up(failure.error)
 
     def give_up(self, error: SlowwaveError) -> None:
-        """Ends the run: nothing more is sent, and nobody waits for a repeat any more."""
+        """End the run: nothing more is sent, and nobody waits for a repeat any more."""
         with self._lock:
             self._down = self._down or bare(error)
         self.stopped.set()
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self.client.close()
         if self._ollama is not None:
             self._ollama.close()  # type: ignore[no-untyped-call]

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from slowwave.errors import InputError
 from slowwave.readers.files import clean_text
 from slowwave.schemas.search import MAX_LIMIT
+from slowwave.search.conditions import scope_condition
 from slowwave.search.reader import Reader
-from slowwave.store import col, lit, owned_by
+from slowwave.store import col, lit
 
 COLUMNS = ("cell_id", "cell_type", "content", "subject", "attribute", "value")
 
@@ -42,7 +43,7 @@ def find_forgotten(reader: Reader, query: str, *, limit: int = 10) -> list[Forgo
     store, owner = reader.current(), reader.settings.owner
     if store is None:
         return []
-    where = owned_by(owner.user_id, owner.project_id) & (col("status") == lit("archived"))
+    where = scope_condition(owner) & (col("status") == lit("archived"))
     found = store.matching("cells", [words], limit, where=where)
     cells = store.by_key("cells", found["cell_id"], COLUMNS)
     hits = found.join(cells, on="cell_id", how="inner", maintain_order="left")

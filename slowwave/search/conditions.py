@@ -1,4 +1,4 @@
-"""Filters as conditions on rows. Every one starts from what the asking owner may see."""
+"""Filters as conditions on rows. Each starts from the rows that the asking owner may see."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,8 +8,10 @@ from slowwave.schemas.search import Filters
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, col, lit, owned_by
 
+UNFILTERED = Filters()
 
-def cell_condition(owner: ScopeSettings, filters: Filters) -> Expr:
+
+def cell_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     """Cells that may be found: live ones, or for a question about the past those that were said by then."""
     where = _said(owner, filters)
     if filters.cell_types:
@@ -23,7 +25,7 @@ def cell_condition(owner: ScopeSettings, filters: Filters) -> Expr:
     return where & (col("status") == lit("active"))
 
 
-def turn_condition(owner: ScopeSettings, filters: Filters) -> Expr:
+def turn_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     """Turns and passages that may be found."""
     where = _said(owner, filters)
     if filters.as_of is not None:
@@ -48,18 +50,15 @@ def held(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> bool
     other one was. Both clocks are asked: `as_of` when it held, `known_at` what had been revised.
     """
     is_superseded = cell["status"] == "superseded"
-    if (
-        filters.known_at is not None
-        and is_superseded
-        and not _is_after(cell["superseded_at"], filters.known_at)
-    ):
+    known_at = filters.known_at
+    if known_at is not None and is_superseded and not _is_after(cell["superseded_at"], known_at):
         return False
     if filters.as_of is None:
         return True
     if is_superseded and cell["valid_until"] is None:
         survivor = survivors.get(cell["superseded_by"])
         return survivor is not None and survivor > filters.as_of
-    # what happened stays so after it ended
+    # an episode stays true after its end date
     return cell["cell_type"] == EPISODE or _is_after(_end(cell, survivors), filters.as_of)
 
 
@@ -80,10 +79,8 @@ def as_they_stood(cell: Row, survivors: Mapping[str, datetime], filters: Filters
 
     `survivors` has when the cells that superseded some were said.
     """
-    revised = (
-        filters.known_at is not None and cell["superseded_at"] and cell["superseded_at"] > filters.known_at
-    )
-    end = _end(cell, survivors)
+    revised_at, end = cell["superseded_at"], _end(cell, survivors)
+    revised = filters.known_at is not None and revised_at and revised_at > filters.known_at
     ended = filters.as_of is not None and end and end > filters.as_of
     if cell["status"] == "superseded" and (revised or ended):
         return {**cell, "status": "active", "superseded_by": None, "valid_until": None}
@@ -91,7 +88,7 @@ def as_they_stood(cell: Row, survivors: Mapping[str, datetime], filters: Filters
 
 
 def _is_after(end: datetime | None, moment: datetime) -> bool:
-    """Whether something ended after a moment; what has no end did not."""
+    """Whether something ended after a moment, or has no end."""
     return end is None or end > moment
 
 
@@ -106,7 +103,7 @@ def _said(owner: ScopeSettings, filters: Filters) -> Expr:
     return where
 
 
-def scope_condition(owner: ScopeSettings, filters: Filters) -> Expr:
+def scope_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     """Rows of whatever state that the asking owner may see, in the scope and the project asked for."""
     where = owned_by(owner.user_id, owner.project_id)
     if filters.scope is not None:

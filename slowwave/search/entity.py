@@ -6,6 +6,7 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name, thing_name
 from slowwave.schemas.graph import EntityPage, EntityResult, Fact, Neighbour
 from slowwave.schemas.search import FormerValue
+from slowwave.search.conditions import scope_condition
 from slowwave.search.current_values import (
     ATTRIBUTE,
     DISPUTE,
@@ -18,7 +19,7 @@ from slowwave.search.graph import cells_of, entities_named
 from slowwave.search.reader import Reader
 from slowwave.search.timeline import NOTHING, TOLD, events_of, told_cells
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Store, col, owned_by
+from slowwave.store import Store, col
 
 SHOWN = 10
 """Neighbours, and late memories, on a page."""
@@ -116,7 +117,7 @@ def _keys(names: pl.Series, kind: str) -> pl.Series:
 
 
 def _neighbours(store: Store, owner: ScopeSettings, cell_ids: list[str], entity_id: str) -> list[Neighbour]:
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = scope_condition(owner)
     beside = store.having("mentions", "cell_id", cell_ids, ["cell_id", "entity_id"])
     counted = (
         beside.filter(pl.col("entity_id") != entity_id)

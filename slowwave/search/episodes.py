@@ -49,7 +49,7 @@ def episode_queries(
 def episodes_of(
     where: Expr, filters: Filters, settings: Settings, *, columns: tuple[str, ...]
 ) -> dict[str, RowsQuery]:
-    """The list of all episodes that a condition holds for, where `episode_legs` has any."""
+    """The list of all episodes that a condition holds for, where `episode_queries` has any."""
     if not _can_be_told(filters, settings):
         return {}
     return {EPISODE_LIST: RowsQuery("cells", ("cell_id", *columns), where & _IS_EPISODE)}
@@ -61,18 +61,15 @@ def _can_be_told(filters: Filters, settings: Settings) -> bool:
 
 def shown_by_age(cells: list[CellHit], settings: EpisodeSettings, *, now: datetime) -> list[CellHit]:
     """The hits with what stands for each now in `text`: of an episode the form of its age, else the content."""
-    return [
-        cell.model_copy(
-            update={
-                "text": told_by_age(
-                    cell.content, cell.summary, cell.compressed, cell.event_time, now=now, settings=settings
-                )
-                if cell.cell_type == EPISODE
-                else cell.content
-            }
+
+    def text(cell: CellHit) -> str:
+        if cell.cell_type != EPISODE:
+            return cell.content
+        return told_by_age(
+            cell.content, cell.summary, cell.compressed, cell.event_time, now=now, settings=settings
         )
-        for cell in cells
-    ]
+
+    return [cell.model_copy(update={"text": text(cell)}) for cell in cells]
 
 
 def told_by_age(

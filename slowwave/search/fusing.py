@@ -1,4 +1,4 @@
-"""Ranked lists become one: reciprocal ranks or stretched scores, added up.
+"""Fusion of ranked lists into one: by reciprocal ranks for topics, by stretched scores for cells and turns.
 
 Plain Python: a question's lists are short, and one operation on a frame costs more than all of their rows.
 """

@@ -21,8 +21,9 @@ from slowwave.language.names import (
 from slowwave.schemas.graph import Direction
 from slowwave.schemas.search import ChainStep
 from slowwave.schemas.tables import OWNER
+from slowwave.search.conditions import scope_condition
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col, lit, owned_by
+from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col, lit
 
 LONGEST_NAME = 4
 """Words of a name that a question is searched for."""
@@ -58,7 +59,7 @@ def entities_named(store: Store, owner: ScopeSettings, text: str, *, is_name: bo
     families = asked["family"].drop_nulls().unique().sort().to_list()
     if not families:
         return store.by_key("entities", [], _ENTITY)
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = scope_condition(owner)
     known = store.rows("entities", _ENTITY, mine & col("family").isin(families))
     return _matching(asked, known).sort("mention_count", "entity_id", descending=[True, False])
 
@@ -83,7 +84,7 @@ def cells_of(store: Store, owner: ScopeSettings, ids: Iterable[str]) -> list[str
     wanted = sorted(set(ids))
     if not wanted:
         return []
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = scope_condition(owner)
     named = store.rows("mentions", ["cell_id"], mine & col("entity_id").isin(wanted))["cell_id"].to_list()
 
     def lives_on_in(cells: list[str]) -> set[str]:
@@ -182,7 +183,7 @@ def chain(
 
 def _next(store: Store, owner: ScopeSettings, cells: list[str], direction: Direction) -> list[Row]:
     """One step: a cause is at the source of its edge, what was there before at the target of the others."""
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = scope_condition(owner)
     to_source = col("relation") == lit("causal")
     others = col("relation").isin([name for name in CHAINED if name != "causal"])
     queries, ends = [], []
@@ -219,7 +220,7 @@ def reasons(
     steps = chain(store, owner, cell_ids, direction=direction, depth=depth)
     if not steps:
         return []
-    mine = owned_by(owner.user_id, owner.project_id) & col("status").isin(["active", "superseded"])
+    mine = scope_condition(owner) & col("status").isin(["active", "superseded"])
     (found,) = store.find(
         [RowsQuery("cells", TOLD, mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
     )

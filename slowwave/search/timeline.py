@@ -5,10 +5,11 @@ import polars as pl
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name
 from slowwave.schemas.graph import Timeline, TimelineEvent
+from slowwave.search.conditions import scope_condition
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Store, col, lit, owned_by
+from slowwave.store import Expr, Store, col, lit
 
 TOLD = [
     "cell_id", "cell_type", "content", "status", "valid_from", "valid_until", "event_time", "superseded_by",
@@ -66,7 +67,7 @@ def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
 
 def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:
     """The named columns of these cells, as far as the asking owner may see them."""
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = scope_condition(owner)
     parts = [store.by_key("cells", [], columns)]
     for start in range(0, len(cell_ids), READ_AT_ONCE):
         part = cell_ids[start : start + READ_AT_ONCE]
@@ -76,7 +77,7 @@ def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str], columns:
 
 def _of_name(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
     """Cells that name it; where no person or thing is called so, those of such a subject or attribute."""
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = scope_condition(owner)
     ids = sorted({*cells_naming(store, owner, name), *cells_saying(store, mine, name)})
     if not ids:
         about = store.rows("cells", ["cell_id", "subject", "attribute"], mine)
@@ -88,7 +89,7 @@ def _of_name(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
 
 
 def _of_topic(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = scope_condition(owner)
     topics = store.rows("topics", ["topic_id", "name"], mine)
     wanted = name.lower()
     is_it = (pl.col("name").str.to_lowercase() == wanted) | (pl.col("topic_id") == wanted)
@@ -101,4 +102,4 @@ def _of_session(store: Store, owner: ScopeSettings, session: str) -> pl.DataFram
 
 
 def _rows(store: Store, owner: ScopeSettings, where: Expr) -> pl.DataFrame:
-    return store.rows("cells", TOLD, owned_by(owner.user_id, owner.project_id) & where)
+    return store.rows("cells", TOLD, scope_condition(owner) & where)

@@ -18,9 +18,9 @@ _TOLD = (*_SHOWN[1:], "merged_into")
 def topic_queries(
     question: CellQuestion, settings: Settings, *, count: int
 ) -> dict[str, TextQuery | VectorQuery]:
-    """The lists of this tier by name; none where no summary is wanted. Summaries tell the present, not the past.
+    """The lists of this tier by name.
 
-    Nor do they tell what there was in a time.
+    None where no summary is wanted, nor for the past or for a period, since summaries tell the present.
     """
     if count == 0 or question.filters.is_historical or question.is_about_time:
         return {}
@@ -34,7 +34,7 @@ def topic_queries(
 
 
 def told_of(store: Store, found: Mapping[str, list[Row]], question: CellQuestion) -> dict[str, list[Row]]:
-    """The rows that the lists found; where only some memories are wanted, of topics that have one of these."""
+    """The rows that the lists found; under a filter only topics that have a memory which passes it."""
     if not question.filters.is_narrow:
         return dict(found)
     ids = sorted({row["topic_id"] for rows in found.values() for row in rows})
@@ -54,11 +54,12 @@ def topic_hits(
     ]
     told = {row["topic_id"]: row for rows in found.values() for row in rows if _is_usable(row)}
     fused = fuse_ranks(lists, rank_constant=settings.search.rank_constant)
+    best = [entry for entry in fused if entry.key in told][:count]
     return [
         TopicHit(
             **{name: told[entry.key][name] for name in _SHOWN}, score=entry.score, found_by=entry.shares()
         )
-        for entry in [entry for entry in fused if entry.key in told][:count]
+        for entry in best
     ]
 
 

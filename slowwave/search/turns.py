@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from slowwave.embeddings import Vectors
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.search import Filters, TurnHit
+from slowwave.schemas.search import Filters, Hit, TurnHit
 from slowwave.search.conditions import cell_condition, turn_condition
 from slowwave.search.fusing import Fused, RankedList, fuse_scores
 from slowwave.settings.tree import Settings
@@ -17,9 +17,7 @@ LIST_ROWS = 100
 TURN_LISTS = ("turn", "near", "wide", "vector", "cell", "cell_vector")
 """The lists of the fusion: full text at three scales, vectors of turns, full text and vectors of cells."""
 
-_COLUMNS = (
-    "turn_id", "session_id", "turn_index", "role", "speaker", "content", "origin", "event_time", "source_name",
-)  # fmt: skip
+TURN_COLUMNS = tuple(name for name in TurnHit.model_fields if name not in Hit.model_fields)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def rank_turns(found: Mapping[str, list[Row]], *, most: int | None = None) -> li
     A passage gives its score to each of its turns, a cell to each turn of its evidence; where several do, the best
     counts. Every list weighs the same: one setting for all embedders and all kinds of talk.
     """
-    lists = [RankedList(name, _by_turn(rows), 1.0) for name, rows in found.items() if rows]
+    lists = [RankedList(name, by_turn(rows), 1.0) for name, rows in found.items() if rows]
     return fuse_scores(lists, most=most)
 
 
@@ -73,7 +71,7 @@ def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHi
     if not ranked:
         return []
     wanted = col("turn_id").isin([entry.key for entry in ranked])
-    (found,) = store.find([RowsQuery("turns", _COLUMNS, wanted & where)])
+    (found,) = store.find([RowsQuery("turns", TURN_COLUMNS, wanted & where)])
     rows = {row["turn_id"]: row for row in found}
     return [
         TurnHit(**rows[entry.key], score=entry.score, found_by=entry.shares())
@@ -82,7 +80,8 @@ def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHi
     ]
 
 
-def _by_turn(rows: list[Row]) -> dict[str, float]:
+def by_turn(rows: list[Row]) -> dict[str, float]:
+    """The best value of each turn that the rows (turns, passages or cells) name, in their order."""
     best: dict[str, float] = {}
     for row in rows:
         named = row.get("turn_ids") or row.get("evidence")
