@@ -1,0 +1,50 @@
+"""Tables and payloads change only with their version: an old store or segment must never be read wrongly.
+
+`RENEW_GOLDEN=1 pytest tests/golden/test_schema_golden.py` adds what a raised version says; it overwrites nothing.
+"""
+
+import json
+import os
+from pathlib import Path
+
+from slowwave.journal.catalogue import CATALOGUE, UPCASTS
+from slowwave.schemas.tables import TABLES, frame_schema
+from slowwave.store.layout import SCHEMA_VERSION
+
+FOLDER = Path(__file__).parent / "schema"
+
+
+def shape(schema: object) -> dict[str, str]:
+    """Columns with their types, as text."""
+    return {name: str(kind) for name, kind in dict(schema).items()}
+
+
+def recorded(name: str, today: dict[str, object]) -> dict[str, object]:
+    """The record of a file, with today's entries added where RENEW_GOLDEN asks for it."""
+    path = FOLDER / name
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if os.environ.get("RENEW_GOLDEN"):
+        known = {**today, **known}
+        FOLDER.mkdir(exist_ok=True)
+        path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return known
+
+
+def test_a_changed_table_raises_the_version_of_the_store() -> None:
+    today = {str(SCHEMA_VERSION): {table: shape(frame_schema(table)) for table in TABLES}}
+    assert recorded("tables.json", today).get(str(SCHEMA_VERSION)) == today[str(SCHEMA_VERSION)], (
+        "raise SCHEMA_VERSION in slowwave/store/layout.py, then renew with RENEW_GOLDEN=1"
+    )
+
+
+def test_a_changed_payload_raises_the_version_of_its_kind() -> None:
+    today = {f"{kind} {entry.version}": shape(entry.payload) for kind, entry in CATALOGUE.items()}
+    known = recorded("payloads.json", today)
+    assert {name: known.get(name) for name in today} == today, (
+        "raise the kind's version and say in its upcast what older events mean, then renew with RENEW_GOLDEN=1"
+    )
+
+
+def test_every_older_version_of_a_payload_has_its_upcast() -> None:
+    older = {(kind, version) for kind, entry in CATALOGUE.items() for version in range(1, entry.version)}
+    assert set(UPCASTS) == older
