@@ -3,9 +3,6 @@
 One event is one line; its payload is flat, so that a frame of events of one kind is a frame of rows. A raw
 event says what came in, a derived one what was decided, naming the prompt version and model behind it.
 `docs/events.md` writes the catalogue down and a test holds it against this file.
-
-A payload that changes shape gets the next version here and an upcast in `UPCASTS`; old segments are never
-rewritten and stay readable.
 """
 
 from collections.abc import Sequence
@@ -32,17 +29,6 @@ SCAN_SCHEMA = pl.Schema(
 
 CATALOGUE: dict[str, EventKind] = {kind.kind: kind for kind in (*OF_MEMORIES, *OF_RELATIONS)}
 
-UPCASTS: dict[tuple[str, int], dict[str, object]] = {
-    ("cell.extracted", 1): {"steps": [], "template": None},
-    ("cell.deleted", 1): {"content": None},
-    ("cell.deleted", 2): {"evidence": []},
-    ("cell.archived", 1): {"archived_count": 1},
-    ("cell.revived", 1): {"reason": None},
-    ("cell_usage.folded", 1): {"retrieved_at": None},
-}
-"""For a kind and an old version: the columns that the next version added, with the value that old events mean."""
-
-
 FORMER_KINDS = {"vitals.folded": "cell_usage.folded"}
 """Kinds by the name that they had in segments of an older Slowwave, with the name of today."""
 
@@ -55,14 +41,6 @@ def title_of(name: str) -> str:
 def is_readable(kind: str, version: int) -> bool:
     """Whether this program understands an event of this kind and version."""
     return kind in CATALOGUE and 1 <= version <= CATALOGUE[kind].version
-
-
-def upcast_defaults(kind: str, version: int) -> dict[str, object]:
-    """Values for columns that came after `version`, oldest step first."""
-    defaults: dict[str, object] = {}
-    for step in range(version, CATALOGUE[kind].version):
-        defaults.update(UPCASTS[(kind, step)])
-    return defaults
 
 
 def rows_of(kind: str, rows: Sequence[tuple[object, ...] | dict[str, object]]) -> pl.DataFrame:
@@ -98,7 +76,7 @@ def decode(kind: str, events: pl.DataFrame) -> pl.DataFrame:
 
 def _decode_version(kind: str, events: pl.DataFrame, payload: pl.Schema) -> pl.DataFrame:
     version = int(events["version"][0]) if events.height else CATALOGUE[kind].version
-    defaults = upcast_defaults(kind, version)
+    defaults = CATALOGUE[kind].defaults(version)
     wire = _wire_schema(payload)
     decoded = events.select(
         pl.col("payload").str.json_decode(pl.Struct(wire)),

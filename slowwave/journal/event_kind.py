@@ -32,17 +32,27 @@ class EventKind:
 
     `title` names its events in counts ("memories archived"), `meaning` is its line in `docs/events.md`. `status` is the
     status in which it leaves its memory; null where it leaves that as it was. `sentence` tells a payload as a step of
-    its memory's life; kinds without one are no such step.
+    its memory's life; kinds without one are no such step. A payload that gets new columns adds a step to `added`: the
+    columns, with the value that older events mean. Old segments are never rewritten and stay readable.
     """
 
     kind: str
     payload: pl.Schema
     title: str
     meaning: str
-    version: int = 1
+    added: tuple[Mapping[str, object], ...] = ()
     is_raw: bool = False
     status: str | None = None
     sentence: Callable[[Mapping[str, object]], str] | None = None
+
+    @property
+    def version(self) -> int:
+        """Version of the payload: 1, and one more for each step of `added`."""
+        return 1 + len(self.added)
+
+    def defaults(self, version: int) -> dict[str, object]:
+        """Values of the columns that came after `version`."""
+        return {name: value for step in self.added[version - 1 :] for name, value in step.items()}
 
 
 def kind_of(
@@ -51,13 +61,13 @@ def kind_of(
     title: str,
     meaning: str,
     *,
-    version: int = 1,
+    added: tuple[Mapping[str, object], ...] = (),
     is_raw: bool = False,
     status: str | None = None,
     sentence: Callable[[Mapping[str, object]], str] | None = None,
 ) -> EventKind:
-    """A kind of event; derived and at version 1 where nothing else is said."""
-    return EventKind(kind, pl.Schema(payload), title, meaning, version, is_raw, status, sentence)
+    """A kind of event; derived, and at version 1, unless said otherwise."""
+    return EventKind(kind, pl.Schema(payload), title, meaning, added, is_raw, status, sentence)
 
 
 def row_of(table: str, *, without: tuple[str, ...] = ("recorded_at",), **extra: Dtype) -> dict[str, Dtype]:

@@ -12,7 +12,6 @@ import pytest
 from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
-from slowwave.journal import catalogue
 from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, decode
 from slowwave.journal.segments import Journal
 from tests.rows import NOW, events, one_of_every_kind
@@ -260,10 +259,11 @@ def test_a_folder_without_permission_is_an_error_that_can_pass(journal: Journal)
 # versions
 
 
-def of_version(monkeypatch: pytest.MonkeyPatch, kind: str, version: int, **more: pl.DataType) -> None:
+def one_version_on(
+    monkeypatch: pytest.MonkeyPatch, kind: str, added: dict[str, object], **more: pl.DataType
+) -> None:
     entry = CATALOGUE[kind]
-    payload = pl.Schema({**entry.payload, **more})
-    newer = replace(entry, version=version, payload=payload)
+    newer = replace(entry, added=(*entry.added, added), payload=pl.Schema({**entry.payload, **more}))
     monkeypatch.setitem(CATALOGUE, kind, newer)
 
 
@@ -281,7 +281,7 @@ def test_an_event_of_a_newer_version_asks_for_a_newer_slowwave(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as newer:
-        of_version(newer, "cell.flagged", 2)
+        one_version_on(newer, "cell.flagged", {})
         committed(journal, "a")
     with pytest.raises(ConfigError, match="'cell\\.flagged' of version 2"):
         journal.scan()
@@ -291,11 +291,9 @@ def test_an_older_event_gets_the_defaults_of_every_step_since(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     committed(journal, "first")
-    of_version(monkeypatch, "cell.flagged", 2, urgency=pl.String())
-    monkeypatch.setitem(catalogue.UPCASTS, ("cell.flagged", 1), {"urgency": "low"})
+    one_version_on(monkeypatch, "cell.flagged", {"urgency": "low"}, urgency=pl.String())
     journal.commit(events("cell.flagged", {"cell_id": "second", "urgency": "high"}), now=NOW)
-    of_version(monkeypatch, "cell.flagged", 3, since_at=pl.Datetime("us", "UTC"))
-    monkeypatch.setitem(catalogue.UPCASTS, ("cell.flagged", 2), {"since_at": NOW})
+    one_version_on(monkeypatch, "cell.flagged", {"since_at": NOW}, since_at=pl.Datetime("us", "UTC"))
     later = NOW + timedelta(days=1)
     journal.commit(
         events("cell.flagged", {"cell_id": "third", "urgency": "none", "since_at": later}), now=NOW
@@ -306,11 +304,6 @@ def test_an_older_event_gets_the_defaults_of_every_step_since(
         ("second", "high", NOW),
         ("third", "none", later),
     ]
-
-
-def test_every_older_version_of_the_catalogue_has_its_upcast() -> None:
-    steps = {(kind, step) for kind, entry in CATALOGUE.items() for step in range(1, entry.version)}
-    assert steps == set(catalogue.UPCASTS)
 
 
 def test_the_small_history_has_every_kind() -> None:
