@@ -8,31 +8,54 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack, cast
+from typing import Any, Self, TypedDict, Unpack
 
 from slowwave.context import assemble
 from slowwave.context.shown import shown_to
-from slowwave.edits import confirm, correct, forget, remember, resolve
+from slowwave.edits import confirm, correct, forget, overview, quarantine, remember, resolve
 from slowwave.edits.explain import explain
-from slowwave.edits.overview import stats, weak
-from slowwave.edits.remember import Remembered
+from slowwave.edits.status import read_status
 from slowwave.erase import erase
-from slowwave.erase.scope import Target
 from slowwave.errors import InputError, TransientError
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
-from slowwave.language.time_phrases import Use, time_of_filter
-from slowwave.readers.files import clean_text
 from slowwave.schemas.choices import CellType, Resolution, SourceType
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.graph import EntityResult, Timeline
-from slowwave.schemas.refusals import possible, possible_moment
-from slowwave.schemas.results import Dispute, Done, Erased, Explanation, Fading, Resolved, Stats
-from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchResult, in_utc
-from slowwave.search import ask, open_reader
-from slowwave.search.archived import ForgottenCell, find_forgotten
+from slowwave.schemas.refusals import Model, clean_text, possible, possible_moment
+from slowwave.schemas.requests import (
+    ArchivedRequest,
+    CellRequest,
+    CiteRequest,
+    CorrectRequest,
+    EraseRequest,
+    RememberRequest,
+    ResolveRequest,
+    TimelineRequest,
+    WeakRequest,
+)
+from slowwave.schemas.results import (
+    Calibration,
+    Dispute,
+    Done,
+    Erased,
+    Explanation,
+    Fading,
+    ForgottenCell,
+    QuarantinedChunk,
+    Remembered,
+    Replacement,
+    Resolved,
+    Stats,
+    Status,
+    TopicSummary,
+)
+from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchRequest, SearchResult, in_utc
+from slowwave.search import answer, ask, open_reader
+from slowwave.search.archived import find_forgotten
 from slowwave.search.entity import describe
 from slowwave.search.timeline import timeline
+from slowwave.stages.topics.calibrate import calibrate_home
 
 When = datetime | str
 """A moment, or the words for one ("2026-05-01", "last_week"); without a zone it is UTC."""
@@ -104,16 +127,19 @@ class Memory:
         Raises:
             InputError: the question is empty or too long, the limit is out of range, or a filter is not possible.
         """
-        moment = _moment(now)
-        chosen = _filters(filters, words, now=moment)
-        found = ask(
-            self._reader,
-            clean_text(query),
+        if filters is not None and words:
+            raise InputError(f"give filters or the keywords {', '.join(sorted(words))}, not both")
+        narrowed = dict(filters or words)
+        request = _request(
+            SearchRequest,
+            query=query,
             limit=limit,
             detail_level=detail_level,
-            filters=chosen,
-            now=moment,
+            conversation_id=conversation_id,
+            **narrowed,
         )
+        moment = _moment(now)
+        found = answer(self._reader, request, now=moment)
         self._note([cell.cell_id for cell in found.cells], conversation_id, moment)
         return found
 
@@ -146,20 +172,18 @@ class Memory:
         Raises:
             InputError: a signal is not possible.
         """
-        moment = _moment(now)
-        request = possible(
+        request = _request(
             ContextRequest,
-            {
-                "question": clean_text(question),
-                "activity": activity,
-                "current_file": current_file,
-                "recent_errors": (recent_errors,) if isinstance(recent_errors, str) else tuple(recent_errors),
-                "branch": branch,
-                "budget_tokens": budget_tokens,
-                "conversation_id": conversation_id or None,
-                "small": small,
-            },
+            question=question,
+            activity=activity,
+            current_file=current_file,
+            recent_errors=(recent_errors,) if isinstance(recent_errors, str) else tuple(recent_errors),
+            branch=branch,
+            budget_tokens=budget_tokens,
+            conversation_id=conversation_id or None,
+            small=small,
         )
+        moment = _moment(now)
         found = assemble(self._reader, request, now=moment)
         shown = dict.fromkeys(cell_id for line in found.lines for cell_id in line.cell_ids)
         self._note(list(shown), conversation_id, moment)
@@ -171,7 +195,8 @@ class Memory:
 
     def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
         """Dated memories in order of one name, topic or session; see `slowwave.search.timeline.timeline`."""
-        return timeline(self._reader, clean_text(name), topic=topic, session=session, limit=limit)
+        request = _request(TimelineRequest, name=name, topic=topic, session=session, limit=limit)
+        return timeline(self._reader, request)
 
     def remember(
         self,
@@ -204,17 +229,17 @@ class Memory:
             InputError: the text is empty or too long, a name is, or this memory was deleted before.
             TransientError: the journal cannot be written; nothing was recorded.
         """
-        return remember.remember(
-            self._reader,
-            text,
+        request = _request(
+            RememberRequest,
+            text=text,
             cell_type=cell_type,
             subject=subject,
             attribute=attribute,
             value=value,
-            entities=entities,
+            entities=entities if isinstance(entities, str) else tuple(entities),
             salience=salience,
-            now=_moment(now),
         )
+        return remember.remember(self._reader, request, now=_moment(now))
 
     def correct(
         self,
@@ -238,28 +263,30 @@ class Memory:
             NotFoundError: there is no memory yet.
             BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
         """
-        return correct.correct(
-            self._home,
-            cell_id,
-            text,
+        request = _request(
+            CorrectRequest,
+            cell_id=cell_id,
+            text=text,
             subject=subject,
             attribute=attribute,
             value=value,
-            entities=entities,
+            entities=entities if entities is None or isinstance(entities, str) else tuple(entities),
             note=note,
-            now=_moment(now),
         )
+        return correct.correct(self._home, request, now=_moment(now))
 
     def confirm(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
         """A person says that a memory holds: it never fades, and no judge retires it. Raises as `correct`."""
-        return confirm.confirm(self._home, cell_id, note=note, now=_moment(now))
+        request = _request(CellRequest, cell_id=cell_id, note=note)
+        return confirm.confirm(self._home, request, now=_moment(now))
 
     def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
         """A person takes a memory away; it stays out, also said in other words. Raises as `correct`.
 
         The turns that it rests on stay in the record, and `search` shows them at `evidence`; `erase` takes those too.
         """
-        return forget.forget(self._home, cell_id, note=note, now=_moment(now))
+        request = _request(CellRequest, cell_id=cell_id, note=note)
+        return forget.forget(self._home, request, now=_moment(now))
 
     def erase(
         self,
@@ -276,9 +303,10 @@ class Memory:
         Exactly one thing is named; without any, an erase that was cut off is ended. With it goes what rests on it: of a
         memory its turns, of turns every memory that was made from them. Raises as `correct`.
         """
-        named = Target(cell_id, turn_id, session_id, text)
-        target = None if named == Target() else named
-        return erase.erase(self._home, target, dry_run=dry_run, now=_moment(now))
+        request = _request(
+            EraseRequest, cell_id=cell_id, turn_id=turn_id, session_id=session_id, text=text, dry_run=dry_run
+        )
+        return erase.erase(self._home, request, now=_moment(now))
 
     def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
         """Open contradictions with both memories, newest first; resolved ones after them where asked for."""
@@ -297,9 +325,10 @@ class Memory:
 
         Reconciliation never opens the same pair again. Raises as `correct`.
         """
-        return resolve.resolve(
-            self._home, contradiction_id, resolution, text=text, note=note, now=_moment(now)
+        request = _request(
+            ResolveRequest, contradiction_id=contradiction_id, resolution=resolution, text=text, note=note
         )
+        return resolve.resolve(self._home, request, now=_moment(now))
 
     def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
         """Takes a resolution back: both memories stand as before, open again. Raises as `correct`."""
@@ -315,8 +344,8 @@ class Memory:
             NotFoundError: there is no store yet.
             TransientError: the journal cannot be written.
         """
-        store = self._reader.current()
-        found = cite(self._home, cell_ids, context=context, now=_moment(now), store=store)
+        named = tuple(_request(CiteRequest, cell_ids=tuple(cell_ids), context=context).cell_ids)
+        found = cite(self._home, named, context=context, now=_moment(now), store=self._reader.current())
         self._cited.setdefault(context, set()).update(found)
         if len(self._cited) > MOST_CONVERSATIONS:
             self._cited.pop(next(iter(self._cited)))
@@ -350,15 +379,60 @@ class Memory:
 
     def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
         """What the nights will archive within so many days (else `edits.weak_days`) unless it is used."""
-        return weak(self._reader, days=days, now=_moment(now))
+        return overview.weak(self._reader, _request(WeakRequest, days=days), now=_moment(now))
 
     def archived(self, query: str, *, limit: int = 10) -> list[ForgottenCell]:
         """What faded, by its words, best first; what is cited of it comes back with the next night."""
-        return find_forgotten(self._reader, query, limit=limit)
+        return find_forgotten(self._reader, _request(ArchivedRequest, query=query, limit=limit))
 
     def stats(self, *, now: datetime | None = None) -> Stats:
         """What the memory holds, by type, status, topic, age and origin, and how much it is used."""
-        return stats(self._reader, now=_moment(now))
+        return overview.stats(self._reader, now=_moment(now))
+
+    def topics(self) -> list[TopicSummary]:
+        """Topics that have a summary, largest first."""
+        return overview.topic_summaries(self._reader)
+
+    def replacements(self) -> list[Replacement]:
+        """Memories that no longer hold, each with the one that took its place, oldest first."""
+        return overview.replacements(self._reader)
+
+    def core(self) -> str:
+        """Core memory, as the file `MEMORY.md` has it; empty where there is none yet."""
+        path = self._home.core_path
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+    def status(self, *, now: datetime | None = None) -> Status:
+        """The state of the home: waiting work, the last night, rows and bytes; a `ConfigError` if it is damaged."""
+        return read_status(self._home, now=_moment(now))
+
+    def quarantine(self) -> list[QuarantinedChunk]:
+        """Work for which the model gave no usable answer, with the reason, oldest first."""
+        return quarantine.list_chunks(self._home)
+
+    def release(self, ids: Sequence[str] | None = None, *, now: datetime | None = None) -> list[str]:
+        """Send work out of quarantine back to the next night, all of it where no ids are given; returns the ids.
+
+        Raises:
+            NotFoundError: there is no memory yet, or nothing in quarantine has such an id.
+            InputError: a chunk is not in quarantine.
+            BusyError: as `correct`.
+        """
+        return quarantine.release_chunks(self._home, ids, now=_moment(now))
+
+    def calibrate(self, *, dry_run: bool = False) -> Calibration:
+        """Measure the embedder's thresholds on this memory, and keep them unless it is a dry run.
+
+        Raises:
+            NotFoundError: there is no memory yet.
+            InputError: it holds no vectors, or too few to measure on.
+        """
+        return calibrate_home(self._home, dry_run=dry_run)
+
+    def warm(self) -> None:
+        """Load tables and embedder, so that the first question is answered as fast as the next ones."""
+        if self._reader.current() is not None:
+            ask(self._reader, "warm")
 
     def flush(self) -> None:
         """Writes the uses noted so far to the home; a TransientError says that they wait for the next time."""
@@ -378,16 +452,5 @@ def _moment(now: datetime | None) -> datetime:
     return datetime.now(UTC) if now is None else in_utc(possible_moment(now))
 
 
-def _filters(filters: Filters | None, words: FilterWords, *, now: datetime) -> Filters:
-    """The filters given, whole or by keywords; times without a zone are UTC."""
-    if filters is not None and words:
-        raise InputError(f"give filters or the keywords {', '.join(sorted(words))}, not both")
-    given: dict[str, Any] = dict(filters or words)
-    for name in ("after", "before", "as_of", "known_at"):
-        if isinstance(given.get(name), str):
-            use = cast("Use", "as_of" if name == "known_at" else name)
-            given[name] = time_of_filter(given[name], use=use, now=now)
-        elif isinstance(given.get(name), datetime):
-            given[name] = in_utc(given[name])
-    wanted = {name: value for name, value in given.items() if value is not None}
-    return possible(Filters, wanted, what="filter: ")
+def _request(model: type[Model], **given: Any) -> Model:
+    return possible(model, given)

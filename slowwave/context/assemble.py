@@ -13,8 +13,8 @@ from slowwave.context.tiers import Candidate, pack
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import branch_words, file_words
 from slowwave.schemas.context import Context, ContextRequest
+from slowwave.schemas.search import MAX_QUERY_CHARACTERS
 from slowwave.search import Reader
-from slowwave.search.search import MAX_QUERY_CHARACTERS
 from slowwave.settings.reading import ContextSettings, Shares
 from slowwave.store import Store
 

@@ -19,11 +19,10 @@ from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import branch_words, file_words, holds_words, names_file
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.context import ContextRequest
-from slowwave.schemas.search import MAX_LIMIT, Hit
+from slowwave.schemas.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, Hit
 from slowwave.search import Reader, ask
 from slowwave.search.conditions import UNFILTERED, cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
-from slowwave.search.search import MAX_QUERY_CHARACTERS
 from slowwave.store import RowsQuery, Store, TextQuery, col, lit
 
 NAMES_FILE = "names the current file"

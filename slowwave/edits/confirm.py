@@ -10,17 +10,18 @@ from slowwave.edits.correct import protection, refuse_retired
 from slowwave.edits.session import edit_session
 from slowwave.home.paths import Home
 from slowwave.readers.statements import read_note
+from slowwave.schemas.requests import CellRequest
 from slowwave.schemas.results import Done
 
 PERSON_SAID = "a person"
 """`confirmed_by` of a confirmation that no text stands behind."""
 
 
-def confirm(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
+def confirm(home: Home, request: CellRequest, *, now: datetime) -> Done:
     """Protects a memory for good, as `Memory.confirm` says."""
-    note = read_note(note)
+    note = read_note(request.note)
     with edit_session(home, now=now) as work:
-        row = work.cell(cell_id)
+        row = work.cell(request.cell_id)
         found = str(row["cell_id"])
         is_stranded = lost_its_follower(work.store, row)
         if not is_stranded:

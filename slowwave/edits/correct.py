@@ -1,6 +1,5 @@
 """`correct`: a person says what is right, and the memory that said otherwise makes way."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import cast
 
@@ -15,30 +14,20 @@ from slowwave.journal.catalogue import rows_of
 from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash, normalize_text
+from slowwave.schemas.requests import CorrectRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import frame_schema
 
 WHY = "a person corrected it"
 
 
-def correct(
-    home: Home,
-    cell_id: str,
-    text: str,
-    *,
-    subject: str | None,
-    attribute: str | None,
-    value: str | None,
-    entities: Iterable[str] | None,
-    note: str,
-    now: datetime,
-) -> Done:
-    """A person's text takes the place of a memory, as `Memory.correct` says."""
-    note = read_note(note)
+def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
+    """Put a person's text in the place of a memory, as `Memory.correct` says."""
+    note = read_note(request.note)
     with edit_session(home, now=now) as work:
-        old = work.cell(cell_id)
+        old = work.cell(request.cell_id)
         refuse_retired(old)
-        said = _statement(old, text, subject=subject, attribute=attribute, value=value, entities=entities)
+        said = _statement(old, request)
         if content_hash(said.content) == old["content_hash"]:
             raise InputError(f"memory {old['cell_id']} says exactly that already: confirm it instead")
         losers = work.store.by_key("cells", [str(old["cell_id"])])
@@ -112,22 +101,15 @@ def refuse_retired(row: dict[str, object]) -> None:
         )
 
 
-def _statement(
-    old: dict[str, object],
-    text: str,
-    *,
-    subject: str | None,
-    attribute: str | None,
-    value: str | None,
-    entities: Iterable[str] | None,
-) -> Statement:
+def _statement(old: dict[str, object], request: CorrectRequest) -> Statement:
     """The person's text with what it does not say taken from the old memory; an old value only if the text has it."""
     known = {name: cast("str | None", old[name]) for name in ("subject", "attribute", "value")}
-    subject = subject or known["subject"]
+    attribute, value = request.attribute, request.value
+    subject = request.subject or known["subject"]
     if attribute is None and subject == known["subject"]:
         attribute = known["attribute"]
-    is_said = known["value"] is not None and normalize_text(known["value"]) in normalize_text(text)
+    is_said = known["value"] is not None and normalize_text(known["value"]) in normalize_text(request.text)
     if value is None and is_said and attribute is not None and attribute == known["attribute"]:
         value = known["value"]
-    named = cast("list[str]", old["entities"]) if entities is None else entities
-    return read_statement(text, subject=subject, attribute=attribute, value=value, entities=named)
+    named = cast("list[str]", old["entities"]) if request.entities is None else request.entities
+    return read_statement(request.text, subject=subject, attribute=attribute, value=value, entities=named)

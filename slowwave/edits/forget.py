@@ -16,6 +16,7 @@ from slowwave.edits.session import edit_session
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import rows_of
 from slowwave.readers.statements import read_note
+from slowwave.schemas.requests import CellRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.store import Store, col, lit, same_owner
@@ -23,11 +24,11 @@ from slowwave.store import Store, col, lit, same_owner
 WHY = "a person deleted it"
 
 
-def forget(home: Home, cell_id: str, *, note: str, now: datetime) -> Done:
+def forget(home: Home, request: CellRequest, *, now: datetime) -> Done:
     """Deletes a memory and what says exactly the same, as `Memory.forget` says."""
-    note = read_note(note)
+    note = read_note(request.note)
     with edit_session(home, now=now) as work:
-        row = work.cell(cell_id)
+        row = work.cell(request.cell_id)
         gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
         ids = gone["cell_id"].to_list()
         raw = gone.filter(pl.col("prompt_version") == RAW_PROMPT).drop_nulls("chunk_id")

@@ -8,9 +8,9 @@ import polars as pl
 from slowwave.decay.fading import fading
 from slowwave.decay.retention import days_since, effective_confidence
 from slowwave.edits.resolve import disputes
-from slowwave.errors import InputError
 from slowwave.journal.segments import Journal
-from slowwave.schemas.results import Fading, Stats
+from slowwave.schemas.requests import WeakRequest
+from slowwave.schemas.results import Fading, Replacement, Stats, TopicSummary
 from slowwave.search import Reader
 from slowwave.store import Expr, Store, col, lit, owned_by
 
@@ -18,11 +18,9 @@ AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
 TOPICS = 10
 
 
-def weak(reader: Reader, *, days: float | None, now: datetime) -> list[Fading]:
-    """What the nights would archive within so many days, as `Memory.weak` says."""
-    ahead = reader.settings.edits.weak_days if days is None else days
-    if not ahead >= 0:
-        raise InputError(f"{days} days is not possible: choose 0 or more")
+def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]:
+    """Memories that the nights would archive within so many days, as `Memory.weak` says."""
+    ahead = reader.settings.edits.weak_days if request.days is None else request.days
     store = reader.current()
     if store is None:
         return []
@@ -126,3 +124,25 @@ def _forgetting(journal: Journal) -> dict[str, int | float | None]:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
+
+
+def topic_summaries(reader: Reader) -> list[TopicSummary]:
+    """Topics of this owner that have a summary, largest first."""
+    if (store := reader.current()) is None:
+        return []
+    topics = store.rows("topics", list(TopicSummary.model_fields), _mine(reader) & col("merged_into").is_null())
+    told = topics.drop_nulls("summary").sort("cell_count", "name", descending=[True, False])
+    return [TopicSummary(**row) for row in told.iter_rows(named=True)]
+
+
+def replacements(reader: Reader) -> list[Replacement]:
+    """Memories of this owner that another one superseded in other words, oldest first."""
+    if (store := reader.current()) is None:
+        return []
+    superseded = _mine(reader) & (col("status") == lit("superseded"))
+    old = store.rows("cells", ["content", "superseded_by", "event_time"], superseded)
+    new = store.by_key("cells", old["superseded_by"].drop_nulls(), ["cell_id", "content", "summary"])
+    pairs = old.join(new, left_on="superseded_by", right_on="cell_id", how="inner", suffix="_new")
+    told = pairs.filter(pl.col("content") != pl.col("content_new")).sort("event_time", "content")
+    named = told.select(old="content", new="content_new", timeline="summary")
+    return [Replacement(**row) for row in named.iter_rows(named=True)]

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict
 
+from slowwave.edits.session import edit_session
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home.paths import Home, open_home
-from slowwave.home.workspace import open_workspace
-from slowwave.journal.catalogue import encode
+from slowwave.home.paths import Home
+from slowwave.schemas.results import QuarantinedChunk
 from slowwave.schemas.tables import OWNER
 from slowwave.store import Store, col, lit, open_store
 
@@ -25,22 +23,6 @@ RELEASED = {
 IN_QUARANTINE = col("status") == lit("quarantined")
 
 
-class QuarantinedChunk(BaseModel):
-    """A chunk to extract, a conversation to tell or a memory to judge, and why it is in quarantine.
-
-    `chunk_id` is the id of what waits, whatever it is: of a conversation that of its episode.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Literal["chunk", "conversation", "memory"]
-    chunk_id: str
-    event_time: datetime
-    source_name: str
-    attempts: int
-    error: str | None
-
-
 def list_chunks(home: Home) -> list[QuarantinedChunk]:
     """What is in quarantine, oldest first; nothing where there is no store yet."""
     try:
@@ -50,24 +32,24 @@ def list_chunks(home: Home) -> list[QuarantinedChunk]:
     return _quarantined(store)
 
 
-def release_chunks(home: str | None, chunk_ids: Sequence[str] | None, *, now: datetime) -> list[str]:
-    """Commits that what is in quarantine goes back to work, all of it when nothing is named; returns the ids.
+def release_chunks(home: Home, chunk_ids: Sequence[str] | None, *, now: datetime) -> list[str]:
+    """Send what is in quarantine back to work, all of it when nothing is named; return the ids.
 
     Raises:
         NotFoundError: there is no store, or nothing in quarantine with such an id.
         InputError: a chunk is not in quarantine.
         BusyError: another process is writing.
     """
-    open_store(open_home(home).store_root)  # a release never makes a store
-    with open_workspace(home) as workspace:
-        kinds = {work.chunk_id: work.kind for work in _quarantined(workspace.store)}
+    open_store(home.store_root)  # a release never makes a store
+    with edit_session(home, now=now) as session:
+        kinds = {waiting.chunk_id: waiting.kind for waiting in _quarantined(session.store)}
         wanted = list(kinds) if chunk_ids is None else list(dict.fromkeys(chunk_ids))
-        _check(workspace.store, set(wanted) - set(kinds))
-        events = []
+        _check(session.store, set(wanted) - set(kinds))
+        plan = {}
         for kind, (event, key) in RELEASED.items():
             ids = [name for name in wanted if kinds[name] == kind]
-            events.append(encode(event, pl.DataFrame({key: ids}, schema={key: pl.String})))
-        workspace.commit(pl.concat(events), now=now)
+            plan[event] = pl.DataFrame({key: ids}, schema={key: pl.String})
+        session.commit(plan)
     return wanted
 
 

@@ -1,9 +1,6 @@
 """`remember`: a person says something, and it is kept word by word."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import get_args
 
 import polars as pl
 
@@ -16,57 +13,43 @@ from slowwave.language.text import numbers
 from slowwave.readers.statements import REMEMBERED, Statement, cell_id_of, read_statement, said_rows
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash
+from slowwave.schemas.requests import RememberRequest
+from slowwave.schemas.results import Remembered
 from slowwave.search import Reader
 from slowwave.store import Store, col, lit, owned_by
 
 WAITS = "recorded; {} writes the store just now, and the next writer takes this memory in"
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """What became of a `remember`: it is in the journal, and survives a kill.
-
-    `is_searchable` is False while someone else writes the store; the next writer, at the latest the next night,
-    takes it in. `notes` say so, and how many secrets were redacted.
-    """
-
-    cell_id: str
-    is_searchable: bool
-    notes: tuple[str, ...] = ()
-
-
-def remember(
-    reader: Reader,
-    text: str,
-    *,
-    cell_type: CellType,
-    subject: str | None,
-    attribute: str | None,
-    value: str | None,
-    entities: Iterable[str],
-    salience: float,
-    now: datetime,
-) -> Remembered:
-    """Records the word of a person, as `Memory.remember` says."""
-    if cell_type not in get_args(CellType):
-        known = ", ".join(get_args(CellType))
-        raise InputError(f"there is no cell type {cell_type[:40]!r}: choose one of {known}")
-    if not 0 <= salience <= 1:
-        raise InputError(f"salience {salience} is not possible: choose 0 to 1")
-    said = read_statement(text, subject=subject, attribute=attribute, value=value, entities=entities)
+def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Remembered:
+    """Record a person's statement, as `Memory.remember` says."""
+    said = read_statement(
+        request.text,
+        subject=request.subject,
+        attribute=request.attribute,
+        value=request.value,
+        entities=request.entities,
+    )
     home, digest, store = reader.home, content_hash(said.content), reader.current()
     if store is not None:
         refuse_deleted(home, store, digest)
     session_id, is_known = session_of(home, store, digest, now)
     cell_id = cell_id_of(owner_of(home), session_id, digest)
     if is_known:
-        return Remembered(cell_id, True, ("this was remembered today already; nothing was added",))
+        note = "this was remembered today already; nothing was added"
+        return Remembered(cell_id=cell_id, is_searchable=True, notes=(note,))
     plan = said_plan(
-        home, said, session_id=session_id, cell_type=cell_type, salience=float(salience), now=now
+        home,
+        said,
+        session_id=session_id,
+        cell_type=request.cell_type,
+        salience=request.salience,
+        now=now,
     )
     home.journal.commit(pl.concat([encode(kind, rows) for kind, rows in plan.items()]), now=now)
     is_searchable, waits = _apply(reader)
-    return Remembered(cell_id, is_searchable, (*redacted(said), *([waits] if waits else [])))
+    notes = (*redacted(said), *([waits] if waits else []))
+    return Remembered(cell_id=cell_id, is_searchable=is_searchable, notes=notes)
 
 
 def said_plan(

@@ -1,7 +1,7 @@
 """The contradictions queue: what stands open, and how a person settles it or takes that back."""
 
 from datetime import datetime
-from typing import cast, get_args
+from typing import cast
 
 import polars as pl
 
@@ -15,6 +15,7 @@ from slowwave.journal.catalogue import rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.schemas.choices import Resolution
+from slowwave.schemas.requests import ResolveRequest
 from slowwave.schemas.results import Dispute, Resolved, Side
 from slowwave.search import Reader
 from slowwave.store import Store, owned_by
@@ -41,33 +42,18 @@ def disputes(reader: Reader, *, has_resolved: bool = False) -> list[Dispute]:
     return [*waiting, *(one for one in found if not _waits(one))] if has_resolved else waiting
 
 
-def resolve(
-    home: Home,
-    contradiction_id: str,
-    resolution: Resolution,
-    *,
-    text: str,
-    note: str,
-    now: datetime,
-) -> Resolved:
-    """Settles a contradiction, as `Memory.resolve` says."""
-    if resolution not in get_args(Resolution):
-        known = ", ".join(get_args(Resolution))
-        raise InputError(f"there is no resolution {resolution[:40]!r}: choose one of {known}")
-    if resolution == "merged" and not text.strip():
-        raise InputError("`merged` writes what holds of both: say it as the text")
-    if resolution != "merged" and text.strip():
-        raise InputError(f"a text belongs to the resolution `merged` alone: {resolution} writes nothing new")
-    note = read_note(note)
+def resolve(home: Home, request: ResolveRequest, *, now: datetime) -> Resolved:
+    """Settle a contradiction, as `Memory.resolve` says."""
+    resolution, note = request.resolution, read_note(request.note)
     with edit_session(home, now=now) as work:
-        row = _row(work, contradiction_id)
+        row = _row(work, request.contradiction_id)
         if row["status"] == "resolved":
             raise InputError(
                 f"contradiction {row['contradiction_id']} is resolved already ({row['resolution']}); "
                 "undo it first to decide otherwise"
             )
         cells = _both_living(work, row)
-        winner_id, losers, plan = _decided(work, cells, row, resolution, text=text, note=note)
+        winner_id, losers, plan = _decided(work, cells, row, resolution, text=request.text, note=note)
         before = work.store.by_key("cells", [winner_id], ["cell_id", "supersedes", "summary"])
         former = before.row(0, named=True) if before.height else {}
         settled = {

@@ -1,71 +1,19 @@
 """Status of a home: what is pending, the last night, sizes."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.decay.measures import forgetting_of
 from slowwave.errors import NotFoundError
 from slowwave.home.paths import Home
 from slowwave.journal.segments import Journal
-from slowwave.schemas.report import Forgetting
+from slowwave.schemas.results import Night, Pending, Status
 from slowwave.schemas.tables import TABLES, VECTOR_TEXT
 from slowwave.store import EMBEDDER_OF, Store, col, lit, open_store
 
 
-class Part(BaseModel):
-    """A part of the status."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Pending(Part):
-    """What the next runs have to do."""
-
-    chunks: dict[str, int] = Field(default_factory=dict, description="Chunks by status.")
-    segments: int = Field(default=0, description="Journal segments that the store does not hold yet.")
-    unjudged_cells: int = 0
-    unjudged_pairs: int = 0
-    cells_to_review: int = 0
-    judgements_in_quarantine: int = 0
-    cells_without_topic: int = 0
-    texts_without_vector: int = Field(default=0, description="0 where the store has no embedder.")
-    open_contradictions: int = 0
-    usage_not_folded: int = 0
-
-
-class Night(Part):
-    """The last night."""
-
-    night_id: str
-    started_at: datetime
-    finished_at: datetime
-    outcome: str
-    has_llm: bool
-    call_count: int
-    token_count: int
-    cost: float | None
-    note: str | None
-
-
-class Status(Part):
-    """The state of one home. `rows` is by table; sizes are bytes on disk."""
-
-    home: Path
-    has_memory: bool
-    embedder_id: str = Field(default="", description="Empty when the store holds no vectors.")
-    pending: Pending = Pending()
-    last_night: Night | None = None
-    forgetting: Forgetting = Forgetting()
-    rows: dict[str, int] = Field(default_factory=dict)
-    journal_bytes: int = 0
-    store_bytes: int = 0
-    cache_bytes: int = 0
-
-
-def read_status(home: Home) -> Status:
-    """The state of a home.
+def read_status(home: Home, *, now: datetime) -> Status:
+    """The state of a home, read without a lock.
 
     Raises:
         ConfigError: the store is damaged or of another version.
@@ -87,7 +35,7 @@ def read_status(home: Home) -> Status:
         embedder_id=store.meta.embedder_id,
         pending=_pending(store, segments, _unreadable(journal, segments - store.applied_segments())),
         last_night=_last_night(store),
-        forgetting=forgetting_of(store, now=datetime.now(UTC), days=home.settings.forget.recent_days),
+        forgetting=forgetting_of(store, now=now, days=home.settings.forget.recent_days),
         rows={name: store.count(name) for name in TABLES},
         **sizes,
     )

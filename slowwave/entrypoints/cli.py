@@ -8,7 +8,6 @@ imported only by the commands that run a flow.
 import os
 import signal
 import sys
-from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
@@ -17,9 +16,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints.commands import edits as words
-from slowwave.entrypoints.commands import graph, recall
-from slowwave.entrypoints.commands import inspect as inspect_words
+from slowwave.entrypoints.commands import edits, inspect, recall
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.commands.runs import (
     FLOWS,
@@ -32,11 +29,10 @@ from slowwave.entrypoints.commands.runs import (
     run_under_prefect,
 )
 from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
+from slowwave.entrypoints.show.terminal import results, show_error, show_json, show_report, visible
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
 
 INTERRUPTED = 130
-CALIBRATION_SAMPLE = 2_000
-CALIBRATION_SEED = 0
 
 
 class Commands(TyperGroup):
@@ -51,7 +47,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except SlowwaveError as error:
-            _fail(str(error))
+            show_error(str(error))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
@@ -64,11 +60,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Long-term memory for AI agents: recorded by day, consolidated by night.",
-    epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 75 busy or away, 78 configuration.",
+    help="Long-term memory for AI agents, recorded by day and consolidated by night.",
+    epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 75 busy or unreachable, 78 configuration.",
 )
 quarantine_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Work for which no answer of the model could be used."
+    no_args_is_help=True, rich_markup_mode=None, help="List or release work that the model could not do."
 )
 app.add_typer(quarantine_app, name="quarantine")
 
@@ -87,14 +83,14 @@ def top(
 @app.command()
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Transcripts, documents and folders of them.")
+        list[Path], typer.Argument(metavar="PATH...", help="Transcripts, documents, or folders of them.")
     ],
     *,
     home: HomeOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in transcripts and documents. What did not change is skipped; no model is asked.
+    """Read transcripts and documents in. What did not change is skipped; no language model is asked.
 
     A named file that cannot be read ends with exit code 65; in a folder it is reported and stops no other.
     """
@@ -119,16 +115,22 @@ def run(
     source: Annotated[
         list[Path] | None,
         typer.Option(
-            "--source", metavar="PATH", help="Take this in first (nightly, ingest); may be repeated."
+            "--source", metavar="PATH", help="Read this in first (nightly and ingest). May be repeated."
         ),
     ] = None,
     home: HomeOption = None,
     dry_run: Annotated[
         bool | None,
-        typer.Option("--dry-run/--no-dry-run", help="Only show what would change; on by default for forget."),
+        typer.Option(
+            "--dry-run/--no-dry-run",
+            help="Show what would change, and change nothing; the default for forget.",
+        ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Nightly: do the model's work even if it is early.")
+        bool,
+        typer.Option(
+            "--force", help="Nightly: ask the model even if too little is new or too little time has passed."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -147,35 +149,16 @@ def run(
     _show(run_under_prefect(flow, home, parameters), as_json=as_json)
 
 
-app.command()(recall.search)
-app.command()(recall.context)
-app.command()(recall.cite)
-app.command()(graph.entity)
-app.command()(graph.timeline)
-for word in (*words.COMMANDS, *inspect_words.COMMANDS):
-    app.command()(word)
-
-
-@app.command()
-def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """What waits, what the last night did, how much there is."""
-    from slowwave.edits.status import read_status
-    from slowwave.entrypoints.commands.status import show_status
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.home.paths import open_home
-
-    found = read_status(open_home(home))
-    if as_json:
-        show_json(found)
-    else:
-        show_status(found, now=datetime.now(UTC))
+for command in (*recall.COMMANDS, *edits.COMMANDS, *inspect.COMMANDS):
+    app.command()(command)
+quarantine_app.command("list")(inspect.list_quarantine)
+quarantine_app.command("release")(inspect.release)
 
 
 @app.command()
 def doctor(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Look at everything that Slowwave stands on. Exit code 1 means that something needed is broken."""
+    """Check the home, the models and Prefect. Exit code 1 means that something needed is broken."""
     from slowwave.entrypoints.commands.doctor import examine, is_broken, show_checks
-    from slowwave.entrypoints.show.terminal import show_json
 
     checks = examine(home)
     if as_json:
@@ -186,66 +169,19 @@ def doctor(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-@quarantine_app.command("list")
-def quarantine_list(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """What is in quarantine (chunks, conversations, memories to judge), with the reason."""
-    from slowwave.edits.quarantine import list_chunks
-    from slowwave.entrypoints.commands.quarantine import show_chunks
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.home.paths import open_home
-
-    chunks = list_chunks(open_home(home))
-    if as_json:
-        show_json([chunk.model_dump(mode="json") for chunk in chunks])
-    else:
-        show_chunks(chunks)
-
-
-@quarantine_app.command("release")
-def quarantine_release(
-    chunk_ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which of them.")] = None,
-    *,
-    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Send it back to work. The next night asks the model again."""
-    from slowwave.edits.quarantine import release_chunks
-    from slowwave.entrypoints.show.terminal import results, show_json
-
-    if bool(chunk_ids) == everything:
-        raise typer.BadParameter("name what goes back, or give --all", param_hint="ID")
-    released = release_chunks(home, chunk_ids or None, now=datetime.now(UTC))
-    if as_json:
-        show_json({"released": released})
-    else:
-        results().print(f"{len(released)} of them go back to work with the next night.")
-
-
 @app.command()
 def rebuild(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
-    """Make the store again from the journal. As `run rebuild`, without Prefect; no model is asked."""
+    """Build the store again from the journal. As `run rebuild`, without Prefect; no language model is asked."""
     _show(run_plain("rebuild", home, {"dry_run": dry_run}), as_json=as_json)
 
 
 @app.command()
 def reembed(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
-    """Compute all vectors with the configured embedder. As `run reembed`, without Prefect."""
+    """Compute all vectors again with the configured embedder. As `run reembed`, without Prefect."""
     _show(run_plain("reembed", home, {"dry_run": dry_run}), as_json=as_json)
 
 
-@app.command()
-def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
-    """Measure the embedder's thresholds on this memory. They are kept and win over the profile's."""
-    from slowwave.entrypoints.commands.calibrate import calibrate_home, show_calibration
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.home.paths import open_home
-
-    found = calibrate_home(open_home(home), sample=CALIBRATION_SAMPLE, seed=CALIBRATION_SEED, dry_run=dry_run)
-    if as_json:
-        show_json(found)
-    else:
-        show_calibration(found)
+app.command()(inspect.calibrate)
 
 
 @app.command()
@@ -257,9 +193,7 @@ def evaluate(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how well turns that answer questions are found. Nothing of the memory changes."""
-    from slowwave.entrypoints.show.terminal import results, show_json, visible
-
+    """Measure how well search finds answers. The memory does not change."""
     _existing([questions])
     found, page = run_evaluation(home, questions)
     if as_json:
@@ -276,7 +210,7 @@ def demo(
         typer.Option("--keep", metavar="DIR", help="Keep the memory in this empty or new folder."),
     ] = None,
 ) -> None:
-    """A tour on sample conversations. One night with a model's recorded answers, then what came of it."""
+    """Show a tour on sample conversations. It runs one night with recorded model answers."""
     from slowwave.entrypoints.commands.demo import run_demo
 
     run_demo(keep)
@@ -287,10 +221,10 @@ def ui(
     *,
     home: HomeOption = None,
     port: Annotated[
-        int | None, typer.Option("--port", min=1, max=65535, help="Port of the pages; else 4200.")
+        int | None, typer.Option("--port", min=1, max=65535, help="Port of the pages (default: 4200).")
     ] = None,
 ) -> None:
-    """Serve Prefect's pages with a worker and all deployments. On this machine only, until Ctrl-C."""
+    """Serve Prefect's pages with a worker and all flows. On this machine only, until Ctrl-C."""
     from slowwave.entrypoints.prefect_ui.ui import serve_ui
 
     serve_ui(home, port=port)
@@ -339,18 +273,10 @@ def _existing(paths: list[Path]) -> list[str]:
 
 
 def _show(report: "Report", *, as_json: bool) -> None:
-    from slowwave.entrypoints.show.terminal import show_json, show_report
-
     if as_json:
         show_json(report)
     else:
         show_report(report)
-
-
-def _fail(message: str) -> None:
-    from slowwave.entrypoints.show.terminal import show_error
-
-    show_error(message)
 
 
 if __name__ == "__main__":

@@ -25,11 +25,12 @@ from slowwave.erase.byte_scan import files_with, rows_with
 from slowwave.erase.leftovers import clean, take_spool
 from slowwave.erase.new_generation import Aftermath, regenerate
 from slowwave.erase.payloads import Erasure, payload_after
-from slowwave.erase.scope import ErasureScope, Target, erasure_scope
+from slowwave.erase.scope import ErasureScope, erasure_scope
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.identity import content_hash
+from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
 from slowwave.schemas.tables import OWNER
 
@@ -78,23 +79,23 @@ class Unfinished:
         )
 
 
-def erase(home: Home, target: Target | None, *, dry_run: bool, now: datetime) -> Erased:
-    """Erases what a target names, as `Memory.erase` says; without a target it ends an erase that was cut off."""
-    path = home.erase_path
+def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
+    """Erase what is named, as `Memory.erase` says; where nothing is named, end an erase that was cut off."""
+    path, names_nothing = home.erase_path, request == EraseRequest(dry_run=request.dry_run)
     if path.exists():
-        if dry_run:
+        if request.dry_run:
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
         with edit_session(home, now=now) as work:
             ended = _carry_out(work, Unfinished(**json.loads(path.read_text(encoding="utf-8"))))
-        if target is None:
+        if names_nothing:
             return ended
-    if target is None:
+    if names_nothing:
         raise NotFoundError("no erase was cut off here: there is nothing to end")
     with edit_session(home, now=now) as work:
-        found = erasure_scope(work, target)
-        if dry_run:
+        found = erasure_scope(work, request)
+        if request.dry_run:
             return _shown(found)
-        plan = _plan(home, found, is_text=target.text is not None)
+        plan = _plan(home, found, is_text=request.text is not None)
         _write_plan(path, plan)
         return _carry_out(work, plan)
 

@@ -15,19 +15,10 @@ from slowwave.erase.payloads import pattern_of, texts_of
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.usage import SHORTEST_PREFIX
 from slowwave.journal.lookup import of_kind
+from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.tables import KEYS, OWNER, TABLES, frame_schema
 from slowwave.schemas.text_columns import LABELS, ORIGINS, is_reference, text_columns
 from slowwave.store import Expr, Store, as_filter, col, lit, owned_by
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a person names: exactly one of these."""
-
-    cell_id: str | None = None
-    turn_id: str | None = None
-    session_id: str | None = None
-    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +47,7 @@ class ErasureScope:
     quoted_count: int
 
 
-def erasure_scope(work: EditSession, target: Target) -> ErasureScope:
+def erasure_scope(work: EditSession, target: EraseRequest) -> ErasureScope:
     """Everything that rests on what the target names.
 
     Raises:
@@ -122,7 +113,7 @@ def _made(work: EditSession, events: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def _named(
-    work: EditSession, target: Target, extracted: pl.DataFrame, written: pl.DataFrame
+    work: EditSession, target: EraseRequest, extracted: pl.DataFrame, written: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The turns and the memories that the target names itself."""
     owner, store = work.home.settings.owner, work.store

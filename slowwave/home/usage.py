@@ -30,8 +30,8 @@ from ulid import ULID
 from slowwave.errors import InputError, TransientError
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import encode, rows_of
-from slowwave.readers.files import clean_text
 from slowwave.schemas.identity import ID_LENGTH, stable_id
+from slowwave.schemas.refusals import clean_text
 from slowwave.store import Store, col, lit, open_store, owned_by
 
 UsageType = Literal["retrieved", "cited", "ignored"]

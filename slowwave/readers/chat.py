@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from slowwave.readers.files import clean_text, file_time, json_records, text_of, time_of
+from slowwave.readers.files import file_time, json_records, text_of, time_of
 from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
+from slowwave.schemas.refusals import clean_text
 
 _ROLES: dict[str, Literal["user", "assistant"]] = {
     "user": "user",

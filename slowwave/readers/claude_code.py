@@ -14,8 +14,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from slowwave.readers.files import clean_text, file_time, json_records, text_of, time_of
+from slowwave.readers.files import file_time, json_records, text_of, time_of
 from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
+from slowwave.schemas.refusals import clean_text
 
 RECORD_TYPES = frozenset(
     {

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from slowwave.errors import InputError
 from slowwave.readers.fences import strip_injected
-from slowwave.readers.files import clean_text, file_time, open_bytes, parse_time, shown_path
+from slowwave.readers.files import file_time, open_bytes, parse_time, shown_path
 from slowwave.readers.reading import RawMessage, Reading, empty_reading, source_of, to_reading
 from slowwave.redaction.redaction import redact
 from slowwave.schemas.identity import stable_id
+from slowwave.schemas.refusals import clean_text
 
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
 DOCUMENT_SUFFIXES = MARKDOWN_SUFFIXES | {".txt", ".rst"}

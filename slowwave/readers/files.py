@@ -13,21 +13,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE
+from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE, clean_text
 
 _FILE_START_BOM = b"\xef\xbb\xbf"
 _LATEST_EPOCH_SECOND = 1e11
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def clean_text(text: str) -> str:
-    """Text that can be stored: no NUL, surrogate pairs joined, lone surrogates as replacement characters."""
-    if not isinstance(text, str):
-        raise InputError(f"a text is wanted, not {text!r}")
-    text = text.replace("\x00", "")
-    if _LONE_SURROGATE.search(text):
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from typing import Literal
 import polars as pl
 
 from slowwave.readers.fences import strip_injected
-from slowwave.readers.files import clean_text
 from slowwave.redaction.redaction import redact
 from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.tables import frame_schema
 
 Role = Literal["user", "assistant", "document"]

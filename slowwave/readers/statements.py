@@ -10,7 +10,6 @@ import polars as pl
 from slowwave.errors import InputError
 from slowwave.journal.catalogue import CATALOGUE, rows_of
 from slowwave.readers.fences import strip_injected
-from slowwave.readers.files import clean_text
 from slowwave.redaction.redaction import redact
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash, stable_id
@@ -18,14 +17,6 @@ from slowwave.schemas.tables import OWNER
 
 REMEMBERED = "remembered"
 """Source and `prompt_version` of what a person told Slowwave to remember, and the begin of its session's name."""
-
-LONGEST_TEXT = 4_000
-"""Characters of what may be remembered at once: a memory is a sentence or two; a file goes through `ingest`."""
-
-LONGEST_NAME = 200
-"""Characters of a subject, an attribute, a value or an entity."""
-
-MOST_ENTITIES = 32
 
 _MARK = re.compile(r"\[redacted:[^\]]*\]")
 
@@ -48,7 +39,7 @@ def read_statement(
     """A statement without secrets and without memory that Slowwave itself put into a prompt.
 
     Raises:
-        InputError: the text or a name is empty or too long, or a value stands without its attribute or an attribute
+        InputError: the text or a name is empty, or a value stands without its attribute or an attribute
             without its subject.
     """
     for (needing, given), (needed, there) in (
@@ -57,13 +48,9 @@ def read_statement(
     ):
         if given is not None and there is None:
             raise InputError(f"the {needing} needs the {needed} that it belongs to: give both, or neither")
-    if isinstance(entities, str):
-        raise InputError("entities is one text: give a list of names")
     redacted: dict[str, int] = {}
-    content = _clean(text, "text", LONGEST_TEXT, redacted)
+    content = _clean(text, "text", redacted)
     names = list(dict.fromkeys(_line(name, "entity", redacted) for name in entities))
-    if len(names) > MOST_ENTITIES:
-        raise InputError(f"{len(names)} entities are too many: name at most {MOST_ENTITIES}")
     owner = {
         what: None if given is None else _line(given, what, redacted)
         for what, given in (("subject", subject), ("attribute", attribute), ("value", value))
@@ -72,13 +59,8 @@ def read_statement(
 
 
 def read_note(note: str) -> str:
-    """A person's note as it may be stored: one line without secrets; empty stays empty.
-
-    Raises:
-        InputError: it is longer than a statement may be.
-    """
-    _refuse_long(bare := clean_text(note), "note", LONGEST_TEXT)
-    return " ".join(redact(strip_injected(bare)[0])[0].split())
+    """A person's note as it may be stored: one line without secrets; empty stays empty."""
+    return " ".join(redact(strip_injected(note)[0])[0].split())
 
 
 def said_rows(
@@ -149,9 +131,8 @@ def cell_id_of(owner: Mapping[str, str], session_id: str, digest: str) -> str:
     return stable_id("cell", *(owner[name] for name in OWNER), session_id, digest)
 
 
-def _clean(text: str, what: str, longest: int, redacted: dict[str, int]) -> str:
-    _refuse_long(cleaned := clean_text(text), what, longest)
-    bare, _ = strip_injected(cleaned)
+def _clean(text: str, what: str, redacted: dict[str, int]) -> str:
+    bare, _ = strip_injected(text)
     safe, found = redact(bare.strip())
     for kind, count in found.items():
         redacted[kind] = redacted.get(kind, 0) + count
@@ -160,12 +141,5 @@ def _clean(text: str, what: str, longest: int, redacted: dict[str, int]) -> str:
     return safe
 
 
-def _refuse_long(text: str, what: str, longest: int) -> None:
-    if len(text) > longest:
-        raise InputError(
-            f"the {what} has {len(text)} characters, at most {longest} are possible: say it shorter"
-        )
-
-
 def _line(text: str, what: str, redacted: dict[str, int]) -> str:
-    return " ".join(_clean(text, what, LONGEST_NAME, redacted).split())
+    return " ".join(_clean(text, what, redacted).split())

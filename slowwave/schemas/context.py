@@ -1,9 +1,12 @@
 """What a context assembly is asked, and what it answers."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from slowwave.schemas.refusals import CLEAN, Request, Text
+from slowwave.schemas.search import Query
 
 Activity = Literal["feature", "debugging", "reviewing", "general"]
 TierName = Literal["critical", "relevant", "background", "index"]
@@ -14,38 +17,38 @@ MAX_ERRORS = 5
 """Recent errors that are looked up; of more, the last ones."""
 
 
+Path = Annotated[str, Field(max_length=4_096), CLEAN]
+Label = Annotated[str, Field(min_length=1, max_length=1_000), CLEAN]
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ContextRequest(_Frozen):
-    """The signals of the moment. All are optional; without any, what is open and newest is told."""
+class ContextRequest(Request):
+    """What is being done at the moment. All is optional; without any, what is open and newest is told."""
 
-    question: str = Field(
-        default="", description="What the user asks, or the task at hand.", max_length=100_000
-    )
+    question: Query = Field(default="", description="The user's question, or the task at hand.")
     activity: Activity = Field(
-        default="general", description="What is being done; it decides the tiers' shares."
+        default="general", description="The kind of work; it decides how the budget is shared."
     )
-    current_file: str | None = Field(
-        default=None, description="Path of the file being worked in, relative or absolute.", max_length=4_096
+    current_file: Path | None = Field(default=None, description="Path of the file that is being edited.")
+    recent_errors: tuple[Text, ...] = Field(
+        default=(), description=f"The text of a recent error; the last {MAX_ERRORS} are looked up."
     )
-    recent_errors: tuple[str, ...] = Field(
-        default=(), description=f"Texts of recent errors, oldest first; the last {MAX_ERRORS} are looked up."
-    )
-    branch: str | None = Field(default=None, description="Branch of version control.", max_length=1_000)
+    branch: Label | None = Field(default=None, description="Branch of version control.")
     budget_tokens: int | None = Field(
-        default=None, ge=1, description="Tokens that the whole text may have; null means the setting."
-    )
-    conversation_id: str | None = Field(
         default=None,
-        description="The conversation that reads it: what it is shown is kept, and the small form never repeats it.",
-        min_length=1,
-        max_length=1_000,
+        ge=1,
+        description="The most tokens that the text may have (default: the setting context.budget_tokens).",
+    )
+    conversation_id: Label | None = Field(
+        default=None,
+        description="The conversation that reads it; the short form never shows it the same memory twice.",
     )
     small: bool = Field(
         default=False,
-        description="The small form for every message: only what is relevant and not yet shown.",
+        description="The short form for every message: only what is relevant and not yet shown.",
     )
 
 

@@ -1,9 +1,11 @@
-"""What is given and not possible, refused in one line."""
+"""What callers give, made clean, and what is impossible of it refused in one line."""
 
+import re
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from slowwave.errors import InputError
 
@@ -11,21 +13,43 @@ EPOCH_YEAR = 1970
 FIRST_YEAR_TOO_LATE = 2200
 """From this year on a time is a mistake, and not everything here could hold it."""
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """Text that can be stored: no NUL, surrogate pairs joined, lone surrogates as replacement characters."""
+    if not isinstance(text, str):
+        raise InputError(f"a text is wanted, not {text!r}")
+    text = text.replace("\x00", "")
+    if _LONE_SURROGATE.search(text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+CLEAN = BeforeValidator(clean_text)
+Text = Annotated[str, CLEAN]
+"""Text of a caller, clean."""
+
+
+class Request(BaseModel):
+    """Base of the models that say what can be asked: bounds, defaults and descriptions stand there and nowhere else."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def possible(model: type[Model], given: dict[str, Any], *, what: str = "") -> Model:
-    """A model of what was given.
+def possible(model: type[Model], given: Mapping[str, Any]) -> Model:
+    """A model of the given fields.
 
     Raises:
-        InputError: the first thing that is not possible, after `what`.
+        InputError: names the first field that is not possible.
     """
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = f"{first['loc'][0]} is not possible: " if first["loc"] else ""
-        raise InputError(f"{what}{place}{first['msg'].removeprefix('Value error, ')}") from error
+        raise InputError(_sentence(model, error)) from error
 
 
 def possible_moment(now: datetime) -> datetime:
@@ -41,3 +65,37 @@ def possible_moment(now: datetime) -> datetime:
             f"now = {now.isoformat()} is not possible: choose {EPOCH_YEAR} to {FIRST_YEAR_TOO_LATE - 1}"
         )
     return now
+
+
+def bounds(model: type[BaseModel], field: str) -> tuple[float | None, float | None]:
+    """The least and the greatest value of a numeric field; None where it has no such bound."""
+    rules = model.model_fields[field].metadata
+    low = next((rule.ge for rule in rules if hasattr(rule, "ge")), None)
+    high = next((rule.le for rule in rules if hasattr(rule, "le")), None)
+    return low, high
+
+
+def _sentence(model: type[BaseModel], error: ValidationError) -> str:
+    """The first error as one line that says what to do; a long text is never repeated in it."""
+    first = error.errors(include_url=False)[0]
+    if not first["loc"]:
+        return first["msg"].removeprefix("Value error, ")
+    field, value, rule = str(first["loc"][0]), first["input"], first.get("ctx", {})
+    match first["type"]:
+        case "string_too_long":
+            place = field if len(first["loc"]) == 1 else f"an entry of {field}"
+            most = rule["max_length"]
+            return f"{place} has {len(value)} characters, at most {most} are possible: say it shorter"
+        case "too_long":
+            return f"{rule['actual_length']} {field} are too many: name at most {rule['max_length']}"
+        case "literal_error":
+            known = rule["expected"].replace("'", "").replace(" or ", ", ")
+            return f"{field} {str(value)[:40]!r} is not possible: choose one of {known}"
+        case "greater_than_equal" | "less_than_equal":
+            low, high = bounds(model, field)
+            return f"{field} {value} is not possible: choose {low} " + (f"to {high}" if high else "or more")
+        case "tuple_type":
+            return f"{field} is not possible: give a list"
+        case "extra_forbidden":
+            return f"{field} is not possible: choose of {', '.join(model.model_fields)}"
+    return f"{field} is not possible: {first['msg'].removeprefix('Value error, ')}"

@@ -1,10 +1,13 @@
-"""What the words of a person come to: results of `correct`, `confirm`, `forget`, `erase`, `resolve`, and the queue."""
+"""Results that `Memory` returns, beside those of `search`, `context`, `entity` and `timeline`."""
 
 from datetime import datetime
+from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from slowwave.schemas.choices import CellStatus, Resolution
+from slowwave.schemas.report import Forgetting
 
 
 class Frozen(BaseModel):
@@ -13,8 +16,20 @@ class Frozen(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Remembered(Frozen):
+    """What became of a `remember`: it is in the journal, and survives a kill.
+
+    `is_searchable` is False while someone else writes the store; the next writer, at the latest the next night,
+    takes it in. `notes` say so, and how many secrets were redacted.
+    """
+
+    cell_id: str
+    is_searchable: bool
+    notes: tuple[str, ...] = ()
+
+
 class Done(Frozen):
-    """What became of a word: it is in the journal and in the store. `changed` counts events by kind."""
+    """What became of an edit: it is in the journal and in the store. `changed` counts events by kind."""
 
     cell_id: str = Field(description="The memory that stands now, or the one that went.")
     content: str = Field(description="Its text.")
@@ -220,3 +235,101 @@ class Stats(Frozen):
     journal_segments: int = 0
     store_bytes: int = 0
     notes: list[str] = Field(default_factory=list)
+
+
+class ForgottenCell(Frozen):
+    """An archived memory that matches the words."""
+
+    cell_id: str
+    cell_type: str
+    content: str
+    subject: str | None
+    attribute: str | None
+    value: str | None
+    match_score: float = Field(description="BM25, from 0, unbounded.")
+
+
+class TopicSummary(Frozen):
+    """A topic with its summary."""
+
+    name: str
+    summary: str
+    cell_count: int
+
+
+class Replacement(Frozen):
+    """A memory that no longer holds, and the one that took its place."""
+
+    old: str
+    new: str
+    timeline: str | None = Field(description="The values of its subject in order, where there is a timeline.")
+
+
+class QuarantinedChunk(Frozen):
+    """A chunk to extract, a conversation to tell or a memory to judge, and why it is in quarantine.
+
+    `chunk_id` is the id of what waits, whatever it is: of a conversation that of its episode.
+    """
+
+    kind: Literal["chunk", "conversation", "memory"]
+    chunk_id: str
+    event_time: datetime
+    source_name: str
+    attempts: int
+    error: str | None
+
+
+class Calibration(Frozen):
+    """Thresholds of an embedder, as measured. They are cosines by name; `path` is null in a dry run."""
+
+    model: str
+    memory_count: int
+    before: dict[str, float]
+    thresholds: dict[str, float]
+    noise: float = Field(description="Cosine of unrelated pairs.")
+    kin: float = Field(description="Cosine of close relatives.")
+    path: Path | None
+
+
+class Pending(Frozen):
+    """Work of the next runs, counted."""
+
+    chunks: dict[str, int] = Field(default_factory=dict, description="Chunks by status.")
+    segments: int = Field(default=0, description="Journal segments that the store does not hold yet.")
+    unjudged_cells: int = 0
+    unjudged_pairs: int = 0
+    cells_to_review: int = 0
+    judgements_in_quarantine: int = 0
+    cells_without_topic: int = 0
+    texts_without_vector: int = Field(default=0, description="0 where the store has no embedder.")
+    open_contradictions: int = 0
+    usage_not_folded: int = 0
+
+
+class Night(Frozen):
+    """The last night."""
+
+    night_id: str
+    started_at: datetime
+    finished_at: datetime
+    outcome: str
+    has_llm: bool
+    call_count: int
+    token_count: int
+    cost: float | None
+    note: str | None
+
+
+class Status(Frozen):
+    """The state of one home. `rows` is by table; sizes are bytes on disk."""
+
+    home: Path
+    has_memory: bool
+    embedder_id: str = Field(default="", description="Empty when the store holds no vectors.")
+    pending: Pending = Pending()
+    last_night: Night | None = None
+    forgetting: Forgetting = Forgetting()
+    rows: dict[str, int] = Field(default_factory=dict)
+    journal_bytes: int = 0
+    store_bytes: int = 0
+    cache_bytes: int = 0

@@ -1,16 +1,19 @@
 """What a search is asked, and what it answers."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from slowwave.schemas.choices import CellStatus, CellType, Origin, Relation, SourceType
+from slowwave.schemas.refusals import CLEAN, Request, Text
 
 DetailLevel = Literal["summary", "full", "evidence"]
 Intent = Literal["why", "when", "who", "what", "general"]
 Scope = Literal["user-private", "project-shared", "system"]
 MAX_LIMIT = 25
+MAX_QUERY_CHARACTERS = 100_000
+"""Longest question: beyond it something else was passed by mistake."""
 
 
 def in_utc(moment: datetime) -> datetime:
@@ -26,32 +29,51 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Filters(_Frozen):
+Query = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), CLEAN]
+Time = TypeVar("Time")
+
+
+class _Narrowing(Request, Generic[Time]):
     """What a memory must be to be found. Nothing here can widen what the asking owner may see."""
 
-    cell_types: tuple[CellType, ...] = Field(default=(), description="Only these types; empty means all.")
-    source_type: SourceType | None = Field(
-        default=None, description="Only from conversations, or from files."
+    cell_types: tuple[CellType, ...] = Field(default=(), description="Only this type of memory.")
+    source_type: SourceType | None = Field(default=None, description="Only from this kind of source.")
+    entity: Text | None = Field(default=None, description="Only memories that name this person or thing.")
+    after: Time | None = Field(
+        default=None, description="Only from this time on: 2026-05-01, 2026-05, last_week, 3_days_ago."
     )
-    entity: str | None = Field(
-        default=None, description="Only memories that name this person or thing, in any case."
+    before: Time | None = Field(default=None, description="Only from before this time.")
+    as_of: Time | None = Field(
+        default=None, description="What was true at the end of this time; nothing said later is shown."
     )
-    after: Moment | None = Field(default=None, description="Only what happened at this moment or later.")
-    before: Moment | None = Field(default=None, description="Only what happened before this moment.")
-    scope: Scope | None = Field(
-        default=None, description="Only this scope, of those that the asking owner may see."
+    known_at: Time | None = Field(
+        default=None, description="What Slowwave had recorded by the end of this time."
     )
-    project: str | None = Field(
-        default=None, description="Only this project, of what the asking owner may see."
+    scope: Scope | None = Field(default=None, description="Only memories of this scope.")
+    project: Text | None = Field(
+        default=None, description="Only memories of this project, if you may see them."
     )
-    as_of: Moment | None = Field(
+
+
+class SearchRequest(_Narrowing[datetime | str]):
+    """A question with what its answers must be. A time may be words, such as `last_week`."""
+
+    query: Query = Field(description="A question, or a few words.")
+    limit: int | None = Field(
         default=None,
-        description="What held at this moment: nothing said later, and values as they stood then.",
+        ge=1,
+        le=MAX_LIMIT,
+        description="The most summaries and memories to show together (default: the setting search.limit).",
     )
-    known_at: Moment | None = Field(
-        default=None,
-        description="What Slowwave had learned by this moment: nothing recorded or revised later.",
+    detail_level: DetailLevel = Field(
+        default="full",
+        description="summary: topic summaries only; full: memories too; evidence: also the turns behind them.",
     )
+    conversation_id: Text = Field(default="", description="The conversation in which the answer is used.")
+
+
+class Filters(_Narrowing[Moment]):
+    """What a memory must be to be found, with times as moments."""
 
     @property
     def is_narrow(self) -> bool:
@@ -60,7 +82,7 @@ class Filters(_Frozen):
 
     @property
     def narrowed_by(self) -> list[str]:
-        """What the memories wanted must be, beside whose and of what moment, in the words of the command line."""
+        """The filters that are set, by their options on the command line; not owner, scope and past state."""
         wanted = {
             "type": self.cell_types or None,
             "source": self.source_type,

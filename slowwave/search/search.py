@@ -12,9 +12,20 @@ from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
 from slowwave.home.paths import Home
 from slowwave.language.intents import is_complex
-from slowwave.readers.files import clean_text
+from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.search import MAX_LIMIT, CellHit, ChainStep, DetailLevel, Filters, SearchResult, in_utc
+from slowwave.schemas.refusals import clean_text, possible
+from slowwave.schemas.search import (
+    MAX_LIMIT,
+    MAX_QUERY_CHARACTERS,
+    CellHit,
+    ChainStep,
+    DetailLevel,
+    Filters,
+    SearchRequest,
+    SearchResult,
+    in_utc,
+)
 from slowwave.search.cells import CellQuestion, cell_hits, cell_queries, rank_cells
 from slowwave.search.conditions import recorded_condition
 from slowwave.search.current_values import asked_first
@@ -28,10 +39,15 @@ from slowwave.search.turns import TurnQuestion, rank_turns, turn_hits, turn_quer
 from slowwave.settings.tree import Settings
 from slowwave.store import Query, Row, Store
 
-MAX_QUERY_CHARACTERS = 100_000
-"""Longest question: beyond it something else was passed by mistake."""
-
 EVIDENCE_OVERFETCH = 3
+
+TIMES: tuple[tuple[str, Use], ...] = (
+    ("after", "after"),
+    ("before", "before"),
+    ("as_of", "as_of"),
+    ("known_at", "as_of"),
+)
+"""Filters that are times, and how words are read for each."""
 
 SIMPLE_CHAIN, COMPLEX_CHAIN = (2, 5), (4, 20)
 """Steps back from an answer to why, and memories on the way, at most."""
@@ -55,6 +71,26 @@ def search(
 ) -> SearchResult:
     """`ask` of a reader that is opened for this one question."""
     return ask(open_reader(home), query, limit=limit, detail_level=detail_level, filters=filters, now=now)
+
+
+def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchResult:
+    """`ask` as a caller of `Memory` asks; times that are words are read as of `now`.
+
+    Raises:
+        InputError: as `ask`; words name no time, or the filters leave none.
+    """
+    wanted = {name: getattr(request, name) for name in Filters.model_fields}
+    for name, use in TIMES:
+        if isinstance(wanted[name], str):
+            wanted[name] = time_of_filter(wanted[name], use=use, now=now)
+    return ask(
+        reader,
+        request.query,
+        limit=request.limit,
+        detail_level=request.detail_level,
+        filters=possible(Filters, wanted),
+        now=now,
+    )
 
 
 def ask(

@@ -5,6 +5,7 @@ import polars as pl
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name
 from slowwave.schemas.graph import Timeline, TimelineEvent
+from slowwave.schemas.requests import TimelineRequest
 from slowwave.search.conditions import scope_condition
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
@@ -21,23 +22,19 @@ NOTHING = "No memory yet: `slowwave ingest PATH` and `slowwave run nightly` make
 READ_AT_ONCE = 1_000
 
 
-def timeline(
-    reader: Reader, name: str = "", *, topic: str = "", session: str = "", limit: int = 100
-) -> Timeline:
+def timeline(reader: Reader, request: TimelineRequest) -> Timeline:
     """The newest `limit` dated memories of one thing, oldest first; superseded ones carry their end.
 
     One of `name` (a person, a thing or a subject), `topic` (its name or id) and `session` (an id, or a source's name).
 
     Raises:
-        InputError: none or several of the three are given, or the limit is below 1.
+        InputError: none or several of the three are given.
         NotFoundError: memory knows nothing of that name.
     """
-    given = {"name": name.strip(), "topic": topic.strip(), "session": session.strip()}
+    given = {kind: getattr(request, kind).strip() for kind in ("name", "topic", "session")}
     asked = [kind for kind, text in given.items() if text]
     if len(asked) != 1:
         raise InputError("say one thing: a name, a topic or a session")
-    if limit < 1:
-        raise InputError(f"limit {limit} is not possible: choose 1 or more")
     store = reader.current()
     if store is None:
         raise NotFoundError(NOTHING)
@@ -48,8 +45,9 @@ def timeline(
             f"memory knows no {kind} {given[kind]!r}: `slowwave search` may find other words for it"
         )
     events = events_of(cells)
-    notes = [f"the newest {limit} of {len(events)}"] if len(events) > limit else []
-    return Timeline(title=given[kind], events=events[-limit:], notes=notes)
+    most = request.limit
+    notes = [f"the newest {most} of {len(events)}"] if len(events) > most else []
+    return Timeline(title=given[kind], events=events[-most:], notes=notes)
 
 
 def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:

@@ -217,14 +217,14 @@ def test_no_secret_and_no_recalled_memory_is_written(memory, folder):
         ({"text": " \n\u200b\x00 ?!"}, "empty"),
         ({"text": "<slowwave-memory>known</slowwave-memory>"}, "empty"),
         ({"text": "x" * 4_001}, "4001 characters, at most 4000"),
-        ({"text": "a", "cell_type": "feeling"}, "no cell type 'feeling'"),
+        ({"text": "a", "cell_type": "feeling"}, "cell_type 'feeling' is not possible: choose one of fact"),
         ({"text": "a", "salience": 1.5}, "salience 1.5"),
         ({"text": "a", "salience": float("nan")}, "salience nan"),
         ({"text": "a", "value": "5"}, "needs the attribute"),
         ({"text": "a", "attribute": "port"}, "needs the subject"),
         ({"text": "a", "subject": " "}, "subject is empty"),
         ({"text": "a", "subject": "s" * 201}, "subject has 201"),
-        ({"text": "a", "entities": "Mara"}, "list of names"),
+        ({"text": "a", "entities": "Mara"}, "give a list"),
         ({"text": "a", "entities": [f"e{number}" for number in range(33)]}, "33 entities"),
     ],
 )
@@ -284,7 +284,7 @@ def test_what_a_conversation_was_shown_and_did_not_cite_is_ignored_at_its_end(me
 
 
 def test_a_signal_that_is_not_possible_is_told_in_one_line(memory):
-    with pytest.raises(InputError, match="budget_tokens is not possible"):
+    with pytest.raises(InputError, match="budget_tokens -1 is not possible: choose 1 or more"):
         memory.context("kiln", budget_tokens=-1)
 
 
@@ -393,11 +393,11 @@ def test_filters_may_be_given_whole_or_as_keywords_and_times_as_words(memory):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ({"colour": "blue"}, "filter: colour"),
-        ({"scope": "everything"}, "filter: scope"),
-        ({"cell_types": ["feeling"]}, "filter: cell_types"),
+        ({"colour": "blue"}, "colour is not possible: choose of .*cell_types"),
+        ({"scope": "everything"}, "scope 'everything' is not possible"),
+        ({"cell_types": ["feeling"]}, "cell_types 'feeling' is not possible"),
         ({"after": "soonish"}, "'soonish' is no time"),
-        ({"after": 5.5j}, "filter: after"),
+        ({"after": 5.5j}, "after is not possible"),
         ({"filters": Filters(), "entity": "Mara"}, "not both"),
     ],
 )

@@ -19,7 +19,7 @@ from slowwave.entrypoints.resident.client import ask_resident, leave_resident, s
 from slowwave.errors import ConfigError, InputError
 
 SERVER = [sys.executable, "-m", "slowwave.entrypoints.resident.server"]
-QUESTION = {"query": "kiln", "limit": 3, "detail_level": "full", "filters": {}}
+QUESTION = {"query": "kiln", "limit": 3, "detail_level": "full"}
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import polars as pl
 from rich.rule import Rule
 from rich.text import Text
 
@@ -21,9 +20,8 @@ from slowwave.entrypoints.replay import LOOPBACK, MODEL, replaying
 from slowwave.entrypoints.show.answer import show_answer
 from slowwave.entrypoints.show.terminal import flat, results, say, show_report, visible
 from slowwave.errors import ConfigError, InputError, NotFoundError
-from slowwave.home.paths import open_home
-from slowwave.search import search
-from slowwave.store import Store, col, lit, open_store
+from slowwave.memory import Memory
+from slowwave.schemas.results import Dispute
 
 SAMPLES = Path(slowwave.__file__).parents[1] / "data" / "samples"
 RECORDING = Path("..") / "recording" / "answers.jsonl"
@@ -114,51 +112,29 @@ def _title(text: str) -> None:
 
 
 def _tour(folder: Path) -> None:
-    home = open_home(folder)
-    store = open_store(home.store_root)
-    now = datetime.now(UTC)
-    _show_topics(store)
-    _show_superseded(store)
-    _show_contradictions(store)
-    _title("Core memory: MEMORY.md, always in the agent's prompt")
-    core = home.core_path.read_text(encoding="utf-8") if home.core_path.is_file() else "(empty)"
-    lines = core.splitlines()
-    more = f"\n... and {len(lines) - CORE_LINES} more lines" if len(lines) > CORE_LINES else ""
-    results().print(Text(visible("\n".join(lines[:CORE_LINES])) + more))
-    for question in QUESTIONS:
-        _title(f'slowwave search "{question}"')
-        show_answer(search(home, question, limit=4, now=now), now=now)
+    with Memory(folder, records_usage=False) as memory:
+        topics, replaced = memory.topics(), memory.replacements()
+        _title(f"Topics that it found: {len(topics)} with a summary")
+        for topic in topics[:SHOWN]:
+            head = (flat(topic.name), "bold")
+            results().print(Text.assemble(head, f" ({topic.cell_count} memories)\n  {flat(topic.summary)}"))
+        _title(f"Superseded: {len(replaced)} memories that no longer hold")
+        for one in replaced[:SHOWN]:
+            line = (f"\n  {flat(one.timeline)}" if one.timeline else "", "dim")
+            results().print(Text.assemble((f"- {flat(one.old)}\n", "strike dim"), f"+ {flat(one.new)}", line))
+        _show_contradictions(memory.contradictions())
+        _title("Core memory: MEMORY.md, always in the agent's prompt")
+        lines = (memory.core() or "(empty)").splitlines()
+        more = f"\n... and {len(lines) - CORE_LINES} more lines" if len(lines) > CORE_LINES else ""
+        results().print(Text(visible("\n".join(lines[:CORE_LINES])) + more))
+        for question in QUESTIONS:
+            _title(f'slowwave search "{question}"')
+            show_answer(memory.search(question, limit=4), now=datetime.now(UTC))
 
 
-def _show_topics(store: Store) -> None:
-    topics = store.rows("topics", ["name", "summary", "cell_count"], col("merged_into").is_null())
-    topics = topics.filter(pl.col("summary").is_not_null()).sort(
-        "cell_count", "name", descending=[True, False]
-    )
-    _title(f"Topics that it found: {topics.height} with a summary")
-    for name, summary, count in topics.head(SHOWN).rows():
-        results().print(Text.assemble((flat(name), "bold"), f" ({count} memories)\n  {flat(summary)}"))
-
-
-def _show_superseded(store: Store) -> None:
-    old = store.rows("cells", ["content", "superseded_by", "event_time"], col("status") == lit("superseded"))
-    new = store.by_key(
-        "cells", old["superseded_by"].drop_nulls(), ["cell_id", "content", "summary", "subject"]
-    )
-    pairs = old.join(new, left_on="superseded_by", right_on="cell_id", how="inner", suffix="_new")
-    pairs = pairs.filter(pl.col("content") != pl.col("content_new")).sort("event_time", "content")
-    _title(f"What no longer holds: {pairs.height} superseded memories")
-    for row in pairs.head(SHOWN).iter_rows(named=True):
-        timeline = f"\n  {flat(row['summary'])}" if row["summary"] else ""
-        old_text, new_text = flat(row["content"]), flat(row["content_new"])
-        results().print(Text.assemble((f"- {old_text}\n", "strike dim"), f"+ {new_text}", (timeline, "dim")))
-
-
-def _show_contradictions(store: Store) -> None:
-    found = store.rows("contradictions", ["cell_a", "cell_b", "note"], col("status") == lit("open"))
-    cells = store.by_key("cells", [*found["cell_a"], *found["cell_b"]], ["cell_id", "content"])
-    content = dict(cells.select("cell_id", "content").iter_rows())
-    _title(f"Open contradictions: {found.height}, for a person to decide")
-    for cell_a, cell_b, note in found.sort("cell_a", "cell_b").head(SHOWN).rows():
-        first, second = (flat(content.get(cell, "(gone)")) for cell in (cell_a, cell_b))
-        results().print(Text.assemble(f"? {first}\n? {second}", (f"\n  {flat(note)}" if note else "", "dim")))
+def _show_contradictions(found: list[Dispute]) -> None:
+    _title(f"Open contradictions: {len(found)}, for a person to decide")
+    for one in found[:SHOWN]:
+        first, second = (flat(side.content) if side else "(gone)" for side in (one.a, one.b))
+        note = (f"\n  {flat(one.note)}" if one.note else "", "dim")
+        results().print(Text.assemble(f"? {first}\n? {second}", note))

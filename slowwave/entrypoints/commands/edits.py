@@ -1,182 +1,138 @@
-"""The commands of a person who speaks: remember, correct, confirm, forget, contradictions, resolve."""
+"""The commands by which a person changes the memory."""
 
 from typing import Annotated
 
 import typer
 
-from slowwave.entrypoints.commands.options import HomeOption, JsonOption
+from slowwave.entrypoints.commands.options import Asked, DryRunOption, HomeOption, JsonOption, asks, memory_of
+from slowwave.entrypoints.show.edits import show_disputes, show_done, show_erased, show_resolved, show_said
+from slowwave.entrypoints.show.terminal import show_json
 from slowwave.errors import InputError
-from slowwave.schemas.choices import CellType, Resolution
+from slowwave.schemas.choices import Resolution
+from slowwave.schemas.requests import (
+    CellRequest,
+    CorrectRequest,
+    EraseRequest,
+    RememberRequest,
+    ResolveRequest,
+)
+from slowwave.schemas.results import Done
 
-CellArgument = Annotated[
-    str, typer.Argument(metavar="CELL_ID", help="A memory, by id or by its first 6 or more digits.")
-]
-NoteOption = Annotated[str, typer.Option("--note", metavar="TEXT", help="Why; kept with it.")]
-SubjectOption = Annotated[str | None, typer.Option("--subject", metavar="NAME", help="What it is about.")]
-AttributeOption = Annotated[
-    str | None, typer.Option("--attribute", metavar="NAME", help="The one property that it states.")
-]
-ValueOption = Annotated[str | None, typer.Option("--value", metavar="TEXT", help="The property's value.")]
-EntityOption = Annotated[
-    list[str] | None, typer.Option("--entity", metavar="NAME", help="What it names; may be repeated.")
-]
+NOT_PROVEN = 1
+"""Exit code of an erase whose text is still found somewhere."""
 
 
-def remember(
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="One or two whole sentences.")],
-    *,
-    cell_type: Annotated[CellType, typer.Option("--type", help="What kind of memory it is.")] = "fact",
-    subject: SubjectOption = None,
-    attribute: AttributeOption = None,
-    value: ValueOption = None,
-    entity: EntityOption = None,
-    salience: Annotated[
-        float, typer.Option("--salience", min=0, max=1, help="How much it matters, 0 to 1.")
-    ] = 0.8,
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Keep what you say as a memory. It is found at once; secrets are redacted."""
-    from slowwave.entrypoints.show.edits import show_said
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    with Memory(home) as memory:
-        said = memory.remember(
-            " ".join(text),
-            cell_type=cell_type,
-            subject=subject,
-            attribute=attribute,
-            value=value,
-            entities=entity or [],
-            salience=salience,
-        )
+@asks(RememberRequest, "text")
+def remember(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Remember what you say. It can be found at once; secrets in it are redacted."""
+    with memory_of(home) as memory:
+        said = memory.remember(**asked)
     if as_json:
-        show_json({"cell_id": said.cell_id, "is_searchable": said.is_searchable, "notes": list(said.notes)})
+        show_json(said)
     else:
         show_said("Remembered", said.cell_id, said.notes)
 
 
-def correct(
-    cell_id: CellArgument,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="What is right, as a sentence.")],
-    *,
-    subject: SubjectOption = None,
-    attribute: AttributeOption = None,
-    value: ValueOption = None,
-    entity: EntityOption = None,
-    note: NoteOption = "",
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Say what is right in place of a memory. Yours is protected; the old one stays for audit."""
-    from slowwave.entrypoints.show.edits import show_done
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    with Memory(home) as memory:
-        done = memory.correct(
-            cell_id,
-            " ".join(text),
-            subject=subject,
-            attribute=attribute,
-            value=value,
-            entities=entity,
-            note=note,
-        )
-    if as_json:
-        show_json(done)
-    else:
-        show_done("Corrected", done)
+@asks(CorrectRequest, "text", single="cell_id")
+def correct(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Replace a memory by what is right. Your text is protected; the old memory is kept for audit."""
+    with memory_of(home) as memory:
+        done = memory.correct(**asked)
+    _show_done("Corrected", done, as_json=as_json)
 
 
-def confirm(
-    cell_id: CellArgument, *, note: NoteOption = "", home: HomeOption = None, as_json: JsonOption = False
-) -> None:
-    """Say that a memory holds. It never fades, and no judge retires it without you."""
-    from slowwave.entrypoints.show.edits import show_done
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    with Memory(home) as memory:
-        done = memory.confirm(cell_id, note=note)
-    if as_json:
-        show_json(done)
-    else:
-        show_done("Confirmed", done)
+@asks(CellRequest, single="cell_id")
+def confirm(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Confirm that a memory is right. It never fades, and no judge retires it without you."""
+    with memory_of(home) as memory:
+        done = memory.confirm(**asked)
+    _show_done("Confirmed", done, as_json=as_json)
 
 
-def forget(
-    cell_id: CellArgument, *, note: NoteOption = "", home: HomeOption = None, as_json: JsonOption = False
-) -> None:
-    """Take a memory away for good. It stays out, in other words too; `erase` takes what was said as well."""
-    from slowwave.entrypoints.show.edits import show_done
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    with Memory(home) as memory:
-        done = memory.forget(cell_id, note=note)
-    if as_json:
-        show_json(done)
-    else:
-        show_done("Forgotten", done)
+@asks(CellRequest, single="cell_id")
+def forget(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Delete a memory. It stays out, also said in other words; `erase` deletes the conversation's text as well."""
+    with memory_of(home) as memory:
+        done = memory.forget(**asked)
+    _show_done("Forgotten", done, as_json=as_json)
 
 
 def contradictions(
     *,
-    resolved: Annotated[bool, typer.Option("--all", help="Those that are settled too.")] = False,
+    resolved: Annotated[bool, typer.Option("--all", help="Show resolved ones too.")] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What cannot both hold and waits for you. Both sides with dates and sources."""
-    from slowwave.entrypoints.show.edits import show_disputes
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    with Memory(home) as memory:
+    """List contradictions that wait for your decision. Both sides are shown with dates and sources."""
+    with memory_of(home) as memory:
         found = memory.contradictions(has_resolved=resolved)
     if as_json:
-        show_json([one.model_dump(mode="json") for one in found])
+        show_json(found)
     else:
         show_disputes(found)
 
 
+@asks(ResolveRequest, single="contradiction_id", without="resolution")
 def resolve(
-    contradiction_id: Annotated[
-        str, typer.Argument(metavar="ID", help="A contradiction, by id or by its first 6 or more digits.")
-    ],
+    asked: Asked,
     resolution: Annotated[
         Resolution | None,
-        typer.Argument(metavar="[RESOLUTION]", help="One of: a_wins, b_wins, both_valid, merged."),
+        typer.Argument(metavar="[RESOLUTION]", help=ResolveRequest.model_fields["resolution"].description),
     ] = None,
     *,
-    text: Annotated[
-        str, typer.Option("--text", metavar="TEXT", help="What holds of both, for `merged`.")
-    ] = "",
-    note: NoteOption = "",
     undo: Annotated[bool, typer.Option("--undo", help="Take the resolution back.")] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Settle a contradiction, or take that back. The loser stays for audit."""
-    from slowwave.entrypoints.show.edits import show_resolved
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
+    """Decide a contradiction, or take a decision back. The memory that loses is kept for audit."""
     if undo and resolution is not None:
-        raise InputError(f"--undo takes the resolution back, and {resolution} gives one: say one of the two")
+        raise InputError(
+            f"--undo takes the resolution back, and {resolution} gives one: choose one of the two"
+        )
     if not undo and resolution is None:
         raise InputError("say how it ends: a_wins, b_wins, both_valid or merged; --undo takes that back")
-    with Memory(home) as memory:
+    with memory_of(home) as memory:
         if resolution is None:
-            done = memory.unresolve(contradiction_id)
+            done = memory.unresolve(asked["contradiction_id"])
         else:
-            done = memory.resolve(contradiction_id, resolution, text=text, note=note)
+            done = memory.resolve(resolution=resolution, **asked)
     if as_json:
         show_json(done)
     else:
         show_resolved(done)
 
 
-COMMANDS = (remember, correct, confirm, forget, contradictions, resolve)
+@asks(EraseRequest, single="cell_id", without="dry_run")
+def erase(
+    asked: Asked,
+    *,
+    resume: Annotated[bool, typer.Option("--resume", help="Finish an erase that was interrupted.")] = False,
+    dry_run: DryRunOption = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Erase what was said, down to the bytes. A search over every byte of the home proves that it is gone.
+
+    Exit code 1 means that the text is still found somewhere; the output says where.
+    """
+    if resume == any(asked.values()):
+        raise InputError("name a memory, --turn, --session or --text; or give --resume alone")
+    with memory_of(home) as memory:
+        done = memory.erase(**asked, dry_run=dry_run)
+    if as_json:
+        show_json(done)
+    else:
+        show_erased(done)
+    if done.remaining:
+        raise typer.Exit(NOT_PROVEN)
+
+
+def _show_done(word: str, done: Done, *, as_json: bool) -> None:
+    if as_json:
+        show_json(done)
+    else:
+        show_done(word, done)
+
+
+COMMANDS = (remember, correct, confirm, forget, contradictions, resolve, erase)
 """In the order in which the help lists them."""

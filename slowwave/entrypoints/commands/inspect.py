@@ -1,120 +1,62 @@
-"""The commands that look into the memory, and `erase`, which proves what is gone."""
+"""The commands that look into the memory and at its home."""
 
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from slowwave.entrypoints.commands.edits import CellArgument
-from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
-from slowwave.errors import InputError
-from slowwave.schemas.search import MAX_LIMIT
-
-NOT_PROVEN = 1
-"""Exit code of an erase whose text still stands somewhere."""
+from slowwave.entrypoints.commands.options import Asked, DryRunOption, HomeOption, JsonOption, asks, memory_of
+from slowwave.entrypoints.show.home import show_calibration, show_quarantine, show_status
+from slowwave.entrypoints.show.inspection import show_archived, show_explanation, show_stats, show_weak
+from slowwave.entrypoints.show.terminal import results, show_json
+from slowwave.schemas.requests import ArchivedRequest, CellRequest, WeakRequest
 
 
-def erase(
-    cell_id: Annotated[
-        str | None, typer.Argument(metavar="[CELL_ID]", help="A memory, with what was said for it.")
-    ] = None,
-    *,
-    turn: Annotated[str | None, typer.Option("--turn", metavar="ID", help="One turn.")] = None,
-    session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="A whole conversation.")
-    ] = None,
-    text: Annotated[
-        str | None, typer.Option("--text", metavar="TEXT", help="Everything that says this text.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="End an erase that was cut off.")] = False,
-    dry_run: DryRunOption = False,
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Take what was said out of the home, down to the bytes. A search over all of them proves it.
-
-    Exit code 1 says that the same words still stand somewhere, and where.
-    """
-    from slowwave.entrypoints.show.inspection import show_erased
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    if resume == any((cell_id, turn, session, text)):
-        raise InputError("name a memory, --turn, --session or --text; or give --resume alone")
-    with Memory(home) as memory:
-        done = memory.erase(cell_id, turn_id=turn, session_id=session, text=text, dry_run=dry_run)
-    if as_json:
-        show_json(done)
-    else:
-        show_erased(done)
-    if done.remaining:
-        raise typer.Exit(NOT_PROVEN)
-
-
-def explain(cell_id: CellArgument, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Say why a memory is there. What was said, what was judged, what became of it."""
-    from slowwave.entrypoints.show.inspection import show_explanation
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    with Memory(home) as memory:
-        found = memory.explain(cell_id)
+@asks(CellRequest, single="cell_id", without="note")
+def explain(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Explain why a memory is there. What was said, what was judged, and every event of its life."""
+    with memory_of(home) as memory:
+        found = memory.explain(**asked)
     if as_json:
         show_json(found)
     else:
         show_explanation(found)
 
 
+@asks(WeakRequest)
 def weak(
+    asked: Asked,
     *,
-    days: Annotated[
-        float | None, typer.Option("--days", min=0, metavar="DAYS", help="How far to look ahead; else 30.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Memories at most, soonest first.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="The most memories to show, soonest first.")
+    ] = 50,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What will fade from search if nobody uses it. `confirm` or `cite` keeps it."""
-    from slowwave.entrypoints.show.inspection import show_weak
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
+    """List memories that fade soon unless they are used. `confirm` or `cite` keeps one."""
     now = datetime.now(UTC)
-    with Memory(home) as memory:
-        found = memory.weak(days, now=now)
+    with memory_of(home) as memory:
+        found = memory.weak(**asked, now=now)
     if as_json:
-        show_json([one.model_dump(mode="json") for one in found[:limit]])
+        show_json(found[:limit])
     else:
         show_weak(found[:limit], now=now, more=max(len(found) - limit, 0))
 
 
-def archived(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words of what faded.")],
-    *,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_LIMIT, help="Memories at most.")] = 10,
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """What faded and is out of search. `cite` brings a memory back with the next night."""
-    from slowwave.entrypoints.show.inspection import show_archived
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    with Memory(home) as memory:
-        found = memory.archived(query, limit=limit)
+@asks(ArchivedRequest, single="query")
+def archived(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Search memories that were archived. `cite` brings one back with the next night."""
+    with memory_of(home) as memory:
+        found = memory.archived(**asked)
     if as_json:
-        show_json([one.model_dump(mode="json") for one in found])
+        show_json(found)
     else:
         show_archived(found)
 
 
 def stats(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """What the memory holds. By type, status, topic, age and origin; its use, and what it forgot wrongly."""
-    from slowwave.entrypoints.show.inspection import show_stats
-    from slowwave.entrypoints.show.terminal import show_json
-    from slowwave.memory import Memory
-
-    with Memory(home) as memory:
+    """Count what the memory holds. By type, status, topic, age and origin; also its use and wrong forgetting."""
+    with memory_of(home) as memory:
         found = memory.stats()
     if as_json:
         show_json(found)
@@ -122,5 +64,54 @@ def stats(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
         show_stats(found)
 
 
-COMMANDS = (erase, explain, weak, archived, stats)
+def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Show waiting work, the last night and sizes."""
+    now = datetime.now(UTC)
+    with memory_of(home) as memory:
+        found = memory.status(now=now)
+    if as_json:
+        show_json(found)
+    else:
+        show_status(found, now=now)
+
+
+def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
+    """Measure the embedder's thresholds on this memory. They are kept, and replace the built-in ones."""
+    with memory_of(home) as memory:
+        found = memory.calibrate(dry_run=dry_run)
+    if as_json:
+        show_json(found)
+    else:
+        show_calibration(found)
+
+
+def list_quarantine(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """List the work in quarantine, with reasons. Chunks, conversations and memories to judge."""
+    with memory_of(home) as memory:
+        found = memory.quarantine()
+    if as_json:
+        show_json(found)
+    else:
+        show_quarantine(found)
+
+
+def release(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="What to send back.")] = None,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Send everything back.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send work back to the next night. It asks the model again."""
+    if bool(ids) == everything:
+        raise typer.BadParameter("name what goes back, or give --all", param_hint="ID")
+    with memory_of(home) as memory:
+        released = memory.release(ids or None)
+    if as_json:
+        show_json({"released": released})
+    else:
+        results().print(f"{len(released)} of them go back to work with the next night.")
+
+
+COMMANDS = (explain, weak, archived, stats, status)
 """In the order in which the help lists them."""

@@ -18,8 +18,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
+from pydantic import BaseModel
+
+import slowwave
 from slowwave import errors
 
 ENDLESS_LINE = 4_000_000
@@ -29,12 +32,44 @@ CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 30.0
 
 
+PACKAGE = Path(slowwave.__file__).parent
+
+Operation = Literal["search", "context", "entity", "timeline"]
+"""Methods of `Memory` that the reader answers; each gives a model with notes."""
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+def read(home: str | None, operation: Operation, arguments: dict[str, Any], answer: type[Answer]) -> Answer:
+    """What `Memory` answers, from the reader that stays; without one this process reads, and leaves one behind.
+
+    Raises:
+        SlowwaveError: what answering raised.
+    """
+    found = ask_resident(home, operation, arguments)
+    if found is not None:
+        return answer.model_validate(found)
+    from slowwave.memory import Memory
+    from slowwave.settings.tree import load_settings
+
+    with Memory(home) as memory:
+        result: Answer = getattr(memory, operation)(**arguments)
+        try:
+            memory.flush()
+        except errors.TransientError as error:
+            notes = [*result.model_dump(include={"notes"})["notes"], f"its use is not noted: {error}"]
+            result = result.model_copy(update={"notes": notes})
+    if load_settings(home).search.resident_minutes > 0:
+        leave_resident(home)
+    return result
+
+
 def home_folder(home: str | None) -> Path:
     """The home that a command means, as `load_settings` takes it, without reading its settings."""
     return Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser().resolve()
 
 
-def ask_resident(home: str | None, operation: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+def ask_resident(home: str | None, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any] | None:
     """The answer of the reader of this home; None where there is none that fits, and then one is left behind.
 
     Raises:
@@ -61,7 +96,7 @@ def leave_resident(home: str | None) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        cwd=Path(__file__).resolve().parents[2],
+        cwd=PACKAGE.parent,
     )
 
 
@@ -81,8 +116,7 @@ def socket_path(folder: Path) -> Path:
 
 def fingerprint(folder: Path) -> str:
     """What a reader must share with who asks: the program's files, the settings file and the environment."""
-    package = Path(__file__).resolve().parents[1]
-    files = [*sorted(package.rglob("*.py")), folder / "slowwave.toml", folder / "calibration.json"]
+    files = [*sorted(PACKAGE.rglob("*.py")), folder / "slowwave.toml", folder / "calibration.json"]
     stamps = [(str(path), path.stat().st_mtime_ns) for path in files if path.exists()]
     settings = sorted(
         item

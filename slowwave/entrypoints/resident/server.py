@@ -3,20 +3,16 @@
 import os
 import socket
 import sys
-from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from filelock import FileLock, Timeout
 
-from slowwave.entrypoints.resident.client import fingerprint, receive, send, socket_path
-from slowwave.errors import SlowwaveError
-from slowwave.home.paths import open_home
-from slowwave.home.usage import Usage
-from slowwave.schemas.search import Filters
-from slowwave.search import Reader, ask, open_reader
+from slowwave.entrypoints.resident.client import Operation, fingerprint, receive, send, socket_path
+from slowwave.errors import InputError, SlowwaveError, TransientError
+from slowwave.memory import Memory
+from slowwave.settings.tree import load_settings
 
 REQUEST_SECONDS = 10
 """How long a request may take to arrive, and its answer to be taken."""
@@ -25,8 +21,7 @@ REQUEST_SECONDS = 10
 def serve(folder: Path) -> None:
     """Answers until nobody asked for a while, or who asks needs another program; one reader a home."""
     own_print = fingerprint(folder)
-    home = open_home(folder)
-    minutes = home.settings.search.resident_minutes
+    minutes = load_settings(folder).search.resident_minutes
     path = socket_path(folder)
     lock = FileLock(path.with_suffix(".lock"))
     try:
@@ -36,22 +31,21 @@ def serve(folder: Path) -> None:
     with lock, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         path.unlink(missing_ok=True)
         listener.bind(str(path))
-        usage = Usage(home)
         try:
-            reader = open_reader(home)
-            _warm(reader)
-            listener.listen()
-            listener.settimeout(minutes * 60)
-            while _answer_one(listener, reader, usage, own_print):
-                pass
+            with Memory(folder) as memory:
+                memory.warm()
+                listener.listen()
+                listener.settimeout(minutes * 60)
+                while _answer_one(listener, memory, own_print):
+                    with suppress(TransientError):  # the uses wait for the next time
+                        memory.flush()
         except TimeoutError:
             pass
         finally:
-            usage.flush()
             path.unlink(missing_ok=True)
 
 
-def _answer_one(listener: socket.socket, reader: Reader, usage: Usage, own_print: str) -> bool:
+def _answer_one(listener: socket.socket, memory: Memory, own_print: str) -> bool:
     """Whether to go on: a question from another program, other settings or for a home that is gone ends it."""
     connection, _ = listener.accept()
     with connection, suppress(OSError):  # who asked may have left
@@ -63,31 +57,19 @@ def _answer_one(listener: socket.socket, reader: Reader, usage: Usage, own_print
             with suppress(OSError):
                 send(connection, {"stale": True})
             return False
-        send(connection, _answered(reader, usage, request))
+        send(connection, _answered(memory, request))
     return True
 
 
-def _answered(reader: Reader, usage: Usage, request: dict[str, Any]) -> dict[str, Any]:
+def _answered(memory: Memory, request: dict[str, Any]) -> dict[str, Any]:
+    operation = request.get("ask")
     try:
-        return {"answer": OPERATIONS[str(request.get("ask"))](reader, usage, request["arguments"])}
+        if operation not in get_args(Operation):
+            raise InputError(f"the reader does not answer {operation!r}")
+        answer = getattr(memory, str(operation))(**request["arguments"])
+        return {"answer": answer.model_dump(mode="json")}
     except SlowwaveError as error:
         return {"error": type(error).__name__, "message": str(error)}
-
-
-def _search(reader: Reader, usage: Usage, arguments: dict[str, Any]) -> dict[str, Any]:
-    filters = Filters.model_validate(arguments.pop("filters"))
-    answer = ask(reader, filters=filters, **arguments)
-    usage.note([hit.cell_id for hit in answer.cells], "retrieved", at=datetime.now(UTC))
-    return answer.model_dump(mode="json")
-
-
-OPERATIONS: dict[str, Callable[[Reader, Usage, dict[str, Any]], dict[str, Any]]] = {"search": _search}
-
-
-def _warm(reader: Reader) -> None:
-    """One question to nobody, so that the first real one finds all loaded."""
-    if reader.current() is not None:
-        ask(reader, "warm")
 
 
 if __name__ == "__main__":

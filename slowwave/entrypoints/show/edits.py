@@ -1,12 +1,10 @@
-"""What the words of a person came to, for a terminal."""
+"""Results of edits, for a terminal."""
 
 from collections.abc import Sequence
 
-from rich.text import Text
-
-from slowwave.entrypoints.show.terminal import flat, results
+from slowwave.entrypoints.show.terminal import flat, tell
 from slowwave.journal.catalogue import CATALOGUE
-from slowwave.schemas.results import Dispute, Done, Resolved, Side
+from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 
 SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")
 """Kinds of events that a person is told of, beside the memory itself."""
@@ -14,65 +12,61 @@ SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.r
 
 def show_said(word: str, cell_id: str, notes: Sequence[str]) -> None:
     """One line, and what a person should know."""
-    console = results()
-    console.print(Text(f"{word}: {cell_id}"))
+    tell(f"{word}: {cell_id}")
     for note in notes:
-        console.print(Text(f"  {flat(note)}"))
+        tell(f"  {flat(note)}")
 
 
 def show_done(word: str, done: Done) -> None:
-    """The memory that a word was about, what it replaced and what changed."""
-    console = results()
-    console.print(Text(f"{word}: {flat(done.content)}"), soft_wrap=True)
-    console.print(Text(f"  id {done.cell_id}"))
+    """The memory that was edited, what it replaced and what changed."""
+    tell(f"{word}: {flat(done.content)}")
+    tell(f"  id {done.cell_id}")
     if done.replaced:
-        console.print(Text(f"  with it: {', '.join(done.replaced)}"), soft_wrap=True)
+        tell(f"  with it: {', '.join(done.replaced)}")
     _show_changed(done.changed)
     for note in done.notes:
-        console.print(Text(f"  {flat(note)}"), soft_wrap=True)
+        tell(f"  {flat(note)}")
 
 
 def show_disputes(found: Sequence[Dispute]) -> None:
     """Contradictions, both sides under each other."""
-    console = results()
     if not found:
-        console.print("No contradiction is open.")
+        tell("No contradiction is open.")
         return
     for one in found:
         about = " / ".join(flat(part) for part in (one.subject, one.attribute) if part)
         state = f"resolved: {one.resolution}" if one.resolution else one.status
-        console.print(Text(f"{one.contradiction_id}  {state}  {about}"), soft_wrap=True)
+        tell(f"{one.contradiction_id}  {state}  {about}")
         for name, side in (("a", one.a), ("b", one.b)):
-            console.print(Text(f"  {name}: {_side(side)}"), soft_wrap=True)
+            tell(f"  {name}: {_side(side)}")
         for remark in (one.note, one.resolution_note):
             if remark:
-                console.print(Text(f"  {flat(remark)}"), soft_wrap=True)
+                tell(f"  {flat(remark)}")
     if any(one.status == "open" for one in found):
-        console.print("Settle one: slowwave resolve ID a_wins | b_wins | both_valid | merged --text ...")
+        tell("Settle one: slowwave resolve ID a_wins | b_wins | both_valid | merged --text ...")
 
 
 def show_resolved(done: Resolved) -> None:
     """How a contradiction ended."""
-    console = results()
     if done.resolution is None:
-        console.print(Text(f"Open again: {done.contradiction_id}"))
+        tell(f"Open again: {done.contradiction_id}")
     else:
-        console.print(Text(f"Resolved, {done.resolution}: {done.contradiction_id}"))
+        tell(f"Resolved, {done.resolution}: {done.contradiction_id}")
     for label, ids in (
         ("holds", [done.winner_id or ""]),
         ("superseded", done.superseded),
         ("restored", done.restored),
     ):
         if any(ids):
-            console.print(Text(f"  {label}: {', '.join(ids)}"), soft_wrap=True)
+            tell(f"  {label}: {', '.join(ids)}")
     for note in done.notes:
-        console.print(Text(f"  {flat(note)}"), soft_wrap=True)
+        tell(f"  {flat(note)}")
 
 
 def _show_changed(changed: dict[str, int]) -> None:
     told = [f"{CATALOGUE[kind].title}: {changed[kind]}" for kind in SHOWN if kind in changed]
     if told:
-        results().print(Text(f"  {'; '.join(told)}"), soft_wrap=True)
+        tell(f"  {'; '.join(told)}")
 
 
 def _side(side: Side | None) -> str:
@@ -82,3 +76,28 @@ def _side(side: Side | None) -> str:
     marks += [side.status] if side.status != "active" else []
     source = flat(side.source_name)
     return f"{flat(side.content)} [{side.event_time:%Y-%m-%d}, {source}, {', '.join(marks)}, {side.cell_id}]"
+
+
+def show_erased(done: Erased) -> None:
+    """What was or would be erased, and the proof that it is gone."""
+    counts = (
+        f"{len(done.turn_ids)} turns, {len(done.cell_ids)} memories, {len(done.topic_ids)} topic summaries"
+    )
+    if done.dry_run:
+        tell(f"Would erase {counts}:")
+        for line in done.shown:
+            tell(f"  {flat(line)}")
+    else:
+        tell(f"Erased {counts}.")
+        for name, count in done.rewritten.items():
+            tell(f"  {name}: {count}")
+        if done.is_proven:
+            tell(
+                f"  proof: {done.searched_texts} texts were looked for in every byte of the home; none is there"
+            )
+        for place, count in done.remaining.items():
+            tell(f"  still in {flat(place)}: {count}")
+        if done.short_texts:
+            tell(f"  {done.short_texts} texts were too short to be looked for; their rows are gone")
+    for note in done.notes:
+        tell(f"  {flat(note)}")

@@ -1,58 +1,30 @@
-"""What was erased, why a memory is there, what fades and what the memory holds, for a terminal."""
+"""Explanations, fading and archived memories, and counts, for a terminal."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from rich.text import Text
-
-from slowwave.entrypoints.show.terminal import flat, number, results, shown_bytes, table
-from slowwave.schemas.results import Erased, Explanation, Fading, Link, Stats
-from slowwave.search.archived import ForgottenCell
+from slowwave.entrypoints.show.terminal import flat, number, results, shown_bytes, table, tell
+from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Stats
 
 QUOTED = 240
 
 
-def show_erased(done: Erased) -> None:
-    """What went, or would go, and the proof."""
-    counts = (
-        f"{len(done.turn_ids)} turns, {len(done.cell_ids)} memories, {len(done.topic_ids)} topic summaries"
-    )
-    if done.dry_run:
-        _say(f"Would erase {counts}:")
-        for line in done.shown:
-            _say(f"  {flat(line)}")
-    else:
-        _say(f"Erased {counts}.")
-        for name, count in done.rewritten.items():
-            _say(f"  {name}: {count}")
-        if done.is_proven:
-            _say(
-                f"  proof: {done.searched_texts} texts were looked for in every byte of the home; none is there"
-            )
-        for place, count in done.remaining.items():
-            _say(f"  still in {flat(place)}: {count}")
-        if done.short_texts:
-            _say(f"  {done.short_texts} texts were too short to be looked for; their rows are gone")
-    for note in done.notes:
-        _say(f"  {flat(note)}")
-
-
 def show_explanation(found: Explanation) -> None:
-    """A memory and all that stands behind it."""
-    _say(f"[{found.cell_type}] {flat(found.content)}")
-    _say(f"  {found.state}, id {found.cell_id}" + (", confirmed by a person" if found.protected else ""))
+    """A memory with its turns, chains, judgements and events."""
+    tell(f"[{found.cell_type}] {flat(found.content)}")
+    tell(f"  {found.state}, id {found.cell_id}" + (", confirmed by a person" if found.protected else ""))
     about = " / ".join(flat(part) for part in (found.subject, found.attribute) if part)
     if about:
-        _say(f"  {about} = {flat(found.value or '?')}")
+        tell(f"  {about} = {flat(found.value or '?')}")
     if found.summary:
-        _say(f"  {flat(found.summary)}")
+        tell(f"  {flat(found.summary)}")
     until = f" until {found.valid_until:%Y-%m-%d}" if found.valid_until else ""
-    _say(
+    tell(
         f"  said {found.event_time:%Y-%m-%d} in {flat(found.source_name)}, holds from "
         f"{found.valid_from:%Y-%m-%d}{until}"
     )
     by = found.model or "no language model"
-    _say(
+    tell(
         f"  made by {flat(found.prompt_version)} ({flat(by)}), origin {found.origin}, chunk {found.chunk_id or 'none'}"
     )
     strength = (
@@ -60,39 +32,39 @@ def show_explanation(found: Explanation) -> None:
         if found.effective_confidence is None
         else f", {found.effective_confidence:.2f} after fading and use"
     )
-    _say(f"  salience {found.salience:.2f}, confidence {found.confidence:.2f}{strength}")
+    tell(f"  salience {found.salience:.2f}, confidence {found.confidence:.2f}{strength}")
     used = f"{found.retrieval_count} times retrieved, {found.citation_count} cited, {found.confirmations} said again"
-    _say(f"  {used}")
+    tell(f"  {used}")
     if found.topic_name:
-        _say(
+        tell(
             f"  topic {flat(found.topic_name)}"
             + (f", core memory line {found.core_rank}" if found.core_rank else "")
         )
     for quote in found.quotes:
         speaker = flat(quote.speaker or quote.role)
-        _say(f'  "{flat(quote.content)[:QUOTED]}" ({speaker}, {quote.event_time:%Y-%m-%d}, {quote.turn_id})')
+        tell(f'  "{flat(quote.content)[:QUOTED]}" ({speaker}, {quote.event_time:%Y-%m-%d}, {quote.turn_id})')
     for turn_id in found.missing_turns:
-        _say(f"  a turn that is no longer there: {turn_id}")
+        tell(f"  a turn that is no longer there: {turn_id}")
     _links("before it", found.before)
     _links("after it", found.after)
     for one in found.judgements:
         by = one.prompt_version or "no language model"
-        _say(
+        tell(
             f"  judged {one.verdict} ({one.effect}) against {one.other_id} by {flat(by)}: {flat(one.reason or '')}"
         )
     for dispute in found.contradictions:
         state = f"resolved, {dispute.resolution}" if dispute.resolution else dispute.status
-        _say(f"  contradiction {dispute.contradiction_id}, {state}: {flat(dispute.note or '')}")
+        tell(f"  contradiction {dispute.contradiction_id}, {state}: {flat(dispute.note or '')}")
     for step in found.steps:
-        _say(f"  {step.at:%Y-%m-%d %H:%M} {flat(step.told)}")
+        tell(f"  {step.at:%Y-%m-%d %H:%M} {flat(step.told)}")
     for note in found.notes:
-        _say(f"  {flat(note)}")
+        tell(f"  {flat(note)}")
 
 
 def show_weak(found: Sequence[Fading], *, now: datetime, more: int) -> None:
     """Memories with the day on which they fade, and how many more there are."""
     if not found:
-        _say("Nothing fades in that time.")
+        tell("Nothing fades in that time.")
         return
     made = table("fades", number("strength"), "last used", "memory", "id")
     for one in found:
@@ -103,13 +75,13 @@ def show_weak(found: Sequence[Fading], *, now: datetime, more: int) -> None:
         )
     results().print(made)
     if more:
-        _say(f"{more:,} more fade in that time: --limit shows them.")
+        tell(f"{more:,} more fade in that time: --limit shows them.")
 
 
 def show_archived(found: Sequence[ForgottenCell]) -> None:
     """Archived memories, best first."""
     if not found:
-        _say("Nothing that faded has these words.")
+        tell("Nothing that faded has these words.")
         return
     made = table("type", "memory", "id")
     for one in found:
@@ -118,7 +90,7 @@ def show_archived(found: Sequence[ForgottenCell]) -> None:
 
 
 def show_stats(found: Stats) -> None:
-    """The stock of a memory as tables."""
+    """Counts of what a memory holds, as tables."""
     console = results()
     for title, counts in (
         ("status", found.by_status),
@@ -133,10 +105,10 @@ def show_stats(found: Stats) -> None:
             for name, count in counts.items():
                 made.add_row(flat(name), str(count))
             console.print(made)
-    _say(
+    tell(
         f"{found.protected} confirmed by a person, {found.never_used} never used, {found.without_topic} without a topic"
     )
-    _say(
+    tell(
         f"{found.open_contradictions} open contradictions, {found.tombstones} deleted, "
         f"{found.erased_turns} turns erased"
     )
@@ -145,22 +117,18 @@ def show_stats(found: Stats) -> None:
         if found.false_forgetting_rate is None
         else f"{found.false_forgetting_rate:.1%}"
     )
-    _say(f"archived {found.archived_events}, revived {found.revived_events}: false forgetting {rate}")
-    _say(
+    tell(f"archived {found.archived_events}, revived {found.revived_events}: false forgetting {rate}")
+    tell(
         f"journal {shown_bytes(found.journal_bytes)} in {found.journal_segments} segments, "
         f"store {shown_bytes(found.store_bytes)}, {found.turns} turns, {found.topics} topics"
     )
     for note in found.notes:
-        _say(flat(note))
+        tell(flat(note))
 
 
 def _links(label: str, links: Sequence[Link]) -> None:
     for link in links:
         until = f" until {link.valid_until:%Y-%m-%d}" if link.valid_until else ""
-        _say(
+        tell(
             f"  {label}: {flat(link.content)} ({link.status}, from {link.valid_from:%Y-%m-%d}{until}, {link.cell_id})"
         )
-
-
-def _say(text: str) -> None:
-    results().print(Text(text), soft_wrap=True)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -90,10 +91,15 @@ def _console(*, stderr: bool) -> Console:
     return console
 
 
-def show_json(document: BaseModel | dict[str, object] | list[dict[str, object]]) -> None:
+def show_json(document: BaseModel | Sequence[BaseModel] | dict[str, object]) -> None:
     """One JSON document on stdout, in ASCII, so that no terminal and no encoding can be hurt by it."""
-    plain = document.model_dump(mode="json") if isinstance(document, BaseModel) else document
+    plain = to_jsonable_python(document)
     sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True, default=str) + "\n")
+
+
+def tell(text: str) -> None:
+    """One line of a result, however narrow the terminal is."""
+    results().print(Text(text), soft_wrap=True)
 
 
 def show_error(message: str) -> None:

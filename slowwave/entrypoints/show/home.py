@@ -1,10 +1,13 @@
-"""What a home holds and what waits in it, read without a lock and without making anything."""
+"""The state of a home, its quarantine and its calibration, for a terminal."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from slowwave.edits.status import Night, Pending, Status
+from rich.table import Column
+
 from slowwave.entrypoints.show.answer import FIRST_STEPS
 from slowwave.entrypoints.show.terminal import ago, flat, number, results, shown_bytes, table
+from slowwave.schemas.results import Calibration, Night, Pending, QuarantinedChunk, Status
 from slowwave.stages.night.report import forgetting_line
 
 
@@ -68,3 +71,35 @@ def _night_line(night: Night | None, now: datetime) -> str:
     )
     note = f"; {flat(night.note)}" if night.note else ""
     return f"{night.outcome} {ago(night.finished_at, now)}, {spent}{note}"
+
+
+def show_quarantine(chunks: Sequence[QuarantinedChunk]) -> None:
+    """What is in quarantine, as a table."""
+    console = results()
+    if not chunks:
+        console.print("Nothing is in quarantine.")
+        return
+    made = table("kind", Column("id", min_width=24), "date", "source", number("tries"), "reason")
+    for chunk in chunks:
+        made.add_row(
+            chunk.kind,
+            chunk.chunk_id,
+            f"{chunk.event_time:%Y-%m-%d}",
+            flat(chunk.source_name),
+            str(chunk.attempts),
+            flat(chunk.error or "no reason kept"),
+        )
+    console.print(made)
+
+
+def show_calibration(found: Calibration) -> None:
+    """The thresholds before and now."""
+    console = results()
+    console.print(f"{found.memory_count} memories, embedded with {flat(found.model)}", soft_wrap=True)
+    console.print(f"unrelated pairs score {found.noise:.2f}, close relatives {found.kin:.2f}")
+    made = table("threshold", number("before"), number("now"))
+    for name, value in sorted(found.thresholds.items()):
+        made.add_row(name, f"{found.before[name]:.4f}", f"{value:.4f}")
+    console.print(made)
+    kept = "A dry run: nothing was written." if found.path is None else f"Kept in {found.path}."
+    console.print(flat(kept), soft_wrap=True)

@@ -1,65 +1,14 @@
-"""The commands that look at the graph: `entity` and `timeline`."""
+"""Entities and timelines, for a terminal."""
 
-from datetime import UTC, datetime
-from typing import Annotated
+from datetime import datetime
 
-import typer
 from rich.text import Text
 
-from slowwave.entrypoints.commands.options import HomeOption, JsonOption
-from slowwave.entrypoints.show.terminal import ago, flat, results, say, show_json, visible
+from slowwave.entrypoints.show.terminal import ago, flat, results, say, visible
 from slowwave.schemas.graph import EntityPage, EntityResult, Fact, Timeline, TimelineEvent
 
 LINE_CHARACTERS = 300
 """Characters of one memory on the screen; `--json` gives all of it."""
-
-
-def entity(
-    name: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="A person, a project, a tool, a place.")
-    ],
-    *,
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Tell who or what a name stands for. Its other names, its values now and before, who stands beside it."""
-    from slowwave.home.paths import open_home
-    from slowwave.search import open_reader
-    from slowwave.search.entity import describe
-
-    found = describe(open_reader(open_home(home)), " ".join(name))
-    if as_json:
-        show_json(found)
-    else:
-        show_entities(found, now=datetime.now(UTC))
-
-
-def timeline(
-    name: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME...]", help="A person, a thing or a subject.")
-    ] = None,
-    *,
-    topic: Annotated[
-        str, typer.Option("--topic", metavar="NAME", help="Of a topic instead, by its name or id.")
-    ] = "",
-    session: Annotated[
-        str, typer.Option("--session", metavar="ID", help="Of a conversation instead, by id or file name.")
-    ] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Most events; the newest are kept.")] = 100,
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Show dated memories in their order. What was superseded is marked with its end."""
-    from slowwave.home.paths import open_home
-    from slowwave.search import open_reader
-    from slowwave.search.timeline import timeline as read
-
-    reader = open_reader(open_home(home))
-    found = read(reader, " ".join(name or []), topic=topic, session=session, limit=limit)
-    if as_json:
-        show_json(found)
-    else:
-        show_timeline(found)
 
 
 def show_entities(found: EntityResult, *, now: datetime) -> None:

@@ -1,0 +1,135 @@
+"""What a person or an agent asks the memory to do, beside `SearchRequest` and `ContextRequest`.
+
+One model a call: `Memory` makes it from keywords, the command line takes its help texts, bounds and defaults from it.
+"""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from slowwave.schemas.choices import CellType, Resolution
+from slowwave.schemas.refusals import CLEAN, Request, Text
+from slowwave.schemas.search import MAX_LIMIT, Query
+
+LONGEST_TEXT = 4_000
+"""Characters of what may be remembered at once: a memory is a sentence or two; a file goes through `ingest`."""
+
+LONGEST_NAME = 200
+"""Characters of a subject, an attribute, a value or an entity."""
+
+MOST_ENTITIES = 32
+
+Name = Annotated[str, Field(max_length=LONGEST_NAME), CLEAN]
+Sentence = Annotated[str, Field(max_length=LONGEST_TEXT), CLEAN]
+
+
+class CellRequest(Request):
+    """One memory, by its id: to explain, confirm or forget it."""
+
+    cell_id: Text = Field(description="Id of a memory; its first 6 or more characters are enough.")
+    note: Sentence = Field(default="", description="Why you say so; kept with the memory.")
+
+
+class _Statement(Request):
+    """What a person says, and what it is about."""
+
+    subject: Name | None = Field(default=None, description="The person or thing that it is about.")
+    attribute: Name | None = Field(
+        default=None,
+        description="The property of the subject that it states: a later memory with another value replaces it.",
+    )
+    value: Name | None = Field(default=None, description="The value of that property.")
+
+
+class RememberRequest(_Statement):
+    """Something to remember, in a person's own words."""
+
+    text: Sentence = Field(description="One or two whole sentences that can be understood alone.")
+    cell_type: CellType = Field(default="fact", description="The type of memory.")
+    entities: tuple[Name, ...] = Field(
+        default=(),
+        max_length=MOST_ENTITIES,
+        description="A person, project, place or thing that it names.",
+    )
+    salience: float = Field(default=0.8, ge=0, le=1, description="How much it matters, from 0 to 1.")
+
+
+class CorrectRequest(CellRequest, _Statement):
+    """What is right instead of a memory. What is not given is taken over from that memory."""
+
+    text: Sentence = Field(description="What is right, as a sentence that can be understood alone.")
+    entities: tuple[Name, ...] | None = Field(
+        default=None,
+        max_length=MOST_ENTITIES,
+        description="A person, project, place or thing that it names.",
+    )
+
+
+class ResolveRequest(Request):
+    """How a contradiction ends."""
+
+    contradiction_id: Text = Field(
+        description="Id of a contradiction; its first 6 or more characters are enough."
+    )
+    resolution: Resolution = Field(
+        description="a_wins, b_wins, both_valid, or merged (a new text replaces both)."
+    )
+    text: Sentence = Field(default="", description="The text that holds of both memories; only for merged.")
+    note: Sentence = Field(default="", description="Why you say so; kept with the contradiction.")
+
+    @model_validator(mode="after")
+    def _has_a_text_if_merged(self) -> "ResolveRequest":
+        if self.resolution == "merged" and not self.text.strip():
+            raise ValueError("`merged` needs the text that holds of both memories: give one")
+        if self.resolution != "merged" and self.text.strip():
+            raise ValueError(
+                f"a text belongs to the resolution `merged`: {self.resolution} writes nothing new"
+            )
+        return self
+
+
+class EraseRequest(Request):
+    """What to erase: exactly one of the four; none of them ends an erase that was interrupted."""
+
+    cell_id: Text | None = Field(
+        default=None, description="A memory, together with the turns that it was made from."
+    )
+    turn_id: Text | None = Field(default=None, description="One turn of a conversation.")
+    session_id: Text | None = Field(default=None, description="A whole conversation.")
+    text: Text | None = Field(
+        default=None, description="Every turn and every memory that contains this text."
+    )
+    dry_run: bool = Field(default=False, description="Show what would change, and change nothing.")
+
+
+class CiteRequest(Request):
+    """Memories that were used in an answer."""
+
+    cell_ids: tuple[Text, ...] = Field(
+        description="Ids of memories; their first 6 or more characters are enough."
+    )
+    context: Text = Field(default="", description="Where they were used, such as a conversation or a file.")
+
+
+class TimelineRequest(Request):
+    """Dated memories of exactly one name, topic or conversation."""
+
+    name: Text = Field(default="", description="A person, a thing or a subject.")
+    topic: Text = Field(default="", description="A topic instead, by its name or id.")
+    session: Text = Field(default="", description="A conversation instead, by its id or file name.")
+    limit: int = Field(default=100, ge=1, description="The most events to show; the newest are kept.")
+
+
+class ArchivedRequest(Request):
+    """Words to find faded memories by."""
+
+    query: Query = Field(description="Words of the memories to find.")
+    limit: int = Field(default=10, ge=1, le=MAX_LIMIT, description="The most memories to show.")
+
+
+class WeakRequest(Request):
+    """How far to look ahead for memories that will fade."""
+
+    days: float | None = Field(
+        default=None, ge=0, description="Days to look ahead (default: the setting edits.weak_days, 30)."
+    )
