@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, Unpack
 
 from slowwave.context import assemble
 from slowwave.context.shown import shown_to
@@ -19,7 +19,7 @@ from slowwave.erase import erase
 from slowwave.errors import InputError, TransientError
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
-from slowwave.schemas.choices import CellType, Resolution, SourceType
+from slowwave.schemas.choices import CellType, Resolution
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.graph import EntityResult, Timeline
 from slowwave.schemas.refusals import Model, clean_text, possible, possible_moment
@@ -50,32 +50,19 @@ from slowwave.schemas.results import (
     Status,
     TopicSummary,
 )
-from slowwave.schemas.search import DetailLevel, Filters, Scope, SearchRequest, SearchResult, in_utc
+from slowwave.schemas.search import DetailLevel, Filters, FilterWords, SearchRequest, SearchResult, in_utc
 from slowwave.search import answer, ask, open_reader
 from slowwave.search.archived import find_forgotten
 from slowwave.search.entity import describe
 from slowwave.search.timeline import timeline
 from slowwave.stages.topics.calibrate import calibrate_home
 
-When = datetime | str
-"""A moment, or the words for one ("2026-05-01", "last_week"); without a zone it is UTC."""
-
 MOST_CONVERSATIONS = 1_000
 """Conversations whose citations are kept for `Memory.settle`; of more, the oldest go."""
 
 
-class FilterWords(TypedDict, total=False):
-    """The fields of `Filters` as keywords of `Memory.search`."""
-
-    cell_types: Sequence[CellType]
-    source_type: SourceType | None
-    entity: str | None
-    after: When | None
-    before: When | None
-    scope: Scope | None
-    project: str | None
-    as_of: When | None
-    known_at: When | None
+_NO_FIELDS = ("self", "now", "filters", "words")
+"""Names in a method that are no field of its request."""
 
 
 class Memory:
@@ -113,31 +100,17 @@ class Memory:
         now: datetime | None = None,
         **words: Unpack[FilterWords],
     ) -> SearchResult:
-        """Answers a question from topic summaries, memories and, at `evidence`, raw turns, best first.
+        """Answer a question from topic summaries, memories and, at `evidence`, raw turns, best first.
 
-        Args:
-            query: A question, or words.
-            limit: Summaries and memories together, 1..25; none means the setting `search.limit`.
-            detail_level: `summary` (topics alone), `full`, or `evidence` (with the raw turns).
-            filters: What a memory must be to be found; or its fields as keywords, such as `entity="Mara"`.
-            conversation_id: Where the answer is used; noted with the use.
-            now: The present moment, without a zone in UTC.
-            **words: The fields of `Filters`; a time may be words, such as `after="last_week"`.
+        `SearchRequest` describes the keywords. Filters are given as keywords (`entity="Mara"`, `after="last_week"`) or
+        whole as `filters`. `now` is the present moment; without a zone it is UTC.
 
         Raises:
             InputError: the question is empty or too long, the limit is out of range, or a filter is not possible.
         """
         if filters is not None and words:
             raise InputError(f"give filters or the keywords {', '.join(sorted(words))}, not both")
-        narrowed = dict(filters or words)
-        request = _request(
-            SearchRequest,
-            query=query,
-            limit=limit,
-            detail_level=detail_level,
-            conversation_id=conversation_id,
-            **narrowed,
-        )
+        request = _request(SearchRequest, {**locals(), **dict(filters or words)})
         moment = _moment(now)
         found = answer(self._reader, request, now=moment)
         self._note([cell.cell_id for cell in found.cells], conversation_id, moment)
@@ -156,33 +129,15 @@ class Memory:
         small: bool = False,
         now: datetime | None = None,
     ) -> Context:
-        """What an agent should have in mind now, as one fenced text within a hard bound of tokens.
+        """Assemble the memory that an agent should have in its prompt now, as one fenced text of bounded length.
 
-        Args:
-            question: What the user asks, or the task at hand; empty where there is none.
-            activity: What is being done; it decides the tiers' shares.
-            current_file: Path of the file being worked in.
-            recent_errors: Texts of recent errors, oldest first.
-            branch: Branch of version control.
-            budget_tokens: Tokens that the text may have; none means the setting.
-            conversation_id: Where it is read.
-            small: The short form for every message: relevant, and not shown to this conversation before.
-            now: The present moment.
+        `ContextRequest` describes the keywords.
 
         Raises:
-            InputError: a signal is not possible.
+            InputError: a keyword is not possible.
         """
-        request = _request(
-            ContextRequest,
-            question=question,
-            activity=activity,
-            current_file=current_file,
-            recent_errors=(recent_errors,) if isinstance(recent_errors, str) else tuple(recent_errors),
-            branch=branch,
-            budget_tokens=budget_tokens,
-            conversation_id=conversation_id or None,
-            small=small,
-        )
+        recent_errors = [recent_errors] if isinstance(recent_errors, str) else recent_errors
+        request = _request(ContextRequest, locals())
         moment = _moment(now)
         found = assemble(self._reader, request, now=moment)
         shown = dict.fromkeys(cell_id for line in found.lines for cell_id in line.cell_ids)
@@ -195,8 +150,7 @@ class Memory:
 
     def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
         """Dated memories in order of one name, topic or session; see `slowwave.search.timeline.timeline`."""
-        request = _request(TimelineRequest, name=name, topic=topic, session=session, limit=limit)
-        return timeline(self._reader, request)
+        return timeline(self._reader, _request(TimelineRequest, locals()))
 
     def remember(
         self,
@@ -210,36 +164,17 @@ class Memory:
         salience: float = 0.8,
         now: datetime | None = None,
     ) -> Remembered:
-        """Records the word of a person: a turn and a memory that rests on it, in one segment of the journal.
+        """Record a person's statement: a turn and a memory that rests on it, in one segment of the journal.
 
-        It can be searched at once, unless someone else writes the store (`Remembered.is_searchable`). The same text
-        on the same day is the same memory; on another day it becomes a confirmation. Secrets are redacted.
-
-        Args:
-            text: One or two sentences that can be understood alone, at most 4,000 characters.
-            cell_type: What kind of memory it is.
-            subject: The thing it is about; with `attribute` it lets a later memory retire this one.
-            attribute: Its one property with a single value at a time.
-            value: The value of that property.
-            entities: People, projects, places and things that it names.
-            salience: How much it matters, 0..1.
-            now: When it was said; without a zone it is UTC.
+        `RememberRequest` describes the keywords; `now` is when it was said. The memory can be searched at once,
+        unless someone else writes the store (`Remembered.is_searchable`). The same text on the same day is the same
+        memory; on another day it becomes a confirmation. Secrets are redacted.
 
         Raises:
             InputError: the text is empty or too long, a name is, or this memory was deleted before.
             TransientError: the journal cannot be written; nothing was recorded.
         """
-        request = _request(
-            RememberRequest,
-            text=text,
-            cell_type=cell_type,
-            subject=subject,
-            attribute=attribute,
-            value=value,
-            entities=entities if isinstance(entities, str) else tuple(entities),
-            salience=salience,
-        )
-        return remember.remember(self._reader, request, now=_moment(now))
+        return remember.remember(self._reader, _request(RememberRequest, locals()), now=_moment(now))
 
     def correct(
         self,
@@ -263,30 +198,18 @@ class Memory:
             NotFoundError: there is no memory yet.
             BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
         """
-        request = _request(
-            CorrectRequest,
-            cell_id=cell_id,
-            text=text,
-            subject=subject,
-            attribute=attribute,
-            value=value,
-            entities=entities if entities is None or isinstance(entities, str) else tuple(entities),
-            note=note,
-        )
-        return correct.correct(self._home, request, now=_moment(now))
+        return correct.correct(self._home, _request(CorrectRequest, locals()), now=_moment(now))
 
     def confirm(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
         """A person says that a memory holds: it never fades, and no judge retires it. Raises as `correct`."""
-        request = _request(CellRequest, cell_id=cell_id, note=note)
-        return confirm.confirm(self._home, request, now=_moment(now))
+        return confirm.confirm(self._home, _request(CellRequest, locals()), now=_moment(now))
 
     def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
         """A person takes a memory away; it stays out, also said in other words. Raises as `correct`.
 
         The turns that it rests on stay in the record, and `search` shows them at `evidence`; `erase` takes those too.
         """
-        request = _request(CellRequest, cell_id=cell_id, note=note)
-        return forget.forget(self._home, request, now=_moment(now))
+        return forget.forget(self._home, _request(CellRequest, locals()), now=_moment(now))
 
     def erase(
         self,
@@ -303,10 +226,7 @@ class Memory:
         Exactly one thing is named; without any, an erase that was cut off is ended. With it goes what rests on it: of a
         memory its turns, of turns every memory that was made from them. Raises as `correct`.
         """
-        request = _request(
-            EraseRequest, cell_id=cell_id, turn_id=turn_id, session_id=session_id, text=text, dry_run=dry_run
-        )
-        return erase.erase(self._home, request, now=_moment(now))
+        return erase.erase(self._home, _request(EraseRequest, locals()), now=_moment(now))
 
     def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
         """Open contradictions with both memories, newest first; resolved ones after them where asked for."""
@@ -325,10 +245,7 @@ class Memory:
 
         Reconciliation never opens the same pair again. Raises as `correct`.
         """
-        request = _request(
-            ResolveRequest, contradiction_id=contradiction_id, resolution=resolution, text=text, note=note
-        )
-        return resolve.resolve(self._home, request, now=_moment(now))
+        return resolve.resolve(self._home, _request(ResolveRequest, locals()), now=_moment(now))
 
     def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
         """Takes a resolution back: both memories stand as before, open again. Raises as `correct`."""
@@ -344,8 +261,10 @@ class Memory:
             NotFoundError: there is no store yet.
             TransientError: the journal cannot be written.
         """
-        named = tuple(_request(CiteRequest, cell_ids=tuple(cell_ids), context=context).cell_ids)
-        found = cite(self._home, named, context=context, now=_moment(now), store=self._reader.current())
+        request = _request(CiteRequest, locals())
+        found = cite(
+            self._home, request.cell_ids, context=context, now=_moment(now), store=self._reader.current()
+        )
         self._cited.setdefault(context, set()).update(found)
         if len(self._cited) > MOST_CONVERSATIONS:
             self._cited.pop(next(iter(self._cited)))
@@ -379,11 +298,11 @@ class Memory:
 
     def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
         """What the nights will archive within so many days (else `edits.weak_days`) unless it is used."""
-        return overview.weak(self._reader, _request(WeakRequest, days=days), now=_moment(now))
+        return overview.weak(self._reader, _request(WeakRequest, locals()), now=_moment(now))
 
     def archived(self, query: str, *, limit: int = 10) -> list[ForgottenCell]:
         """What faded, by its words, best first; what is cited of it comes back with the next night."""
-        return find_forgotten(self._reader, _request(ArchivedRequest, query=query, limit=limit))
+        return find_forgotten(self._reader, _request(ArchivedRequest, locals()))
 
     def stats(self, *, now: datetime | None = None) -> Stats:
         """What the memory holds, by type, status, topic, age and origin, and how much it is used."""
@@ -452,5 +371,16 @@ def _moment(now: datetime | None) -> datetime:
     return datetime.now(UTC) if now is None else in_utc(possible_moment(now))
 
 
-def _request(model: type[Model], **given: Any) -> Model:
-    return possible(model, given)
+def _request(model: type[Model], given: dict[str, Any]) -> Model:
+    """A request of what a method was called with: its `locals()`, and for filters what is beside them.
+
+    Raises:
+        InputError: a keyword is not possible.
+    """
+    fields = {name: value for name, value in given.items() if name not in _NO_FIELDS}
+    return possible(model, {name: _tuple(value) for name, value in fields.items()})
+
+
+def _tuple(value: object) -> object:
+    """Other iterables than texts as a tuple, a column of a frame among them."""
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else value

@@ -18,7 +18,7 @@ MAX_ERRORS = 5
 
 
 Path = Annotated[str, Field(max_length=4_096), CLEAN]
-Label = Annotated[str, Field(min_length=1, max_length=1_000), CLEAN]
+Label = Annotated[str, Field(max_length=1_000), CLEAN]
 
 
 class _Frozen(BaseModel):

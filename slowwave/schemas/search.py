@@ -1,7 +1,8 @@
 """What a search is asked, and what it answers."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -55,7 +56,11 @@ class _Narrowing(Request, Generic[Time]):
     )
 
 
-class SearchRequest(_Narrowing[datetime | str]):
+When = datetime | str
+"""A moment, or the words for one ("2026-05-01", "last_week"); without a zone it is UTC."""
+
+
+class SearchRequest(_Narrowing[When]):
     """A question with what its answers must be. A time may be words, such as `last_week`."""
 
     query: Query = Field(description="A question, or a few words.")
@@ -104,6 +109,20 @@ class Filters(_Narrowing[Moment]):
     def is_historical(self) -> bool:
         """Whether a past state is asked for."""
         return self.as_of is not None or self.known_at is not None
+
+
+class FilterWords(TypedDict, total=False):
+    """The fields of `Filters` as keywords of `Memory.search`."""
+
+    cell_types: Sequence[CellType]
+    source_type: SourceType | None
+    entity: str | None
+    after: When | None
+    before: When | None
+    scope: Scope | None
+    project: str | None
+    as_of: When | None
+    known_at: When | None
 
 
 class Share(_Frozen):
