@@ -21,7 +21,6 @@ from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
 from slowwave.schemas.choices import CellType, Resolution
 from slowwave.schemas.context import Activity, Context, ContextRequest
-from slowwave.schemas.graph import EntityResult, Timeline
 from slowwave.schemas.refusals import Model, clean_text, possible, possible_moment
 from slowwave.schemas.requests import (
     ArchivedRequest,
@@ -50,7 +49,16 @@ from slowwave.schemas.results import (
     Status,
     TopicSummary,
 )
-from slowwave.schemas.search import DetailLevel, Filters, FilterWords, SearchRequest, SearchResult, in_utc
+from slowwave.schemas.search import (
+    DetailLevel,
+    EntityResult,
+    Filters,
+    FilterWords,
+    SearchRequest,
+    SearchResult,
+    Timeline,
+    in_utc,
+)
 from slowwave.search import answer, ask, open_reader
 from slowwave.search.archived import find_forgotten
 from slowwave.search.entity import describe

@@ -1,4 +1,4 @@
-"""What a search is asked, and what it answers."""
+"""What a search is asked, and what the read path answers: a search, an entity, a timeline."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from typing import Annotated, Generic, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from slowwave.schemas.choices import CellStatus, CellType, Origin, Relation, SourceType
+from slowwave.schemas.choices import CellStatus, CellType, EntityType, Origin, Relation, SourceType
 from slowwave.schemas.refusals import CLEAN, Request, Text
 
 DetailLevel = Literal["summary", "full", "evidence"]
@@ -24,6 +24,10 @@ def in_utc(moment: datetime) -> datetime:
 
 Moment = Annotated[datetime, AfterValidator(in_utc)]
 """A moment in UTC; one without a zone is taken as UTC."""
+
+
+Direction = Literal["back", "forward"]
+"""`back` goes to causes and to what was there before, `forward` to effects and to what came after."""
 
 
 class _Frozen(BaseModel):
@@ -251,3 +255,71 @@ class SearchResult(_Frozen):
         default_factory=list,
         description="What led to the memories, nearest first, where a question asks why.",
     )
+
+
+class Fact(_Frozen):
+    """A single-valued property of an entity as it holds now, with the values before."""
+
+    cell_id: str
+    attribute: str
+    value: str
+    content: str
+    since: datetime
+    has_open_contradiction: bool
+    history: list[FormerValue] = Field(description="Newest first.")
+
+
+class Neighbour(_Frozen):
+    """An entity that memories name together with this one."""
+
+    entity_id: str
+    name: str
+    entity_type: EntityType | None
+    shared_count: int = Field(ge=1, description="Memories that name both.")
+
+
+class TimelineEvent(_Frozen):
+    """A memory at its date."""
+
+    cell_id: str
+    at: datetime = Field(description="From when it holds, or when it happened.")
+    cell_type: CellType
+    content: str
+    status: CellStatus
+    until: datetime | None = Field(description="Until when it held; null where it holds or nobody says.")
+    superseded_by: str | None = Field(description="The memory that took its place.")
+    session_id: str
+    source_name: str
+
+
+class EntityPage(_Frozen):
+    """Who or what an entity is, and what memory holds of it."""
+
+    entity_id: str
+    name: str
+    entity_type: EntityType | None
+    aliases: list[str]
+    summary: str | None = Field(description="Written by a model; null before.")
+    needs_review: bool = Field(description="A memory behind the summary was superseded since.")
+    mention_count: int
+    first_at: datetime
+    last_at: datetime
+    facts: list[Fact] = Field(description="By attribute, where memories name it as their subject.")
+    neighbours: list[Neighbour]
+    lately: list[TimelineEvent] = Field(description="Live memories that name it, newest first.")
+
+
+class EntityResult(_Frozen):
+    """Entities that a name stands for; several where it is the name of several."""
+
+    name: str
+    entities: list[EntityPage]
+    notes: list[str] = Field(default_factory=list)
+
+
+class Timeline(_Frozen):
+    """Dated memories in order, oldest first; superseded ones are marked."""
+
+    title: str
+    events: list[TimelineEvent]
+    notes: list[str] = Field(default_factory=list)

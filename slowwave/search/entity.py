@@ -4,8 +4,7 @@ import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name, thing_name
-from slowwave.schemas.graph import EntityPage, EntityResult, Fact, Neighbour
-from slowwave.schemas.search import FormerValue
+from slowwave.schemas.search import EntityPage, EntityResult, Fact, FormerValue, Neighbour
 from slowwave.search.conditions import scope_condition
 from slowwave.search.current_values import (
     ATTRIBUTE,

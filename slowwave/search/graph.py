@@ -18,8 +18,7 @@ from slowwave.language.names import (
     said_name,
     thing_name,
 )
-from slowwave.schemas.graph import Direction
-from slowwave.schemas.search import ChainStep
+from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.search.conditions import scope_condition
 from slowwave.settings.groups import ScopeSettings

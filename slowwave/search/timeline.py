@@ -4,8 +4,8 @@ import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name
-from slowwave.schemas.graph import Timeline, TimelineEvent
 from slowwave.schemas.requests import TimelineRequest
+from slowwave.schemas.search import Timeline, TimelineEvent
 from slowwave.search.conditions import scope_condition
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader

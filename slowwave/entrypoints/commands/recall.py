@@ -12,9 +12,8 @@ from slowwave.entrypoints.show.context import show_context
 from slowwave.entrypoints.show.graph import show_entities, show_timeline
 from slowwave.entrypoints.show.terminal import results, show_json
 from slowwave.schemas.context import Context, ContextRequest
-from slowwave.schemas.graph import EntityResult, Timeline
 from slowwave.schemas.requests import CiteRequest, TimelineRequest
-from slowwave.schemas.search import SearchRequest, SearchResult
+from slowwave.schemas.search import EntityResult, SearchRequest, SearchResult, Timeline
 
 
 @asks(SearchRequest, "query")

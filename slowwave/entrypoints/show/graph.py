@@ -5,7 +5,7 @@ from datetime import datetime
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, visible
-from slowwave.schemas.graph import EntityPage, EntityResult, Fact, Timeline, TimelineEvent
+from slowwave.schemas.search import EntityPage, EntityResult, Fact, Timeline, TimelineEvent
 
 LINE_CHARACTERS = 300
 """Characters of one memory on the screen; `--json` gives all of it."""
