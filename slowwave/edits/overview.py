@@ -130,7 +130,9 @@ def topic_summaries(reader: Reader) -> list[TopicSummary]:
     """Topics of this owner that have a summary, largest first."""
     if (store := reader.current()) is None:
         return []
-    topics = store.rows("topics", list(TopicSummary.model_fields), _mine(reader) & col("merged_into").is_null())
+    topics = store.rows(
+        "topics", list(TopicSummary.model_fields), _mine(reader) & col("merged_into").is_null()
+    )
     told = topics.drop_nulls("summary").sort("cell_count", "name", descending=[True, False])
     return [TopicSummary(**row) for row in told.iter_rows(named=True)]
 
