@@ -3,6 +3,7 @@
 The environment is set while this file is imported, before any test module can import Slowwave or Prefect.
 """
 
+import gc
 import multiprocessing.process
 import os
 import shutil
@@ -46,6 +47,12 @@ settings.register_profile("quick", deadline=None, max_examples=25)  # `make test
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_finish() -> None:
+    """Take what the imports left out of every later garbage collection; they are a fifth of the time otherwise."""
+    gc.collect()
+    gc.freeze()
 
 
 MAY_START_PROCESSES = {"prefect", "processes", "benchmark"}

@@ -223,12 +223,18 @@ REPEATED = [
 ]
 
 
+def seconds(unit: str, size: int) -> float:
+    text = unit * (size // len(unit) + 1)
+    start = time.thread_time()
+    redact(text)
+    return time.thread_time() - start
+
+
 @pytest.mark.parametrize("unit", REPEATED)
 def test_a_million_repeated_characters_take_linear_time(unit):
-    took = []
-    for size in (100_000, 1_000_000):
-        text = unit * (size // len(unit) + 1)
-        start = time.thread_time()
-        redact(text)
-        took.append(time.thread_time() - start)
-    assert took[1] < max(0.5, 40 * took[0]), "ten times the text takes ten times as long, not a hundred times"
+    """Ten times the text takes ten times as long, not a hundred times; the quickest of three tries counts.
+
+    On a loaded machine one try may take far longer than the work in it, and no try takes less.
+    """
+    allowed = max(0.5, 40 * min(seconds(unit, 100_000) for _ in range(3)))
+    assert any(seconds(unit, 1_000_000) < allowed for _ in range(3))
