@@ -51,7 +51,7 @@ with app.setup:
         cells: pl.DataFrame
         contradictions: pl.DataFrame
         judgements: pl.DataFrame
-        queue: pl.DataFrame
+        judging: pl.DataFrame
         problem: str
 
 
@@ -96,8 +96,8 @@ def read(home: str) -> Stored:
         return nothing("No memory yet.")
     where = scope_condition(place.settings.owner, Filters())
     frames = {name: reader.store.rows(name, columns, where) for name, columns in OWNER_FIELDS.items()}
-    queue = reader.store.rows("judging").join(frames["cells"], on="cell_id", how="semi")
-    return Stored(**frames, queue=queue, problem="")
+    judging = reader.store.rows("judging").join(frames["cells"], on="cell_id", how="semi")
+    return Stored(**frames, judging=judging, problem="")
 
 
 @app.function
@@ -132,8 +132,8 @@ def _(stored):
         "memories not judged yet": _live.filter(~pl.col("is_judged")).height,
         "pairs that wait for a judge": stored.judgements.filter(pl.col("verdict") == "unjudged").height,
         "memories marked for review": _live.filter("needs_review").height,
-        "judgements that failed": stored.queue.filter(pl.col("status") == "failed").height,
-        "judgements in quarantine": stored.queue.filter(pl.col("status") == "quarantined").height,
+        "judgements that failed": stored.judging.filter(pl.col("status") == "failed").height,
+        "judgements in quarantine": stored.judging.filter(pl.col("status") == "quarantined").height,
     }
     mo.vstack([mo.md("## What waits"), mo.Html(shown_table(("what", "how many"), waiting.items()))])
     return (waiting,)
