@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from slowwave.journal.catalogue import CATALOGUE, SCAN_SCHEMA, encode
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
-from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.lexicon import STOP_WORDS
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.settings.tree import Settings
 from slowwave.store import Store, create_store

@@ -8,6 +8,7 @@ import polars as pl
 
 from slowwave.context.page import line_of
 from slowwave.context.tiers import Candidate
+from slowwave.language.lexicon import CLOSED_STATES
 from slowwave.language.signals import quoted
 from slowwave.schemas.context import TierName
 from slowwave.schemas.episode_type import EPISODE
@@ -22,20 +23,6 @@ from slowwave.store import Expr, Store, col
 QUOTE_CHARACTERS = 480
 """Longest quote of a turn, about 120 tokens."""
 
-_CLOSED = frozenset(
-    [
-        "done",
-        "finished",
-        "closed",
-        "complete",
-        "completed",
-        "cancelled",
-        "canceled",
-        "dropped",
-        "resolved",
-        "merged",
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -80,7 +67,7 @@ class KnownCell:
     @property
     def is_closed_task(self) -> bool:
         """A task that is done or dropped."""
-        return self.cell_type == "task" and (self.value or "").strip().lower() in _CLOSED
+        return self.cell_type == "task" and (self.value or "").strip().lower() in CLOSED_STATES
 
 
 CELL_COLUMNS = tuple(field.name for field in fields(KnownCell))

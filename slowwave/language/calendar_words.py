@@ -7,29 +7,22 @@ the year in which it began. This says what words count, never where in a text th
 import calendar
 from datetime import UTC, datetime, timedelta
 
+from slowwave.language import lexicon
+
 Span = tuple[datetime, datetime]
 
 DAY = timedelta(days=1)
 LAST_MONTH = 12
-_MONTH_NAMES = "january february march april may june july august september october november december"
-_WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 MONTHS = {
-    name: number
-    for number, month in enumerate(_MONTH_NAMES.split(" "), start=1)
-    for name in (month, month[:3])
+    name: number for number, month in enumerate(lexicon.MONTHS, start=1) for name in (month, month[:3])
 } | {"sept": 9}
-WEEKDAYS = {
-    name: number for number, day in enumerate(_WEEKDAY_NAMES.split(" ")) for name in (day, day[:3])
-} | {"tues": 1, "thurs": 3}
+WEEKDAYS = {name: number for number, day in enumerate(lexicon.WEEKDAYS) for name in (day, day[:3])} | {
+    "tues": 1,
+    "thurs": 3,
+}
 SATURDAY = 5
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_NUMBER_TEXT = "zero one two three four five six seven eight nine ten eleven twelve"
-NUMBERS = {word: number for number, word in enumerate(_NUMBER_TEXT.split(" "))} | {
-    "a": 1,
-    "an": 1,
-    "half a": 0.5,
-}
+NUMBERS = {word: number for number, word in enumerate(lexicon.NUMBERS)} | {"a": 1, "an": 1, "half a": 0.5}
 VAGUE = {"a couple": (2, 3), "a couple of": (2, 3), "couple of": (2, 3), "a few": (2, 5), "few": (2, 5),
          "several": (3, 7)}  # fmt: skip
 """Counts that name no number: fewest and most."""

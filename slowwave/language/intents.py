@@ -6,7 +6,9 @@ decide the rest. English only; nothing here looks into the memory.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 from itertools import pairwise
 from typing import get_args
 
@@ -14,78 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.errors import ContractError
-from slowwave.language.calendar_words import MONTHS, WEEKDAYS
+from slowwave.language.calendar_words import MONTHS, SEASONS, WEEKDAYS
+from slowwave.language.lexicon import QUESTION_WORDS
 from slowwave.schemas.search import Intent
 
-EXEMPLARS: dict[Intent, tuple[str, ...]] = {
-    "why": (
-        "Why did we drop the message queue?",
-        "What was the reason for choosing Postgres over MySQL?",
-        "How come the nightly build failed again?",
-        "What made her quit the choir?",
-        "What caused the outage on the payment service?",
-        "Why is the retry limit set to three?",
-        "For what reason did he sell the boat?",
-        "What motivated the team to rewrite the parser?",
-        "Why don't they eat at that restaurant any more?",
-        "What led to the decision to postpone the release?",
-        "What was the thinking behind the new pricing?",
-    ),
-    "when": (
-        "When did we switch to the new login flow?",
-        "What date was the first release?",
-        "How long ago did she move to Lisbon?",
-        "Since when do we require two reviews?",
-        "When is my sister's wedding?",
-        "In which month did the migration finish?",
-        "How long has he been learning the cello?",
-        "What year did they adopt the dog?",
-        "When was the certificate last renewed?",
-        "On which day does the sprint end?",
-        "When are we going to the mountains?",
-    ),
-    "who": (
-        "Who wrote the deployment script?",
-        "Who is responsible for the billing module?",
-        "Whose idea was the surprise party?",
-        "Which colleague reviewed the schema change?",
-        "Who did I have lunch with after the conference?",
-        "Whom should I ask about the firewall rules?",
-        "Who is Tomas?",
-        "Which person from the support team called the customer?",
-        "Who recommended the piano teacher?",
-        "Who was on call during the incident?",
-        "Who gave me the recipe for the plum cake?",
-    ),
-    "what": (
-        "What database does the search service use?",
-        "Which port does the proxy listen on?",
-        "How many replicas do we run in production?",
-        "What is my daughter allergic to?",
-        "What did we decide about the cache?",
-        "Which books did he recommend?",
-        "Where is the backup stored?",
-        "What is the name of the neighbour's cat?",
-        "What tool do we use for the load tests?",
-        "Which hotel did we book in Porto?",
-        "How much does the hosting cost each month?",
-        "What are the open tasks for the importer?",
-    ),
-    "general": (
-        "How does the sync between the two regions work?",
-        "Tell me about the onboarding of new customers.",
-        "Summarize the state of the mobile app.",
-        "How do I run the tests on my machine?",
-        "Is the old endpoint still in use?",
-        "Would she enjoy a weekend at the sea?",
-        "Can we deploy on Fridays?",
-        "Give me an overview of the garden project.",
-        "How did the interview go?",
-        "Do they still practise on Tuesdays?",
-        "Help me prepare for the meeting about the budget.",
-        "How was the trip to the lake?",
-    ),
-}
+_EXEMPLAR_FILE = files(__package__) / "exemplars.toml"
+_QUESTIONS: dict[str, list[str]] = tomllib.loads(_EXEMPLAR_FILE.read_text(encoding="utf-8"))
+EXEMPLARS: dict[Intent, tuple[str, ...]] = {intent: tuple(_QUESTIONS[intent]) for intent in get_args(Intent)}
+"""Questions of each intent, to which a question is compared by its vector."""
 
 _PERSON = (
     r"(?:person|people|man|woman|colleague|co-?worker|friend|relative|teammate|team\s+member|customer|client|"
@@ -227,21 +165,7 @@ def is_complex(question: str) -> bool:
     )
 
 
-_STOP_TEXT = (
-    "a about according across after again all along also although am among an and any are aren around as "
-    "asap at autumn based be because been before being between both btw but by can check compare could dear "
-    "describe despite did didn do does doesn doing don during each either even ever explain fall faq few "
-    "find for from fyi get give go had has have haven having he hello help her here hers hey hi him his how "
-    "i if im in into is isn it its ive just know let like list look many may maybe me might more most much "
-    "must my name need next no nope nor not now of off oh ok okay on once one only or other our out over per "
-    "please quick recall regarding remember remind same say search see shall she should show since so some "
-    "spring still such summarise summarize summer sure tell than thank thanks that the their them then there "
-    "these they think this those though through to today todo tomorrow tonight too under unlike until up "
-    "upon us very was we well were what whatever when where whether which while who whom whose why will "
-    "winter with within without won wondering would write yeah yes yesterday yet you your"
-)
-_STOP = frozenset(_STOP_TEXT.split(" ")) | {f"{word}s" for word in ("what", "that")}
-_NOT_NAMES = _STOP | MONTHS.keys() | {day for day in WEEKDAYS if day not in {"sun", "sat", "wed"}}
+_NOT_NAMES = QUESTION_WORDS | MONTHS.keys() | SEASONS.keys() | (WEEKDAYS.keys() - {"sun", "sat", "wed"})
 _NOT_CODE = {"e.g", "i.e", "a.m", "p.m", "and/or", "he/she", "n/a", "etc", "vs"}
 _QUOTES = r"\"(?P<q1>[^\"\n]{1,80})\"|“(?P<q2>[^”\n]{1,80})”|`(?P<q3>[^`\n]{1,80})`|(?<!\w)'(?P<q4>[^'\n]{1,80})'(?!\w)"
 _CODE = (

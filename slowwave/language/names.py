@@ -8,6 +8,7 @@ from typing import Final, get_args
 
 import polars as pl
 
+from slowwave.language.lexicon import AMBIGUOUS_NAMES, FOLDED_LETTERS, KNOWN_AS, NICKNAMES
 from slowwave.schemas.choices import EntityType
 
 TYPES: Final = get_args(EntityType)
@@ -16,107 +17,9 @@ _TYPE = rf"\s*\(({'|'.join(TYPES)})\)\s*$"
 SHORT = 3
 """Letters of a name that is too short to stand for another one: such names are only ever the same as themselves."""
 
-_COMMON = (
-    # names of people that are words of the language, and words that stand for a person
-    "april art august bill chance chase dawn dean drew faith frank grace grant hope hunter joy june mark mason "
-    "miles page rich rose summer will admin assistant bot boss client customer doctor friend guest manager mother "
-    "father neighbour neighbor owner someone team user "
-    # things that are numbered rather than versioned
-    "alarm build chapter checkpoint class cluster day device disk door environment epic floor gate gpu group host "
-    "hour incident issue item job kiln lane level line lot machine meeting migration milestone model module "
-    "number office part phase plan plant platform port printer process project proposal pump queue rack release "
-    "rev revision robot room route rule run section sensor server service shard shift site slot sprint stage "
-    "station step store system table task test ticket track unit vehicle version volume week window worker year "
-    "zone"
-)
-COMMON_WORDS: Final = frozenset(_COMMON.split())
-"""Words that name nothing by themselves: no other name is joined to them."""
-
-NICKNAMES: Final = {
-    nickname: name
-    for line in (
-        "andrew andy drew",
-        "anthony tony",
-        "benjamin benny benji",
-        "catherine cathy",
-        "charles charlie chuck",
-        "daniel danny",
-        "david dave davey",
-        "deborah debbie",
-        "donald donnie",
-        "edward eddie teddy",
-        "elizabeth liz lizzy beth betty eliza",
-        "frederick freddy freddie",
-        "gabriel gabe",
-        "gerald gerry",
-        "gregory greg",
-        "jacob jake",
-        "james jimmy jamie",
-        "jeffrey jeff",
-        "jennifer jenny jenn",
-        "jonathan jonny",
-        "joseph joey",
-        "joshua josh",
-        "katherine kate katie kathy",
-        "kenneth kenny",
-        "kimberly kimmy",
-        "lawrence larry",
-        "leonard lenny",
-        "margaret maggie peggy",
-        "matthew matt matty",
-        "michael mike mikey mick",
-        "nathaniel nate",
-        "nicholas nick nicky",
-        "patricia patty trish",
-        "peter pete",
-        "philip phil",
-        "rebecca becky becca",
-        "richard dick rick ricky richie",
-        "robert bob bobby robbie",
-        "ronald ronnie",
-        "samantha sammy",
-        "stephen steve",
-        "susan susie",
-        "theodore theo",
-        "thomas tommy",
-        "timothy timmy",
-        "tobias tobi",
-        "victoria vicky",
-        "vincent vinny",
-        "walter walt",
-        "william bill billy willy",
-        "zachary zach",
-    )
-    for name, *nicknames in [line.split()]
-    for nickname in nicknames
-}
-"""The whole nickname rule: English short forms that stand for one name. Those of several (Alex, Chris, Pat, Sam) are
-left out, and so are all that no line names."""
-
-KNOWN_AS: Final = {
-    "postgresql": "postgres",
-    "nodejs": "node js",
-    "reactjs": "react js",
-    "react": "react js",
-    "nextjs": "next js",
-    "mongo": "mongodb",
-    "google cloud platform": "google cloud",
-    "visual studio code": "vscode",
-    "vs code": "vscode",
-}
-"""Tools with two names, as they are compared. None has three letters or fewer: too many things are called that."""
 _FAMILIES: Final = {alias.split()[0]: name.split()[0] for alias, name in KNOWN_AS.items()}
 
-_TRADES = (
-    "airlines bank consulting energy foods group holding holdings industries insurance international labs laboratories "
-    "logistics media partners payments pharma robotics software solutions studio studios systems technologies "
-    "technology telecom travel ventures"
-)
-TRADE_WORDS: Final = tuple(_TRADES.split())
-"""Words that end the full name of an organization and that people leave out: Skerry is Skerry Travel."""
-
-_LETTERS: Final = {
-    "ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i",
+_LETTERS: Final = FOLDED_LETTERS | {
     "’": "'", "++": " plus plus", "c#": "c sharp", "f#": "f sharp", "&": " and ",
 }  # fmt: skip
 _TITLE = r"^(?:mr|mrs|ms|miss|dr|prof|professor|sir) "
@@ -206,4 +109,4 @@ def family(plain: pl.Expr) -> pl.Expr:
 def is_ambiguous(plain: pl.Expr) -> pl.Expr:
     """Whether a plain name is too short or too common to stand for another one."""
     letters = plain.str.replace_all(r"[^\p{L}]", "").str.len_chars()
-    return (letters <= SHORT) | plain.is_in(list(COMMON_WORDS))
+    return (letters <= SHORT) | plain.is_in(list(AMBIGUOUS_NAMES))

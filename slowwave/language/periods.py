@@ -19,7 +19,6 @@ from slowwave.language.calendar_words import (
     LAST_MONTH,
     MONTHS,
     NUMBERS,
-    ORDINALS,
     PARTS,
     SATURDAY,
     SEASONS,
@@ -35,14 +34,15 @@ from slowwave.language.calendar_words import (
     shifted,
     units_back,
 )
+from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, ORDINALS, SINCE, UNTIL
+from slowwave.language.lexicon import WEEKDAYS as DAY_NAMES
 
 Kind = Literal["full", "yearless", "relative"]
-_IN = frozenset({"in", "during", "throughout", "over", "within"})
-_BORDER = frozenset({"since", "until", "till", "up to", "before", "prior to", "earlier than", "after", "later than",
-                     "around", "circa", "as of", "between", "as early as", "as late as"})  # fmt: skip
-_DATE = _IN | _BORDER | {"from", "by"}
-_DAYS = _BORDER | {"on", "at", "over", "during", "from", "by"}
-_ROLLING = _IN | {"for"}
+LEADS_OF_BORDERS = (AFTER | SINCE | BEFORE | UNTIL | AROUND | {"between"}) - {"by"}
+"""Prepositions that name a side of a period, and hardly anything but time."""
+_LEADS_OF_DATES = INSIDE | LEADS_OF_BORDERS | {"from", "by"}
+_LEADS_OF_DAYS = LEADS_OF_BORDERS | {"on", "at", "over", "during", "from", "by"}
+_LEADS_OF_ROLLING = INSIDE | {"for"}
 CLEAR: frozenset[str] = frozenset()
 PEOPLE = {"april", "may", "june", "august", "jan"}
 """Months that are first names too: "by June" is a person as likely as a time."""
@@ -50,12 +50,12 @@ VERBS = {"may", "march", "mar"}
 
 _MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\.?(?![a-z])"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(sorted(WEEKDAYS, key=len, reverse=True))})(?![a-z])"
-_DAY_NAME = rf"(?:{'|'.join(name for name in WEEKDAYS if name.endswith('day'))}),?\s+"
+_DAY_NAME = rf"(?:{'|'.join(DAY_NAMES)}),?\s+"
 _FULL_YEAR = r"(?P<year>[12]\d{3})(?!\d)"
 _YEAR = rf"(?:(?:,?\s+|\s*,\s*)(?:of\s+)?(?:the\s+year\s+)?(?:{_FULL_YEAR}|(?P<year_word>last|this)\s+year))"
 _NTH = r"(?P<nth>st|[nr]d|th)?(?!\d)"
 _COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted([*NUMBERS, *VAGUE], key=len, reverse=True))})"
-_UNIT = r"(?P<unit>minute|hour|day|week|fortnight|month|quarter|year)s?"
+_UNIT = rf"(?P<unit>{'|'.join(SPREAD)})s?"
 ABOUT = r"(?:(?P<about>about|around|roughly|approximately|almost|nearly|some|over|more\s+than|maybe)\s+)?"
 COUNTED = rf"{ABOUT}{_COUNT}\s+{_UNIT}"
 _COUNTED_NOUN = (
@@ -151,7 +151,7 @@ def _date(asked: _Asked) -> Found:
     first, last = int(asked.word("first") or day), int(asked.word("last") or day)
     span, kind = _dated(asked, [days_of(year, month, first, last) for year in _years(asked)])
     sure = kind != "yearless" or asked.word("nth") or asked.word("of") or not named.isdecimal()
-    return span, kind, CLEAR if sure or asked.word("month") not in VERBS else _DATE | _DAYS
+    return span, kind, CLEAR if sure or asked.word("month") not in VERBS else _LEADS_OF_DATES | _LEADS_OF_DAYS
 
 
 def _month(asked: _Asked) -> Found:
@@ -163,7 +163,7 @@ def _month(asked: _Asked) -> Found:
     span, kind = _dated(asked, spans)
     if kind != "yearless":
         return span, kind, CLEAR
-    return span, kind, _DATE - {"by", "from"} if name in PEOPLE else _DATE
+    return span, kind, _LEADS_OF_DATES - {"by", "from"} if name in PEOPLE else _LEADS_OF_DATES
 
 
 def _which(which: str, spans: list[Span | None], now: datetime) -> Span | None:
@@ -181,8 +181,8 @@ def _which(which: str, spans: list[Span | None], now: datetime) -> Span | None:
 
 def _year(asked: _Asked) -> Found:
     if asked.word("decade"):
-        return months_from(int(asked.word("decade")) * 10, 1, 120), "full", _DATE
-    return months_from(int(asked.word("year")), 1, 12), "full", _DATE
+        return months_from(int(asked.word("decade")) * 10, 1, 120), "full", _LEADS_OF_DATES
+    return months_from(int(asked.word("year")), 1, 12), "full", _LEADS_OF_DATES
 
 
 def _quarter(asked: _Asked) -> Found:
@@ -193,7 +193,7 @@ def _quarter(asked: _Asked) -> Found:
     if asked.word("before"):
         return spans[0], "full", CLEAR
     span, kind = _dated(asked, spans)
-    return span, kind, _DATE if kind == "yearless" else CLEAR
+    return span, kind, _LEADS_OF_DATES if kind == "yearless" else CLEAR
 
 
 def _season(asked: _Asked) -> Found:
@@ -204,7 +204,7 @@ def _season(asked: _Asked) -> Found:
     span, kind = _dated(asked, spans)
     if kind == "yearless" and season == "spring" and not asked.word("the") and not asked.exact:
         return None, kind, CLEAR
-    return span, kind, CLEAR if kind != "yearless" else (_IN | _BORDER)
+    return span, kind, CLEAR if kind != "yearless" else (INSIDE | LEADS_OF_BORDERS)
 
 
 def _of_unit(unit: str, back: int, now: datetime) -> Span:
@@ -230,7 +230,7 @@ def _unit(asked: _Asked) -> Found:
 
 def _the_weekend(asked: _Asked) -> Found:
     spans: list[Span | None] = [_of_unit("weekend", back, asked.now) for back in (0, 1)]
-    return latest(spans, asked.now), "relative", _DAYS
+    return latest(spans, asked.now), "relative", _LEADS_OF_DAYS
 
 
 def _day_word(asked: _Asked) -> Found:
@@ -256,7 +256,7 @@ def _weekday(asked: _Asked) -> Found:
         day = today + DAY * ((number - today.weekday() - 1) % 7 + 1)
     else:
         day = today - DAY * ((today.weekday() - number - 1) % 7 + 1)
-    return (day, day + DAY), "relative", CLEAR if which or week else _DAYS
+    return (day, day + DAY), "relative", CLEAR if which or week else _LEADS_OF_DAYS
 
 
 def _ago(asked: _Asked) -> Found:
@@ -282,7 +282,7 @@ def _rolling(asked: _Asked) -> Found:
     start = units_back(asked.now, counted(count)[1] if count else 1, unit)
     if start is not None and unit not in ("minute", "hour"):
         start = midnight(start)
-    return (start, asked.now) if start else None, "relative", CLEAR if count else _ROLLING
+    return (start, asked.now) if start else None, "relative", CLEAR if count else _LEADS_OF_ROLLING
 
 
 _WHICH = r"(?P<which>this\s+past|last|this|next|past|previous)\s+"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.lexicon import EVERYDAY_ERRORS, GENERAL_FOLDERS, STOP_WORDS, TRUNK_BRANCHES
 
 ERROR_CHARACTERS = 1_500
 """Of a long error only its begin and its end are looked at: tracebacks name the error first or last."""
@@ -24,32 +24,12 @@ STEMMED = 4
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_GENERAL_FOLDERS = frozenset(
-    [
-        "src", "lib", "app", "apps", "packages", "main", "home", "users", "usr", "var", "tmp",
-        "opt", "work", "index", "init", "mod",
-    ]
-)  # fmt: skip
-_TRUNKS = frozenset(
-    [
-        "main", "master", "develop", "dev", "trunk", "head", "default",
-    ]
-)  # fmt: skip
 _BRANCH_PREFIX = re.compile(
     r"^(?:feat|feature|fix|bugfix|hotfix|chore|refactor|docs|test|tests|release|user|users|wip)[/_-]",
     re.IGNORECASE,
 )
 _CLASS = re.compile(r"\b[A-Za-z_]\w*(?:Error|Exception|Warning|Failure|Fault|Timeout|Violation|Refused)\b")
 _CODE = re.compile(r"\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{4,12}\b|\b[A-Z]{2,}-\d{2,}\b|\bE[A-Z]{4,}\b")
-_EVERYDAY = frozenset(
-    [
-        "error", "errors", "exception", "warning", "failure", "fault", "timeout", "runtimeerror",
-        "valueerror", "typeerror", "keyerror", "attributeerror", "assertionerror", "indexerror",
-        "nameerror", "oserror", "ioerror", "importerror", "modulenotfounderror", "internalerror",
-        "syntaxerror", "filenotfounderror", "nullpointerexception", "referenceerror",
-        "unhandledexception",
-    ]
-)  # fmt: skip
 _PASSING = re.compile(
     r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|(?:[\w.~-]*/)+[\w.-]+|[\"'`][^\"'`]{1,80}[\"'`]|\b\d+(?:[.,:]\d+)*\b",
     re.IGNORECASE,
@@ -73,13 +53,13 @@ def file_words(path: str) -> str:
     named = [*parts[-2:-1], PurePosixPath(parts[-1]).stem] if parts else []
     words = [word.lower() for part in named for word in _WORD.findall(_HUMP.sub(" ", part))]
     return " ".join(
-        dict.fromkeys(word for word in words if word not in _GENERAL_FOLDERS and not word.isdigit())
+        dict.fromkeys(word for word in words if word not in GENERAL_FOLDERS and not word.isdigit())
     )
 
 
 def branch_words(branch: str) -> str:
     """Words of a branch without its kind: `feat/departure-index` gives `departure index`; a trunk gives ""."""
-    if branch.lower() in _TRUNKS:
+    if branch.lower() in TRUNK_BRANCHES:
         return ""
     plain = _HUMP.sub(" ", _BRANCH_PREFIX.sub("", branch.strip()))
     return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(plain)))
@@ -121,7 +101,7 @@ def error_signature(error: str) -> frozenset[str]:
     """Names that hardly another error has, in lower case: classes beyond the everyday ones, and codes."""
     message = error_message(error)
     found = {match.lower() for match in [*_CLASS.findall(message), *_CODE.findall(message)]}
-    return frozenset(found - _EVERYDAY)
+    return frozenset(found - EVERYDAY_ERRORS)
 
 
 def error_words(error: str) -> frozenset[str]:

@@ -1,34 +1,24 @@
 """Text as columns: token estimates, words, and the values in which two sentences may not differ."""
 
+from typing import Final
+
 import polars as pl
+
+from slowwave.language.lexicon import DENIALS, MONTHS, NUMBERS, TENS, WEEKDAYS, WORDS_AFTER_DENIALS
 
 CHARACTERS_A_TOKEN = 4.0
 """English text averages about four characters a token in the tokenizers of current models; an estimate only."""
 
-NEGATIONS = (
-    r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|can't|won't|don't|doesn't|didn't|isn't|"
-    r"aren't|wasn't|weren't|shouldn't|mustn't|no longer|instead of|stop|stopped|removed|disabled|off)\b"
-)
-_SMALL_WORDS = (
-    "a|an|the|from|with|this|that|these|those|it|its|is|are|was|were|be|been|being|to|of|in|on|at|for|by|any|ever|"
-    "more|longer|and|or|but|if|when|since|as|so|we|they|he|she|i|you|my|our|his|her|their|there|all|every|each|do|"
-    "does|did|have|has"
-)
-_DENIES = (
-    r"\b(?:not|never|no|without|cannot|can't|won't|don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|"
-    r"mustn't)\b"
-)
+_DENIES = rf"\b(?:{'|'.join(DENIALS)})\b"
+_NEGATION = rf"{_DENIES}|\b(?:none|nothing|nobody|neither|nor|no longer|instead of|stop|stopped|removed|disabled|off)\b"
+_SMALL_WORDS = "|".join(WORDS_AFTER_DENIALS)
 _DENIAL = rf"{_DENIES}(?:\W+(?:{_SMALL_WORDS})\b)*\W+[\p{{L}}\p{{N}}_]+"
 _CLAUSE = _DENIES + r"(?:\s+[\p{L}\p{N}_-]+){1,4}"
 _REASON = r"\s(?:because|but|since|so)\s.*$"
-_NUMBER_TEXT = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-)
-_TENS = ["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_LARGE_NUMBERS = {
-    **{word: 10 * place for place, word in enumerate(_TENS, 3)},
-    **{
+_NUMBER_WORDS: Final = (
+    {word: number for number, word in enumerate(NUMBERS) if word != "one"}
+    | {word: 10 * place for place, word in enumerate(TENS, 3)}
+    | {
         "hundred": 100,
         "thousand": 1_000,
         "million": 1_000_000,
@@ -36,13 +26,11 @@ _LARGE_NUMBERS = {
         "half": 0.5,
         "twice": 2,
         "thrice": 3,
-    },
-}
-_NUMBER = r"\d+(?:[.,:/-]\d+)*"
-_MONTH_OR_DAY = (
-    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|yesterday|tomorrow)"
+    }
 )
+"""The word one stays a word, since it mostly counts nothing."""
+_NUMBER = r"\d+(?:[.,:/-]\d+)*"
+_MONTH_OR_DAY = rf"\b(?:{'|'.join([*MONTHS, *WEEKDAYS])}|today|yesterday|tomorrow)"
 _NAME = r"\b\p{Lu}[\w-]*\w|\b[A-Za-z]\w*(?:[_./]\w+)+"
 
 
@@ -57,13 +45,10 @@ def words(text: pl.Expr) -> pl.Expr:
 
 
 def _words_as_numbers(text: pl.Expr) -> pl.Expr:
-    """Number words as digits: seven is 7. The word one stays, since it mostly counts nothing."""
+    """Number words as digits: seven is 7."""
     lower = text.str.to_lowercase()
-    for number, word in enumerate(_NUMBER_TEXT.split(" ")):
-        if word != "one":
-            lower = lower.str.replace_all(rf"\b{word}\b", str(number))
-    for word, amount in _LARGE_NUMBERS.items():
-        lower = lower.str.replace_all(rf"\b{word}\b", str(amount))
+    for word, number in _NUMBER_WORDS.items():
+        lower = lower.str.replace_all(rf"\b{word}\b", str(number))
     return lower
 
 
@@ -84,7 +69,7 @@ def _lower(text: pl.Expr) -> pl.Expr:
 
 def is_negated(text: pl.Expr) -> pl.Expr:
     """Whether a text denies something."""
-    return _lower(text).str.contains(NEGATIONS)
+    return _lower(text).str.contains(_NEGATION)
 
 
 def denied_words(text: pl.Expr) -> pl.Expr:

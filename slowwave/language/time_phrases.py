@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 
 from slowwave.errors import InputError
-from slowwave.language.calendar_words import DAY, SPREAD, UNIT_DAYS, WEEKDAYS, counted, midnight
-from slowwave.language.periods import COUNTED, Period, read_period
+from slowwave.language.calendar_words import DAY, SPREAD, UNIT_DAYS, counted, midnight
+from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, SINCE, UNTIL, WEEKDAYS
+from slowwave.language.periods import COUNTED, LEADS_OF_BORDERS, Period, read_period
 
 Use = Literal["after", "before", "as_of"]
 LONGEST_QUESTION = 2_000
@@ -51,14 +52,7 @@ class Anchored(NamedTuple):
     distance: str
 
 
-_AFTER = {"after", "later than"}
-_SINCE = {"since", "as early as"}
-_BEFORE = {"before", "prior to", "earlier than"}
-_UNTIL = {"until", "till", "up to", "by", "as of", "as late as"}
-_LEADS = (
-    "in", "on", "at", "during", "throughout", "over", "within", "for", "from", "between", "around", "circa",
-    *_AFTER, *_SINCE, *_BEFORE, *_UNTIL,
-)  # fmt: skip
+_LEADS = INSIDE | LEADS_OF_BORDERS | {"on", "at", "for", "from", "by"}
 _LEAD_WORDS = "|".join(sorted(_LEADS, key=len, reverse=True)).replace(" ", r"\s+")
 _LEAD = re.compile(
     rf"(?:(?P<lead>{_LEAD_WORDS})\s+(?:(?:the\s+)?(?:month|year)\s+(?:of\s+)?(?=\w))?)?(?P<rest>\w)",
@@ -159,15 +153,15 @@ def _sided(
     """Start and end of what a preposition makes of a period."""
     if _POSSESSIVE.match(follows):
         return period.start, period.end
-    if lead in _SINCE or (lead == "from" and _ONWARDS.match(follows)):
+    if lead in SINCE or (lead == "from" and _ONWARDS.match(follows)):
         return period.start, None
-    if lead in _AFTER:
+    if lead in AFTER:
         return period.end, None
-    if lead in _UNTIL or (lead in _BEFORE and is_end):
+    if lead in UNTIL or (lead in BEFORE and is_end):
         return None, period.end
-    if lead in _BEFORE:
+    if lead in BEFORE:
         return None, period.start
-    if lead not in ("around", "circa"):
+    if lead not in AROUND:
         return period.start, period.end
     aside = max((period.end - period.start) / 2, DAY * 3)
     end = period.end + aside
@@ -191,7 +185,7 @@ def _second(
     return (first, last) if first.start < last.end and first.until <= to.start() else None
 
 
-_UNIT_NAMES = "|".join([*(name for name in WEEKDAYS if name.endswith("day")), *UNIT_DAYS])
+_UNIT_NAMES = "|".join([*WEEKDAYS, *UNIT_DAYS])
 _SIDE = r"(?P<side>before|prior\s+to|after|following|later\s+than)"
 _ANCHORED = re.compile(
     rf"(?<![\w-])(?:{COUNTED}\s+{_SIDE}"

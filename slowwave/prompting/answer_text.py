@@ -10,45 +10,9 @@ from typing import Final
 
 from slowwave.language.artifacts import as_artifact
 
-NOTHING: Final = frozenset(
-    {
-        "",
-        "none",
-        "n/a",
-        "na",
-        "null",
-        "nil",
-        "unknown",
-        "unspecified",
-        "not specified",
-        "not applicable",
-        "-",
-        "--",
-        "—",
-        "?",
-    }
-)
-"""Ways in which a model says that there is nothing, in lower case."""
+from slowwave.language.lexicon import KIND_SYNONYMS, NOTHING
 
 KINDS: Final = ("person", "project", "organization", "place", "concept", "tool")
-KIND_SYNONYMS: Final = {
-    "people": "person",
-    "user": "person",
-    "company": "organization",
-    "organisation": "organization",
-    "org": "organization",
-    "team": "organization",
-    "location": "place",
-    "city": "place",
-    "country": "place",
-    "software": "tool",
-    "library": "tool",
-    "service": "tool",
-    "technology": "tool",
-    "product": "tool",
-    "repository": "project",
-    "repo": "project",
-}
 
 _DATE = re.compile(r"(?P<day>\d{4}-\d{2}-\d{2})([T ].*)?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")

@@ -24,6 +24,7 @@ from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from slowwave.errors import ContractError
+from slowwave.language.lexicon import WEEKDAYS
 from slowwave.prompting.prompt import Prompt
 from slowwave.prompting.prompt_inputs import (
     CandidateCell,
@@ -38,7 +39,6 @@ from slowwave.prompting.prompt_inputs import (
 )
 
 FOLDER: Final = "prompts"
-WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _FILE_NAME = re.compile(r"(?P<name>[a-z_]+)\.v(?P<version>[1-9]\d*)\.md")
 _FILE_PARTS = re.compile(
@@ -105,7 +105,7 @@ def dated(value: object) -> Fenced:
         day = datetime.date.fromisoformat(str(value)[:10])
     except ValueError:
         return fenced_line(value)
-    return Fenced(f"{day.isoformat()} {WEEKDAYS[day.weekday()]}")
+    return Fenced(f"{day.isoformat()} {WEEKDAYS[day.weekday()].capitalize()}")
 
 
 def calendar(value: object) -> Fenced:
@@ -127,7 +127,7 @@ def calendar(value: object) -> Fenced:
 
 def _week(monday: datetime.date) -> str:
     days = (monday + datetime.timedelta(days=index) for index in range(7))
-    return ", ".join(f"{WEEKDAYS[day.weekday()][:3]} {day.isoformat()}" for day in days)
+    return ", ".join(f"{WEEKDAYS[day.weekday()][:3].capitalize()} {day.isoformat()}" for day in days)
 
 
 def _only_fenced(value: object) -> object:

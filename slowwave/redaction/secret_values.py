@@ -2,6 +2,8 @@
 
 import re
 
+from slowwave.language.lexicon import NO_SECRET
+
 _PLACEHOLDER = re.compile(
     r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
     r"|<.*>?|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|%[(\w].*%?|%s|@?\{.*|\[.*\]?"
@@ -11,17 +13,6 @@ _PLACEHOLDER = re.compile(
     r"|\\+\(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_ORDINARY_WORDS = (
-    "none null nil true false undefined void any str string strings bytes int integer bool boolean float "
-    "number text varchar char secretstr object optional required mandatory needed missing invalid "
-    "incorrect wrong changed expired revoked unset unknown hidden masked redacted empty blank correct "
-    "valid weak strong short long leaked stored hashed encrypted encoded salted plaintext self this await "
-    "new not lambda async return yes todo tbd example placeholder password passwd pwd pass passphrase "
-    "secret secrets token tokens key apikey api_key value values variable field hash input prompt "
-    "username user default there here what when where which that with from into must should will never "
-    "always only also then rotated disabled enabled protected generated available above below"
-)
-_WORDS = frozenset(_ORDINARY_WORDS.split())
 _HASH_NAME = re.compile(
     r"(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed)-?\d*", re.IGNORECASE
 )
@@ -68,7 +59,7 @@ def is_ordinary(value: str, *, words: bool = True) -> bool:
     is_path = _LOWER_PATH.fullmatch(value) and (value.count("/") + value.count("\\") > 1 or "." in value)
     plain = value.strip(".,;:!?)(*_").lower()
     return bool(
-        is_path or _URL.fullmatch(value) or plain in _WORDS or _HASH_NAME.fullmatch(plain) or not plain
+        is_path or _URL.fullmatch(value) or plain in NO_SECRET or _HASH_NAME.fullmatch(plain) or not plain
     )
 
 

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from slowwave.chains.walker import ends
-from slowwave.language.query_words import OF_THE_PRESENT, plain_words
+from slowwave.language.lexicon import PRESENT_WORDS
+from slowwave.language.query_words import plain_words
 from slowwave.schemas.search import CellHit
 from slowwave.store import Expr, Row, col, lit
 
@@ -90,7 +91,7 @@ def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit
 
     Who asks for the "staging port" wants its value before what else was said of it.
     """
-    asked = set(words) - OF_THE_PRESENT
+    asked = set(words) - PRESENT_WORDS
 
     def is_asked(hit: CellHit) -> bool:
         if hit.subject is None or hit.attribute is None or hit.value is None:

@@ -5,12 +5,11 @@ from functools import lru_cache
 import polars as pl
 import Stemmer
 
+from slowwave.language.lexicon import FOLDED_LETTERS
+
 WORD = r"[\p{L}\p{N}]+"
 LONGEST_WORD = 40
 """Longer ones are no words: keys, hashes and encoded data."""
-
-_FOLDED = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ð": "d", "þ": "th"}
-"""Letters that are not a plain letter with a mark."""
 
 
 def terms_of(texts: pl.Series) -> pl.DataFrame:
@@ -20,7 +19,7 @@ def terms_of(texts: pl.Series) -> pl.DataFrame:
         .str.to_lowercase()
         .str.normalize("NFKD")
         .str.replace_all(r"\p{M}+", "")
-        .str.replace_many(_FOLDED)
+        .str.replace_many(FOLDED_LETTERS)
     )
     words = pl.DataFrame({"word": plain.str.extract_all(WORD)}).with_row_index("row").explode("word")
     words = words.filter(pl.col("word").str.len_chars() <= LONGEST_WORD)

@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.language.names import COMMON_WORDS
+from slowwave.language.lexicon import AMBIGUOUS_NAMES
 from slowwave.stages.graph.entities import mentions_of, resolve, vanished
 from slowwave.stages.graph.graph_edges import edge_changes, entity_edges, mirrored_edges
 from tests.rows import DAY, row, rows
@@ -79,7 +79,7 @@ def test_what_others_say_changes_nothing_for_an_owner(said: Said):
 
 
 SHORT = st.one_of(
-    st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=3), st.sampled_from(sorted(COMMON_WORDS))
+    st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=3), st.sampled_from(sorted(AMBIGUOUS_NAMES))
 )
 
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.sentences import sentences, shortened, word_count
 from slowwave.language.text import words
 

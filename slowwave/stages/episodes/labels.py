@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.lexicon import THEMELESS_WORDS
 from slowwave.language.sentences import sentences, shortened, word_count
 from slowwave.language.text import without_speakers, words
 
@@ -10,14 +10,6 @@ LABEL_WORDS = 3
 COMPRESSED_WORDS = 12
 
 _SHORTEST_WORD = 3
-_SPEECH = (
-    "also another anything around back come could didn doesn done else even every everything first get getting give "
-    "going good got great hello however just know last later let lets like little look lot made make many maybe "
-    "might much must need needs new next okay one ones please really right said say see seem sure take tell thank "
-    "thanks thing things think time today tomorrow use used using user assistant want wants way well went without "
-    "yes yesterday yet"
-)
-_EMPTY = sorted({*STOP_WORDS, *_SPEECH.split(" ")})
 
 
 def short_forms(cells: pl.DataFrame) -> pl.DataFrame:
@@ -63,7 +55,7 @@ def _telling_labels(cells: pl.DataFrame) -> pl.DataFrame:
         .explode("word")
         .filter(
             (pl.col("word").str.len_chars() >= _SHORTEST_WORD)
-            & ~pl.col("word").is_in(_EMPTY)
+            & ~pl.col("word").is_in(sorted(THEMELESS_WORDS))
             & ~pl.col("word").str.contains(r"^\d+$")
         )
         .group_by("cell_id", "word")

@@ -5,7 +5,7 @@ The rule is strict: what it keeps out is lost to the store, and a wrong "same" w
 
 import polars as pl
 
-from slowwave.language.query_words import STOP_WORDS
+from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.text import hard_values, names, normalized
 
 LEAST_LINE_WORDS = 3

@@ -15,8 +15,8 @@ The rules, each with the case that it leaves alone:
 
 import polars as pl
 
+from slowwave.language.lexicon import TRADES
 from slowwave.language.names import (
-    TRADE_WORDS,
     TYPES,
     family,
     first_name,
@@ -36,7 +36,7 @@ NAMED = [*OWNER, "name", "entity_type"]
 """What tells two names apart: whose they are, how they are said, and the type that they are said with."""
 
 _PER_FAMILY = [*OWNER, "family"]
-_TRADE = rf"(?: (?:{'|'.join(TRADE_WORDS)}))+$"
+_TRADE = rf"(?: (?:{'|'.join(TRADES)}))+$"
 
 
 def mentions_of(cells: pl.DataFrame) -> pl.DataFrame:

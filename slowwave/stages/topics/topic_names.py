@@ -2,17 +2,11 @@
 
 import polars as pl
 
+from slowwave.language.lexicon import THEMELESS_WORDS
+
 NAME_WORDS = 3
 
 _WORD = r"[\p{L}\p{N}][\p{L}\p{N}_'-]*"
-_STOP_TEXT = (
-    "a about after all also am an and any are as at be because been before but by can could did do does "
-    "for from had has have he her here him his how i if in into is it its just like may me more most my "
-    "no not now of off on one only or our out over please she should so some such tell than that the "
-    "their them then there these they this to too up us use used was we were what when where which who "
-    "why will with would you your don't i'm it's can't "
-)
-_STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
 def name_topics(cells: pl.DataFrame) -> pl.DataFrame:
@@ -62,7 +56,7 @@ def words_of(documents: pl.DataFrame) -> pl.DataFrame:
         documents.select("document", word=pl.col("text").str.to_lowercase().str.extract_all(_WORD))
         .explode("word", empty_as_null=False)
         .drop_nulls("word")
-        .filter(~pl.col("word").is_in(list(_STOP_WORDS)))
+        .filter(~pl.col("word").is_in(list(THEMELESS_WORDS)))
         .group_by("document", "word")
         .agg(times=pl.len())
     )

@@ -1,0 +1,73 @@
+"""The word lists of English, each in one place: `lexicon.toml` holds them, here they get their types.
+
+Patterns that are grammar (what a time or a question looks like) stay with the code that reads them.
+"""
+
+import tomllib
+from importlib.resources import files
+from typing import Final
+
+_LISTS: Final = tomllib.loads((files(__package__) / "lexicon.toml").read_text(encoding="utf-8"))
+
+
+def _words(name: str) -> tuple[str, ...]:
+    words: str | list[str] = _LISTS[name]
+    return tuple(words.split() if isinstance(words, str) else words)
+
+
+def _set(*names: str) -> frozenset[str]:
+    return frozenset(word for name in names for word in _words(name))
+
+
+def _by_alias(name: str) -> dict[str, str]:
+    """A table of words and their aliases, turned around: alias to word."""
+    aliases: dict[str, str] = _LISTS[name]
+    return {alias: word for word, known in aliases.items() for alias in known.split()}
+
+
+FUNCTION_WORDS: Final = _set("function_words")
+STOP_WORDS: Final = _set("function_words", "contraction_endings")
+"""Words that stand in nearly every text: their lists are the longest to read and tell the least."""
+THEMELESS_WORDS: Final = STOP_WORDS | _set("talk", "empty_talk", "contractions")
+"""Words that say nothing about what a memory or a topic is about."""
+QUESTION_WORDS: Final = FUNCTION_WORDS | _set("talk", "question_openers")
+"""Words of a question that are no name, also with a capital letter."""
+MATTERLESS_WORDS: Final = STOP_WORDS | _set("any_matter")
+"""Words of a question for whatever there was."""
+PRESENT_WORDS: Final = _set("present")
+"""Words that ask for the value that holds, which is what is answered anyway."""
+
+DENIALS: Final = _words("denials")
+WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")
+"""Small words that may stand between a denial and the word that it denies."""
+
+MONTHS: Final = _words("months")
+WEEKDAYS: Final = _words("weekdays")
+NUMBERS: Final = _words("numbers")
+"""From zero to twenty."""
+TENS: Final = _words("tens")
+"""From thirty to ninety."""
+ORDINALS: Final = _words("ordinals")
+
+AFTER: Final = _set("after")
+SINCE: Final = _set("since")
+BEFORE: Final = _set("before")
+UNTIL: Final = _set("until")
+AROUND: Final = _set("around")
+INSIDE: Final = _set("inside")
+
+AMBIGUOUS_NAMES: Final = _set("ambiguous_names")
+"""Words that name nothing by themselves: no other name is joined to them."""
+TRADES: Final = _words("trades")
+NICKNAMES: Final = _by_alias("nicknames")
+KNOWN_AS: Final[dict[str, str]] = _LISTS["known_as"]
+KIND_SYNONYMS: Final = _by_alias("kind_synonyms")
+FOLDED_LETTERS: Final[dict[str, str]] = _LISTS["letters"]
+
+GENERAL_FOLDERS: Final = _set("general_folders")
+TRUNK_BRANCHES: Final = _set("trunk_branches")
+EVERYDAY_ERRORS: Final = _set("everyday_errors")
+CLOSED_STATES: Final = _set("closed")
+NO_SECRET: Final = _set("no_secret")
+NOTHING: Final = _set("nothing")
+"""Ways in which a model says that there is nothing, in lower case."""
