@@ -26,7 +26,7 @@ PRELOADED = (
     "instructor",
     "ollama",
     "scipy.cluster.hierarchy",
-    "detect_secrets",
+    "markdown_it",
     "jinja2",
     "tokenizers",
     "typer",

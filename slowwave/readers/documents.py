@@ -7,8 +7,12 @@ out of injected memory come before the text is cut into sections, so that neithe
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from slowwave.errors import InputError
 from slowwave.readers.fences import strip_injected
@@ -24,16 +28,24 @@ DOCUMENT_SUFFIXES = MARKDOWN_SUFFIXES | {".txt", ".rst"}
 SECTION_WORDS = 400
 """About how many words a section may have before it is cut between paragraphs."""
 
-_HEADING = re.compile(r" {0,3}(?P<marks>#{1,3})[ \t]+(?P<title>\S.*)")
-_CODE_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)")
-_UNDERLINE = re.compile(r"(?:={3,}|-{3,})[ \t]*")
-_NO_TITLE = re.compile(r"[ \t]*(?:[-*+>|#`~]|\d+[.)])")
+_CUT_AT = ("h1", "h2", "h3")
+_MARKDOWN = MarkdownIt("commonmark").disable("inline")  # only where blocks begin and end is asked of it
+
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?P<fields>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _DATE_FIELD = re.compile(r"^date:[ \t]*[\"']?(?P<date>[^\"'#\n]+)", re.MULTILINE)
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
 _PIECE = re.compile(r"(?:\S+\s*){1,%d}" % SECTION_WORDS)  # noqa: UP031
+
+
+class _Heading(NamedTuple):
+    """A heading and the lines that it takes, from `first_line` up to before `end_line`."""
+
+    level: int
+    title: str
+    first_line: int
+    end_line: int
 
 
 def read_document(path: Path) -> Reading:
@@ -62,24 +74,17 @@ def read_document(path: Path) -> Reading:
     if fence_count:
         skipped["injected memory"] += fence_count
     text, redacted = redact(text)
-    source = source_of(path, "file")
-    sections = _markdown_sections(text) if is_markdown else _gather("", _paragraphs(text.split("\n")))
+    session_id = stable_id("file", path.resolve().parent.name, path.name)
     return to_reading(
-        _messages(
-            sections,
-            session_id=stable_id("file", path.resolve().parent.name, path.name),
-            event_time=event_time,
+        (
+            RawMessage(session_id=session_id, role="document", parts=(section,), event_time=event_time)
+            for section in _sections(text, is_markdown=is_markdown)
         ),
-        source=source,
+        source=source_of(path, "file"),
         kind="document",
         skipped=skipped,
         redacted=Counter(redacted),
     )
-
-
-def _messages(sections: Iterator[str], *, session_id: str, event_time: datetime) -> Iterator[RawMessage]:
-    for section in sections:
-        yield RawMessage(session_id=session_id, role="document", parts=(section,), event_time=event_time)
 
 
 def _read_text(path: Path) -> str:
@@ -92,65 +97,37 @@ def _read_text(path: Path) -> str:
     return clean_text(text).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _markdown_sections(text: str) -> Iterator[str]:
-    path: list[tuple[int, str]] = []
-    body: list[str] = []
-    for heading, lines in _split_at_headings(text.split("\n")):
-        if heading is not None:
-            level, title = heading
-            path = [*(upper for upper in path if upper[0] < level), (level, title)]
-        body = lines
-        if any(line.strip() for line in body):
-            yield from _gather(" > ".join(title for _, title in path), _paragraphs(body))
+def _sections(text: str, *, is_markdown: bool) -> Iterator[str]:
+    lines = text.split("\n")
+    tokens = _MARKDOWN.parse(text)
+    code = {line for token in tokens if token.type == "fence" and token.map for line in range(*token.map)}
+    path: list[_Heading] = []
+    begin = 0
+    for heading in [*(_headings(tokens) if is_markdown else ()), _Heading(0, "", len(lines), 0)]:
+        titles = " > ".join(upper.title for upper in path)
+        yield from _gather(titles, _paragraphs(lines, range(begin, heading.first_line), code))
+        path = [*(upper for upper in path if upper.level < heading.level), heading]
+        begin = heading.end_line
 
 
-def _split_at_headings(lines: list[str]) -> Iterator[tuple[tuple[int, str] | None, list[str]]]:
-    """The level and title of each heading (null before the first) with the lines under it."""
-    heading: tuple[int, str] | None = None
-    body: list[str] = []
-    fence = ""
-    for line in lines:
-        fence_before, fence = fence, _fence_after(line, fence)
-        if fence or fence_before:
-            body.append(line)
-        elif marked := _HEADING.fullmatch(line):
-            yield heading, body
-            title = re.sub(r"[ \t]#+\Z", "", marked["title"].rstrip()).strip()
-            heading, body = (len(marked["marks"]), title), []
-        elif _UNDERLINE.fullmatch(line) and _is_title(body):
-            title = body.pop().strip()
-            yield heading, body
-            heading, body = (1 if line.startswith("=") else 2, title), []
-        else:
-            body.append(line)
-    yield heading, body
+def _headings(tokens: list[Token]) -> Iterator[_Heading]:
+    """The headings of level 1 to 3 that stand in no list and no quotation.
+
+    A paragraph of several lines over a row of dashes is one by the book, and yet nobody's title: it stays text.
+    """
+    for token, inline in pairwise(tokens):
+        if token.type != "heading_open" or token.tag not in _CUT_AT or token.level or not token.map:
+            continue
+        if inline.content and "\n" not in inline.content:
+            yield _Heading(int(token.tag[1]), inline.content.strip(), *token.map)
 
 
-def _is_title(body: list[str]) -> bool:
-    """Whether the last line stands alone and is plain, so that dashes under it make it a heading."""
-    is_alone = len(body) == 1 or (len(body) > 1 and not body[-2].strip())
-    return is_alone and bool(body[-1].strip()) and not _NO_TITLE.match(body[-1])
-
-
-def _fence_after(line: str, fence: str) -> str:
-    """The mark of the code block that is open after this line; empty where none is."""
-    marked = _CODE_FENCE.fullmatch(line)
-    if marked is None:
-        return fence
-    if not fence:
-        return marked["mark"]
-    closes = marked["mark"].startswith(fence) and not marked["info"].strip()
-    return "" if closes else fence
-
-
-def _paragraphs(lines: list[str]) -> Iterator[str]:
+def _paragraphs(lines: list[str], numbers: range, code: set[int]) -> Iterator[str]:
     """Text between blank lines; a code block stays whole."""
     paragraph: list[str] = []
-    fence = ""
-    for line in lines:
-        fence = _fence_after(line, fence)
-        if line.strip() or fence:
-            paragraph.append(line)
+    for number in numbers:
+        if lines[number].strip() or number in code:
+            paragraph.append(lines[number])
         elif paragraph:
             yield "\n".join(paragraph)
             paragraph = []
@@ -163,9 +140,8 @@ def _gather(heading: str, paragraphs: Iterator[str]) -> Iterator[str]:
     gathered: list[str] = []
     word_count = 0
     for paragraph in paragraphs:
-        size = len(paragraph.split())
-        pieces = [paragraph] if size <= 2 * SECTION_WORDS else _PIECE.findall(paragraph)
-        for piece in pieces:
+        is_whole = len(paragraph.split()) <= 2 * SECTION_WORDS
+        for piece in [paragraph] if is_whole else _PIECE.findall(paragraph):
             piece_words = len(piece.split())
             if gathered and word_count + piece_words > SECTION_WORDS:
                 yield _section(heading, gathered)

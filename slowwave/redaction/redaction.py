@@ -1,7 +1,7 @@
 """Secrets out of text, before anything is written.
 
 What a secret looks like is in `secret_rules.py`, which values are none in `secret_values.py`; here they are
-covered. No file scanner and no network check of detect-secrets is ever used, only its plugins' patterns.
+covered.
 """
 
 import re

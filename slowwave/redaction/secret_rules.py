@@ -8,7 +8,7 @@ linear, as in `secret_forms.py`.
 
 import re
 
-from slowwave.redaction.secret_forms import OWN_FORMS, PLUGIN_FORMS, Rule
+from slowwave.redaction.secret_forms import FORMS, rule
 from slowwave.redaction.secret_values import (
     SHORTEST_CHOSEN,
     SHORTEST_GIVEN,
@@ -47,72 +47,56 @@ def _is_login(match: re.Match[str]) -> bool:
 
 
 _PLACES = (
-    Rule(
+    rule(
         "connection-string",
-        re.compile(
-            _DATABASES + r"(?:\+\w{1,20})?://[^\s:/?#@\"'<>`]{0,128}:(?P<secret>[^\s\"'<>`?]{1,256})@",
-            re.IGNORECASE,
-        ),
-        ("://",),
-        lambda match: not is_ordinary(match["secret"], words=False),
+        r"(?i)" + _DATABASES + r"(?:\+\w{1,20})?://[^\s:/?#@\"'<>`]{0,128}:(?P<secret>[^\s\"'<>`?]{1,256})@",
+        "://",
+        accepts=lambda match: not is_ordinary(match["secret"], words=False),
     ),
-    Rule(
+    rule(
         "connection-string",
-        re.compile(r"://[^\s:/?#@\"'<>`]{0,128}:(?P<secret>[^\s/\"'<>`?]{1,256})@"),
-        ("://",),
-        lambda match: not is_ordinary(match["secret"], words=False),
+        r"://[^\s:/?#@\"'<>`]{0,128}:(?P<secret>[^\s/\"'<>`?]{1,256})@",
+        "://",
+        accepts=lambda match: not is_ordinary(match["secret"], words=False),
     ),
-    Rule(
+    rule(
         "authorization",
-        re.compile(
-            r"authorization\\?[\"'`]?\s{0,4}[:=,]\s{0,4}\\?[\"'`]?"
-            r"(?P<scheme>(?:bearer|basic|token|apikey|digest|bot|negotiate)\s{1,4})?(?P<secret>[^\s\"'`,;\\]{6,})",
-            re.IGNORECASE,
-        ),
-        ("authorization",),
-        _is_credential,
-    ),
-    Rule(
+        r"(?i)authorization\\?[\"'`]?\s{0,4}[:=,]\s{0,4}\\?[\"'`]?"
+        r"(?P<scheme>(?:bearer|basic|token|apikey|digest|bot|negotiate)\s{1,4})?(?P<secret>[^\s\"'`,;\\]{6,})",
         "authorization",
-        re.compile(r"\bbearer\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE),
-        ("bearer",),
-        _is_random,
+        accepts=_is_credential,
     ),
-    Rule(
+    rule(
+        "authorization",
+        r"(?i)\bbearer\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{12,})",
+        "bearer",
+        accepts=_is_random,
+    ),
+    rule(
         "cookie",
-        re.compile(
-            r"\b(?:set-)?cookie\\?[\"'`]?:\s{0,4}\\?[\"'`]?(?P<secret>[\w.-]{1,64}=[^\s\"'`;]{8,}(?:;\s?[^\s\"'`;=]{1,64}=[^\s\"'`;]+)*)",
-            re.IGNORECASE,
-        ),
-        ("cookie",),
+        r"(?i)\b(?:set-)?cookie\\?[\"'`]?:\s{0,4}\\?[\"'`]?(?P<secret>[\w.-]{1,64}=[^\s\"'`;]{8,}(?:;\s?[^\s\"'`;=]{1,64}=[^\s\"'`;]+)*)",
+        "cookie",
     ),
-    Rule(
+    rule(
         "signature",
-        re.compile(
-            r"[?&](?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token)=(?P<secret>[A-Za-z0-9%+/=_-]{16,})",
-            re.IGNORECASE,
-        ),
-        ("sig", "security-token"),
+        r"(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token)=(?P<secret>[A-Za-z0-9%+/=_-]{16,})",
+        "sig",
+        "security-token",
     ),
-    Rule(
+    rule(
         "password",
-        re.compile(
-            r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,100}:(?P<secret>[^\s\"'`]{3,})"
-        ),
-        ("curl",),
-        _is_login,
+        r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,100}:(?P<secret>[^\s\"'`]{3,})",
+        "curl",
+        accepts=_is_login,
     ),
-    Rule(
+    rule(
         "password",
-        re.compile(r"\blogin\s{1,4}\S{1,100}\s{1,4}password\s{1,4}(?P<secret>\S{4,})"),
-        ("login",),
-        _is_secret,
+        r"\blogin\s{1,4}\S{1,100}\s{1,4}password\s{1,4}(?P<secret>\S{4,})",
+        "login",
+        accepts=_is_secret,
     ),
-    Rule(
-        "password",
-        re.compile(r"\bsshpass\s{1,4}-p\s{0,4}[\"']?(?P<secret>[^\s\"']{3,})"),
-        ("sshpass",),
-        _is_secret,
+    rule(
+        "password", r"\bsshpass\s{1,4}-p\s{0,4}[\"']?(?P<secret>[^\s\"']{3,})", "sshpass", accepts=_is_secret
     ),
 )
 
@@ -181,11 +165,11 @@ def _is_sql(match: re.Match[str]) -> bool:
 
 
 _NAMED = tuple(
-    Rule(
+    rule(
         kind,
-        re.compile(rf"(?<!redacted:)(?P<name>{names}){_TAIL}{_GIVEN}{_VALUE}", re.IGNORECASE),
-        hints,
-        accepts,
+        rf"(?i)(?<!redacted:)(?P<name>{names}){_TAIL}{_GIVEN}{_VALUE}",
+        *hints,
+        accepts=accepts,
     )
     for kind, names, hints, accepts in (
         ("password", _STRONG_NAMES, ("pass", "pwd", "kennwort", "contrase"), _is_given_strong),
@@ -194,56 +178,47 @@ _NAMED = tuple(
     )
 )
 _SAID = (
-    Rule(
+    rule(
         "password",
-        re.compile(
-            r"\b(?P<name>passw(?:or)?d|passphrase|passcode|passwort|pwd|api[- ]key|secret(?:[- ]key)?|token)"
-            r"(?:\s{1,4}(?:for|of|on|in|to)(?:\s{1,4}[\w@.'/-]{1,40}){1,3}?)?"
-            r"\s{1,4}(?:is|was|to)\s{1,4}(?:(?:now|still|currently)\s{1,4})?"
-            r"(?P<mark>[\"'`])?(?P<secret>[^\s\"'`]{4,})",
-            re.IGNORECASE,
-        ),
-        ("pass", "pwd", "key", "secret", "token"),
-        _is_said,
+        r"(?i)\b(?P<name>passw(?:or)?d|passphrase|passcode|passwort|pwd|api[- ]key|secret(?:[- ]key)?|token)"
+        r"(?:\s{1,4}(?:for|of|on|in|to)(?:\s{1,4}[\w@.'/-]{1,40}){1,3}?)?"
+        r"\s{1,4}(?:is|was|to)\s{1,4}(?:(?:now|still|currently)\s{1,4})?"
+        r"(?P<mark>[\"'`])?(?P<secret>[^\s\"'`]{4,})",
+        "pass",
+        "pwd",
+        "key",
+        "secret",
+        "token",
+        accepts=_is_said,
     ),
-    Rule(
+    rule(
         "password",
-        re.compile(
-            r"(?<![\w-])--[\w-]{0,30}?(?P<name>password|passwd|pass|pwd|token|secret|api-?key|secret-?key|access-?key)"
-            r" {1,4}[\"']?(?P<secret>[^\s\"'`-][^\s\"'`]{3,})",
-            re.IGNORECASE,
-        ),
-        ("--",),
-        _is_flag,
+        r"(?i)(?<![\w-])--[\w-]{0,30}?(?P<name>password|passwd|pass|pwd|token|secret|api-?key|secret-?key|access-?key)"
+        r" {1,4}[\"']?(?P<secret>[^\s\"'`-][^\s\"'`]{3,})",
+        "--",
+        accepts=_is_flag,
     ),
-    Rule(
+    rule(
         "password",
-        re.compile(
-            r"(?:(?P<sql>with\s{1,4}password|identified\s{1,4}by)|\bpassword)\s{1,4}"
-            r"(?P<mark>['\"`])(?P<secret>[^'\"`\s]{4,128})(?P=mark)",
-            re.IGNORECASE,
-        ),
-        ("password", "identified"),
-        _is_sql,
+        r"(?i)(?:(?P<sql>with\s{1,4}password|identified\s{1,4}by)|\bpassword)\s{1,4}"
+        r"(?P<mark>['\"`])(?P<secret>[^'\"`\s]{4,128})(?P=mark)",
+        "password",
+        "identified",
+        accepts=_is_sql,
     ),
-    Rule(
+    rule(
         "password",
-        re.compile(
-            r"<[\w:-]{0,40}?(?:password|passwd|secret|token|api_?key)>(?P<secret>[^<>\s]{4,})</",
-            re.IGNORECASE,
-        ),
-        ("</",),
-        _is_secret,
+        r"(?i)<[\w:-]{0,40}?(?:password|passwd|secret|token|api_?key)>(?P<secret>[^<>\s]{4,})</",
+        "</",
+        accepts=_is_secret,
     ),
 )
 
-_TABLE_CELL = Rule(
+_TABLE_CELL = rule(
     "password",
-    re.compile(
-        r"\b(?:password|passwd|pwd|pass)\s{0,8}\|\s{0,4}`?(?P<secret>[^\s|`]{4,})`?\s{0,8}\|", re.IGNORECASE
-    ),
-    ("|",),
-    lambda match: looks_chosen(match["secret"]),
+    r"(?i)\b(?:password|passwd|pwd|pass)\s{0,8}\|\s{0,4}`?(?P<secret>[^\s|`]{4,})`?\s{0,8}\|",
+    "|",
+    accepts=lambda match: looks_chosen(match["secret"]),
 )
 
-RULES = (*OWN_FORMS, *PLUGIN_FORMS, *_PLACES, *_NAMED, *_SAID, _TABLE_CELL)
+RULES = (*FORMS, *_PLACES, *_NAMED, *_SAID, _TABLE_CELL)

@@ -54,6 +54,22 @@ def test_markdown_is_cut_at_headings_and_each_section_keeps_its_path(tmp_path):
     assert reading.turns["turn_index"].to_list() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("text", "sections"),
+    [
+        ("# A\n<!--\n# hidden\n-->\ntext", ["A\n\n<!--\n# hidden\n-->\ntext"]),
+        ("# A\n- step\n\n  # in a list\n\n> # quoted", ["A\n\n- step\n\n  # in a list\n\n> # quoted"]),
+        ("# A\n````\n```\n# code\n````\ntext", ["A\n\n````\n```\n# code\n````\ntext"]),
+        ("# A\n- x\n  ```\n  # code\n\n\n  more\n  ```", ["A\n\n- x\n  ```\n  # code\n\n\n  more\n  ```"]),
+        ("# A\none\ntwo\n---\nthree", ["A\n\none\ntwo\n---\nthree"]),
+        ("Short\n==\ntext\n\n- item\n---\nmore", ["Short\n\ntext\n\n- item\n---\nmore"]),
+        ("    # indented\n\n#\n\ntext", ["    # indented\n\n#\n\ntext".strip()]),
+    ],
+)
+def test_a_heading_is_one_only_where_markdown_has_it_at_the_top(tmp_path, text, sections):
+    assert read_document(write(tmp_path, text)).turns["content"].to_list() == sections
+
+
 def test_plain_text_is_gathered_by_paragraphs_and_loses_no_word(tmp_path):
     paragraphs = [f"w{n} " * 150 for n in range(7)] + ["long " * 3000]
     reading = read_document(write(tmp_path, "\n\n".join(paragraphs), name="notes.txt"))
