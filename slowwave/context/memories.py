@@ -24,7 +24,6 @@ QUOTE_CHARACTERS = 480
 """Longest quote of a turn, about 120 tokens."""
 
 
-
 @dataclass(frozen=True)
 class KnownCell:
     """A cell, as far as a context needs it."""

@@ -10,7 +10,7 @@ from slowwave.home.lock import APPLYING, is_held_here, writing
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import encode
 from slowwave.language.text import numbers
-from slowwave.readers.statements import REMEMBERED, Statement, cell_id_of, read_statement, said_rows
+from slowwave.readers.statements import REMEMBERED, Statement, cell_id_of, read_statement, statement_rows
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RememberRequest
@@ -67,7 +67,7 @@ def said_plan(
             f"the text does not say {', '.join(unsaid)} of the value {said.value!r}: mend one of them"
         )
     decay = home.settings.decay
-    return said_rows(
+    return statement_rows(
         said,
         owner=owner_of(home),
         session_id=session_id,

@@ -13,16 +13,16 @@ Span = tuple[datetime, datetime]
 
 DAY = timedelta(days=1)
 LAST_MONTH = 12
-MONTHS = {
+MONTH_NUMBERS = {
     name: number for number, month in enumerate(lexicon.MONTHS, start=1) for name in (month, month[:3])
 } | {"sept": 9}
-WEEKDAYS = {name: number for number, day in enumerate(lexicon.WEEKDAYS) for name in (day, day[:3])} | {
+WEEKDAY_NUMBERS = {name: number for number, day in enumerate(lexicon.WEEKDAYS) for name in (day, day[:3])} | {
     "tues": 1,
     "thurs": 3,
 }
 SATURDAY = 5
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-NUMBERS = {word: number for number, word in enumerate(lexicon.NUMBERS)} | {"a": 1, "an": 1, "half a": 0.5}
+AMOUNTS = {word: number for number, word in enumerate(lexicon.NUMBERS)} | {"a": 1, "an": 1, "half a": 0.5}
 VAGUE = {"a couple": (2, 3), "a couple of": (2, 3), "couple of": (2, 3), "a few": (2, 5), "few": (2, 5),
          "several": (3, 7)}  # fmt: skip
 """Counts that name no number: fewest and most."""
@@ -71,7 +71,7 @@ def counted(count: str, *, is_half_more: bool = False) -> tuple[float, float]:
     """Fewest and most of a count in words or digits; the same twice where it is a number."""
     if count in VAGUE:
         return VAGUE[count]
-    number = int(count) if count.isdecimal() else NUMBERS[count]
+    number = int(count) if count.isdecimal() else AMOUNTS[count]
     return number + 0.5 * is_half_more, number + 0.5 * is_half_more
 
 

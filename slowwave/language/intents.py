@@ -1,23 +1,20 @@
-"""What a question wants: its intent, whether it is complex, and the names in it.
+"""The intent of a question (why, when, who, what or general), and whether the question is complex.
 
-Intents add to a search (why: causal chains, when: a timeline, who: people) and never take away, so a wrong one
-costs a few lines of context. With an embedder the nearest of `EXEMPLARS` decide where they are sure; keywords
-decide the rest. English only; nothing here looks into the memory.
+An intent adds to a search (why: causal chains, when: a timeline, who: people) and never takes away, so a wrong one
+costs a few lines of context. With an embedder the nearest of `EXEMPLARS` decide where they are sure, else
+keywords. Nothing here looks into the memory.
 """
 
 import re
 import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
-from itertools import pairwise
 from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.errors import ContractError
-from slowwave.language.calendar_words import MONTHS, SEASONS, WEEKDAYS
-from slowwave.language.lexicon import QUESTION_WORDS
 from slowwave.schemas.search import Intent
 
 _EXEMPLAR_FILE = files(__package__) / "exemplars.toml"
@@ -72,10 +69,9 @@ LONGEST_QUESTION = 2_000
 
 
 def intent_by_words(question: str) -> Intent:
-    """The intent by the first question word; "general" where none speaks.
+    """The intent that the first question word shows; "general" where there is no such word.
 
-    Sentences that end in a question mark go before the rest, so that what is told first does not count, and
-    "when we moved, what broke?" asks what.
+    Sentences that end in a question mark go before the rest, so that a story told first does not count.
     """
     text = _CHATTER.sub(" ", question[:LONGEST_QUESTION])
     asked = [sentence for sentence in _SENTENCE_END.split(text) if "?" in sentence]
@@ -98,11 +94,11 @@ def intent_by_vectors(
     *,
     margin: float,
 ) -> Intent | None:
-    """The intent whose three nearest exemplars are nearest on average, by cosine; None where that is not sure.
+    """The intent whose three nearest exemplars are nearest on average, by cosine; None where unsure.
 
     `query_vector` is (dims,), `exemplar_vectors` (n, dims) with `exemplar_intents` in the same order; neither
-    need be normalised, and rows without a length or with NaN do not count. Not sure is a lead of less than
-    `margin` (a difference of cosines) over the next intent, or a query without a vector.
+    need be normalised; rows of zeros or with NaN do not count. The answer is unsure when the lead over the next
+    intent is less than `margin` (a difference of cosines), or when the query has no vector.
 
     Raises:
         ContractError: the shapes do not belong together.
@@ -163,104 +159,3 @@ def is_complex(question: str) -> bool:
         or _COMPLEX.search(text) is not None
         or _LIST.search(text) is not None
     )
-
-
-_NOT_NAMES = QUESTION_WORDS | MONTHS.keys() | SEASONS.keys() | (WEEKDAYS.keys() - {"sun", "sat", "wed"})
-_NOT_CODE = {"e.g", "i.e", "a.m", "p.m", "and/or", "he/she", "n/a", "etc", "vs"}
-_QUOTES = r"\"(?P<q1>[^\"\n]{1,80})\"|“(?P<q2>[^”\n]{1,80})”|`(?P<q3>[^`\n]{1,80})`|(?<!\w)'(?P<q4>[^'\n]{1,80})'(?!\w)"
-_CODE = (
-    r"https?://[^\s<>\"')]+|(?<!\w)(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]+)*/?|[\w.-]+(?:/[\w.-]+)+/?|"
-    r"(?<![\w-])--[a-z][\w-]+|(?<![\w.])[#@]\w[\w-]*|[vV]?\d+(?:\.\d+)+(?:-?(?:rc|beta|alpha|dev)\.?\d*)?|"
-    r"[^\W\d]\w*(?:(?:\.|::|->)[^\W\d]\w*)+(?:\(\))?|\w+\(\)"
-)
-_TOKEN = re.compile(
-    rf"{_QUOTES}|(?P<code>{_CODE})|(?P<word>(?:[A-Z]\.\s?){{2,3}}[A-Z]\w+|\w+(?:[-&]\w+)*)(?P<own>['’]s?(?!\w))?|(?P<mark>[.!?\n])"
-)
-_LINKS = {"of", "the", "de", "van", "von", "der", "da", "di", "and", "for"}
-_SAYS_OF_NAME = {"is", "was", "has", "had", "said", "says", "did", "does", "will", "would", "told", "thinks", "likes",
-                 "wants", "went", "got", "and", "or", "wrote", "decided", "uses"}  # fmt: skip
-_MIXED = re.compile(r"[a-z][A-Z]|[A-Z]{2}|[^\W\d_]\d|\d[^\W\d_]{2}|\w_\w")
-_ORDINAL = re.compile(
-    r"\d+(?:st|[nr]d|th|s|am|pm|ms|k|kb|mb|gb|px|x|min|hours?|days?|weeks?|months?|years?)", re.I
-)
-
-
-def named_in(question: str) -> list[str]:
-    """What looks like a name in a question, as written, in order, without repetition and possessive 's.
-
-    People, places and products by their capital letter (runs of them are one name: "Lord of the Rings"), what is
-    quoted, paths, code identifiers, versions, flags. The first word of a sentence counts only where something
-    else shows that it is a name. No stop words, question words, months and days.
-    """
-    found: list[str] = []
-    run: list[re.Match[str]] = []
-    is_first = True
-    tokens = list(_TOKEN.finditer(question[:LONGEST_QUESTION]))
-    for token, follower in pairwise([*tokens, None]):
-        if token is None:
-            break
-        quoted = token["q1"] or token["q2"] or token["q3"] or token["q4"]
-        if _is_name(token, follower, is_first=is_first, goes_on=bool(run)):
-            run.append(token)
-            if token["own"] is None and _touches(token, follower):
-                is_first = False
-                continue
-        found += [*_joined(run, question), *([quoted.strip()] if quoted else []), *_code(token)]
-        run = []
-        is_first = token["mark"] is not None or (is_first and token["word"] is None)
-    return list(dict.fromkeys(name for name in found if name))
-
-
-def _touches(token: re.Match[str], follower: re.Match[str] | None) -> bool:
-    """Whether only a blank stands between two words."""
-    return (
-        follower is not None
-        and bool(follower["word"])
-        and (token.string[token.end() : follower.start()].strip(" \t") == "")
-    )
-
-
-def _is_name(token: re.Match[str], follower: re.Match[str] | None, *, is_first: bool, goes_on: bool) -> bool:
-    word = token["word"]
-    if not word:
-        return False
-    if goes_on and word in _LINKS and follower is not None and _touches(token, follower):
-        return (follower["word"][:1].isupper() or follower["word"] == "the") and word != "and"
-    if word.lower() in _NOT_NAMES or _ORDINAL.fullmatch(word):
-        return False
-    if _MIXED.search(word):
-        return True
-    if not word[0].isupper():
-        return goes_on and word.isdecimal()
-    if not is_first:
-        return True
-    if token["own"]:
-        return True
-    return (
-        follower is not None
-        and bool(follower["word"])
-        and _touches(token, follower)
-        and (
-            follower["word"] in _SAYS_OF_NAME
-            or (follower["word"][0].isupper() and follower["word"].lower() not in _NOT_NAMES)
-        )
-    )
-
-
-def _joined(run: list[re.Match[str]], question: str) -> list[str]:
-    """A run of name words as one name, without the small words at its end."""
-    words = list(run)
-    while words and words[-1]["word"] in _LINKS:
-        words.pop()
-    if not words:
-        return []
-    return [" ".join(question[words[0].start() : words[-1].end("word")].split())]
-
-
-def _code(token: re.Match[str]) -> list[str]:
-    """A path, an identifier, a version, a flag, as it stands; plain words with one slash are none."""
-    text = (token["code"] or "").rstrip(".,:-")
-    plain_slash = re.fullmatch(r"[^\W_]+/[^\W_]+", text) is not None
-    if len(text) < len("ab") or text.lower() in _NOT_CODE or plain_slash:
-        return []
-    return [text]

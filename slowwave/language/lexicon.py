@@ -25,13 +25,10 @@ def _by_alias(name: str) -> dict[str, str]:
     return {alias: word for word, known in aliases.items() for alias in known.split()}
 
 
-FUNCTION_WORDS: Final = _set("function_words")
-STOP_WORDS: Final = _set("function_words", "contraction_endings")
+STOP_WORDS: Final = _set("stop_words")
 """Words that stand in nearly every text: their lists are the longest to read and tell the least."""
-THEMELESS_WORDS: Final = STOP_WORDS | _set("talk", "empty_talk", "contractions")
+THEMELESS_WORDS: Final = STOP_WORDS | _set("talk", "contractions")
 """Words that say nothing about what a memory or a topic is about."""
-QUESTION_WORDS: Final = FUNCTION_WORDS | _set("talk", "question_openers")
-"""Words of a question that are no name, also with a capital letter."""
 MATTERLESS_WORDS: Final = STOP_WORDS | _set("any_matter")
 """Words of a question for whatever there was."""
 PRESENT_WORDS: Final = _set("present")

@@ -121,16 +121,11 @@ def normalized(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars()
 
 
-def first_words(text: pl.Expr, most: int) -> pl.Expr:
-    """The first `most` different words of a text: a query that full-text search answers quickly."""
-    return words(text).list.unique(maintain_order=True).list.head(most).list.join(" ")
+def full_text_queries(texts: pl.Series, *, whole: int, most: int) -> list[str]:
+    """A full-text query for each text, in order: its different words, or its `most` telling ones if more than `whole`.
 
-
-def query_words(texts: pl.Series, *, whole: int, most: int) -> list[str]:
-    """Each text as a full-text query, in order: all its different words up to `whole`, else its `most` telling ones.
-
-    Telling are the words that the fewest of the texts hold, of equal ones the longest. A common word costs a search
-    most and tells least, and what sets a long text apart may stand anywhere in it.
+    The telling words are those that the fewest texts hold, the longer first among equals: a common word costs a
+    search most and tells least.
     """
     different = words(pl.col("text")).list.unique(maintain_order=True)
     asked = texts.to_frame("text").with_row_index("row").select("row", word=different)

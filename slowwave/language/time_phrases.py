@@ -1,9 +1,9 @@
-"""Times that a reader names: filters, questions, and events that stand for a time.
+"""The times that filters and questions name, and events that stand for a time.
 
-Three uses of one grammar (`periods`). A filter is what a user writes after `--after`, `--before` or `--as-of`,
-and must be understood. A question is read only where it surely names a time: a wrong range hides the right
-memory, none at all costs a little ranking. An event ("two weeks before the launch") is given back as words and
-an offset, since only the memory knows when it was. Nothing here reads a clock: `now` is an argument.
+A filter is the text that a user writes after `--after`, `--before` or `--as-of`, and must be understood. A question
+is read only where it surely names a time: a wrong range hides the right memory, none at all costs a little ranking.
+An event ("two weeks before the launch") is given back as words and an offset, since only the memory knows when it
+was. Nothing here reads a clock: `now` is an argument.
 """
 
 import re
@@ -14,16 +14,17 @@ from typing import Literal, NamedTuple
 from slowwave.errors import InputError
 from slowwave.language.calendar_words import DAY, SPREAD, UNIT_DAYS, counted, midnight
 from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, SINCE, UNTIL, WEEKDAYS
-from slowwave.language.periods import COUNTED, LEADS_OF_BORDERS, Period, read_period
+from slowwave.language.periods import Period, read_period
+from slowwave.language.time_forms import COUNTED, LEADS_OF_BORDERS
 
 Use = Literal["after", "before", "as_of"]
 LONGEST_QUESTION = 2_000
-"""Characters of a question that are read: what is longer is a pasted document."""
+"""Characters of a question that are read; a longer one is a pasted document."""
 LONGEST_ANCHOR = 120
 _PAIR_RANK = 4
 _WEEK = DAY * 7
 _AHEAD = DAY * 180
-"""A day without a year is looked for so far beyond the moment in which it was named."""
+"""How far after the moment in which it was named a day without a year may lie."""
 _ANY_DAY = datetime(2000, 6, 15, tzinfo=UTC)
 
 
@@ -116,7 +117,7 @@ def time_of_question(question: str, *, now: datetime) -> TimeRange | None:
 
 
 def _readable(question: str) -> str:
-    """What is read of a question: its beginning, with every quoted name blanked out; positions stay."""
+    """The beginning of a question with every quoted name blanked out; positions stay."""
     return _QUOTED.sub(lambda quoted: '"' * len(quoted[0]), question[:LONGEST_QUESTION])
 
 
@@ -150,7 +151,7 @@ def _range_at(text: str, position: int, question: str, now: datetime) -> tuple[i
 def _sided(
     lead: str, period: Period, *, is_end: bool, follows: str, now: datetime
 ) -> tuple[datetime | None, datetime | None]:
-    """Start and end of what a preposition makes of a period."""
+    """Start and end of a period after its preposition is counted in."""
     if _POSSESSIVE.match(follows):
         return period.start, period.end
     if lead in SINCE or (lead == "from" and _ONWARDS.match(follows)):
@@ -171,7 +172,7 @@ def _sided(
 def _second(
     text: str, first: Period, position: int, lead: str, now: datetime
 ) -> tuple[Period, Period] | None:
-    """Both ends of "between March and May 2026": what lacks a year takes it from the other end."""
+    """Both ends of "between March and May 2026": an end without a year takes it from the other."""
     to = _TO.match(text, first.until)
     if to is None or (lead == "between") != ((to["word"] or "").lower() == "and"):
         return None
@@ -267,7 +268,7 @@ def _offset_of(match: re.Match[str]) -> Offset:
 
 
 def _from_date(text: str, question: str, now: datetime) -> TimeRange | None:
-    """What is counted from a date with words of its own: "the week before 16 November 2023"."""
+    """A range counted from a date, such as "the week before 16 November 2023"."""
     for match in _ANCHORED.finditer(text):
         if match["open"] and not match["close"]:
             continue

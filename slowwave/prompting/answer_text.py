@@ -9,7 +9,6 @@ import re
 from typing import Final
 
 from slowwave.language.artifacts import as_artifact
-
 from slowwave.language.lexicon import KIND_SYNONYMS, NOTHING
 
 KINDS: Final = ("person", "project", "organization", "place", "concept", "tool")

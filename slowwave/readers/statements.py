@@ -1,4 +1,4 @@
-"""The word of a person, given by hand to be remembered: checked, cleaned and redacted, then a turn and a memory."""
+"""Statements that a person asks Slowwave to remember: checked, cleaned, redacted, then a turn and a memory."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,14 +16,14 @@ from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import OWNER
 
 REMEMBERED = "remembered"
-"""Source and `prompt_version` of what a person told Slowwave to remember, and the begin of its session's name."""
+"""`source_id` and `prompt_version` of a statement, and the beginning of its session's name."""
 
 _MARK = re.compile(r"\[redacted:[^\]]*\]")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a person said, as it may be stored. `redacted` counts secrets by kind, in all of it."""
+    """A person's statement as it may be stored. `redacted` counts the secrets in all its fields, by kind."""
 
     content: str
     subject: str | None
@@ -36,7 +36,7 @@ class Statement:
 def read_statement(
     text: str, *, subject: str | None, attribute: str | None, value: str | None, entities: Iterable[str]
 ) -> Statement:
-    """A statement without secrets and without memory that Slowwave itself put into a prompt.
+    """The statement, without secrets and without memory that Slowwave itself put into a prompt.
 
     Raises:
         InputError: the text or a name is empty, or a value stands without its attribute or an attribute
@@ -63,7 +63,7 @@ def read_note(note: str) -> str:
     return " ".join(redact(strip_injected(note)[0])[0].split())
 
 
-def said_rows(
+def statement_rows(
     said: Statement,
     *,
     owner: Mapping[str, str],
@@ -73,9 +73,9 @@ def said_rows(
     salience: float,
     decay_rate: float,
 ) -> dict[str, pl.DataFrame]:
-    """The turn and the memory that rests on it, as one row each of their kind of event, turn first.
+    """The events of a statement: one row of `turn.recorded` and, resting on that turn, one of `cell.extracted`.
 
-    `own` has the columns `OWN`. Ids depend on owner, session and text alone, so that what is said twice converges.
+    `owner` has the columns `OWNER`. Ids depend on owner, session and text alone, so that repeating it changes nothing.
     """
     since_midnight = moment - moment.replace(hour=0, minute=0, second=0, microsecond=0)
     digest = content_hash(said.content)

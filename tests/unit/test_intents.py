@@ -12,7 +12,6 @@ from slowwave.language.intents import (
     intent_by_vectors,
     intent_by_words,
     is_complex,
-    named_in,
 )
 
 INTENTS = get_args(Intent)
@@ -155,30 +154,3 @@ def test_a_simple_question_is_simple(question):
 )  # fmt: skip
 def test_what_joins_compares_counts_lists_supposes_or_goes_through_time_is_complex(question):
     assert is_complex(question)
-
-
-NAMED = {
-    "": [],
-    "How did we do it on Monday in May?": [],
-    "What did Zoë and Łukasz say to Ana's boss?": ["Zoë", "Łukasz", "Ana"],
-    "Melanie's kids like what?": ["Melanie"],
-    "Postgres is slow, right?": ["Postgres"],
-    "Tim Berners-Lee said what about HTTP?": ["Tim Berners-Lee", "HTTP"],
-    "Does Slowwave use LanceDB 0.40.1?": ["Slowwave", "LanceDB", "0.40.1"],
-    "Who reads Lord of the Rings in New York City?": ["Lord of the Rings", "New York City"],
-    "Which books by C. S. Lewis did he like": ["C. S. Lewis"],
-    "What is `retry_limit` in settings.toml with --no-cache?": ["retry_limit", "settings.toml", "--no-cache"],
-    "What does 'The Alchemist' or “Big Bang” mean to John? And to John?": ["The Alchemist", "Big Bang", "John"],
-    "why does getUserById in src/app/users.py call std::sort and foo()": [
-        "getUserById", "src/app/users.py", "std::sort", "foo()",
-    ],
-    "is S3 cheaper than R2 for #123, Ana's ask?": ["S3", "R2", "#123", "Ana"],
-    "Did I ask Anna? Bob was there, yes and/or no, e.g. the 5th at 10am": ["Anna", "Bob"],
-    "Open tasks": [],
-    "What's the plan? Tell Ben.": ["Ben"],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("question", NAMED)
-def test_names_are_found_as_they_are_written_and_ordinary_words_are_not(question):
-    assert named_in(question) == NAMED[question]

@@ -4,11 +4,10 @@ import polars as pl
 import pytest
 
 from slowwave.language.text import (
-    first_words,
+    full_text_queries,
     hard_values,
     names,
     normalized,
-    query_words,
     token_count,
     words,
 )
@@ -41,26 +40,22 @@ def test_words_are_letters_and_digits_of_any_script_in_their_order():
     assert listed(words, " — ") == []
 
 
-def test_the_first_words_are_the_first_different_ones():
-    assert of(lambda text: first_words(text, 3), "a B a b c d") == "a b c"
-
-
 def test_a_short_text_is_asked_for_whole_and_a_long_one_by_the_words_that_few_others_hold():
     texts = pl.Series(["The kiln, the glaze", "the kiln the oven is in use", "the oven was a furnace in May"])
-    assert query_words(texts, whole=3, most=3) == ["the kiln glaze", "use is kiln", "furnace may was"]
-    assert query_words(texts, whole=9, most=3)[1:] == [
+    assert full_text_queries(texts, whole=3, most=3) == ["the kiln glaze", "use is kiln", "furnace may was"]
+    assert full_text_queries(texts, whole=9, most=3)[1:] == [
         "the kiln oven is in use",
         "the oven was a furnace in may",
     ]
 
 
 def test_words_that_are_equally_rare_are_asked_for_from_the_longest_on():
-    assert query_words(pl.Series(["a bb ccc dddd ee"]), whole=2, most=3) == ["dddd ccc bb"]
+    assert full_text_queries(pl.Series(["a bb ccc dddd ee"]), whole=2, most=3) == ["dddd ccc bb"]
 
 
 def test_a_text_without_words_is_an_empty_query_at_its_place():
-    assert query_words(pl.Series(["", "kiln", " — "]), whole=3, most=2) == ["", "kiln", ""]
-    assert query_words(pl.Series([], dtype=pl.String), whole=3, most=2) == []
+    assert full_text_queries(pl.Series(["", "kiln", " — "]), whole=3, most=2) == ["", "kiln", ""]
+    assert full_text_queries(pl.Series([], dtype=pl.String), whole=3, most=2) == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ Nothing is decided here. What a list finds is a reason to look, never a reason t
 import numpy as np
 import polars as pl
 
-from slowwave.language.text import query_words
+from slowwave.language.text import full_text_queries
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import fuse_candidates
@@ -48,7 +48,7 @@ def find_candidates(run: Stage, new: pl.DataFrame, *, k: int | None = None) -> p
                     dict(enumerate(placed["query_index"])), return_dtype=pl.Int64
                 )
             )
-        texts = query_words(owner["content"], whole=WHOLE_WORDS, most=TELLING_WORDS)
+        texts = full_text_queries(owner["content"], whole=WHOLE_WORDS, most=TELLING_WORDS)
         matching = run.store.matching("cells", texts, 2 * k, where=where)
         found.append(
             fuse_candidates(queries, near, matching, k=k, rank_constant=run.settings.search.rank_constant)
