@@ -1,9 +1,11 @@
-"""What the models of all tables are made of: the columns that say whose a row is, and times."""
+"""Parts of the models of all tables: kinds of columns, and the columns that many tables share."""
 
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
 import pandera.polars as pa
 import polars as pl
+
+from slowwave.schemas.choices import SourceType
 
 Dtype = pl.DataType | type[pl.DataType]
 """A Polars type, with or without its parameters."""
@@ -15,14 +17,72 @@ OWNER = ["user_id", "project_id", "scope"]
 """The columns that say whose memory a row is; every row of memory carries them."""
 
 
-class Owned(pa.DataFrameModel):
+def key() -> Any:
+    """The column that names a row; it comes first in its model."""
+    return pa.Field(unique=True)
+
+
+def nullable() -> Any:
+    """A column that may be null."""
+    return pa.Field(nullable=True)
+
+
+def count() -> Any:
+    """A number that is not below 0."""
+    return pa.Field(ge=0)
+
+
+def share() -> Any:
+    """A number from 0 to 1."""
+    return pa.Field(ge=0, le=1)
+
+
+def strings() -> Any:
+    """A list of texts."""
+    return pa.Field(dtype_kwargs={"inner": pl.String})
+
+
+def one_of(choices: Any, *, nullable: bool = False) -> Any:
+    """One of the words of a `Literal`."""
+    return pa.Field(isin=list(get_args(choices)), nullable=nullable)
+
+
+class Strict(pa.DataFrameModel):
+    """A table without columns that its model does not name."""
+
+    class Config:
+        """A column that is not named is a bug."""
+
+        strict = True
+
+
+class Owned(Strict):
     """Columns of every row of memory."""
 
     user_id: str
     project_id: str
     scope: str = pa.Field(isin=["user-private", "project-shared", "system"])
 
-    class Config:
-        """Strict: a column that is not named here is a bug."""
 
-        strict = True
+class Sourced(Strict):
+    """Columns of what came from one conversation or file."""
+
+    session_id: str
+    source_type: str = one_of(SourceType)
+    source_id: str
+    source_name: str
+
+
+class Tried(Strict):
+    """Columns of work that may fail and is tried again."""
+
+    attempts: int = count()
+    error: str = nullable()
+    retry_at: Timestamp = nullable()
+
+
+class Made(Strict):
+    """Columns that name what made a row; null where no prompt and no model did."""
+
+    prompt_version: str = nullable()
+    model: str = nullable()

@@ -5,7 +5,6 @@ are not here: their width belongs to the embedder, so the store adds them to the
 """
 
 from functools import cache
-from typing import Any, get_args
 
 import pandera.polars as pa
 import polars as pl
@@ -24,7 +23,23 @@ from slowwave.schemas.choices import (
     Verdict,
 )
 from slowwave.schemas.graph_tables import Artifacts, Edges, Entities, Links, Mentions
-from slowwave.schemas.table_parts import OWNER, TIMESTAMP, Dtype, Owned, Timestamp
+from slowwave.schemas.table_parts import (
+    OWNER,
+    TIMESTAMP,
+    Dtype,
+    Made,
+    Owned,
+    Sourced,
+    Strict,
+    Timestamp,
+    Tried,
+    count,
+    key,
+    nullable,
+    one_of,
+    share,
+    strings,
+)
 
 __all__ = [
     "KEYS",
@@ -43,258 +58,206 @@ RAW_PROMPT = "raw"
 """`prompt_version` of cells that were made without a language model."""
 
 
-def _one_of(choices: Any) -> Any:
-    return pa.Field(isin=list(get_args(choices)))
-
-
-def _nullable() -> Any:
-    return pa.Field(nullable=True)
-
-
-class Turns(Owned):
+class Turns(Sourced, Owned):
     """Messages of conversations and sections of files, immutable."""
 
-    turn_id: str = pa.Field(unique=True)
-    session_id: str
-    turn_index: int = pa.Field(ge=0)
+    turn_id: str = key()
+    turn_index: int = count()
     role: str = pa.Field(isin=["user", "assistant", "document"])
-    speaker: str = _nullable()
+    speaker: str = nullable()
     content: str
-    origin: str = _one_of(Origin)
+    origin: str = one_of(Origin)
     event_time: Timestamp
     recorded_at: Timestamp
-    source_type: str = _one_of(SourceType)
-    source_id: str
-    source_name: str
-    cwd: str = _nullable()
-    git_branch: str = _nullable()
+    cwd: str = nullable()
+    git_branch: str = nullable()
     content_hash: str
 
 
 class Sources(Owned):
     """Files that were taken in, with the hash they had."""
 
-    source_id: str = pa.Field(unique=True)
-    source_type: str = _one_of(SourceType)
+    source_id: str = key()
+    source_type: str = one_of(SourceType)
     source_name: str
     hash: str
-    turn_count: int = pa.Field(ge=0)
+    turn_count: int = count()
     indexed_at: Timestamp
-    consolidated_at: Timestamp = _nullable()
+    consolidated_at: Timestamp = nullable()
 
 
-class Chunks(Owned):
+class Chunks(Made, Tried, Sourced, Owned):
     """Windows of consecutive turns, and what became of them."""
 
-    chunk_id: str = pa.Field(unique=True)
-    session_id: str
-    source_type: str = _one_of(SourceType)
-    source_id: str
-    source_name: str
-    first_turn_index: int = pa.Field(ge=0)
-    last_turn_index: int = pa.Field(ge=0)
-    first_char: int = pa.Field(ge=0)
-    last_char: int = pa.Field(ge=0)
-    turn_ids: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    chunk_id: str = key()
+    first_turn_index: int = count()
+    last_turn_index: int = count()
+    first_char: int = count()
+    last_char: int = count()
+    turn_ids: pl.List = strings()
     content_hash: str
-    token_count: int = pa.Field(ge=0)
+    token_count: int = count()
     event_time: Timestamp
     recorded_at: Timestamp
-    status: str = _one_of(ChunkStatus)
-    attempts: int = pa.Field(ge=0)
-    error: str = _nullable()
-    retry_at: Timestamp = _nullable()
-    prompt_version: str = _nullable()
-    model: str = _nullable()
+    status: str = one_of(ChunkStatus)
 
 
 class Passages(Owned):
     """The raw turns at three scales, for full text: derived from `turns` and `chunks`, never from an event."""
 
-    passage_id: str = pa.Field(unique=True)
+    passage_id: str = key()
     session_id: str
-    scale: str = _one_of(Scale)
-    turn_ids: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    scale: str = one_of(Scale)
+    turn_ids: pl.List = strings()
     content: str
     event_time: Timestamp
-    source_type: str = _one_of(SourceType)
+    source_type: str = one_of(SourceType)
 
 
-class Cells(Owned):
+class Cells(Sourced, Owned):
     """Atomic typed memories with their provenance."""
 
-    cell_id: str = pa.Field(unique=True)
-    topic_id: str = _nullable()
-    topic_hint: str = _nullable()
-    cell_type: str = _one_of(CellType)
-    subject: str = _nullable()
-    attribute: str = _nullable()
-    value: str = _nullable()
+    cell_id: str = key()
+    topic_id: str = nullable()
+    topic_hint: str = nullable()
+    cell_type: str = one_of(CellType)
+    subject: str = nullable()
+    attribute: str = nullable()
+    value: str = nullable()
     content: str
-    summary: str = _nullable()
-    compressed: str = _nullable()
-    index_label: str = _nullable()
-    steps: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
-    template: str = _nullable()
-    salience: float = pa.Field(ge=0, le=1)
-    confidence: float = pa.Field(ge=0, le=1)
-    status: str = _one_of(CellStatus)
-    supersedes: str = _nullable()
-    superseded_by: str = _nullable()
-    superseded_at: Timestamp = _nullable()
+    summary: str = nullable()
+    compressed: str = nullable()
+    index_label: str = nullable()
+    steps: pl.List = strings()
+    template: str = nullable()
+    salience: float = share()
+    confidence: float = share()
+    status: str = one_of(CellStatus)
+    supersedes: str = nullable()
+    superseded_by: str = nullable()
+    superseded_at: Timestamp = nullable()
     needs_review: bool
     is_judged: bool
     is_summarized: bool
-    origin: str = _one_of(Origin)
+    origin: str = one_of(Origin)
     valid_from: Timestamp
-    valid_until: Timestamp = _nullable()
+    valid_until: Timestamp = nullable()
     event_time: Timestamp
     recorded_at: Timestamp
     decay_rate: float = pa.Field(ge=0)
     protected: bool
-    chunk_id: str = _nullable()
-    session_id: str
-    source_type: str = _one_of(SourceType)
-    source_id: str
-    source_name: str
-    evidence: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
-    entities: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
-    artifacts: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    chunk_id: str = nullable()
+    evidence: pl.List = strings()
+    entities: pl.List = strings()
+    artifacts: pl.List = strings()
     prompt_version: str
-    model: str = _nullable()
+    model: str = nullable()
     content_hash: str
 
 
-class Episodes(Owned):
+class Episodes(Made, Tried, Owned):
     """What became of a conversation as an episode; `cell_id` is the episode's. The text itself is in `cells`."""
 
-    cell_id: str = pa.Field(unique=True)
+    cell_id: str = key()
     session_id: str
-    status: str = _one_of(EpisodeStatus)
-    turn_count: int = pa.Field(ge=0)
-    attempts: int = pa.Field(ge=0)
-    error: str = _nullable()
-    retry_at: Timestamp = _nullable()
-    written_at: Timestamp = _nullable()
-    prompt_version: str = _nullable()
-    model: str = _nullable()
+    status: str = one_of(EpisodeStatus)
+    turn_count: int = count()
+    written_at: Timestamp = nullable()
 
 
-class CellUsage(pa.DataFrameModel):
+class CellUsage(Strict):
     """What changes often about a cell, kept narrow so that the cell itself is not rewritten."""
 
-    cell_id: str = pa.Field(unique=True)
+    cell_id: str = key()
     last_accessed: Timestamp
-    retrieved_at: Timestamp = _nullable()
-    retrieval_count: int = pa.Field(ge=0)
-    citation_count: int = pa.Field(ge=0)
-    ignore_count: int = pa.Field(ge=0)
-    confirmations: int = pa.Field(ge=0)
-    archived_count: int = pa.Field(ge=0)
-    archived_at: Timestamp = _nullable()
-    revived_count: int = pa.Field(ge=0)
-    revived_at: Timestamp = _nullable()
-
-    class Config:
-        """Strict: a column that is not named here is a bug."""
-
-        strict = True
+    retrieved_at: Timestamp = nullable()
+    retrieval_count: int = count()
+    citation_count: int = count()
+    ignore_count: int = count()
+    confirmations: int = count()
+    archived_count: int = count()
+    archived_at: Timestamp = nullable()
+    revived_count: int = count()
+    revived_at: Timestamp = nullable()
 
 
-class Judging(pa.DataFrameModel):
+class Judging(Tried):
     """How reconciliation stands with a cell: tries that failed, and when its neighbours were last looked at."""
 
-    cell_id: str = pa.Field(unique=True)
-    status: str = _one_of(JudgingStatus)
-    attempts: int = pa.Field(ge=0)
-    error: str = _nullable()
-    retry_at: Timestamp = _nullable()
-    scanned_at: Timestamp = _nullable()
-
-    class Config:
-        """Strict: a column that is not named here is a bug."""
-
-        strict = True
+    cell_id: str = key()
+    status: str = one_of(JudgingStatus)
+    scanned_at: Timestamp = nullable()
 
 
-class Topics(Owned):
+class Topics(Made, Owned):
     """Themes found in the cells."""
 
-    topic_id: str = pa.Field(unique=True)
+    topic_id: str = key()
     name: str
-    summary: str = _nullable()
-    compressed: str = _nullable()
-    cell_count: int = pa.Field(ge=0)
-    unsummarized_count: int = pa.Field(ge=0)
+    summary: str = nullable()
+    compressed: str = nullable()
+    cell_count: int = count()
+    unsummarized_count: int = count()
     needs_review: bool
-    summarized_at: Timestamp = _nullable()
+    summarized_at: Timestamp = nullable()
     updated_at: Timestamp
-    merged_into: str = _nullable()
-    prompt_version: str = _nullable()
-    model: str = _nullable()
+    merged_into: str = nullable()
 
 
 class Contradictions(Owned):
     """Pairs of cells that cannot both hold, open until resolved. `cell_a` is the one known longer."""
 
-    contradiction_id: str = pa.Field(unique=True)
+    contradiction_id: str = key()
     cell_a: str
     cell_b: str
-    subject: str = _nullable()
-    attribute: str = _nullable()
+    subject: str = nullable()
+    attribute: str = nullable()
     detected_at: Timestamp
     status: str = pa.Field(isin=["open", "resolved"])
-    resolution: str = pa.Field(nullable=True, isin=list(get_args(Resolution)))
-    resolved_at: Timestamp = _nullable()
-    note: str = _nullable()
-    resolution_note: str = _nullable()
+    resolution: str = one_of(Resolution, nullable=True)
+    resolved_at: Timestamp = nullable()
+    note: str = nullable()
+    resolution_note: str = nullable()
 
 
-class Judgements(Owned):
+class Judgements(Made, Owned):
     """What was decided about a pair of a new cell and a known one; `unjudged` waits for a model."""
 
-    judgement_id: str = pa.Field(unique=True)
+    judgement_id: str = key()
     cell_id: str
     target_id: str
-    verdict: str = _one_of(Verdict)
-    effect: str = _one_of(Effect)
-    reason: str = _nullable()
+    verdict: str = one_of(Verdict)
+    effect: str = one_of(Effect)
+    reason: str = nullable()
     judged_at: Timestamp
-    prompt_version: str = _nullable()
-    model: str = _nullable()
 
 
-class Usage(pa.DataFrameModel):
+class Usage(Strict):
     """How memories were used; `folded_at` is null until the counts reached cell usage."""
 
-    usage_id: str = pa.Field(unique=True)
+    usage_id: str = key()
     cell_id: str
     usage_type: str = pa.Field(isin=["retrieved", "cited", "ignored"])
     used_at: Timestamp
-    context: str = _nullable()
-    folded_at: Timestamp = _nullable()
-
-    class Config:
-        """Strict: a column that is not named here is a bug."""
-
-        strict = True
+    context: str = nullable()
+    folded_at: Timestamp = nullable()
 
 
 class Tombstones(Owned):
     """Deleted memories, that no later run brings back: said again (`content`), or told again (turns in `evidence`)."""
 
-    cell_id: str = pa.Field(unique=True)
-    content: str = _nullable()
+    cell_id: str = key()
+    content: str = nullable()
     content_hash: str
-    evidence: pl.List = pa.Field(dtype_kwargs={"inner": pl.String})
+    evidence: pl.List = strings()
     deleted_at: Timestamp
-    note: str = _nullable()
+    note: str = nullable()
 
 
 class Erasures(Owned):
     """Turns whose text was erased: what no later run takes in again. Nothing of the text is kept."""
 
-    turn_id: str = pa.Field(unique=True)
+    turn_id: str = key()
     source_id: str
     content_hash: str
     erased_at: Timestamp
@@ -303,29 +266,24 @@ class Erasures(Owned):
 class Core(Owned):
     """Core memory: the lines of `MEMORY.md`, in order."""
 
-    cell_id: str = pa.Field(unique=True)
+    cell_id: str = key()
     line_rank: int = pa.Field(ge=1)
     line: str
     promoted_at: Timestamp
 
 
-class Nights(pa.DataFrameModel):
+class Nights(Strict):
     """Nights that ended, for the gate of the next one and for `status`."""
 
-    night_id: str = pa.Field(unique=True)
+    night_id: str = key()
     started_at: Timestamp
     finished_at: Timestamp
     outcome: str = pa.Field(isin=["completed", "gated", "stopped"])
     has_llm: bool
-    call_count: int = pa.Field(ge=0)
-    token_count: int = pa.Field(ge=0)
-    cost: float = _nullable()
-    note: str = _nullable()
-
-    class Config:
-        """Strict: a column that is not named here is a bug."""
-
-        strict = True
+    call_count: int = count()
+    token_count: int = count()
+    cost: float = nullable()
+    note: str = nullable()
 
 
 TABLES: dict[str, type[pa.DataFrameModel]] = {
@@ -352,29 +310,8 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "links": Links,
 }
 
-KEYS: dict[str, str] = {
-    "turns": "turn_id",
-    "sources": "source_id",
-    "chunks": "chunk_id",
-    "passages": "passage_id",
-    "cells": "cell_id",
-    "episodes": "cell_id",
-    "cell_usage": "cell_id",
-    "judging": "cell_id",
-    "topics": "topic_id",
-    "contradictions": "contradiction_id",
-    "judgements": "judgement_id",
-    "usage": "usage_id",
-    "tombstones": "cell_id",
-    "erasures": "turn_id",
-    "core": "cell_id",
-    "nights": "night_id",
-    "entities": "entity_id",
-    "mentions": "mention_id",
-    "edges": "edge_id",
-    "artifacts": "artifact_id",
-    "links": "cell_id",
-}
+KEYS: dict[str, str] = {name: next(iter(model.__annotations__)) for name, model in TABLES.items()}
+"""The column that names a row of each table: the first of its own model."""
 
 VECTOR_TEXT: dict[str, tuple[str, ...]] = {
     "turns": ("speaker", "content"),
