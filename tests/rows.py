@@ -23,6 +23,7 @@ PLAIN: dict[str, object] = {
     "usage_type": "retrieved",
     "outcome": "completed",
     "verdict": "keep",
+    "effect": "none",
     "relation": "temporal",
     "artifact_type": "pr",
     "line_rank": 1,

@@ -22,7 +22,7 @@ def to_archive(
     Returns `cell_id`, `effective_confidence` (0..1), `reason` and the new `archived_count`, sorted by id.
     """
     return (
-        _mortal(cells, cell_usage)
+        _may_fade(cells, cell_usage)
         .with_columns(
             effective_confidence=effective_confidence(now=now, settings=decay),
             unused_days=unused_days(now=now, settings=decay),
@@ -56,15 +56,15 @@ def fading(
 ) -> pl.DataFrame:
     """Active cells that `to_archive` will archive within `days` if nobody uses them until then.
 
-    The retention formula is solved for the time at which it meets the least effective confidence; the days that
-    must pass without use bound that from below. Returns `cell_id` and `fades_at` (what is due already has a
-    moment before `now`), soonest first, ties by id.
+    The retention formula is solved for the time at which it meets the least effective confidence, which is never
+    before the days that must pass without use. Returns `cell_id` and `fades_at` (before `now` for a cell that is due),
+    soonest first, ties by id.
     """
     share = pl.lit(forget.min_confidence) / reinforced(pl.col("confidence"), settings=decay)
     lasts = days_until(share, rate_of(), exponent=decay.exponent).clip(lower_bound=forget.unused_days)
     ahead = lasts - unused_days(now=now, settings=decay)
     return (
-        _mortal(cells, cell_usage)
+        _may_fade(cells, cell_usage)
         .with_columns(ahead=ahead)
         .filter(pl.col("ahead") <= days)
         .select(
@@ -76,16 +76,14 @@ def fading(
     )
 
 
-def _mortal(cells: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
-    """Cells that time alone may archive: active, not protected, never cited; with their vitals."""
-    joined = cells.filter((pl.col("status") == "active") & ~pl.col("protected")).join(
-        cell_usage, on="cell_id", how="inner"
-    )
-    return joined.filter(pl.col("citation_count") == 0)
+def _may_fade(cells: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
+    """Cells that time alone may archive, with their usage: active, not protected, never cited."""
+    may_fade = (pl.col("status") == "active") & ~pl.col("protected") & (pl.col("citation_count") == 0)
+    return cells.join(cell_usage, on="cell_id", how="inner").filter(may_fade)
 
 
 def false_forgetting(cell_usage: pl.DataFrame, *, now: datetime, days: float) -> Forgetting:
-    """How many memories were archived and how many of them came back, over all time and within the last `days`.
+    """Count archived memories and those that came back, over all time and within the last `days`.
 
     `cell_usage` has `archived_count`, `archived_at`, `revived_count`, `revived_at`. Memories that were deleted or
     pruned since are not counted. Recent figures count each memory once.
@@ -101,7 +99,7 @@ def false_forgetting(cell_usage: pl.DataFrame, *, now: datetime, days: float) ->
 
 
 def revivals(cell_usage: pl.DataFrame, *, now: datetime, reason: str) -> pl.DataFrame:
-    """Rows of `cell.revived` for archived memories with these vitals, which come back now."""
+    """Rows of `cell.revived` for archived memories, from their rows of `cell_usage`: they come back now."""
     return cell_usage.select(
         "cell_id",
         revived_count=pl.col("revived_count") + 1,

@@ -1,4 +1,4 @@
-"""What fades and how often forgetting was wrong, read in narrow columns."""
+"""Memories that fade soon, and how often forgetting was wrong, read from the store in narrow columns."""
 
 from datetime import datetime, timedelta
 
@@ -10,17 +10,19 @@ from slowwave.settings.groups import DecaySettings, ForgetSettings
 from slowwave.store.conditions import col, lit
 from slowwave.store.reading import StoreReader
 
-COLUMNS = ("archived_count", "archived_at", "revived_count", "revived_at")
-
 
 def forgetting_of(store: StoreReader, *, now: datetime, days: float) -> Forgetting:
-    """Archived and revived memories of all time and of the last `days`."""
-    archived = store.rows("cell_usage", COLUMNS, col("archived_count") > lit(0))
+    """Count archived memories and those that came back, of all time and of the last `days`."""
+    columns = ["archived_count", "archived_at", "revived_count", "revived_at"]
+    archived = store.rows("cell_usage", columns, col("archived_count") > lit(0))
     return false_forgetting(archived, now=now, days=days)
 
 
 def long_unused(store: StoreReader, columns: list[str], *, since: datetime) -> pl.DataFrame:
-    """Active cells that were last cited, said again or made before; being shown may have prolonged their life."""
+    """Active cells that were last cited, said again or made before `since`.
+
+    They may have been shown since, which prolongs their life: `unused_days` decides.
+    """
     unused = store.rows("cell_usage", ["cell_id"], col("last_accessed") <= lit(since))
     if unused.is_empty():
         return store.by_key("cells", [], columns)

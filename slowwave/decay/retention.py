@@ -33,9 +33,9 @@ def days_ago(moment: datetime, *, now: datetime) -> float:
 def unused_days(*, now: datetime, settings: DecaySettings) -> pl.Expr:
     """Days without use, of rows of `cell_usage`; never below 0.
 
-    Counted from `last_accessed`: when it was cited, said again, revived or made. Being shown prolongs that by the
-    time until it was last shown, but only by the share of the times when it was not ignored, and at most by
-    `shown_days`: what is always ignored gains nothing, and what is only ever shown does not live for ever.
+    Counted from `last_accessed`: when it was cited, said again, revived or made. The days until it was last shown are
+    taken off, times the share of the times when it was not ignored, and `shown_days` at most: a memory that is always
+    ignored gains nothing, and one that is only ever shown does not live for ever.
     """
     shown = days_between(pl.col("last_accessed"), pl.col("retrieved_at")).fill_null(0.0)
     gain = welcome_share() * shown.clip(upper_bound=settings.shown_days)
@@ -87,7 +87,7 @@ def rate_of() -> pl.Expr:
 
 
 def access_count(*, settings: DecaySettings) -> pl.Expr:
-    """How often a memory was used, net: citations weigh more than retrievals, ignored retrievals take away.
+    """Net uses of a memory: citations weigh more than retrievals, ignored retrievals take away.
 
     Below 0 for a memory that was mostly ignored.
     """
@@ -112,11 +112,11 @@ def effective_confidence(*, now: datetime, settings: DecaySettings) -> pl.Expr:
 
 
 def fold_usage(usage: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
-    """The vitals of used cells after their new usage records are counted in.
+    """Usage of cells after their new usage records are counted in.
 
-    `usage` has the records not folded yet, `cell_usage` the present rows of their cells. Counts are absolute, so
-    that folding the result twice is folding it once, and they are sums and latest moments, so that batches may
-    come in any order. A citation moves `last_accessed`, a retrieval `retrieved_at`, being ignored neither.
+    `usage` has the records not folded yet, `cell_usage` the present rows of their cells. The result is absolute
+    (folded twice, it changes nothing more) and made of sums and latest moments (batches may come in any order). A
+    citation moves `last_accessed`, a retrieval `retrieved_at`, being ignored neither.
     """
     new = usage.group_by("cell_id").agg(
         *(

@@ -1,4 +1,4 @@
-"""Live and unsummarized memories of topics, counted again for the plan that changes them, in the same segment."""
+"""Counts of the live and unsummarized memories of topics, for the plan that changes them to commit as well."""
 
 from collections.abc import Collection, Mapping
 
@@ -33,7 +33,7 @@ def topic_counts(
 ) -> pl.DataFrame:
     """Live and unsummarized cells of these topics, where they are not what is stored.
 
-    `statuses` is what the plan at hand makes of cells, `unsummarized` the topics that lose their summary in it.
+    `statuses` has the new status of each cell that the plan changes, `unsummarized` the topics that lose their summary.
     Returns `topic_id`, `cell_count`, `unsummarized_count`.
     """
     names = ["topic_id", "cell_count", "unsummarized_count"]

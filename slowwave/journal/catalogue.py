@@ -30,7 +30,7 @@ SCAN_SCHEMA = pl.Schema(
 CATALOGUE: dict[str, EventKind] = {kind.kind: kind for kind in (*OF_MEMORIES, *OF_RELATIONS)}
 
 FORMER_KINDS = {"vitals.folded": "cell_usage.folded"}
-"""Kinds by the name that they had in segments of an older Slowwave, with the name of today."""
+"""Names that kinds have in segments of an older Slowwave, with the names of today."""
 
 
 def title_of(name: str) -> str:
@@ -48,25 +48,27 @@ def rows_of(kind: str, rows: Sequence[tuple[object, ...] | dict[str, object]]) -
     return pl.DataFrame(rows, schema=CATALOGUE[kind].payload, orient="row")
 
 
-_ISO = "%Y-%m-%dT%H:%M:%S%.6fZ"
+ISO = "%Y-%m-%dT%H:%M:%S%.6fZ"
+"""A time as it stands in a segment."""
 
 
-def _wire_schema(payload: pl.Schema) -> pl.Schema:
-    return pl.Schema({name: pl.String if kind == TIMESTAMP else kind for name, kind in payload.items()})
+def from_iso(column: str) -> pl.Expr:
+    """The times of a column of texts."""
+    return pl.col(column).str.to_datetime(ISO, time_unit="us", time_zone="UTC")
 
 
 def encode(kind: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Events of one kind from rows that hold at least the payload's columns: `kind` and `payload` as JSON text."""
     payload = CATALOGUE[kind].payload
     wire = rows.select(
-        pl.col(name).cast(TIMESTAMP).dt.strftime(_ISO) if dtype == TIMESTAMP else pl.col(name).cast(dtype)
+        pl.col(name).cast(TIMESTAMP).dt.strftime(ISO) if dtype == TIMESTAMP else pl.col(name).cast(dtype)
         for name, dtype in payload.items()
     )
     return wire.select(kind=pl.lit(kind), payload=pl.struct(pl.all()).struct.json_encode())
 
 
 def decode(kind: str, events: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the payload of events that all are of `kind`, in their order, with `recorded_at` and `order` kept."""
+    """Payloads of events that all are of `kind`, in their order, with `event_recorded_at` and `order`."""
     payload = CATALOGUE[kind].payload
     frames = [
         _decode_version(kind, part, payload) for part in events.partition_by("version", maintain_order=True)
@@ -77,7 +79,7 @@ def decode(kind: str, events: pl.DataFrame) -> pl.DataFrame:
 def _decode_version(kind: str, events: pl.DataFrame, payload: pl.Schema) -> pl.DataFrame:
     version = int(events["version"][0]) if events.height else CATALOGUE[kind].version
     defaults = CATALOGUE[kind].defaults(version)
-    wire = _wire_schema(payload)
+    wire = {name: pl.String if dtype == TIMESTAMP else dtype for name, dtype in payload.items()}
     decoded = events.select(
         pl.col("payload").str.json_decode(pl.Struct(wire)),
         event_recorded_at=pl.col("recorded_at"),
@@ -86,7 +88,7 @@ def _decode_version(kind: str, events: pl.DataFrame, payload: pl.Schema) -> pl.D
     columns = [
         pl.lit(defaults[name], dtype=dtype).alias(name)
         if name in defaults
-        else pl.col(name).str.to_datetime(_ISO, time_unit="us", time_zone="UTC")
+        else from_iso(name)
         if dtype == TIMESTAMP
         else pl.col(name)
         for name, dtype in payload.items()

@@ -1,6 +1,6 @@
-"""Changes of tables, and how many of them become at most one row a key: what a fold and the store share.
+"""Changes of tables, collapsed to at most one row a key: the fold makes them, the store applies them.
 
-Changes carry absolute values, never increments: laid over twice is laid over once.
+Changes carry absolute values, never increments: applied twice is applied once.
 """
 
 from collections.abc import Iterable
@@ -54,9 +54,8 @@ def collapse(changes: Iterable[Change]) -> dict[str, TableChange]:
 
 def _collapse_table(table: str, changes: list[Change]) -> TableChange:
     key = KEYS[table]
-    removed = _orders([change.rows for change in changes if change.mode == "removal"], key).rename(
-        {"last_order": "removed_order"}
-    )
+    removals = [change.rows for change in changes if change.mode == "removal"]
+    removed = _orders(removals, key, removed_order=pl.col("order").max())
     parts = [
         _after_removal(change.rows, removed, key).with_columns(
             is_complete=pl.lit(change.mode in ("birth", "whole")),
@@ -68,7 +67,7 @@ def _collapse_table(table: str, changes: list[Change]) -> TableChange:
     ]
     columns = {name: dtype for name, dtype in frame_schema(table).items() if name != key}
     rows = _overlaid(parts, key, columns)
-    complete = _first([part.filter("is_complete") for part in parts], key)
+    complete = _orders([part.filter("is_complete") for part in parts], key, first_order=pl.col("order").min())
     # what came before the first complete row was said of a row that was not there
     born = _overlaid([_from_birth(part, complete, key) for part in parts], key, columns)
     return TableChange(table, rows, born.select(key, *columns), removed[key].sort())
@@ -105,7 +104,7 @@ def _overlaid(parts: list[pl.DataFrame], key: str, columns: dict[str, pl.DataTyp
 
 
 def _marked(part: pl.DataFrame, key: str, columns: dict[str, pl.DataType]) -> pl.DataFrame:
-    """The only changes of their keys: what `_overlaid` makes of them, without a look for later ones."""
+    """The result of `_overlaid` where each key has one change alone."""
     given, is_last = set(part.columns), pl.col("rank") >= 0
     return part.select(
         key,
@@ -119,14 +118,6 @@ def _marked(part: pl.DataFrame, key: str, columns: dict[str, pl.DataType]) -> pl
 
 def _has(columns: Iterable[str]) -> list[str]:
     return [f"has_{name}" for name in columns]
-
-
-def _first(parts: list[pl.DataFrame], key: str) -> pl.DataFrame:
-    """The order of the first row of each key."""
-    if not parts:
-        return pl.DataFrame(schema={key: pl.String, "first_order": pl.Int64})
-    orders = pl.concat([part.select(key, "order") for part in parts])
-    return orders.group_by(key).agg(first_order=pl.col("order").min())
 
 
 def _from_birth(rows: pl.DataFrame, complete: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -147,11 +138,11 @@ def _after_removal(rows: pl.DataFrame, removed: pl.DataFrame, key: str) -> pl.Da
     )
 
 
-def _orders(frames: list[pl.DataFrame], key: str) -> pl.DataFrame:
-    if not frames:
-        return pl.DataFrame(schema={key: pl.String, "last_order": pl.Int64})
-    orders = pl.concat([frame.select(key, "order") for frame in frames])
-    return orders.group_by(key).agg(pl.col("order").max().alias("last_order"))
+def _orders(frames: list[pl.DataFrame], key: str, **chosen: pl.Expr) -> pl.DataFrame:
+    """One `order` of each key: the first or the last one, as `chosen` says."""
+    none = pl.DataFrame(schema={key: pl.String, "order": pl.Int64})
+    orders = pl.concat([none, *(frame.select(key, "order") for frame in frames)])
+    return orders.group_by(key).agg(**chosen)
 
 
 def overlay(change: TableChange, known: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Looking something up in the journal by an id that stands in it: the segments that do not hold it are passed by."""
+"""Look-ups in the journal by id: segments that do not hold the id are not parsed."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from slowwave.journal.segments import Journal
 def mentioning(journal: Journal, ids: Sequence[str]) -> pl.DataFrame:
     """Events (`SCAN_SCHEMA`, in their order) whose payload holds one of these ids."""
     wanted = [name.encode() for name in ids]
-    held = [
-        segment_id
-        for segment_id in journal.segment_ids()
-        if _holds(journal.path_of(segment_id).read_bytes(), wanted)
-    ]
-    events = journal.read(held).events
+
+    def holds(segment_id: str) -> bool:
+        data = journal.path_of(segment_id).read_bytes()
+        return any(name in data for name in wanted)
+
+    events = journal.read(filter(holds, journal.segment_ids())).events
     return events.filter(pl.col("payload").str.contains_any(list(ids)))
 
 
@@ -29,7 +29,3 @@ def of_kind(events: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Payloads of the scanned events that are of one kind, in their order."""
     found = events.filter(pl.col("kind") == kind).with_row_index("order")
     return decode(kind, found.cast({"order": pl.Int64}))
-
-
-def _holds(data: bytes, wanted: Sequence[bytes]) -> bool:
-    return any(name in data for name in wanted)

@@ -24,12 +24,11 @@ import polars as pl
 from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
-from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, SCAN_SCHEMA, is_readable
+from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso, is_readable
 
 FORMAT = 1
 # a higher first digit would be a year past 9999
 _SEGMENT_NAME = re.compile(r"^[0-6][0-9A-HJKMNP-TV-Z]{25}\.jsonl$")
-_ISO = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Journal:
     root: Path
 
     def commit(self, events: pl.DataFrame, *, now: datetime) -> Segment | None:
-        """Writes events as one segment: when this returns, they survive a kill and a power cut.
+        """Write events as one segment: when this returns, they survive a kill and a power cut.
 
         `events` has `kind` and `payload` (JSON text), in order, as `slowwave.journal.catalogue.encode` makes them.
         Returns None, and writes nothing, when there is no event.
@@ -94,9 +93,9 @@ class Journal:
         return None if isinstance(found, str) else list(found)
 
     def rewrite(self, segment_id: str, lines: Sequence[str]) -> None:
-        """Puts other event lines in the place of a segment's, for `erase` alone: the file is the old or the new one.
+        """Put other event lines in the place of a segment's, for `erase` alone: a kill leaves the old or the new file.
 
-        Without a line the segment goes.
+        Without any line the segment is deleted.
 
         Raises:
             TransientError: the disk is full or the folder cannot be written; the segment is as it was.
@@ -115,7 +114,7 @@ class Journal:
             ) from error
 
     def path_of(self, segment_id: str) -> Path:
-        """Where a segment lies: by the day in its id."""
+        """The file of a segment, below the folder of the day in its id."""
         day = ULID.from_str(segment_id).datetime
         return self.root / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" / f"{segment_id}.jsonl"
 
@@ -124,7 +123,7 @@ class Journal:
         return self.listing()[0]
 
     def segment_ids_after(self, segment_id: str) -> list[str]:
-        """Ids of segments above this one, in their order, without a look at older days."""
+        """Ids of the segments after this one, in their order, without a look at older days."""
         first = self.path_of(segment_id).parent
         days = takewhile(lambda day: day >= first, _newest_first(self.root, depth=3))
         paths = (path for day in days for path, is_placed in self._files(day) if is_placed)
@@ -135,7 +134,7 @@ class Journal:
         return self.listing()[1]
 
     def listing(self) -> tuple[list[str], list[Problem]]:
-        """`segment_ids` and `foreign_files` by one look at the folders."""
+        """`segment_ids` and `foreign_files`, from one walk over the folders."""
         segment_ids: list[str] = []
         foreign: list[Path] = []
         for path, is_placed in self._files():
@@ -174,9 +173,9 @@ class Journal:
         return Scan(scan.events, (*scan.problems, *self.foreign_files()))
 
     def _files(self, top: Path | None = None) -> Iterator[tuple[Path, bool]]:
-        """All files below a folder of the journal, with whether each is named like a segment, in the folder of its day.
+        """All files below a folder of the journal, and whether each has a segment's name and lies in its day's folder.
 
-        Told from folders by the listing, not by a question for each file; a folder's day is read once.
+        The listing itself tells files from folders, and a folder's day is parsed once.
         """
         for name_of_folder, _, names in os.walk(top or self.root):
             folder = Path(name_of_folder)
@@ -185,7 +184,7 @@ class Journal:
                 yield folder / name, bool(_SEGMENT_NAME.match(name)) and first <= name < past
 
     def _next_id(self, now: datetime) -> str:
-        """An id above all that are there, also when the clock went back: decisions fold after their grounds."""
+        """An id above all others, also after the clock went back: a decision folds after what it rests on."""
         candidate = ULID.from_datetime(now)
         last = self.last_id()
         if last is not None and str(candidate) <= last:
@@ -194,7 +193,7 @@ class Journal:
         return str(candidate)
 
     def last_id(self) -> str | None:
-        """The highest id; folders that are empty or not ours are passed by."""
+        """The highest id; empty and foreign folders are skipped."""
         for day in _newest_first(self.root, depth=3):
             names = [path.stem for path in day.iterdir() if _SEGMENT_NAME.match(path.name)]
             if names:
@@ -213,7 +212,7 @@ def _newest_first(folder: Path, *, depth: int) -> Iterator[Path]:
 
 
 def _ids_of_day(folder: Path) -> tuple[str, str]:
-    """How ids begin on the day that `YYYY/MM/DD` names, and on the next; two empty texts for any other folder."""
+    """First characters of the ids of the day that `YYYY/MM/DD` names, and of the next day; empty for other folders."""
     try:
         day = datetime.strptime(folder.as_posix(), "%Y/%m/%d").replace(tzinfo=UTC)
         if f"{day:%Y/%m/%d}" != folder.as_posix():
@@ -248,7 +247,7 @@ def _body(segment_id: str, events: pl.DataFrame, now: datetime) -> bytes:
         "position",
         "kind",
         pl.col("kind").replace_strict({kind: entry.version for kind, entry in CATALOGUE.items()}),
-        pl.lit(now.astimezone(UTC)).dt.strftime(_ISO),
+        pl.lit(now.astimezone(UTC)).dt.strftime(ISO),
         "payload",
         pl.lit("}"),
     )
@@ -316,7 +315,7 @@ def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
         .unnest("envelope")
         .with_columns(
             pl.col("kind").replace(FORMER_KINDS),
-            pl.col("recorded_at").str.to_datetime(_ISO, time_unit="us", time_zone="UTC"),
+            from_iso("recorded_at"),
         )
         .select(*SCAN_SCHEMA.names())
     )

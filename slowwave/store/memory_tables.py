@@ -97,7 +97,7 @@ class MemoryTable:
         narrow = _kept(self._narrow, names, MOST_NARROW, lambda: self.frame.select(names))
         return [dict(zip(names, narrow.row(place), strict=True)) for place in places.tolist()]
 
-    def matching(self, text: str, k: int, where: Expr, fields: Sequence[str]) -> tuple[Places, Floats]:
+    def matching(self, text: str, k: int, where: Expr | None, fields: Sequence[str]) -> tuple[Places, Floats]:
         """Places and BM25 of the `k` rows that match best, best first, ties by key.
 
         Of several fields the best counts.
@@ -106,7 +106,7 @@ class MemoryTable:
         scores = _kept(self._scores, (*names, text), MOST_SCORES, lambda: self._scored(text, names))
         return best(scores, self.mask(where) & (scores > 0), k)
 
-    def nearest(self, vector: Floats, k: int, where: Expr) -> tuple[Places, Floats]:
+    def nearest(self, vector: Floats, k: int, where: Expr | None) -> tuple[Places, Floats]:
         """Places and cosine (-1..1) of the `k` rows nearest to a vector, best first, ties by key."""
         if self.vectors is None:
             raise ContractError(f"table {self.table!r} has no vectors")
@@ -114,13 +114,17 @@ class MemoryTable:
         seen = _kept(self._scores, vector.tobytes(), MOST_SCORES, lambda: vectors.first_look(vector))
         return vectors.nearest(vector, seen, k, self.mask(where))
 
-    def places(self, where: Expr) -> Places:
+    def places(self, where: Expr | None) -> Places:
         """Places of the rows that a condition holds for, in the order of their keys."""
+        if where is None:
+            return np.arange(self.frame.height)
         found = self._looked_up(where)
         return np.flatnonzero(self.mask(where)) if found is None else self._left(where, found)
 
-    def mask(self, where: Expr) -> Mask:
+    def mask(self, where: Expr | None) -> Mask:
         """Whether a condition holds, for every row."""
+        if where is None:
+            return np.ones(self.frame.height, bool)
         if isinstance(where, And):
             return self.mask(where.left) & self.mask(where.right)
         if isinstance(where, Or):

@@ -9,7 +9,6 @@ from typing import TypeVar
 import lancedb
 import numpy as np
 import polars as pl
-from lancedb.expr import Expr as LanceExpr
 from lancedb.query import LanceVectorQueryBuilder
 from lancedb.table import Table
 from numpy.typing import NDArray
@@ -21,11 +20,9 @@ from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
     KEYS_A_READ,
-    MATCHED,
     TEXT_INDEX,
     StoreMeta,
     arrow_schema,
-    full_text_query,
     plain_columns,
 )
 from slowwave.store.memory_tables import MemoryTable, Row, read_table
@@ -34,6 +31,7 @@ from slowwave.store.reads import (
     SCORE,
     Queries,
     Query,
+    RowsQuery,
     TextQuery,
     frame_in_memory,
     nothing_found,
@@ -43,6 +41,8 @@ from slowwave.store.reads import (
 from slowwave.store.table_cache import MOST_ROWS_OF_A_RUN, TableCache
 
 Found = TypeVar("Found")
+
+SEARCHES_AT_ONCE = 4
 
 TIE_MARGIN = 32
 """Rows fetched beyond those wanted: which of equal ones LanceDB cuts off changes from run to run."""
@@ -102,7 +102,7 @@ class StoreReader:
         copy = self._cache.copy_of(table) if asked.issubset(plain_columns(table)) else None
         if copy is not None and copy.has(asked):
             return copy.rows(names, where)
-        return self._rows_on_disk(table, names, on_disk(where) if where is not None else None)
+        return self._rows_on_disk(table, names, where)
 
     def count(self, table: str, where: Expr | None = None) -> int:
         """Number of rows."""
@@ -170,20 +170,14 @@ class StoreReader:
         Returns `query_index`, the table's key, `match_score` (>= 0, unbounded), best first within a query.
         """
         key = KEYS[table]
-        columns = MATCHED[table]
         frames = [pl.DataFrame(schema={"query_index": pl.Int64, key: pl.String, "match_score": pl.Float64})]
         if not self._has_text_index(table):
             return frames[0]
         asked = [index for index, text in enumerate(texts) if text.strip()]
-        found = self._queries.matching(
-            table, [full_text_query(texts[index], columns) for index in asked], k + TIE_MARGIN, where
-        )
+        queries = [TextQuery(table, texts[index], k + TIE_MARGIN, where) for index in asked]
+        found = self._queries.start(queries, at_once=SEARCHES_AT_ONCE).result()
         frames.extend(
-            frame.select(
-                pl.lit(index, dtype=pl.Int64).alias("query_index"),
-                key,
-                match_score=pl.col("_score").cast(pl.Float64),
-            )
+            frame.select(pl.lit(index, dtype=pl.Int64).alias("query_index"), key, "match_score")
             for index, frame in zip(asked, found, strict=True)
         )
         return _best(pl.concat(frames), "match_score", key, k)
@@ -272,9 +266,9 @@ class StoreReader:
         vectors = self._load_vectors(table, rows, before) if table in VECTOR_TEXT else None
         return read_table(table, version, rows, vectors=vectors, before=before)
 
-    def _rows_on_disk(self, table: str, names: Sequence[str], where: LanceExpr | str | None) -> pl.DataFrame:
+    def _rows_on_disk(self, table: str, names: Sequence[str], where: Expr | None) -> pl.DataFrame:
         self._table(table)  # says what is wrong where the table is missing
-        return self._queries.read(table, names, where)
+        return self._queries.start([RowsQuery(table, tuple(names), where)]).result()[0]
 
     def _load_vectors(self, table: str, rows: pl.DataFrame, before: MemoryTable | None) -> MemoryVectors:
         """Vectors of sorted rows; of those that `before` has, none is read again."""
@@ -298,9 +292,9 @@ class StoreReader:
             return memory_vectors(whole, hashes, exact_rows=self._exact_rows, axes=axes)
         if wanted.height > KEYS_A_READ:
             present = col(EMBEDDER_OF["vector"]) == lit(self.meta.embedder_id)
-            found = self._rows_on_disk(table, [key, "vector"], on_disk(present))
+            found = self._rows_on_disk(table, [key, "vector"], present)
         else:  # past the tables in memory: this one is being read, under its lock
-            named = on_disk(col(key).isin(wanted[key].to_list()))
+            named = col(key).isin(wanted[key].to_list())
             found = self._rows_on_disk(table, [key, "vector"], named)
         fresh = wanted.join(found.drop_nulls("vector"), on=key, how="inner", maintain_order="left")
         if fresh.height:

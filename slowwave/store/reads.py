@@ -1,4 +1,4 @@
-"""Legs of a search: independent reads that run at once.
+"""Queries of a search: independent reads that run at once.
 
 A search asks several lists (full text and vectors of several tables) and then a few narrow rows. One after the
 other their fixed costs add up; through LanceDB's asynchronous interface they share the machine's cores.
@@ -18,17 +18,18 @@ import lancedb
 import numpy as np
 import polars as pl
 from lancedb.db import AsyncConnection
-from lancedb.expr import Expr as LanceExpr
+from lancedb.query import AsyncStandardQuery
 from lancedb.table import AsyncTable
 from numpy.typing import NDArray
 
 from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.conditions import Expr, on_disk
-from slowwave.store.layout import MATCHED, FullTextQuery, full_text_query
+from slowwave.store.layout import MATCHED, full_text_query
 from slowwave.store.memory_tables import MemoryTable, Row
 from slowwave.store.memory_vectors import Floats, Places
 
-SEARCHES_AT_ONCE = 4
+QUERIES_AT_ONCE = 64
+"""Of more queries some wait, so that their answers need not all be in memory."""
 
 REFINE_FACTOR = 5
 """The vector index ranks this many times what is wanted by its coarse vectors, and the exact ones decide."""
@@ -44,7 +45,7 @@ class TextQuery:
     table: str
     text: str
     k: int
-    where: Expr
+    where: Expr | None
     fields: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
 
@@ -56,7 +57,7 @@ class VectorQuery:
     table: str
     vector: NDArray[np.float32]
     k: int
-    where: Expr
+    where: Expr | None
     columns: tuple[str, ...] = ()
 
 
@@ -66,7 +67,7 @@ class RowsQuery:
 
     table: str
     columns: tuple[str, ...]
-    where: Expr
+    where: Expr | None
 
 
 Query = TextQuery | VectorQuery | RowsQuery
@@ -89,7 +90,7 @@ def value_name(wanted: Query) -> str:
 
 
 def rows_in_memory(copy: MemoryTable, wanted: Query) -> list[Row]:
-    """What a leg finds in a table in memory, row by row."""
+    """The answer of a table in memory, row by row."""
     if isinstance(wanted, RowsQuery):
         return copy.take(copy.places(wanted.where), wanted.columns)
     places, values = _ranked_places(copy, wanted)
@@ -100,9 +101,9 @@ def rows_in_memory(copy: MemoryTable, wanted: Query) -> list[Row]:
 
 
 def frame_in_memory(copy: MemoryTable, wanted: Query) -> pl.DataFrame:
-    """What a leg finds in a table in memory, in the shape of what it finds on disk."""
+    """The answer of a table in memory, as a frame like the one from disk."""
     if isinstance(wanted, RowsQuery):
-        return copy.frame.select(wanted.columns)[copy.places(wanted.where)]
+        return copy.rows(wanted.columns, wanted.where)
     places, values = _ranked_places(copy, wanted)
     rows = copy.frame.select(KEYS[wanted.table], *wanted.columns)[places]
     return rows.with_columns(pl.Series(value_name(wanted), values, dtype=pl.Float64))
@@ -115,88 +116,63 @@ def _ranked_places(copy: MemoryTable, wanted: TextQuery | VectorQuery) -> tuple[
 
 
 class Queries:
-    """Runs legs over one generation, with tables kept open."""
+    """Runs queries over one generation, with tables kept open."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._connection: AsyncConnection | None = None
         self._tables: dict[str, AsyncTable] = {}
 
-    def start(self, queries: Sequence[Query]) -> "Future[list[pl.DataFrame]]":
-        """Begins to read; the result has a frame for each leg, in their order; ranked ones best first, ties by key."""
-        return asyncio.run_coroutine_threadsafe(self._gather(queries), _loop())
+    def start(
+        self, queries: Sequence[Query], *, at_once: int = QUERIES_AT_ONCE
+    ) -> "Future[list[pl.DataFrame]]":
+        """Begins to read: a frame for each query, in their order; ranked ones best first, ties by key.
 
-    def read(self, table: str, columns: Sequence[str], where: LanceExpr | str | None) -> pl.DataFrame:
-        """Rows of a table, as it is now; half the cost of LanceDB's synchronous interface for a few of them."""
-        return asyncio.run_coroutine_threadsafe(self._read(table, list(columns), where), _loop()).result()
+        Half the cost of LanceDB's synchronous interface, for a few rows. The tables are read as they are now.
+        """
+        return asyncio.run_coroutine_threadsafe(self._gather(queries, at_once), _loop())
 
-    async def _read(self, table: str, columns: list[str], where: LanceExpr | str | None) -> pl.DataFrame:
-        query = (await self._open(table)).query().select(columns)
-        if where is not None:
-            query = query.where(where)
-        return _frame(await query.to_arrow()).select(columns)
+    async def _gather(self, queries: Sequence[Query], at_once: int) -> list[pl.DataFrame]:
+        for table in {wanted.table for wanted in queries}:
+            await self._open(table)
+        turn = asyncio.Semaphore(at_once)
 
-    def matching(
-        self, table: str, queries: Sequence[FullTextQuery], k: int, where: Expr | None
-    ) -> list[pl.DataFrame]:
-        """The key and `_score` (BM25) of the `k` rows that match each query best, some searches at once."""
-        return asyncio.run_coroutine_threadsafe(self._matching(table, queries, k, where), _loop()).result()
-
-    async def _matching(
-        self, table: str, queries: Sequence[FullTextQuery], k: int, where: Expr | None
-    ) -> list[pl.DataFrame]:
-        handle, turn = await self._open(table), asyncio.Semaphore(SEARCHES_AT_ONCE)
-
-        async def search(query: FullTextQuery) -> pl.DataFrame:
-            asked = handle.query().nearest_to_text(query).limit(k).select([KEYS[table], "_score"])
+        async def answer(wanted: Query) -> pl.DataFrame:
             async with turn:
-                return _frame(await (asked if where is None else asked.where(on_disk(where))).to_arrow())
+                return await self._answer(wanted)
 
-        return list(await asyncio.gather(*map(search, queries)))
+        return list(await asyncio.gather(*map(answer, queries)))
 
-    async def _open(self, table: str) -> AsyncTable:
+    async def _open(self, table: str) -> None:
         if table not in self._tables:
             if self._connection is None:
                 self._connection = await lancedb.connect_async(
                     self._folder, read_consistency_interval=timedelta(0)
                 )
             self._tables[table] = await self._connection.open_table(table)
-        return self._tables[table]
 
-    async def _gather(self, queries: Sequence[Query]) -> list[pl.DataFrame]:
-        for table in {wanted.table for wanted in queries}:
-            await self._open(table)
-        return list(await asyncio.gather(*(self._one(wanted) for wanted in queries)))
-
-    async def _one(self, wanted: Query) -> pl.DataFrame:
-        query = self._tables[wanted.table].query()
-        key = KEYS[wanted.table]
-        if isinstance(wanted, RowsQuery):
-            arrow = await query.where(on_disk(wanted.where)).select(list(wanted.columns)).to_arrow()
-            return _frame(arrow)
+    async def _answer(self, wanted: Query) -> pl.DataFrame:
+        query: AsyncStandardQuery = self._tables[wanted.table].query()
         if isinstance(wanted, TextQuery):
             words = full_text_query(wanted.text, wanted.fields or MATCHED[wanted.table])
-            found = query.nearest_to_text(words).where(on_disk(wanted.where)).limit(wanted.k)
-            frame = _frame(await found.select([key, *wanted.columns, "_score"]).to_arrow())
-            return _ranked(frame, "_score", "match_score", key)
-        near = (
-            query.nearest_to(wanted.vector)
-            .column("vector")
-            .distance_type("cosine")
-            .where(on_disk(wanted.where))
+            query = self._tables[wanted.table].query().nearest_to_text(words)
+        elif isinstance(wanted, VectorQuery):
+            near = self._tables[wanted.table].query().nearest_to(wanted.vector).column("vector")
+            query = near.distance_type("cosine").refine_factor(REFINE_FACTOR)
+        if wanted.where is not None:
+            query = query.where(on_disk(wanted.where))
+        if isinstance(wanted, RowsQuery):
+            return _frame(await query.select(list(wanted.columns)).to_arrow()).select(wanted.columns)
+        key = KEYS[wanted.table]
+        raw = "_score" if isinstance(wanted, TextQuery) else "_distance"
+        found = query.limit(wanted.k).select([key, *wanted.columns, raw])
+        score, name = pl.col(raw).cast(pl.Float64), value_name(wanted)
+        return (
+            _frame(await found.to_arrow())
+            .with_columns((score if raw == "_score" else 1.0 - score).alias(name))
+            .drop(raw)
+            .sort(name, key, descending=[True, False])
         )
-        arrow = (
-            await near.refine_factor(REFINE_FACTOR)
-            .limit(wanted.k)
-            .select([key, *wanted.columns, "_distance"])
-            .to_arrow()
-        )
-        frame = _frame(arrow).with_columns(_distance=1.0 - pl.col("_distance").cast(pl.Float64))
-        return _ranked(frame, "_distance", "similarity", key)
-
-
-def _ranked(frame: pl.DataFrame, raw: str, name: str, key: str) -> pl.DataFrame:
-    return frame.rename({raw: name}).cast({name: pl.Float64}).sort(name, key, descending=[True, False])
 
 
 def _frame(arrow: Any) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""What a night has beyond its stages: the gate of the model's work, upkeep of the store, and its record."""
+"""The parts of a night beyond its stages: the gate of the model's work, maintenance of the store, and its record."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from slowwave.stages.run import PLAIN, Steps
 from slowwave.store import col, lit
 
 LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link"})
-"""Stages that wait when the gate is closed; core memory then only lets go of what no longer holds."""
+"""Stages that wait when the gate is closed; core memory then only drops lines that no longer hold."""
 
 
 @dataclass
@@ -35,12 +35,12 @@ class Night:
     is_gated: bool = False
     steps: Steps = PLAIN
     last_segment: str = ""
-    """The newest segment before the night: what comes after it is the night's."""
+    """The newest segment before the night: the later ones are the night's."""
 
 
 @contextmanager
 def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Night]:
-    """Holds the writer lock for the whole night; its stages share one budget.
+    """Hold the writer lock for the whole night; its stages share one budget.
 
     Raises:
         BusyError: another night or stage is at work.
@@ -65,7 +65,7 @@ def close_gate(night: Night, *, force: bool) -> bool:
     workspace, settings = night.workspace, night.workspace.settings.night
     if workspace.llm is None or force:
         return False
-    # a night in which no call was answered was none
+    # nights in which the model never answered do not count
     nights = workspace.store.rows("nights", ["finished_at"], col("token_count") > lit(0))
     last = nights["finished_at"].max()
     is_new = (col("is_judged") == lit(value=False)) & (col("status") == lit("active"))
@@ -92,7 +92,7 @@ def close_gate(night: Night, *, force: bool) -> bool:
 
 
 def maintain(night: Night) -> None:
-    """Compacts the store, keeps its indices whole and drops old versions, when the night changed something."""
+    """Compact the store, complete its indices and drop old versions, when the night changed something."""
     if night.dry_run or not any(stage.change_count for stage in night.stages):
         return
     started = time.monotonic()
@@ -108,7 +108,7 @@ def maintain(night: Night) -> None:
 
 
 def _outcome(night: Night) -> str:
-    """How it ended: `gated` where too little was new, `stopped` where the model went away or the budget was spent."""
+    """How the night ended: `gated` if too little was new, `stopped` if the model went away or the budget was spent."""
     if night.is_gated:
         return "gated"
     is_cut_short = any({AWAY, SPENT} & stage.rejected.keys() for stage in night.stages)
@@ -116,7 +116,7 @@ def _outcome(night: Night) -> str:
 
 
 def record(night: Night, *, seconds: float) -> NightReport:
-    """The night's report; a night that changed something, or called a model, is journaled."""
+    """Make the night's report, and journal the night if it changed something or called a model."""
     report = NightReport(
         night_id=night.night_id,
         dry_run=night.dry_run,

@@ -1,4 +1,4 @@
-"""Reports as Markdown that a person can read; stored text in them is escaped, never markup."""
+"""Reports as Markdown for people; stored text in them is escaped, never markup."""
 
 import html
 import re
@@ -32,7 +32,7 @@ def many(number: int, what: str, plural: str = "") -> str:
 
 
 def forgetting_line(counted: Forgetting) -> str:
-    """How often forgetting was wrong, in one sentence."""
+    """One sentence on how often forgetting was wrong."""
     if counted.rate is None:
         return "nothing was archived so far"
     told = (
@@ -48,7 +48,7 @@ def forgetting_line(counted: Forgetting) -> str:
 
 
 def headline(report: StageReport) -> str:
-    """One line that says what a stage did."""
+    """One line on the work of a stage."""
     if report.is_skipped:
         return f"{report.stage}: nothing done"
     verb = "would make" if report.dry_run else "made"
@@ -61,10 +61,10 @@ def stage_markdown(report: StageReport) -> str:
     lines = [f"# {headline(report)}", ""]
     lines += [f"- {plain(note)}" for note in report.notes]
     if report.counts:
-        lines += ["", "| what | how many |", "|---|---:|"]
+        lines += ["", "| change | count |", "|---|---:|"]
         lines += [f"| {title_of(name)} | {number} |" for name, number in report.counts.items()]
     if report.rejected:
-        lines += ["", "| left out, because | how many |", "|---|---:|"]
+        lines += ["", "| left out because | count |", "|---|---:|"]
         lines += [f"| {plain(reason)} | {number} |" for reason, number in sorted(report.rejected.items())]
     if report.examples:
         lines += ["", "## Examples", "", *(f"- {plain(example)}" for example in report.examples)]
@@ -77,13 +77,13 @@ def stage_markdown(report: StageReport) -> str:
 
 
 def night_headline(report: NightReport) -> str:
-    """One line that says what a night did."""
+    """One line on the work of a night."""
     verb = "would make" if report.dry_run else "made"
     return f"night {report.night_id}: {verb} {many(report.change_count, 'change')} in {report.seconds:.1f} s"
 
 
 def closings(report: NightReport) -> list[str]:
-    """Sentences after the story: that nothing happened, how often forgetting was wrong, what a dry run leaves out."""
+    """Sentences after the story: on a quiet night, on wrong forgetting, or on a dry run."""
     if report.dry_run:
         return ["A dry run: nothing was changed, so there is nothing to tell but the numbers."]
     told = [] if report.story else ["A quiet night: nothing new came in and nothing changed."]
@@ -94,7 +94,7 @@ def closings(report: NightReport) -> list[str]:
 
 
 def night_markdown(report: NightReport) -> str:
-    """The whole night's report: a line a stage, then what each one says."""
+    """The report of a night: its story, a table of stages, then the report of each stage."""
     lines = [f"# {night_headline(report).capitalize()}", ""]
     for part in report.story:
         lines += [f"**{plain(part.said)}**", "", *(f"- {plain(line)}" for line in part.lines)]

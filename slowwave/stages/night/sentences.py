@@ -1,6 +1,6 @@
-"""A night as a colleague would tell it: from its events alone, in plain sentences. No language model writes here.
+"""A night as a colleague would tell it: in plain sentences, from its events alone, without a language model.
 
-Stored text stands in the sentences as it is, in one line and cut; whoever shows them escapes them.
+Stored text stands in the sentences as it is, in one line and cut short; the faces that show them escape it.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,10 @@ import polars as pl
 
 from slowwave.schemas.report import StoryPart
 from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.stages.night.report import many
 
 TOLD, TOLD_AGAIN = 6, 3
-"""Lines of one part, and of what was only said again; the rest is a number."""
+"""Most lines of one part, and of the part on repetitions; the rest is a number."""
 
 TEXT_CHARACTERS = 160
 
@@ -21,7 +22,7 @@ KINDS = (
     "contradiction.opened", "cell.archived", "cell.revived", "cell.pruned", "cell.deleted", "core.promoted",
     "core.demoted",
 )  # fmt: skip
-"""The kinds of event that a night is told from."""
+"""The kinds of event that the sentences are made from."""
 
 Events = Mapping[str, pl.DataFrame]
 """Decoded payloads of a night's events, by kind; every one of `KINDS` is there, empty where nothing happened."""
@@ -39,11 +40,11 @@ def told_cells(events: Events) -> list[str]:
 
 
 def night_story(events: Events, cells: pl.DataFrame, *, open_count: int, core_count: int) -> list[StoryPart]:
-    """What a night did, part by part; parts of which nothing happened are left out.
+    """The parts of a night's story; parts in which nothing happened are left out.
 
-    `cells` has the cells named as they are now: `cell_id`, `content`, `cell_type`, `subject`, `attribute`, `value`,
-    `status`, `salience`, `valid_from`, `event_time`. `open_count` contradictions are open after the night; core
-    memory has `core_count` lines.
+    `cells` has the cells that the events name as they are now: `cell_id`, `content`, `cell_type`, `subject`,
+    `attribute`, `value`, `status`, `salience`, `valid_from`, `event_time`. `open_count` contradictions are open after
+    the night; core memory has `core_count` lines.
     """
     texts = cells.with_columns(content=_short("content"))
     parts = [
@@ -60,13 +61,13 @@ def night_story(events: Events, cells: pl.DataFrame, *, open_count: int, core_co
 
 
 def fading_part(found: pl.DataFrame, *, days: float, now: datetime) -> StoryPart:
-    """What will fade soon: `found` has `content`, `salience` and `fades_at`; the most salient are named."""
+    """The memories that will fade soon, the most salient first: `found` has `content`, `salience` and `fades_at`."""
     lines = found.sort("salience", "fades_at", descending=[True, False]).select(
         line=pl.format(
             "{} ({})", _short("content"), pl.max_horizontal("fades_at", pl.lit(now)).dt.strftime("%Y-%m-%d")
         )
     )
-    said = f"{_many(found.height, 'memory', 'memories')} will fade within {days:g} days if nobody uses them"
+    said = f"{many(found.height, 'memory', 'memories')} will fade within {days:g} days if nobody uses them"
     return _part("fading", f"{said}. The most salient:", lines)
 
 
@@ -89,15 +90,15 @@ def _learned(events: Events, texts: pl.DataFrame) -> StoryPart:
     sessions = made["session_id"].n_unique()
     kinds = known.group_by("cell_type").len().sort("len", "cell_type", descending=[True, False])
     by_kind = ", ".join(
-        _many(number, kind.replace("_", " "))
+        many(number, kind.replace("_", " "))
         for kind, number in zip(kinds["cell_type"], kinds["len"], strict=True)
     )
-    where = f"from {_many(sessions, 'conversation or file', 'conversations and files')}"
+    where = f"from {many(sessions, 'conversation or file', 'conversations and files')}"
     if read.height:
-        said = f"Learned {_many(read.height, 'thing')} {where}: {by_kind}."
+        said = f"Learned {many(read.height, 'thing')} {where}: {by_kind}."
     else:
         said = (
-            f"Kept {_many(raw.height, 'passage')} {where} as they were said; a language model will read them "
+            f"Kept {many(raw.height, 'passage')} {where} as they were said; a language model will read them "
             "once there is one."
         )
     return _part("learned", said, lines, count=made.height)
@@ -115,7 +116,7 @@ def _heard_again(events: Events, texts: pl.DataFrame) -> StoryPart:
         .sort("confirmations", "cell_id", descending=[True, False])
         .select(line=pl.format("{} ({})", "content", often))
     )
-    return _part("heard_again", f"Heard {_many(lines.height, 'known thing')} again.", lines, most=TOLD_AGAIN)
+    return _part("heard_again", f"Heard {many(lines.height, 'known thing')} again.", lines, most=TOLD_AGAIN)
 
 
 def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
@@ -145,7 +146,7 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
         .otherwise(pl.format("{} Until {}: {}", "now", until, "before"))
     )
     lines = both.select(line=pl.coalesce(by_value, by_text))  # where a value is missing its sentence is too
-    return _part("changed", f"Changed its mind about {_many(both.height, 'thing')}.", lines)
+    return _part("changed", f"Changed its mind about {many(both.height, 'thing')}.", lines)
 
 
 def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPart:
@@ -159,8 +160,8 @@ def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPa
         opened = opened.join(told, on=f"cell_{side}", how="inner", maintain_order="left")
     lines = opened.select(line=pl.format("{} or: {}", "said_a", "said_b"))
     said = (
-        f"Found {_many(opened.height, 'new contradiction')}, {open_count} open in all: both sides stay until "
-        "somebody settles it."
+        f"Found {many(opened.height, 'new contradiction')}, {open_count} open in all: both sides stay until "
+        "somebody resolves it."
     )
     return _part("doubted", said, lines)
 
@@ -175,15 +176,15 @@ def _let_go(events: Events, texts: pl.DataFrame) -> StoryPart:
     sentences = []
     if archived.height:
         sentences.append(
-            f"Let go of {_many(archived.height, 'memory', 'memories')} that nobody used. They are archived, and "
+            f"Let go of {many(archived.height, 'memory', 'memories')} that nobody used. They are archived, and "
             "come back when they are asked for or said again."
         )
     if pruned:
         sentences.append(
-            f"Took {_many(pruned, 'long superseded memory', 'long superseded memories')} out of the store."
+            f"Took {many(pruned, 'long superseded memory', 'long superseded memories')} out of the store."
         )
     if deleted:
-        sentences.append(f"Kept {_many(deleted, 'deleted memory', 'deleted memories')} out.")
+        sentences.append(f"Kept {many(deleted, 'deleted memory', 'deleted memories')} out.")
     return _part("let_go", " ".join(sentences), lines, count=archived.height + pruned + deleted)
 
 
@@ -193,7 +194,7 @@ def _came_back(events: Events, texts: pl.DataFrame) -> StoryPart:
         line=pl.format("{} ({})", "content", pl.col("reason").fill_null("used"))
     )
     return _part(
-        "came_back", f"Brought {_many(lines.height, 'archived memory', 'archived memories')} back.", lines
+        "came_back", f"Brought {many(lines.height, 'archived memory', 'archived memories')} back.", lines
     )
 
 
@@ -205,10 +206,10 @@ def _core_gained(events: Events, *, core_count: int) -> StoryPart:
     lines = pl.concat([entered, reworded]).select(
         line=pl.format("{} Reason: {}.", _short("line"), _short("reason"))
     )
-    sentences = [f"Core memory gained {_many(entered.height, 'line')}"]
+    sentences = [f"Core memory gained {many(entered.height, 'line')}"]
     if reworded.height:
-        sentences.append(f"{_many(reworded.height, 'line was', 'lines were')} reworded")
-    said = f"{' and '.join(sentences)}; it has {_many(core_count, 'line')} now."
+        sentences.append(f"{many(reworded.height, 'line was', 'lines were')} reworded")
+    said = f"{' and '.join(sentences)}; it has {many(core_count, 'line')} now."
     return _part("core_gained", said, lines, count=entered.height + reworded.height)
 
 
@@ -221,7 +222,7 @@ def _core_lost(events: Events, texts: pl.DataFrame) -> StoryPart:
             pl.col("reason").fill_null("none given"),
         )
     )
-    said = f"Core memory lost {_many(left.height, 'line')}; what left can still be found."
+    said = f"Core memory lost {many(left.height, 'line')}; what left can still be found."
     return _part("core_lost", said, lines)
 
 
@@ -239,7 +240,3 @@ def _short(column: str) -> pl.Expr:
     flat = pl.col(column).str.replace_all(r"\s+", " ").str.strip_chars()
     cut = flat.str.slice(0, TEXT_CHARACTERS - 1) + "…"
     return pl.when(flat.str.len_chars() > TEXT_CHARACTERS).then(cut).otherwise(flat)
-
-
-def _many(number: int, what: str, plural: str = "") -> str:
-    return f"{number} {what if number == 1 else plural or f'{what}s'}"

@@ -1,4 +1,4 @@
-"""What a night tells of itself, from the segments that it wrote."""
+"""The story of a night, read from the segments that it wrote."""
 
 import polars as pl
 
@@ -20,7 +20,7 @@ COLUMNS = [
 def tell_story(workspace: Workspace, *, since: str) -> list[StoryPart]:
     """The parts of a night's story, from the segments after `since`; empty when nothing happened.
 
-    Work in proportion to the night. Only what the owner of the settings may see is told.
+    The work is proportional to what the night did. Only memories that the owner of the settings may see are named.
     """
     journal, store, owner = workspace.home.journal, workspace.store, workspace.settings.owner
     segments = journal.segment_ids_after(since) if since else journal.segment_ids()
