@@ -5,11 +5,14 @@ from prefect import flow
 from slowwave.schemas.report import StageReport
 from slowwave.stages.reconcile.contradictions import close_contradictions
 from slowwave.stages.reconcile.find_candidates import find_candidates
-from slowwave.stages.reconcile.judge import judge
-from slowwave.stages.reconcile.reconcile import decide, find_new_cells, merge_exact, note_alone, note_unjudged
-from slowwave.stages.reconcile.review import find_flagged, leave_flagged, review
-from slowwave.stages.reconcile.scan import scan, waiting_pairs
-from slowwave.stages.reconcile.settle import settle
+from slowwave.stages.reconcile.new_memories import (
+    find_new_memories,
+    judge_new_memories,
+    merge_exact,
+    note_unjudged,
+)
+from slowwave.stages.reconcile.older_pairs import judge_older_pairs, note_older_pairs
+from slowwave.stages.reconcile.review import find_flagged_memories, leave_flagged, review
 from tasks.stage import run_name, stage
 
 
@@ -25,18 +28,17 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("reconcile", home=home, dry_run=dry_run) as run:
-        new, flagged = find_new_cells(run), find_flagged(run)
+        new, flagged = find_new_memories(run), find_flagged_memories(run)
         fresh = merge_exact(run, new)
         candidates = find_candidates(run, fresh)
         if run.workspace.llm is None:
             note_unjudged(run, fresh, candidates)
             leave_flagged(run, flagged)
         else:
-            note_alone(run, fresh, candidates)
-            decide(run, fresh, candidates)
+            judge_new_memories(run, fresh, candidates)
             review(run, flagged)
-            scan(run)
-            settle(run, judge(run, *waiting_pairs(run)))
+            note_older_pairs(run)
+            judge_older_pairs(run)
         close_contradictions(run)
         if new.is_empty() and not run.report.change_count and not run.report.ledger.total.call_count:
             run.skip("no memory is waiting")

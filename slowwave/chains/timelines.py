@@ -8,8 +8,6 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.chains.walker import connected
-from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWNER
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
 """The order of cells on a page, oldest first."""
@@ -61,33 +59,6 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             valid_until=pl.when("is_wrong").then("said_from").otherwise("next_from"),
             verdict=pl.when("is_wrong").then(pl.lit("corrects")).otherwise(pl.lit("updates")),
         )
-    )
-
-
-def spare_protected(judged: pl.DataFrame, chain: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """Guarded judgements of which none retires a memory that a person confirmed.
-
-    `chain` has the judged pairs and the links of earlier nights, `cells` their cells. Dates may put a confirmed memory
-    before others: then all pairs of its group become contradictions, for a person to settle.
-    """
-    standing = cells.select(
-        "cell_id", "protected", known_by=pl.when(pl.col("status") == "superseded").then("superseded_by")
-    )
-    lost = (
-        supersessions(chain, cells)
-        .join(standing, on="cell_id", how="inner")
-        .filter(pl.col("protected") & pl.col("superseded_by").ne_missing(pl.col("known_by")))
-    )
-    groups = connected(chain)
-    spared = groups.join(
-        groups.join(lost, on="cell_id", how="semi").select("group").unique(), on="group", how="semi"
-    )["cell_id"]
-    hits = (pl.col("effect") == "superseded") & pl.col("cell_id").is_in(spared.implode())
-    return judged.with_columns(
-        guard_note=pl.when(hits)
-        .then(pl.lit("a person confirmed one of these memories: only a person retires it"))
-        .otherwise("guard_note"),
-        effect=pl.when(hits).then(pl.lit("contradiction")).otherwise("effect"),
     )
 
 
@@ -171,45 +142,6 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             ),
         )
         .sort("cell_id")
-    )
-
-
-def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """Rows of open contradictions from guarded judgements: the older cell is `cell_a`; each pair once.
-
-    Returns `contradiction_id`, `cell_a`, `cell_b`, `subject`, `attribute`, `note`, the owner and provenance.
-    """
-    age = cells.sort(*AGE_ORDER).select("cell_id", *OWNER).with_row_index("age")
-    found = (
-        judged.filter(pl.col("effect") == "contradiction")
-        .join(age, on="cell_id", how="inner", maintain_order="left")
-        .join(
-            age.select(target_id="cell_id", target_age="age"),
-            on="target_id",
-            how="inner",
-            maintain_order="left",
-        )
-    )
-    is_older = pl.col("target_age") <= pl.col("age")
-    rows = found.with_columns(
-        cell_a=pl.when(is_older).then("target_id").otherwise("cell_id"),
-        cell_b=pl.when(is_older).then("cell_id").otherwise("target_id"),
-        note=pl.coalesce("guard_note", "reason"),
-    ).unique(["cell_a", "cell_b"], keep="first", maintain_order=True)
-    return (
-        rows.with_columns(stable_ids("contradiction", rows.select("cell_a", "cell_b")))
-        .select(
-            "contradiction_id",
-            "cell_a",
-            "cell_b",
-            "subject",
-            "attribute",
-            "note",
-            *OWNER,
-            "prompt_version",
-            "model",
-        )
-        .sort("contradiction_id")
     )
 
 

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.chains.timelines import confirmations, contradiction_rows, supersessions, timelines
+from slowwave.chains.timelines import confirmations, supersessions, timelines
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
+from slowwave.stages.reconcile.contradictions import contradiction_rows
 from slowwave.stages.reconcile.guard import guard
 from tests.rows import DAY, NOW, row, rows
 

@@ -1,4 +1,4 @@
-"""Candidates for reconciliation: exact repetition, neighbours by rank, and pages for the judge.
+"""Candidates as frames: exact repetition, neighbours by rank, and pages for the judge.
 
 Similarity only ever finds candidates here; nothing is decided.
 """

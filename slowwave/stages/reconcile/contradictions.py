@@ -1,4 +1,7 @@
-"""Contradictions end when a side no longer stands: none ever names a memory that another has replaced."""
+"""Open contradictions: which are opened, and how they end once a side no longer stands.
+
+An open contradiction never names a memory that another has replaced.
+"""
 
 import polars as pl
 
@@ -6,40 +9,62 @@ from slowwave.chains.stored import standing_ends
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.reconcile.older_pairs import oriented, without_named
-from slowwave.stages.reconcile.settle import judgement_rows
-from slowwave.stages.reconcile.vetoes import closings
+from slowwave.stages.reconcile.pairs import PAIR, UNWRITTEN, oriented, unjudged_rows, with_both, without_named
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
-SIDES = ["cell_id", "status", "superseded_by", "valid_until"]
-UNWRITTEN = {"prompt_version": pl.lit(None, dtype=pl.String), "model": pl.lit(None, dtype=pl.String)}
+
+def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Rows of open contradictions from guarded judgements: the older cell is `cell_a`; each pair once.
+
+    Returns `contradiction_id`, `cell_a`, `cell_b`, `subject`, `attribute`, `note`, the owner and provenance.
+    """
+    found = judged.filter(pl.col("effect") == "contradiction").drop(*OWNER, strict=False)
+    age = cells.sort(*AGE_ORDER).select("cell_id").with_row_index("age")
+    is_older = pl.col("age_target") <= pl.col("age")
+    rows = (
+        with_both(found, age)
+        .join(cells.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left")
+        .with_columns(
+            cell_a=pl.when(is_older).then("target_id").otherwise("cell_id"),
+            cell_b=pl.when(is_older).then("cell_id").otherwise("target_id"),
+            note=pl.coalesce("guard_note", "reason"),
+        )
+        .unique(["cell_a", "cell_b"], keep="first", maintain_order=True)
+    )
+    names = ["cell_a", "cell_b", "subject", "attribute", "note", *OWNER, "prompt_version", "model"]
+    return (
+        rows.select(names)
+        .with_columns(stable_ids("contradiction", rows.select("cell_a", "cell_b")))
+        .select("contradiction_id", *names)
+        .sort("contradiction_id")
+    )
 
 
 def close_contradictions(run: Stage) -> None:
-    """Closes what names a superseded or deleted memory.
+    """Closes contradictions that name a superseded or deleted memory.
 
-    Where a side lives on word for word in another memory, the doubt goes on between the heirs. Where a third memory
-    took the place of a side, the third and the other wait for a judgement of their own.
+    Where a side lives on word for word in another memory, the contradiction goes on between the successors. Where a
+    third memory took the place of a side, the third and the other side wait for a judgement of their own.
     """
     columns = ["contradiction_id", "cell_a", "cell_b", "subject", "attribute", "note", *OWNER]
     found = run.store.rows("contradictions", columns, col("status") == lit("open"))
-    sides = run.store.by_key("cells", pl.concat([found["cell_a"], found["cell_b"]]), SIDES)
+    sides = run.store.by_key(
+        "cells",
+        pl.concat([found["cell_a"], found["cell_b"]]),
+        ["cell_id", "status", "superseded_by", "valid_until"],
+    )
     ended = closings(found, sides)
     if ended.is_empty():
         return
-    successors = standing_ends(
-        run.store, pl.concat([ended["successor_a"], ended["successor_b"]]).drop_nulls()
-    )
+    names = ["successor_a", "successor_b"]
+    ends = standing_ends(run.store, pl.concat([ended[name] for name in names]).drop_nulls())
     left = ended.with_columns(
-        pl.col(name).replace_strict(successors, default=None, return_dtype=pl.String)
-        for name in ("successor_a", "successor_b")
+        pl.col(names).replace_strict(ends, default=None, return_dtype=pl.String)
     ).filter(pl.col("successor_a") != pl.col("successor_b"))
-    cells = run.store.by_key(
-        "cells", pl.concat([left["successor_a"], left["successor_b"]]), ["cell_id", *AGE_ORDER[:3]]
-    )
+    cells = run.store.by_key("cells", pl.concat([left[name] for name in names]), AGE_ORDER)
     pairs = oriented(left.with_columns(cell_id="successor_a", target_id="successor_b"), cells)
-    known = run.store.having("contradictions", "cell_a", [*cells["cell_id"]], ["cell_a", "cell_b"])
+    known = run.store.having("contradictions", "cell_a", cells["cell_id"], ["cell_a", "cell_b"])
     fresh = without_named(pairs, known.select(cell_id="cell_b", target_id="cell_a"))
     merged = fresh.filter("is_merged").with_columns(cell_a="target_id", cell_b="cell_id", **UNWRITTEN)
     note = pl.concat_str(["note", pl.format("closed: {}", "closing")], separator="; ", ignore_nulls=True)
@@ -56,13 +81,56 @@ def close_contradictions(run: Stage) -> None:
 
 def _asked_later(run: Stage, pairs: pl.DataFrame) -> pl.DataFrame:
     """Rows of pairs that wait for a judge, without those that were judged before."""
-    names = ["cell_id", "target_id"]
-    judged = pl.concat([run.store.having("judgements", name, pairs["cell_id"], names) for name in names])
-    return judgement_rows(
-        without_named(pairs, judged).with_columns(
-            verdict=pl.lit("unjudged"),
-            effect=pl.lit("none"),
-            reason=pl.lit("one of the two took the place of a memory that the other contradicted"),
-            **UNWRITTEN,
+    judged = pl.concat([run.store.having("judgements", name, pairs["cell_id"], PAIR) for name in PAIR])
+    reason = pl.lit("one of the two took the place of a memory that the other contradicted")
+    return unjudged_rows(without_named(pairs, judged), reason)
+
+
+def closings(found: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Open contradictions that name a memory which no longer stands, and how they end.
+
+    `found` has `contradiction_id`, `cell_a`, `cell_b` and more; `cells` has `cell_id`, `status`, `superseded_by`,
+    `valid_until` of the memories named, as far as they are there. A memory that the other one superseded lost. One that
+    was merged into a third lives on in it and the contradiction with it; one that a third superseded, or that was
+    deleted, leaves nobody to contradict.
+
+    Returns the columns of `found` with `resolution`, `closing` (the reason), `successor_a`, `successor_b` (the
+    memories that took the place of the two sides, null where there is none) and `is_merged` (what is said did not
+    change).
+    """
+    facts = cells.select(
+        "cell_id",
+        "superseded_by",
+        is_gone=pl.col("status") == "superseded",
+        is_same=pl.col("valid_until").is_null(),
+    )
+    sides = found
+    for side in ("a", "b"):
+        mine = facts.rename({name: f"{name}_{side}" for name in facts.columns if name != "cell_id"})
+        sides = sides.join(
+            mine, left_on=f"cell_{side}", right_on="cell_id", how="left", maintain_order="left"
+        ).with_columns(pl.col(f"is_gone_{side}").fill_null(value=True))
+    a_lost = pl.col("is_gone_a") & pl.col("superseded_by_a").eq_missing(pl.col("cell_b"))
+    b_lost = pl.col("is_gone_b") & pl.col("superseded_by_b").eq_missing(pl.col("cell_a"))
+    is_same = (pl.col("is_same_a") | ~pl.col("is_gone_a")) & (pl.col("is_same_b") | ~pl.col("is_gone_b"))
+    return (
+        sides.filter(pl.col("is_gone_a") | pl.col("is_gone_b"))
+        .with_columns(
+            resolution=pl.when((a_lost | b_lost) & is_same)
+            .then(pl.lit("merged"))
+            .when(a_lost)
+            .then(pl.lit("b_wins"))
+            .when(b_lost)
+            .then(pl.lit("a_wins")),
+            closing=pl.when(a_lost | b_lost)
+            .then(pl.lit("one of the two memories took the place of the other"))
+            .when(is_same)
+            .then(pl.lit("one of the two memories lives on in another that says the same"))
+            .otherwise(pl.lit("one of the two memories was superseded by a third or is gone")),
+            successor_a=pl.when("is_gone_a").then("superseded_by_a").otherwise("cell_a"),
+            successor_b=pl.when("is_gone_b").then("superseded_by_b").otherwise("cell_b"),
+            is_merged=is_same.fill_null(value=False),
         )
+        .select(*found.columns, "resolution", "closing", "successor_a", "successor_b", "is_merged")
+        .sort("contradiction_id")
     )

@@ -1,4 +1,4 @@
-"""Candidates of the reconcile stage: which known memories a judge should see beside a memory.
+"""The search for candidates: which known memories a judge should see beside a memory.
 
 Nothing is decided here. What a list finds is a reason to look, never a reason to drop.
 """
@@ -17,7 +17,6 @@ WHOLE_WORDS, TELLING_WORDS = 64, 24
 """Full-text search looks for every word of a memory with at most so many different ones, and for so many telling ones
 of a longer one. From windows of a conversation the telling ones found more of the statements that others update
 than the first 48 words did, at half the cost in a large store."""
-
 
 CANDIDATES = {"cell_id": pl.String, "target_id": pl.String, "score": pl.Float64, "similarity": pl.Float64}
 """Columns of candidates, best first within a cell; `similarity` is null where only the words matched."""
@@ -54,3 +53,8 @@ def find_candidates(run: Stage, new: pl.DataFrame, *, k: int | None = None) -> p
             fuse_candidates(queries, near, matching, k=k, rank_constant=run.settings.search.rank_constant)
         )
     return pl.concat(found)
+
+
+def near_threshold(run: Stage) -> float:
+    """Similarity from which a pair is worth a judgement; nothing is near without an embedder."""
+    return run.workspace.embedder.profile.near_threshold if run.workspace.embedder else 1.0

@@ -1,4 +1,4 @@
-"""Pages for the judge, and his answers: which memories are shown together, and what becomes of unusable answers."""
+"""Pages for the judge, and the answers: which memories are shown together, and what becomes of unusable answers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,69 +1,103 @@
-"""Pairs of memories that were known before and that nobody judged: which are asked about, and in what order."""
+"""Pairs of older memories that nobody judged yet: found for a few memories a night, judged a few pairs a night.
+
+Pairs that wait are rows of `judgements` with the verdict `unjudged`: noted by nights without a language model, or by
+`note_older_pairs`. So what a budget does not reach waits for the next night, and a pair with any other verdict is never
+asked again. Ids of memories are hashes of their owner, session and text: a pair of ids is a pair of contents.
+"""
+
+from datetime import timedelta
 
 import polars as pl
 
-from slowwave.chains.timelines import AGE_ORDER
+from slowwave.schemas.tables import OWNER
+from slowwave.stages.reconcile.find_candidates import CANDIDATES, find_candidates, near_threshold
+from slowwave.stages.reconcile.judge import judge, without_waiting
+from slowwave.stages.reconcile.judgements import commit_judgements
+from slowwave.stages.reconcile.pairs import (
+    PAIR,
+    judgement_rows,
+    near_rows,
+    oriented,
+    with_score,
+    with_similarity,
+    without_named,
+)
+from slowwave.stages.run import Stage
+from slowwave.store import col, lit
 
-PAIR = ["cell_id", "target_id"]
+WEIGHED_A_PAIR = 10
+"""Waiting pairs that are weighed for each one that may be asked: the oldest so many, whatever else waits."""
 
 
-def oriented(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """`pairs` with the later memory as `cell_id` and the earlier as `target_id`, each pair once, first row kept.
+def note_older_pairs(run: Stage) -> None:
+    """Looks at the neighbours of the memories longest not looked at, and notes near pairs that nobody judged."""
+    most = run.settings.reconcile.scan_cells
+    if most == 0 or run.workspace.embedder is None:
+        return
+    limit = run.now - timedelta(days=run.settings.reconcile.scan_days)
+    due = (
+        run.store.rows("judging", ["cell_id", "scanned_at"], col("scanned_at") <= lit(limit))
+        .sort("scanned_at", "cell_id")
+        .head(most)
+    )
+    if due.is_empty():
+        return
+    active = _judged(run, due["cell_id"])
+    found = find_candidates(run, active).filter(pl.col("similarity") >= near_threshold(run))
+    cells = pl.concat([active, _judged(run, found["target_id"])]).unique("cell_id")
+    named = [run.store.having("judgements", name, cells["cell_id"], PAIR) for name in PAIR]
+    known = pl.concat([*named, _in_contradictions(run, cells["cell_id"])]).unique()
+    near = without_named(oriented(found.select(*PAIR, "similarity"), cells), known).join(
+        cells.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left"
+    )
+    run.commit({"pair.judged": near_rows(near), "cell.scanned": due.select("cell_id").sort("cell_id")})
 
-    A pair of which a side is not in `cells` is left out.
+
+def judge_older_pairs(run: Stage) -> None:
+    """Asks about pairs that wait, as many as a night may."""
+    commit_judgements(run, judge(run, *_waiting_pairs(run)))
+
+
+def _waiting_pairs(run: Stage) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The pairs that a judge is asked about tonight, with their later memories.
+
+    Returns the later memories (rows of `cells`), and the pairs as candidates: `cell_id`, `target_id`, `score`,
+    `similarity`. Those that wait longest come first; of these the most similar and most salient.
     """
-    age = cells.sort(AGE_ORDER).select("cell_id").with_row_index("age")
-    aged = pairs.join(age, on="cell_id", how="inner", maintain_order="left").join(
-        age.rename({"cell_id": "target_id", "age": "target_age"}),
-        on="target_id",
-        how="inner",
-        maintain_order="left",
+    most = run.settings.reconcile.scan_pairs
+    columns = ["judgement_id", *PAIR, "judged_at"]
+    noted = run.store.rows("judgements", columns, col("verdict") == lit("unjudged"))
+    oldest = noted.sort("judged_at", "judgement_id").head(most * WEIGHED_A_PAIR)
+    cells = run.store.by_key("cells", pl.concat([oldest[name] for name in PAIR]))
+    living = cells.filter(pl.col("status") == "active")
+    _settle_gone(run, oldest, cells)
+    pairs = without_named(oriented(oldest, living), _in_contradictions(run, living["cell_id"]))
+    vectors = run.store.vectors("cells", pl.concat([pairs[name] for name in PAIR]))
+    weighed = with_score(with_similarity(pairs, vectors), living).sort(
+        "judged_at", "score", "judgement_id", descending=[False, True, False]
     )
-    is_later = pl.col("age") >= pl.col("target_age")
-    turned = aged.with_columns(
-        cell_id=pl.when(is_later).then("cell_id").otherwise("target_id"),
-        target_id=pl.when(is_later).then("target_id").otherwise("cell_id"),
-    )
-    return (
-        turned.filter(pl.col("cell_id") != pl.col("target_id"))
-        .drop("age", "target_age")
-        .unique(PAIR, keep="first", maintain_order=True)
-    )
+    fit = without_waiting(run, weighed)
+    asked = fit.head(most).select(*CANDIDATES)
+    left = noted.height - oldest.height + fit.height - asked.height
+    run.reject("older pairs wait for the next night", left)
+    return living.join(asked, on="cell_id", how="semi").sort("cell_id"), asked
 
 
-def without_named(pairs: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
-    """Pairs that `named` (`cell_id`, `target_id`) does not have, in either direction."""
-    turned = named.select(cell_id="target_id", target_id="cell_id")
-    return pairs.join(named, on=PAIR, how="anti", maintain_order="left").join(
-        turned, on=PAIR, how="anti", maintain_order="left"
-    )
+def _settle_gone(run: Stage, noted: pl.DataFrame, cells: pl.DataFrame) -> None:
+    """A waiting pair of which a side no longer stands needs no judgement."""
+    standing = cells.filter(pl.col("status") != "superseded")["cell_id"].implode()
+    gone = noted.filter(~pl.all_horizontal(pl.col(PAIR).is_in(standing)))["judgement_id"]
+    rows = run.store.by_key("judgements", gone).drop("judgement_id")
+    settled = rows.with_columns(verdict=pl.lit("keep"), reason=pl.lit("one of the two no longer stands"))
+    run.commit({"pair.judged": judgement_rows(settled)})
 
 
-def worth(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """`pairs` (with `similarity`, 0..1, null as 0) with `score`: similarity times the mean salience of the two."""
-    salience = cells.select("cell_id", "salience")
-    both = pairs.join(salience, on="cell_id", how="inner", maintain_order="left").join(
-        salience.rename({"cell_id": "target_id", "salience": "target_salience"}),
-        on="target_id",
-        how="inner",
-        maintain_order="left",
-    )
-    mean = (pl.col("salience") + pl.col("target_salience")) / 2
-    return both.with_columns(score=pl.col("similarity").fill_null(0.0) * mean).drop(
-        "salience", "target_salience"
-    )
+def _judged(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
+    """Those of these memories that are active and were judged when they were new."""
+    return run.store.by_key("cells", cell_ids).filter((pl.col("status") == "active") & pl.col("is_judged"))
 
 
-def similarities(pairs: pl.DataFrame, vectors: pl.DataFrame) -> pl.DataFrame:
-    """`pairs` with `similarity`, the cosine of the two memories' `vector`; null where one has none."""
-    placed = pairs.join(vectors, on="cell_id", how="left", maintain_order="left").join(
-        vectors.rename({"cell_id": "target_id", "vector": "target_vector"}),
-        on="target_id",
-        how="left",
-        maintain_order="left",
-    )
-    one, other = pl.col("vector").arr.to_list(), pl.col("target_vector").arr.to_list()
-    norm = (one * one).list.sum().sqrt() * (other * other).list.sum().sqrt()
-    return placed.with_columns(similarity=((one * other).list.sum() / norm).cast(pl.Float64)).drop(
-        "vector", "target_vector"
-    )
+def _in_contradictions(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
+    """Pairs of these memories that stand or stood in a contradiction."""
+    found = run.store.having("contradictions", "cell_a", cell_ids, ["cell_a", "cell_b"])
+    return found.select(cell_id="cell_b", target_id="cell_a")

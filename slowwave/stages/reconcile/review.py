@@ -1,4 +1,4 @@
-"""The cascade's second half: memories that rest on a superseded one are judged again in the next run."""
+"""Review: memories that rest on a superseded one were marked, and are judged again in the next run."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -15,7 +15,8 @@ from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.stages.asking import ask
 from slowwave.stages.reconcile.judge import failures, without_waiting
-from slowwave.stages.reconcile.settle import chain_plan, checked, doubts, judgement_rows
+from slowwave.stages.reconcile.judgements import chain_plan, checked, contradictions_to_open
+from slowwave.stages.reconcile.pairs import PAIR, judgement_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
@@ -23,7 +24,7 @@ VERDICTS = {"updates": "updates", "retires": "corrects"}
 """What a review's verdict means between the memory that is believed now and the one under review."""
 
 
-def find_flagged(run: Stage) -> pl.DataFrame:
+def find_flagged_memories(run: Stage) -> pl.DataFrame:
     """Living memories marked for review before this run, most salient first. Episodes are told anew, not judged."""
     wanted = col("needs_review") == lit(value=True)
     cells = run.store.rows("cells", where=wanted & col("status").isin(["active", "archived"]))
@@ -56,14 +57,13 @@ def review(run: Stage, flagged: pl.DataFrame) -> None:
             run.reject("marked for review, waits for the next night")
             failed += failures(run, pl.Series([cell]), outcome)
         else:
-            _settle(run, cell, lines[cell], outcome)
+            _commit_answer(run, cell, lines[cell], outcome)
     run.commit({"judging.failed": rows_of("judging.failed", failed)})
 
 
 def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
     """What changed under each memory: `cell_id`, `head_id`, `is_correction`, `date`, `before`, `after`, by date."""
-    names = ["cell_id", "target_id", "effect"]
-    ids = flagged["cell_id"]
+    names, ids = [*PAIR, "effect"], flagged["cell_id"]
     rests_on = pl.concat(
         [
             run.store.having("judgements", "cell_id", ids, names),
@@ -108,7 +108,7 @@ def _request(cell: Mapping[str, object], changes: pl.DataFrame) -> Request:
     )
 
 
-def _settle(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcome) -> None:
+def _commit_answer(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcome) -> None:
     """Commits what one answer changes, behind the same guard as any judgement."""
     answer = cast("ReviewAnswer", outcome.answer)
     head = changes["head_id"][max(answer.change, 1) - 1]
@@ -126,14 +126,14 @@ def _settle(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcome) -> N
     )
     cells = run.store.by_key("cells", [head, cell])
     judged = checked(run, said, cells)
-    placed = chain_plan(run, judged)
-    opened, _ = doubts(judged, cells, placed)
+    plan = chain_plan(run, judged)
+    opened, _ = contradictions_to_open(judged, cells, plan)
     named = judged.with_columns(reason=pl.coalesce("guard_note", "reason"))
     rows = pl.DataFrame({"cell_id": [cell], "verdict": [answer.verdict], "reason": [answer.reason]})
     run.commit(
         {
             "pair.judged": judgement_rows(named),
-            **placed.plan,
+            **plan.events,
             "contradiction.opened": opened,
             "cell.reviewed": _reviewed(rows, outcome),
         }

@@ -1,99 +1,72 @@
-"""What guarded judgements may still not do, because of what happened to their memories meanwhile.
+"""Checks of guarded judgements against where both memories stand now.
 
-The guard looks at two texts; these checks look at where both memories stand now: an earlier page of the same night may
-have retired one, or a person may have settled the pair.
+The guard looks at two texts. Meanwhile an earlier page of the same night may have retired one of the memories, a person
+may have settled the pair, or confirmed a memory of the same chain.
 """
 
 import polars as pl
 
-from slowwave.chains.timelines import pair_key
+from slowwave.chains.timelines import pair_key, supersessions
+from slowwave.chains.walker import connected
+
+REPLACED = "the other memory was superseded meanwhile"
 
 
 def hold_back(judged: pl.DataFrame, cells: pl.DataFrame, settled: pl.DataFrame) -> pl.DataFrame:
-    """Takes the effect from judgements that stand on a memory that no longer holds, or on a pair that was settled.
+    """Takes the effect from judgements of a memory that no longer holds, or of a pair that was settled before.
 
     `judged` is what `guard` returned; `cells` has the present rows; `settled` has `pair` (`pair_key`) of
     contradictions that a person or an earlier night resolved. Returns `judged` with `is_deferred`: the new
     memory waits for a judgement against what holds now.
     """
-    status = cells.select("cell_id", "status")
-    both = judged.join(
-        status.rename({"status": "status_new"}), on="cell_id", how="left", maintain_order="left"
-    ).join(
-        status.select(target_id="cell_id", status_old="status"),
-        on="target_id",
-        how="left",
-        maintain_order="left",
+    gone = cells.filter(pl.col("status") == "superseded")["cell_id"].implode()
+    is_gone = pl.col("cell_id").is_in(gone)
+    rests_on_gone = pl.col("target_id").is_in(gone) & ~is_gone
+    corrections = judged.filter((pl.col("effect") == "superseded") & (pl.col("verdict") == "corrects"))
+    says_wrong = (pl.col("effect") == "confirmed") & pl.col("target_id").is_in(
+        corrections["target_id"].implode()
     )
-    is_gone = pl.col("status_new") == "superseded"
-    rests_on_gone = (pl.col("status_old") == "superseded") & ~is_gone
-    corrected = judged.filter((pl.col("effect") == "superseded") & (pl.col("verdict") == "corrects"))[
-        "target_id"
-    ]
-    says_wrong = (pl.col("effect") == "confirmed") & pl.col("target_id").is_in(corrected.implode())
     joins = pl.col("effect").is_in(["confirmed", "elaborated", "contradiction"])
-    pair = pair_key("cell_id", "target_id")
-    note = (
-        pl.when((pl.col("effect") != "none") & pair.is_in(settled["pair"].implode()))
+    is_settled = pair_key("cell_id", "target_id").is_in(settled["pair"].implode())
+    veto = (
+        pl.when((pl.col("effect") != "none") & is_settled)
         .then(pl.lit("this pair was settled before"))
         .when(joins & is_gone)
         .then(pl.lit("the new memory was superseded meanwhile"))
         .when((joins & rests_on_gone) | says_wrong)
-        .then(pl.lit("the other memory was superseded meanwhile"))
+        .then(pl.lit(REPLACED))
     )
-    held = both.with_columns(veto=note).with_columns(
-        effect=pl.when(pl.col("veto").is_null()).then("effect").otherwise(pl.lit("none")),
-        guard_note=pl.coalesce("veto", "guard_note"),
-        is_deferred=(pl.col("veto") == "the other memory was superseded meanwhile").fill_null(value=False),
-    )
-    return held.select(*judged.columns, "is_deferred")
-
-
-def closings(doubts: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """Open contradictions that name a memory which no longer stands, and how they end.
-
-    `doubts` has `contradiction_id`, `cell_a`, `cell_b` and more; `cells` has `cell_id`, `status`, `superseded_by`,
-    `valid_until` of the memories named, as far as they are there. A memory that the other one superseded lost. One that
-    was merged into a third lives on in it and the doubt with it; one that a third superseded, or that was deleted,
-    leaves nobody to contradict.
-
-    Returns the columns of `doubts` with `resolution`, `closing` (the reason), `successor_a`, `successor_b` (the
-    memories that took the place of the two sides, null where there is none) and `is_merged` (what is said did not
-    change).
-    """
-    facts = cells.select(
-        "cell_id",
-        "superseded_by",
-        is_gone=pl.col("status") == "superseded",
-        is_same=pl.col("valid_until").is_null(),
-    )
-    sides = doubts
-    for side in ("a", "b"):
-        mine = facts.rename({name: f"{name}_{side}" for name in facts.columns if name != "cell_id"})
-        sides = sides.join(
-            mine, left_on=f"cell_{side}", right_on="cell_id", how="left", maintain_order="left"
-        ).with_columns(pl.col(f"is_gone_{side}").fill_null(value=True))
-    a_lost = pl.col("is_gone_a") & pl.col("superseded_by_a").eq_missing(pl.col("cell_b"))
-    b_lost = pl.col("is_gone_b") & pl.col("superseded_by_b").eq_missing(pl.col("cell_a"))
-    is_same = (pl.col("is_same_a") | ~pl.col("is_gone_a")) & (pl.col("is_same_b") | ~pl.col("is_gone_b"))
     return (
-        sides.filter(pl.col("is_gone_a") | pl.col("is_gone_b"))
+        judged.with_columns(veto=veto)
         .with_columns(
-            resolution=pl.when((a_lost | b_lost) & is_same)
-            .then(pl.lit("merged"))
-            .when(a_lost)
-            .then(pl.lit("b_wins"))
-            .when(b_lost)
-            .then(pl.lit("a_wins")),
-            closing=pl.when(a_lost | b_lost)
-            .then(pl.lit("one of the two memories took the place of the other"))
-            .when(is_same)
-            .then(pl.lit("one of the two memories lives on in another that says the same"))
-            .otherwise(pl.lit("one of the two memories was superseded by a third or is gone")),
-            successor_a=pl.when("is_gone_a").then("superseded_by_a").otherwise("cell_a"),
-            successor_b=pl.when("is_gone_b").then("superseded_by_b").otherwise("cell_b"),
-            is_merged=is_same.fill_null(value=False),
+            effect=pl.when(pl.col("veto").is_null()).then("effect").otherwise(pl.lit("none")),
+            guard_note=pl.coalesce("veto", "guard_note"),
+            is_deferred=(pl.col("veto") == REPLACED).fill_null(value=False),
         )
-        .select(*doubts.columns, "resolution", "closing", "successor_a", "successor_b", "is_merged")
-        .sort("contradiction_id")
+        .drop("veto")
+    )
+
+
+def spare_protected(judged: pl.DataFrame, chain: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Guarded judgements of which none retires a memory that a person confirmed.
+
+    `chain` has the judged pairs and the links of earlier nights, `cells` their cells. Dates may put a confirmed memory
+    before others: then all pairs of its group become contradictions, for a person to settle.
+    """
+    standing = cells.select(
+        "cell_id", "protected", known_by=pl.when(pl.col("status") == "superseded").then("superseded_by")
+    )
+    lost = (
+        supersessions(chain, cells)
+        .join(standing, on="cell_id", how="inner")
+        .filter(pl.col("protected") & pl.col("superseded_by").ne_missing(pl.col("known_by")))
+    )
+    groups = connected(chain)
+    with_lost = groups.join(lost, on="cell_id", how="semi")
+    spared = groups.join(with_lost, on="group", how="semi")["cell_id"]
+    is_spared = (pl.col("effect") == "superseded") & pl.col("cell_id").is_in(spared.implode())
+    note = pl.lit("a person confirmed one of these memories: only a person retires it")
+    return judged.with_columns(
+        guard_note=pl.when(is_spared).then(note).otherwise("guard_note"),
+        effect=pl.when(is_spared).then(pl.lit("contradiction")).otherwise("effect"),
     )

@@ -1,4 +1,4 @@
-"""Work of the reconcile stage around the judge: what is new, what repeats exactly, what waits without a model."""
+"""New memories: found, merged where they repeat exactly, and judged, or noted while there is no language model."""
 
 import polars as pl
 
@@ -6,15 +6,19 @@ from slowwave.chains.timelines import AGE_ORDER
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import exact_duplicates, near_pairs
-from slowwave.stages.reconcile.find_candidates import find_candidates
+from slowwave.stages.reconcile.chain_plan import NOTHING, plan_chains
+from slowwave.stages.reconcile.find_candidates import find_candidates, near_threshold
 from slowwave.stages.reconcile.judge import judge, without_waiting
-from slowwave.stages.reconcile.placing import PAIRS, place
-from slowwave.stages.reconcile.settle import judgement_rows, near_threshold, settle
+from slowwave.stages.reconcile.judgements import commit_judgements
+from slowwave.stages.reconcile.pairs import near_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
+MOST_ROUNDS = 4
+"""Rounds of judging in a night: the few memories whose judgement rested on one that was retired wait for the second."""
 
-def find_new_cells(run: Stage) -> pl.DataFrame:
+
+def find_new_memories(run: Stage) -> pl.DataFrame:
     """Active memories that were never reconciled, without those that wait after an unusable answer."""
     active = col("status") == lit("active")
     new = run.store.rows("cells", where=active & (col("is_judged") == lit(value=False)))
@@ -31,10 +35,9 @@ def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
     )
     if repeated.is_empty():
         return new
-    pairs = repeated.select("cell_id", target_id="superseded_by")
-    placed = place(run, pl.DataFrame(schema=PAIRS), pairs)
-    run.commit({**placed.plan, "cell.judged": repeated.select("cell_id")})
-    return new.join(placed.merged, on="cell_id", how="anti", maintain_order="left")
+    plan = plan_chains(run, NOTHING, repeated.select("cell_id", target_id="superseded_by"))
+    run.commit({**plan.events, "cell.judged": repeated.select("cell_id")})
+    return new.join(plan.merged, on="cell_id", how="anti", maintain_order="left")
 
 
 def note_unjudged(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
@@ -42,37 +45,27 @@ def note_unjudged(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> No
     pairs = near_pairs(candidates, threshold=near_threshold(run)).join(
         new.select("cell_id", *OWNER), on="cell_id", how="inner"
     )
-    rows = pairs.with_columns(
-        verdict=pl.lit("unjudged"),
-        effect=pl.lit("none"),
-        reason=pl.format("similarity {}", pl.col("similarity").round(3)),
-        prompt_version=pl.lit(None, dtype=pl.String),
-        model=pl.lit(None, dtype=pl.String),
-    )
-    run.commit({"pair.judged": judgement_rows(rows), "cell.judged": new.select("cell_id").sort("cell_id")})
+    run.commit({"pair.judged": near_rows(pairs), "cell.judged": new.select("cell_id").sort("cell_id")})
     if pairs.height:
         run.note("near pairs are noted as unjudged: without a language model nobody decides what they mean")
 
 
-def note_alone(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
-    """Memories without any candidate need no judge."""
-    alone = new.join(candidates, on="cell_id", how="anti")
-    run.commit({"cell.judged": alone.select("cell_id").sort("cell_id")})
-
-
-MOST_ROUNDS = 4
-"""Each round settles the memories whose judgement stood on nothing that went: a few wait for the second."""
-
-
-def decide(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
-    """Asks about memories, and again about those whose judgement stood on one that was retired meanwhile."""
+def judge_new_memories(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
+    """Asks about memories, and again about those whose judgement rested on one that was retired meanwhile."""
+    _pass_alone(run, new, candidates)
     for _ in range(MOST_ROUNDS):
-        waiting = run.store.by_key("cells", settle(run, judge(run, new, candidates)))
+        waiting = run.store.by_key("cells", commit_judgements(run, judge(run, new, candidates)))
         new = waiting.filter(pl.col("status") == "active")
         found_its_place = waiting.join(new, on="cell_id", how="anti")  # another took it into its chain since
         run.commit({"cell.judged": found_its_place.select("cell_id")})
         if new.is_empty() or run.report.dry_run:
             break
         candidates = find_candidates(run, new)
-        note_alone(run, new, candidates)
+        _pass_alone(run, new, candidates)
     run.reject("waits for a judgement against what holds now", new.height)
+
+
+def _pass_alone(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> None:
+    """Memories without any candidate need no judge."""
+    alone = new.join(candidates, on="cell_id", how="anti")
+    run.commit({"cell.judged": alone.select("cell_id").sort("cell_id")})

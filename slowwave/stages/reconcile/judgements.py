@@ -1,77 +1,75 @@
-"""What a page's judgements change, after the guard and the vetoes checked each of them."""
+"""The judgements of a page checked by the guard and the vetoes, and committed with what they change."""
 
 from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from slowwave.chains.timelines import contradiction_rows, pair_key
-from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWNER, frame_schema
+from slowwave.chains.stored import with_stored_chains
+from slowwave.chains.timelines import pair_key
+from slowwave.schemas.tables import OWNER
+from slowwave.stages.reconcile.chain_plan import NOTHING, ChainPlan, plan_chains, revived
+from slowwave.stages.reconcile.contradictions import contradiction_rows
+from slowwave.stages.reconcile.find_candidates import near_threshold
 from slowwave.stages.reconcile.guard import guard
 from slowwave.stages.reconcile.judge import Page
-from slowwave.stages.reconcile.placing import Placed, place, revived
-from slowwave.stages.reconcile.protection import without_protected
-from slowwave.stages.reconcile.vetoes import hold_back
+from slowwave.stages.reconcile.pairs import PAIR, judgement_rows
+from slowwave.stages.reconcile.vetoes import hold_back, spare_protected
 from slowwave.stages.run import Stage
+from slowwave.store import col, lit
 
 PAGES_A_COMMIT = 16
 """A commit costs the same for one page as for many, so pages that change nothing in common go together; a run that is
 cut off has to ask for none of them again, since answers are kept."""
 
 
-def settle(run: Stage, pages: Iterable[Page]) -> pl.Series:
-    """Commits what the judgements of pages change; returns the new memories that could not be settled.
+def commit_judgements(run: Stage, pages: Iterable[Page]) -> pl.Series:
+    """Commits what the judgements of pages change; returns the new memories that still wait.
 
     A judgement may stand on a memory that another one retired meanwhile: its new memory waits for a judgement against
     what holds now.
     """
     nothing = pl.Series("cell_id", [], dtype=pl.String)
-    return pl.concat([nothing, *(_settle_together(run, group) for group in _apart(pages))])
+    return pl.concat([nothing, *(_commit_together(run, group) for group in _grouped(pages))])
 
 
-def _apart(pages: Iterable[Page]) -> list[list[Page]]:
+def _grouped(pages: Iterable[Page]) -> list[list[Page]]:
     """Pages in groups that change no memory twice; of two that name the same one the later page comes after."""
     groups: list[list[Page]] = []
     after: dict[str, int] = {}
     for page in pages:
-        named = _named(page)
-        place = max((after.get(cell, 0) for cell in named), default=0)
-        while place < len(groups) and not _takes(groups[place], page):
-            place += 1
-        if place == len(groups):
+        said = page.judgements.drop_nulls("target_id")
+        named = [*said["cell_id"], *said["target_id"]]
+        at = max((after.get(cell, 0) for cell in named), default=0)
+        while at < len(groups) and not _has_room(groups[at], page):
+            at += 1
+        if at == len(groups):
             groups.append([])
-        groups[place].append(page)
-        after.update(dict.fromkeys(named, place + 1))
+        groups[at].append(page)
+        after.update(dict.fromkeys(named, at + 1))
     return groups
 
 
-def _named(page: Page) -> list[str]:
-    """The memories that a page's judgements may change."""
-    said = page.judgements.drop_nulls("target_id")
-    return [*said["cell_id"], *said["target_id"]]
-
-
-def _takes(group: list[Page], page: Page) -> bool:
+def _has_room(group: list[Page], page: Page) -> bool:
     one, other = group[0].outcome, page.outcome
     is_same_model = (one.model, one.prompt_version) == (other.model, other.prompt_version)
     return is_same_model and len(group) < PAGES_A_COMMIT
 
 
-def _settle_together(run: Stage, pages: Sequence[Page]) -> pl.Series:
+def _commit_together(run: Stage, pages: Sequence[Page]) -> pl.Series:
     ids = pl.concat([page.cells["cell_id"] for page in pages])
     cells = run.store.by_key("cells", ids)  # as they are now: an earlier page may have changed some
     judged = checked(run, pl.concat([page.judgements for page in pages]), cells)
-    placed = chain_plan(run, judged)
-    opened, late = doubts(judged, cells, placed)
+    plan = chain_plan(run, judged)
+    opened, late = contradictions_to_open(judged, cells, plan)
     waiting = pl.concat([judged.filter("is_deferred")["cell_id"], late]).unique().sort()
     told = judged.filter(~pl.col("cell_id").is_in(waiting.implode())).drop_nulls("target_id")
     rows = told.with_columns(reason=pl.coalesce("guard_note", "reason"))
     done = sorted({cell for page in pages for cell in page.new_ids} - set(waiting))
     run.commit(
         {
-            "pair.judged": pl.concat([judgement_rows(rows), _left_apart(run, pages, rows, done)]),
-            **placed.plan,
-            "cell.revived": _said_again(run, judged, cells, placed),
+            "pair.judged": pl.concat([judgement_rows(rows), _kept_apart(run, pages, rows, done)]),
+            **plan.events,
+            "cell.revived": _back_from_archive(run, judged, cells, plan),
             "contradiction.opened": opened,
             "cell.judged": pl.DataFrame({"cell_id": done}, schema={"cell_id": pl.String}),
         }
@@ -79,12 +77,14 @@ def _settle_together(run: Stage, pages: Sequence[Page]) -> pl.Series:
     return waiting
 
 
-def _said_again(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame, placed: Placed) -> pl.DataFrame:
+def _back_from_archive(
+    run: Stage, judged: pl.DataFrame, cells: pl.DataFrame, plan: ChainPlan
+) -> pl.DataFrame:
     """Archived memories that come back: those of the chains, and those that were said again with more in it."""
     elaborated = judged.filter(pl.col("effect") == "elaborated")["target_id"]
     archived = cells.filter((pl.col("status") == "archived") & pl.col("cell_id").is_in(elaborated.implode()))
     back = revived(run, archived["cell_id"])
-    return pl.concat([placed.plan["cell.revived"], back]).unique("cell_id") if placed.plan else back
+    return pl.concat([plan.events["cell.revived"], back]).unique("cell_id") if plan.events else back
 
 
 def checked(run: Stage, said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -93,78 +93,69 @@ def checked(run: Stage, said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     judged = hold_back(guarded, cells, _settled_pairs(run, guarded)).join(
         cells.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left"
     )
-    judged = without_protected(run, judged, cells)
-    for reason, number in (
-        judged.drop_nulls("guard_note").group_by("guard_note").len().sort("guard_note").iter_rows()
-    ):
+    judged = _without_protected(run, judged, cells)
+    counted = judged.drop_nulls("guard_note").group_by("guard_note").len().sort("guard_note")
+    for reason, number in counted.iter_rows():
         run.reject(f"guard: {reason}", number)
     return judged
 
 
-def chain_plan(run: Stage, judged: pl.DataFrame) -> Placed:
+def _without_protected(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Guarded judgements that retire nothing which a person confirmed, through whatever chain."""
+    retiring = judged.filter(pl.col("effect") == "superseded").select("cell_id", "target_id", "verdict")
+    if retiring.is_empty() or not run.store.count("cells", col("protected") == lit(value=True)):
+        return judged
+    chains = with_stored_chains(run.store, retiring)
+    members = pl.concat([cells, chains.members]).unique("cell_id", keep="first", maintain_order=True)
+    return spare_protected(judged, chains.links, members) if members["protected"].any() else judged
+
+
+def chain_plan(run: Stage, judged: pl.DataFrame) -> ChainPlan:
     """The plan of the judgements that retire or repeat."""
     retiring = judged.filter(pl.col("effect") == "superseded")
     repeating = judged.filter(pl.col("effect") == "confirmed")
     if retiring.is_empty() and repeating.is_empty():
-        nothing = pl.Series("cell_id", [], dtype=pl.String)
-        return Placed({}, nothing.to_frame().with_columns(superseded_by="cell_id"), nothing)
+        return ChainPlan({}, NOTHING.select("cell_id", superseded_by="target_id"), NOTHING["cell_id"])
     prompt_version, model = judged.select("prompt_version", "model").row(0)
-    return place(run, retiring, repeating, prompt_version=prompt_version, model=model)
+    return plan_chains(run, retiring, repeating, prompt_version=prompt_version, model=model)
 
 
-def doubts(judged: pl.DataFrame, cells: pl.DataFrame, placed: Placed) -> tuple[pl.DataFrame, pl.Series]:
-    """Contradictions to open, and the new memories whose doubt is about a memory that this very plan retires."""
-    lives_on = dict(placed.merged.iter_rows())
-    named = judged.filter(pl.col("effect") == "contradiction").with_columns(
-        pl.col("cell_id", "target_id").replace(lives_on)
-    )
-    retired = placed.superseded.implode()
+def contradictions_to_open(
+    judged: pl.DataFrame, cells: pl.DataFrame, plan: ChainPlan
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Contradictions to open, and the new memories that contradict a memory which this very plan retires."""
+    lives_on = dict(plan.merged.iter_rows())
+    found = judged.filter(pl.col("effect") == "contradiction")
+    named = found.with_columns(pl.col("cell_id", "target_id").replace(lives_on))
+    retired = plan.superseded.implode()
     is_stale = pl.col("cell_id").is_in(retired) | pl.col("target_id").is_in(retired)
-    late = judged.filter(
-        (pl.col("effect") == "contradiction")
-        & pl.col("target_id").replace(lives_on).is_in(retired)
-        & ~pl.col("cell_id").is_in(retired)
+    late = found.filter(
+        pl.col("target_id").replace(lives_on).is_in(retired) & ~pl.col("cell_id").is_in(retired)
     )
     kept = named.filter(~is_stale & (pl.col("cell_id") != pl.col("target_id")))
     return contradiction_rows(kept, cells), late["cell_id"]
 
 
-def judgement_rows(judged: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `pair.judged`: a pair has one, whichever of the two is judged against the other."""
-    identified = judged.with_columns(stable_ids("judgement", judged.select(pair_key("cell_id", "target_id"))))
-    names = [name for name in frame_schema("judgements").names() if name != "judged_at"]
-    return identified.select(names).sort("judgement_id")
-
-
-def near_threshold(run: Stage) -> float:
-    """Similarity from which a pair is worth a judgement; nothing is near without an embedder."""
-    return run.workspace.embedder.profile.near_threshold if run.workspace.embedder else 1.0
-
-
 def _settled_pairs(run: Stage, judged: pl.DataFrame) -> pl.DataFrame:
     """`pair` of the contradictions among these that were resolved: they are not opened again."""
-    names = ["cell_a", "cell_b", "status"]
-    found = run.store.having(
-        "contradictions", "cell_a", [*judged["cell_id"], *judged["target_id"].drop_nulls()], names
-    )
+    ids = [*judged["cell_id"], *judged["target_id"].drop_nulls()]
+    found = run.store.having("contradictions", "cell_a", ids, ["cell_a", "cell_b", "status"])
     return found.filter(pl.col("status") == "resolved").select(pair=pair_key("cell_a", "cell_b"))
 
 
-def _left_apart(run: Stage, pages: Sequence[Page], told: pl.DataFrame, done: list[str]) -> pl.DataFrame:
+def _kept_apart(run: Stage, pages: Sequence[Page], told: pl.DataFrame, done: list[str]) -> pl.DataFrame:
     """Near or noted pairs that pages showed and no judgement named: they are kept apart and not asked again."""
     owners = pl.concat([page.cells.select("cell_id", *OWNER) for page in pages]).unique("cell_id")
-    pairs = pl.concat([page.pairs for page in pages])
     shown = (
-        pairs.filter(pl.col("cell_id").is_in(done))
+        pl.concat([page.pairs for page in pages])
+        .filter(pl.col("cell_id").is_in(done))
         .join(owners, on="cell_id", how="inner", maintain_order="left")
-        .with_columns(pair=pair_key("cell_id", "target_id"))
+        .with_columns(pair=pair_key(*PAIR))
         .unique("pair", keep="first", maintain_order=True)
     )
-    names = ["cell_id", "target_id", "verdict"]
-    known = pl.concat(
-        [told.select(names), *(run.store.having("judgements", name, done, names) for name in names[:2])]
-    )
-    known = known.with_columns(pair=pair_key("cell_id", "target_id"))
+    names = [*PAIR, "verdict"]
+    stored = [run.store.having("judgements", name, done, names) for name in PAIR]
+    known = pl.concat([told.select(names), *stored]).with_columns(pair=pair_key(*PAIR))
     is_noted = pl.col("pair").is_in(known.filter(pl.col("verdict") == "unjudged")["pair"].implode())
     judged = known.filter(pl.col("verdict") != "unjudged")
     fresh = shown.join(judged, on="pair", how="anti", maintain_order="left").filter(

@@ -1,4 +1,4 @@
-"""Who follows whom: what judged pairs and repetitions change in the chains of values that memories form."""
+"""The plan of what judged pairs and repetitions change in the chains of values that memories form."""
 
 from dataclasses import dataclass
 
@@ -9,46 +9,46 @@ from slowwave.chains.stored import with_stored_chains
 from slowwave.chains.timelines import confirmations, supersessions, timelines
 from slowwave.decay.fading import revivals
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.stages.reconcile.cascade import dependents
-from slowwave.stages.reconcile.protection import protection_passed_on
+from slowwave.stages.reconcile.pairs import PAIR
 from slowwave.stages.run import Plan, Stage
-from slowwave.store import col, lit
 
-PAIRS = {"cell_id": pl.String, "target_id": pl.String, "verdict": pl.String}
+RETIRING = {"cell_id": pl.String, "target_id": pl.String, "verdict": pl.String}
+"""Columns of guarded updates and corrections."""
+
+NOTHING = pl.DataFrame(schema=RETIRING)
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A plan for chains, and what it takes out of the living memories.
+class ChainPlan:
+    """Rows by event kind (`events`), and what they take out of the living memories.
 
-    `merged` has `cell_id` and `superseded_by` of memories that live on in another; `superseded` those that another
-    value followed.
+    `merged` has `cell_id` and `superseded_by` of memories that live on in another; `superseded` has the ids of those
+    that another value followed.
     """
 
-    plan: Plan
+    events: Plan
     merged: pl.DataFrame
     superseded: pl.Series
 
 
-def place(
+def plan_chains(
     run: Stage,
     retiring: pl.DataFrame,
     repeating: pl.DataFrame,
     *,
     prompt_version: str | None = None,
     model: str | None = None,
-) -> Placed:
+) -> ChainPlan:
     """Puts memories into the order in which their values held, whatever order they came in.
 
     `retiring` has `cell_id`, `target_id`, `verdict` of guarded updates and corrections, `repeating` has `cell_id`,
     `target_id` of memories that say the same. Chains and repetitions of earlier nights are taken in.
     """
-    chains = with_stored_chains(run.store, retiring.select(*PAIRS), repeating.select("cell_id", "target_id"))
+    chains = with_stored_chains(run.store, retiring.select(*RETIRING), repeating.select(PAIR))
     members, by_person = chains.members, chains.by_person.to_frame()
     elements = stand_ins(chains.links, chains.repeats, members)
-    chain = between_elements(chains.links, chains.repeats, elements)
-    follows = supersessions(chain, members).join(by_person, on="cell_id", how="anti")
-    heads = timelines(follows, members)
+    pairs = between_elements(chains.links, chains.repeats, elements)
+    follows = supersessions(pairs, members).join(by_person, on="cell_id", how="anti")
     now = members.select(
         "cell_id", "status", "superseded_by", "valid_until", "topic_id", "session_id", "content"
     )
@@ -58,22 +58,20 @@ def place(
         follows, on="cell_id", how="anti"
     )
     back = now.join(standing, on="cell_id", how="semi").join(by_person, on="cell_id", how="anti")
-    named = {"prompt_version": pl.lit(prompt_version, pl.String), "model": pl.lit(model, pl.String)}
+    made_by = {"prompt_version": pl.lit(prompt_version, pl.String), "model": pl.lit(model, pl.String)}
     gone = pl.concat([merged["cell_id"], leaving["cell_id"]])
-    plan: Plan = {
+    events: Plan = {
         "cell.merged": merged.with_columns(superseded_at=pl.lit(run.now)),
-        **_said_again(run, merged, members, named),
-        "cell.protected": protection_passed_on(
-            merged.select(cell_id="superseded_by", confirmed_by="cell_id"), members
-        ),
-        "cell.superseded": follows.with_columns(superseded_at=pl.lit(run.now), **named),
-        "cell.succeeded": heads.with_columns(**named),
+        **_said_again(run, merged, members, made_by),
+        "cell.protected": _protection_passed_on(merged, members),
+        "cell.superseded": follows.with_columns(superseded_at=pl.lit(run.now), **made_by),
+        "cell.succeeded": timelines(follows, members).with_columns(**made_by),
         "cell.reinstated": back.filter(pl.col("status") == "superseded").select("cell_id"),
         "cell.revived": revived(run, back.filter(pl.col("status") == "archived")["cell_id"]),
         **_flagged(run, now.join(leaving, on="cell_id", how="semi"), gone),
     }
     _show(run, leaving, merged, now)
-    return Placed(plan, merged, leaving["cell_id"])
+    return ChainPlan(events, merged, leaving["cell_id"])
 
 
 def _newly_merged(elements: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
@@ -87,7 +85,7 @@ def _newly_merged(elements: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, named: dict[str, pl.Expr]) -> Plan:
+def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, made_by: dict[str, pl.Expr]) -> Plan:
     """Counts, uses and evidence go over to the memory that stands for what is merged."""
     fresh = merged.join(members.filter(pl.col("status") != "superseded"), on="cell_id", how="inner")
     if fresh.is_empty():
@@ -96,8 +94,17 @@ def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, named: 
     pairs = fresh.select(cell_id="superseded_by", confirmed_by="cell_id", evidence="evidence")
     return {
         "cell_usage.folded": inherited(fresh.select("cell_id", "superseded_by"), cell_usage),
-        "cell.confirmed": confirmations(pairs, members, cell_usage, now=run.now).with_columns(**named),
+        "cell.confirmed": confirmations(pairs, members, cell_usage, now=run.now).with_columns(**made_by),
     }
+
+
+def _protection_passed_on(merged: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `cell.protected` for memories in which a protected one lives on."""
+    protected = members.filter("protected")["cell_id"].implode()
+    is_new = pl.col("cell_id").is_in(protected) & ~pl.col("superseded_by").is_in(protected)
+    note = pl.lit("a memory that a person confirmed lives on in it")
+    successors = merged.filter(is_new).select(cell_id="superseded_by").unique().sort("cell_id")
+    return successors.with_columns(confidence=pl.lit(1.0), note=note)
 
 
 def revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
@@ -106,24 +113,32 @@ def revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
 
 
 def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:
-    """Marks what rests on the memories that leave: their topics' summaries, what elaborates them, their episodes."""
-    names = ["cell_id", "target_id", "effect"]
-    pairs = pl.concat(
-        [run.store.having("judgements", name, leaving["cell_id"], names) for name in ("cell_id", "target_id")]
-    ).filter(pl.col("effect") == "elaborated")
-    sessions = leaving["session_id"].unique().to_list()
-    is_told = (col("cell_type") == lit(EPISODE)) & (col("status") == lit("active"))
-    episodes = (
-        run.store.rows("cells", ["cell_id", "session_id"], is_told & col("session_id").isin(sessions))
-        if sessions
-        else leaving.select("cell_id", "session_id").clear()
-    )
-    found = dependents(leaving, pairs, episodes, gone=gone)
-    alive = run.store.by_key("cells", found["cell_id"], ["cell_id", "status"])
+    """Marks what rests on the memories that leave: their topics' summaries, what elaborates them, their episodes.
+
+    What is in `gone` leaves with the plan itself.
+    """
     topics = leaving.drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
+    ids, names = leaving["cell_id"], [*PAIR, "effect"]
+    found = pl.concat([run.store.having("judgements", name, ids, names) for name in PAIR])
+    pairs = found.filter(pl.col("effect") == "elaborated")
+    # each of the two rests on the other: one says the same with more in it
+    beside = pl.concat([pairs.select(PAIR), pairs.select(cell_id="target_id", target_id="cell_id")])
+    told = beside.filter(pl.col("target_id").is_in(ids.implode())).select(
+        "cell_id", reason=pl.lit("says the same as a memory that was superseded, with more in it")
+    )
+    sessions, wanted = leaving["session_id"].drop_nulls(), ["cell_id", "cell_type", "status"]
+    episodes = (
+        run.store.having("cells", "session_id", sessions, wanted)
+        .filter((pl.col("cell_type") == EPISODE) & (pl.col("status") == "active"))
+        .select("cell_id", reason=pl.lit("tells of a session of which a memory was superseded"))
+    )
+    rests = pl.concat([told, episodes]).filter(~pl.col("cell_id").is_in(gone.implode()))
+    alive = run.store.by_key("cells", rests["cell_id"], ["cell_id", "status"])
     return {
         "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was superseded")),
-        "cell.flagged": found.join(
+        "cell.flagged": rests.unique("cell_id", keep="first", maintain_order=True)
+        .sort("cell_id")
+        .join(
             alive.filter(pl.col("status") != "superseded"), on="cell_id", how="semi", maintain_order="left"
         ),
     }

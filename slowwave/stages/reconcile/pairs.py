@@ -1,0 +1,84 @@
+"""Pairs of memories (`cell_id`, `target_id`) as frames: which is later, how near they are, their rows when judged."""
+
+import polars as pl
+
+from slowwave.chains.timelines import AGE_ORDER, pair_key
+from slowwave.schemas.identity import stable_ids
+from slowwave.schemas.tables import frame_schema
+
+PAIR = ["cell_id", "target_id"]
+
+UNWRITTEN = {"prompt_version": pl.lit(None, dtype=pl.String), "model": pl.lit(None, dtype=pl.String)}
+"""No model said it."""
+
+
+def with_both(pairs: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """`pairs` in their order with the columns of `facts` (by `cell_id`) of both memories.
+
+    Those of `target_id` end in `_target`. A pair of which a side is not in `facts` is left out.
+    """
+    targets = facts.rename(lambda name: "target_id" if name == "cell_id" else f"{name}_target")
+    return pairs.join(facts, on="cell_id", how="inner", maintain_order="left").join(
+        targets, on="target_id", how="inner", maintain_order="left"
+    )
+
+
+def oriented(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """`pairs` with the later memory as `cell_id` and the earlier as `target_id`, each pair once, first row kept.
+
+    A pair of which a side is not in `cells` is left out.
+    """
+    age = cells.sort(AGE_ORDER).select("cell_id").with_row_index("age")
+    is_later = pl.col("age") >= pl.col("age_target")
+    turned = with_both(pairs, age).with_columns(
+        cell_id=pl.when(is_later).then("cell_id").otherwise("target_id"),
+        target_id=pl.when(is_later).then("target_id").otherwise("cell_id"),
+    )
+    return (
+        turned.filter(pl.col("cell_id") != pl.col("target_id"))
+        .drop("age", "age_target")
+        .unique(PAIR, keep="first", maintain_order=True)
+    )
+
+
+def without_named(pairs: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+    """Pairs that `named` (`cell_id`, `target_id`) does not have, in either direction."""
+    turned = named.select(cell_id="target_id", target_id="cell_id")
+    return pairs.join(named, on=PAIR, how="anti", maintain_order="left").join(
+        turned, on=PAIR, how="anti", maintain_order="left"
+    )
+
+
+def with_score(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """`pairs` (with `similarity`, 0..1, null as 0) with `score`: similarity times the mean salience of the two."""
+    mean = (pl.col("salience") + pl.col("salience_target")) / 2
+    score = pl.col("similarity").fill_null(0.0) * mean
+    both = with_both(pairs, cells.select("cell_id", "salience"))
+    return both.with_columns(score=score).drop("salience", "salience_target")
+
+
+def with_similarity(pairs: pl.DataFrame, vectors: pl.DataFrame) -> pl.DataFrame:
+    """`pairs` with `similarity`, the cosine of the two memories' `vector`; null where one has none."""
+    one, other = pl.col("vector").arr.to_list(), pl.col("vector_target").arr.to_list()
+    norm = (one * one).list.sum().sqrt() * (other * other).list.sum().sqrt()
+    cosine = ((one * other).list.sum() / norm).cast(pl.Float64)
+    known = with_both(pairs.select(PAIR), vectors).select(*PAIR, similarity=cosine)
+    return pairs.join(known, on=PAIR, how="left", maintain_order="left")
+
+
+def judgement_rows(judged: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `pair.judged`: a pair has one, whichever of the two is judged against the other."""
+    identified = judged.with_columns(stable_ids("judgement", judged.select(pair_key(*PAIR))))
+    names = [name for name in frame_schema("judgements").names() if name != "judged_at"]
+    return identified.select(names).sort("judgement_id")
+
+
+def unjudged_rows(pairs: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+    """Rows of `pair.judged` for pairs (with the owner) that wait for a judge."""
+    waits = {"verdict": pl.lit("unjudged"), "effect": pl.lit("none"), "reason": reason}
+    return judgement_rows(pairs.with_columns(**waits, **UNWRITTEN))
+
+
+def near_rows(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `pair.judged` for near pairs (`similarity` and the owner) that wait for a judge."""
+    return unjudged_rows(pairs, pl.format("similarity {}", pl.col("similarity").round(3)))
