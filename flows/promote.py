@@ -3,7 +3,13 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.core.promote import choose, find_candidates, let_go, rewrite, write_file
+from slowwave.stages.core.promote import (
+    choose_lines,
+    commit_choice,
+    drop_outdated_lines,
+    find_core_candidates,
+    write_core,
+)
 from tasks.stage import run_name, stage
 
 
@@ -17,12 +23,12 @@ def promote(home: str = "", is_choosing: bool = True, dry_run: bool = False) -> 
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("promote", home=home, dry_run=dry_run) as run:
-        let_go(run)
+        drop_outdated_lines(run)
         if is_choosing:
-            chosen = choose(run, find_candidates(run))
+            chosen = choose_lines(run, find_core_candidates(run))
             if chosen is not None:
-                rewrite(run, chosen)
-        write_file(run)
+                commit_choice(run, chosen)
+        write_core(run)
         if not run.report.counts:
             run.skip("core memory stays as it is")
     return run.report

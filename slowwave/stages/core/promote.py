@@ -1,4 +1,4 @@
-"""Work of the promote stage: who may stand in core memory, who chooses, and the file it becomes."""
+"""Promote: which memories may stand in core memory, who chooses among them, and the file that it becomes."""
 
 from typing import cast
 
@@ -6,7 +6,7 @@ import polars as pl
 
 from slowwave.chains.stored import standing_ends
 from slowwave.home.core_file import core_lines, write_core_file
-from slowwave.llm import Request
+from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import promote_prompt
 from slowwave.prompting.judging_answers import PromoteAnswer
 from slowwave.prompting.prompt_inputs import CandidateCell
@@ -40,42 +40,35 @@ LEAVING = {
 """Why a line leaves at once, by the status of its memory."""
 
 
-def let_go(run: Stage) -> None:
+def drop_outdated_lines(run: Stage) -> None:
     """Takes out at once what no longer holds, or is doubted; what superseded a line takes its place."""
     core = run.store.rows("core", where=_mine(run))
-    cells = run.store.by_key("cells", core["cell_id"], ["cell_id", "status"])
-    doubted = _doubted(run)
-    stays = cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
-    gone = core.join(stays, on="cell_id", how="anti")
+    lines = core.select(before_id="cell_id", line_rank="line_rank", before_line="line")
+    successors = line_successors(core, standing_ends(run.store, core["cell_id"]))
+    wanted = pl.concat(
+        [
+            core.select("cell_id", before_id="cell_id"),
+            successors.select(cell_id="successor_id", before_id="cell_id"),
+        ]
+    ).join(lines, on="before_id", how="inner")
+    cells = run.store.by_key("cells", wanted["cell_id"], ["cell_id", *TOLD, "status"])
+    standing = cells.filter(
+        (pl.col("status") == "active") & ~pl.col("cell_id").is_in(_doubted(run).implode())
+    )
+    gone = core.join(standing, on="cell_id", how="anti")
     if gone.is_empty():
         return
-    successors = line_successors(core, standing_ends(run.store, core["cell_id"])).join(
-        gone, on="cell_id", how="semi"
-    )
-    living = run.store.by_key("cells", successors["successor_id"], ["cell_id", *TOLD, "status"])
-    living = living.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
-    texts = run.store.by_key("cells", stays["cell_id"], ["cell_id", *TOLD])
-    places = core.select("cell_id", "line_rank")
-    placed = successors.join(places, on="cell_id").select(
-        "line_rank", cell_id="successor_id", before_id="cell_id"
-    )
-    lines = core_lines(
-        pl.concat(
-            [
-                texts.join(places, on="cell_id", how="inner"),
-                living.drop("status").join(placed.drop("before_id"), on="cell_id", how="inner"),
-            ]
-        ).sort("line_rank")
-    )
     status = gone.select("cell_id").join(cells, on="cell_id", how="left")
     reason = pl.col("status").replace_strict(LEAVING, default="it was deleted", return_dtype=pl.String)
-    because = placed.join(core.select(before_id="cell_id", before_line="line"), on="before_id").select(
+    because = wanted.filter(pl.col("cell_id") != pl.col("before_id")).select(
         "cell_id", reason=pl.format("takes the place of: {}", "before_line")
     )
-    _commit(run, lines, core, left=status.select("cell_id", reason=reason), because=because)
+    left = status.select("cell_id", reason=reason)
+    told = core_lines(standing.join(wanted, on="cell_id", how="inner").sort("line_rank"))
+    _commit(run, told, core, left=left, because=because)
 
 
-def find_candidates(run: Stage) -> pl.DataFrame:
+def find_core_candidates(run: Stage) -> pl.DataFrame:
     """Memories that may stand in core memory, with their use; with a model, extracted ones only.
 
     What a model left out stays out on nights without one, until it is used or said again.
@@ -105,13 +98,13 @@ def find_candidates(run: Stage) -> pl.DataFrame:
     return ranked.join(texts, on="cell_id", how="inner", maintain_order="left")
 
 
-def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
+def choose_lines(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
     """The chosen memories, best first; None when all stays as it was: nothing is new, or no answer was usable."""
     settings = run.settings.promote
     most = min(settings.target_lines, settings.max_lines)
     if run.workspace.llm is None:
         chosen = choose_by_use(candidates, lines=most, margin=settings.margin)
-        return _settled(run, chosen.with_columns(_by(None, None)), candidates)
+        return _with_young_lines(run, chosen, candidates)
     if not _has_news(run, candidates):
         return None
     shown = [
@@ -139,22 +132,22 @@ def choose(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
     )
     numbered = candidates.with_row_index("number", offset=1).cast({"number": pl.Int64})
     chosen = order.join(numbered, on="number", how="inner", maintain_order="left").drop("number")
-    return _settled(run, chosen.with_columns(_by(outcome.prompt_version, outcome.model)), candidates)
+    return _with_young_lines(run, chosen, candidates, outcome)
 
 
-def _by(prompt_version: str | None, model: str | None) -> list[pl.Expr]:
-    """Who chose: `prompt_version` and `model` of the choice, in place of those of the memory."""
-    return [
-        pl.lit(prompt_version, dtype=pl.String).alias("prompt_version"),
-        pl.lit(model, dtype=pl.String).alias("model"),
-    ]
+def _with_young_lines(
+    run: Stage, chosen: pl.DataFrame, candidates: pl.DataFrame, outcome: Outcome | None = None
+) -> pl.DataFrame:
+    """The choice and the young lines, with who chose (`prompt_version`, `model`) in place of those of the memory."""
 
+    def chosen_by(said: Outcome | None) -> dict[str, pl.Expr]:
+        names = ("prompt_version", "model")
+        return {name: pl.lit(getattr(said, name, None), dtype=pl.String) for name in names}
 
-def _settled(run: Stage, chosen: pl.DataFrame, candidates: pl.DataFrame) -> pl.DataFrame:
     settings = run.settings.promote
     return with_unsettled(
-        chosen,
-        candidates.with_columns(_by(None, None)),
+        chosen.with_columns(**chosen_by(outcome)),
+        candidates.with_columns(**chosen_by(None)),
         now=run.now,
         settled_days=settings.settled_days,
         max_lines=settings.max_lines,
@@ -171,7 +164,7 @@ def _has_news(run: Stage, candidates: pl.DataFrame) -> bool:
     return is_newer or core.join(candidates, on="cell_id", how="anti").height > 0
 
 
-def rewrite(run: Stage, chosen: pl.DataFrame) -> None:
+def commit_choice(run: Stage, chosen: pl.DataFrame) -> None:
     """Commits what the choice changes in core memory, each line with its reason."""
     core = run.store.rows("core", where=_mine(run))
     left = core.join(chosen, on="cell_id", how="anti").select("cell_id")
@@ -223,7 +216,7 @@ def _doubted(run: Stage) -> pl.Series:
     return pl.concat([pairs["cell_a"], pairs["cell_b"]]).unique()
 
 
-def write_file(run: Stage) -> None:
+def write_core(run: Stage) -> None:
     """Writes `MEMORY.md` anew where it is not what the store holds: lines changed, or a run was cut off before this."""
     if not run.report.dry_run:
         write_core_file(run.workspace.home, run.store)
