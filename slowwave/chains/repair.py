@@ -1,4 +1,4 @@
-"""The succession of values without the memories that leave it: who follows whom then, and what is told of it."""
+"""Chains of values without the memories that leave them: which memory follows which then, and the timelines of that."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -14,15 +14,16 @@ from slowwave.schemas.tables import frame_schema
 Row = Mapping[str, Any]
 
 STANDING = ["cell_id", "status", "superseded_by", "superseded_at", "valid_until", *AGE_ORDER[:-1]]
-"""The columns of `cells` that tell where a memory stands."""
+"""The columns of `cells` that give the place of a memory in its chain."""
 
 
 @dataclass
 class Bridges:
-    """Where the memories stand that lived on in one that leaves, or that it had replaced.
+    """New places of the memories that lived on in one that leaves, or that it had replaced.
 
-    `superseded` and `merged` are payloads of those kinds without provenance, `stranded` ids of memories that nobody
-    follows any more, `successors` ids of the memories that come after what leaves: their timelines may tell of it.
+    `superseded` and `merged` are payloads of those kinds without provenance. `stranded` has the ids of memories that
+    nothing follows any more, `successors` those of the memories that come after what leaves: their timelines may
+    name it.
     """
 
     superseded: list[dict[str, object]] = field(default_factory=list)
@@ -32,10 +33,10 @@ class Bridges:
 
 
 def bridges(cells: pl.DataFrame, gone: Collection[str], verdicts: Mapping[str, str]) -> Bridges:
-    """The chains of `cells` (whole chains, `STANDING`) without the memories in `gone`.
+    """The links that the chains of `cells` (whole chains, `STANDING`) need without the memories in `gone`.
 
-    Of those that had said the same as one that leaves, the oldest stands in its place. `verdicts` has for superseded
-    memories what retired them; `updates` where it has none.
+    Of the memories that said the same as one that leaves, the oldest takes its place. `verdicts` has the verdict that
+    retired each superseded memory; `updates` where it has none.
     """
     line = _Line({row["cell_id"]: row for row in cells.select(STANDING).iter_rows(named=True)}, gone)
     found = Bridges()
@@ -51,7 +52,7 @@ def bridges(cells: pl.DataFrame, gone: Collection[str], verdicts: Mapping[str, s
                 {"cell_id": cell_id, "superseded_by": lives_on_in, "superseded_at": row["superseded_at"]}
             )
             continue
-        # the stand-in ends where that ended in whose place it stands
+        # what takes the place of a memory ends when that one ended
         ended = line.rows[root] if cell_id == duplicate else row
         successor = line.follower(root) if cell_id == duplicate else line.after(root)
         if successor in (None, cell_id):  # itself: the chain was a circle
@@ -77,10 +78,10 @@ def says_the_same(row: Row) -> bool:
     return row["superseded_by"] is not None and row["valid_until"] is None
 
 
-def successions(
+def succeeded_rows(
     cells: pl.DataFrame, successors: Collection[str], verdicts: Mapping[str, str]
 ) -> pl.DataFrame:
-    """Rows of `cell.succeeded` for these memories: what each one replaced, and the timeline of what holds now.
+    """Rows of `cell.succeeded` for these memories: the memory that each one replaced, and its timeline.
 
     `cells` are whole rows of the chains as they stand.
     """

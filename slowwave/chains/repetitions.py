@@ -1,4 +1,4 @@
-"""Memories that say the same thing again: which one stands for them, and when a repetition holds by itself.
+"""Repetitions: which of several memories of one value stands for them, and when a repetition holds by itself.
 
 Of memories that say the same, the oldest stands for all. Where another value held in between, the later ones begin
 a new stretch of the timeline: "100, then 250, then 100 again" is three states and not two. So what is believed does

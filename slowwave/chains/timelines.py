@@ -1,4 +1,4 @@
-"""What follows from guarded judgements: who supersedes whom, timelines, contradictions and confirmations.
+"""The order of values: which memory supersedes which, the timeline of each chain, and confirmations.
 
 Which of several values holds now is computed from dates, never asked.
 """
@@ -18,7 +18,7 @@ a turn of that day, so days are compared, and within a day the order in which th
 
 
 def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """Who supersedes whom, from pairs that speak of the same subject and attribute.
+    """Supersessions that follow from pairs of the same subject and attribute.
 
     `pairs` has `cell_id`, `target_id`, `verdict` (the judged ones and, from earlier nights, the links of the
     cells involved); `cells` has those cells. Each connected group is put in order of `valid_from`, then
@@ -72,9 +72,9 @@ def _is_later(*columns: str) -> pl.Expr:
 
 
 def _holding_from(said: pl.DataFrame, corrections: pl.DataFrame) -> pl.DataFrame:
-    """`cell_id`, `valid_from`: a correction may say "since ever", it still stands after what it corrects.
+    """`cell_id`, `valid_from`: a correction that says "since ever" still comes after the memory that it corrects.
 
-    What it corrects may itself be a correction, so the dates pass along until none moves; corrections go from the
+    That memory may itself be a correction, so the dates pass along until none moves; corrections go from the
     earlier said to the later said and have no circle.
     """
     right = corrections.select(

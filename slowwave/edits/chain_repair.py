@@ -1,4 +1,4 @@
-"""What a word does to the chains of values that a memory leaves: the rest of each chain holds together."""
+"""Repair of the chains of values that a memory leaves by a person's edit: the rest of each chain holds together."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.chains.repair import Bridges, bridges, standing_after, successions
+from slowwave.chains.repair import Bridges, bridges, standing_after, succeeded_rows
 from slowwave.chains.stored import links_of, read_chains
 from slowwave.edits.consequences import judged
 from slowwave.edits.session import Plan
@@ -24,7 +24,7 @@ class Chains:
     verdicts: dict[str, str]
 
     def without(self, gone: Collection[str]) -> Bridges:
-        """Where the others stand when these leave."""
+        """The links that the others need when these leave."""
         return bridges(self.cells, gone, self.verdicts)
 
 
@@ -36,26 +36,26 @@ def chains_of(store: Store, cell_ids: Collection[str]) -> Chains:
 
 
 def bridging(chains: Chains, found: Bridges, gone: Collection[str], *, why: str) -> Plan:
-    """Events that build the bridges, and tell the timelines of what comes after without the memories that leave."""
+    """Events for the new links, and for the timelines of what comes after, without the memories that leave."""
     after = standing_after(chains.cells, found, gone)
     named = {"prompt_version": None, "model": None}
     return {
         "pair.judged": _judged(after, found, why=why),
         "cell.superseded": rows_of("cell.superseded", [{**row, **named} for row in found.superseded]),
         "cell.merged": rows_of("cell.merged", found.merged),
-        "cell.succeeded": successions(after, found.successors, chains.verdicts),
+        "cell.succeeded": succeeded_rows(after, found.successors, chains.verdicts),
     }
 
 
 def told_anew(store: Store, successors: Collection[str]) -> pl.DataFrame:
-    """Rows of `cell.succeeded`: what these memories replaced, and their timelines, as the store tells of both now."""
+    """Rows of `cell.succeeded`: what these memories replaced, and their timelines, as the store has both now."""
     known = store.by_key("cells", successors, ["cell_id"])["cell_id"].to_list()
     chains = chains_of(store, known)
-    return successions(chains.cells, known, chains.verdicts)
+    return succeeded_rows(chains.cells, known, chains.verdicts)
 
 
 def reworded(store: Store, succeeded: pl.DataFrame, *, why: str, before: Store | None = None) -> pl.DataFrame:
-    """Rows of `core.promoted` for lines of core memory whose memory tells another timeline (`cell.succeeded`).
+    """Rows of `core.promoted` for lines of core memory whose memory has another timeline (`cell.succeeded`).
 
     A line keeps its place, as it is in `before` where that is given.
     """
@@ -74,7 +74,7 @@ def reworded(store: Store, succeeded: pl.DataFrame, *, why: str, before: Store |
 
 
 def _judged(cells: pl.DataFrame, found: Bridges, *, why: str) -> pl.DataFrame:
-    """That a person's word put one memory behind another; how it was retired stays as it was judged."""
+    """Judgements by which a person's edit put one memory behind another; the verdict that retired it stays."""
     rows = [pl.DataFrame(schema=CATALOGUE["pair.judged"].payload)]
     for link in found.superseded:
         loser = cells.filter(pl.col("cell_id") == link["cell_id"]).select("cell_id", *OWNER)

@@ -15,10 +15,10 @@ from slowwave.search.conditions import PAST, as_they_stood, cell_condition, held
 from slowwave.search.current_values import (
     ATTRIBUTE,
     DISPUTE,
-    disputes,
+    doubted_and_both_valid,
+    former_values,
     outdated_values,
     side_by_side,
-    timelines,
 )
 from slowwave.search.episodes import EPISODE_LIST, episode_queries, episodes_of, without_episodes
 from slowwave.search.fusing import Fused, RankedList, fuse_scores
@@ -165,10 +165,10 @@ def cell_hits(
     )
     if filters.is_historical and contradictions:
         contradictions = _between_known(store, contradictions, settings, filters)
-    doubted, both_valid = disputes(contradictions)
+    doubted, both_valid = doubted_and_both_valid(contradictions)
     known = _with_chain(store, found, around, filters)
     outdated = outdated_values(list(known.values()), doubted=doubted, both_valid=both_valid)
-    former = timelines(list(known.values()), outdated)
+    former = former_values(list(known.values()), outdated)
     names = {row["topic_id"]: row["name"] for row in topics}
     # an outdated cell gives its place to the holder, which is shown once, where the best of them stood
     places: dict[str, RankedCell] = {}

@@ -1,4 +1,4 @@
-"""Which of several values holds: latest `valid_from`, then `recorded_at`. Computed, never asked of a model."""
+"""Current values: of several, the one with the latest `valid_from`, then `recorded_at`. Computed, never asked."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,19 +13,18 @@ from slowwave.store import Expr, Row, col, lit
 ATTRIBUTE = ("subject", "attribute")
 """The pair that names a single-valued property."""
 
-
 DISPUTE = ("cell_a", "cell_b", "status")
-"""The columns of contradictions that tell what stands side by side."""
+"""Columns of contradictions that `doubted_and_both_valid` reads."""
 
 
 def side_by_side(cell_ids: list[str]) -> Expr:
-    """Contradictions of which both sides stand: open ones, and those that somebody settled as valid both."""
+    """Contradictions of which both sides stand: open ones, and those that a person resolved as both valid."""
     stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
     return (col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)) & stands
 
 
-def disputes(rows: Iterable[Row]) -> tuple[set[str], set[frozenset[str]]]:
-    """The memories that stand in an open contradiction, and the pairs that both hold (rows of `side_by_side`)."""
+def doubted_and_both_valid(rows: Iterable[Row]) -> tuple[set[str], set[frozenset[str]]]:
+    """Memories in an open contradiction, and pairs of which both hold, from rows of `side_by_side`."""
     doubted, both_valid = set[str](), set[frozenset[str]]()
     for row in rows:
         pair = frozenset((row["cell_a"], row["cell_b"]))
@@ -39,12 +38,11 @@ def disputes(rows: Iterable[Row]) -> tuple[set[str], set[frozenset[str]]]:
 def outdated_values(
     cells: Sequence[Row], *, doubted: Collection[str], both_valid: Collection[frozenset[str]] = ()
 ) -> dict[str, str]:
-    """Live cells that another live cell outdates, each with the cell whose value holds, by their ids.
+    """Ids of live cells that another live cell outdates, each with the id of the cell whose value holds.
 
-    Cells with the same subject and attribute (case and blanks aside) and different values compete; those in
-    `doubted` stand in an open contradiction, and no date decides that. Pairs in `both_valid` were said to hold both.
-    What a person confirmed is outdated only by what a person confirmed later; until the night settles it, a later
-    value stands beside it.
+    Cells with the same subject and attribute (case and blanks aside) and different values compete, except those in
+    `doubted` (in an open contradiction: no date decides that) and pairs in `both_valid`. Only a value that a person
+    confirmed later outdates one that a person confirmed; until the night, a later value stands beside it.
     """
     claims: dict[tuple[str, str], list[Row]] = {}
     for cell in cells:
@@ -67,12 +65,11 @@ def outdated_values(
     return outdated
 
 
-def timelines(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, list[Row]]:
+def former_values(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, list[Row]]:
     """The former values of each cell, by its id, newest first.
 
-    A cell precedes the one that superseded it, through the whole chain, and its holder in `outdated`. What was
-    merged as the same memory said twice has no end of validity and is no former value, and what was corrected never
-    held.
+    A cell precedes the one at the end of its chain, and the one that outdates it. A repetition that was merged has no
+    end of validity and is no former value; a corrected value never held.
     """
     next_of = dict(outdated)
     for cell in cells:
@@ -87,9 +84,9 @@ def timelines(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, li
 
 
 def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit]:
-    """The hits in their order, those first whose property is all that a question's words name.
+    """The hits in their order, but first those whose property is all that a question names.
 
-    Who asks for the "staging port" wants its value before what else was said of it.
+    A question for the "staging port" wants its value before anything else that was said of it.
     """
     asked = set(words) - PRESENT_WORDS
 
@@ -103,12 +100,12 @@ def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit
 
 
 def never_held(cell: Row) -> bool:
-    """Whether a value was over when it began: a person corrected it."""
+    """Whether a value ended when it began: it was corrected."""
     return cell["valid_until"] is not None and bool(cell["valid_until"] <= cell["valid_from"])
 
 
 def _holding(cell: Row) -> tuple[Any, ...]:
-    """The order in which values follow each other; the last one holds."""
+    """The order of values in time; the last one holds."""
     return cell["valid_from"], cell["recorded_at"], cell["cell_id"]
 
 

@@ -9,10 +9,10 @@ from slowwave.search.conditions import scope_condition
 from slowwave.search.current_values import (
     ATTRIBUTE,
     DISPUTE,
-    disputes,
+    doubted_and_both_valid,
+    former_values,
     outdated_values,
     side_by_side,
-    timelines,
 )
 from slowwave.search.graph import cells_of, entities_named
 from slowwave.search.reader import Reader
@@ -88,10 +88,12 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
     ids = about["cell_id"].to_list()
     if not ids:
         return []
-    doubted, both_valid = disputes(store.rows("contradictions", DISPUTE, side_by_side(ids)).rows(named=True))
+    doubted, both_valid = doubted_and_both_valid(
+        store.rows("contradictions", DISPUTE, side_by_side(ids)).rows(named=True)
+    )
     claims = about.rows(named=True)
     outdated = outdated_values(claims, doubted=doubted, both_valid=both_valid)
-    former = timelines(claims, outdated)
+    former = former_values(claims, outdated)
     current = about.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(list(outdated)))
     return [
         Fact(

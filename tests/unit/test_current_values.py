@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from slowwave.search.current_values import outdated_values, timelines
+from slowwave.search.current_values import former_values, outdated_values
 from tests.rows import NOW, row
 
 NOBODY: set[str] = set()
@@ -61,7 +61,7 @@ def test_a_timeline_goes_back_through_the_whole_chain_newest_first():
         gone("old", "100", days=1, by="mid", until=5),
         gone("twin", "180", days=9, by="now", until=None),
     ]
-    former = timelines(cells, outdated_values(cells, doubted=NOBODY))
+    former = former_values(cells, outdated_values(cells, doubted=NOBODY))
     assert {key: [cell["cell_id"] for cell in past] for key, past in former.items()} == {
         "now": ["mid", "old"]
     }
@@ -73,7 +73,7 @@ def test_a_chain_ends_where_an_outdated_live_cell_gives_way():
         limit("mid", "250", days=5),
         gone("old", "100", days=1, by="mid", until=5),
     ]
-    former = timelines(cells, outdated_values(cells, doubted=NOBODY))
+    former = former_values(cells, outdated_values(cells, doubted=NOBODY))
     assert {key: [cell["cell_id"] for cell in past] for key, past in former.items()} == {
         "now": ["mid", "old"]
     }
@@ -81,7 +81,7 @@ def test_a_chain_ends_where_an_outdated_live_cell_gives_way():
 
 def test_a_single_value_has_no_history():
     cells = [limit("now", "180", days=9)]
-    assert not timelines(cells, outdated_values(cells, doubted=NOBODY))
+    assert not former_values(cells, outdated_values(cells, doubted=NOBODY))
 
 
 def test_two_values_that_were_said_to_hold_both_outdate_neither():

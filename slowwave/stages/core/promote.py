@@ -205,7 +205,7 @@ def _commit(
 
 
 def _mine(run: Stage) -> Expr:
-    """What the owner of the home's settings may see: no prompt shows the memory of another."""
+    """Rows that the owner in the settings may see: no prompt shows the memory of another."""
     owner = run.settings.owner
     return owned_by(owner.user_id, owner.project_id)
 

@@ -1,4 +1,4 @@
-"""Core memory: who may stand in it, and how its lines stay where they are."""
+"""Core memory as frames: which memories may stand in it, and how its lines keep their places."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,15 @@ AVERAGE_SALIENCE = 0.5
 """The salience of a memory that nobody judged."""
 
 RETRIEVALS_A_USE = 3
-"""So often found, and not ignored, counts as used: one search finds ten memories."""
+"""Retrievals, net of being ignored, that count as one use: one search finds ten memories."""
 
 
 @dataclass(frozen=True)
 class CoreChanges:
-    """What happens to core memory: whole lines that enter or are reworded, and `cell_id` (with `line_rank`) else."""
+    """Changes of core memory.
+
+    Whole lines that enter or are reworded, `cell_id` and `line_rank` of those that moved, `cell_id` of those that left.
+    """
 
     entered: pl.DataFrame
     reworded: pl.DataFrame
@@ -28,10 +31,9 @@ class CoreChanges:
 
 
 def worth(*, now: datetime, decay: DecaySettings) -> pl.Expr:
-    """What a memory is worth in every prompt, from its use: at least 0, of rows that join `cells` and `cell_usage`.
+    """The worth of a memory in every prompt: at least 0, of rows that join `cells` and `cell_usage`.
 
-    Salience and the logarithm of its uses (net of being ignored, confirmations among them), as far as it was not
-    left unused since.
+    Salience plus the logarithm of its uses (net of being ignored, confirmations among them), times its retention.
     """
     uses = (access_count(settings=decay) + pl.col("confirmations")).clip(lower_bound=0.0)
     left = retention(rate_of(), unused_days(now=now, settings=decay), exponent=decay.exponent)
@@ -69,9 +71,9 @@ def promotion_candidates(
 ) -> pl.DataFrame:
     """Active cells that may stand in core memory, at most `limit`: its lines in their order, then others by worth.
 
-    `doubted` are cells in open contradictions: what is not settled is not told in every prompt. A third of the
-    places is kept for newcomers; of the lines those worth most are among the candidates.
-    Returns the cells' columns with cell usage' counts, `worth`, `is_core` and `line_rank` (null for newcomers).
+    `doubted` are cells in open contradictions, which stay out of prompts. A third of the places is kept for newcomers;
+    the lines worth most are among the candidates. Returns the columns of `cells` with the counts of `cell_usage`,
+    `worth`, `is_core` and `line_rank` (null for newcomers).
     """
     ranked = (
         cells.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(doubted.implode()))
@@ -88,10 +90,8 @@ def promotion_candidates(
 def choose_by_use(candidates: pl.DataFrame, *, lines: int, margin: float) -> pl.DataFrame:
     """The choice without a model, most worth first: cells that were used, or are salient above average (0.5).
 
-    Used is what was cited, said again, or found `RETRIEVALS_A_USE` times without being ignored.
-
-    What stands in core memory counts `margin` (a share) more, so that two of about the same worth do not take
-    turns from night to night.
+    A cell was used if it was cited, said again, or found `RETRIEVALS_A_USE` times without being ignored. A line of core
+    memory counts `margin` (a share) more, so that two of about the same worth do not take turns from night to night.
     """
     found = (pl.col("retrieval_count") - pl.col("ignore_count")) // RETRIEVALS_A_USE
     is_used = pl.col("citation_count") + pl.col("confirmations") + found > 0
@@ -108,10 +108,7 @@ def choose_by_use(candidates: pl.DataFrame, *, lines: int, margin: float) -> pl.
 def with_unsettled(
     chosen: pl.DataFrame, candidates: pl.DataFrame, *, now: datetime, settled_days: float, max_lines: int
 ) -> pl.DataFrame:
-    """The choice and the lines that are younger than `settled_days`: what entered stays for some days.
-
-    At most `max_lines`: where it is more, what is chosen last goes without.
-    """
+    """The choice and the lines younger than `settled_days`, which stay; at most `max_lines`, cutting the choice."""
     young = pl.col("promoted_at") > pl.lit(now - timedelta(days=settled_days))
     kept = candidates.filter(young.fill_null(value=False)).join(chosen, on="cell_id", how="anti")
     room = max(max_lines - kept.height, 0)
@@ -119,7 +116,7 @@ def with_unsettled(
 
 
 def core_changes(lines: pl.DataFrame, core: pl.DataFrame) -> CoreChanges:
-    """What is different between the lines wanted and those that stand; all empty when core memory stays as it is."""
+    """The difference between the lines wanted and those that stand; all empty when core memory stays as it is."""
     before = core.select("cell_id", rank_before="line_rank", line_before="line")
     both = lines.join(before, on="cell_id", how="inner", maintain_order="left")
     is_same_text = pl.col("line") == pl.col("line_before")

@@ -59,7 +59,7 @@ def _commit_together(run: Stage, pages: Sequence[Page]) -> pl.Series:
     ids = pl.concat([page.cells["cell_id"] for page in pages])
     cells = run.store.by_key("cells", ids)  # as they are now: an earlier page may have changed some
     judged = checked(run, pl.concat([page.judgements for page in pages]), cells)
-    plan = chain_plan(run, judged)
+    plan = plan_judged(run, judged)
     opened, late = contradictions_to_open(judged, cells, plan)
     waiting = pl.concat([judged.filter("is_deferred")["cell_id"], late]).unique().sort()
     told = judged.filter(~pl.col("cell_id").is_in(waiting.implode())).drop_nulls("target_id")
@@ -110,7 +110,7 @@ def _without_protected(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) ->
     return spare_protected(judged, chains.links, members) if members["protected"].any() else judged
 
 
-def chain_plan(run: Stage, judged: pl.DataFrame) -> ChainPlan:
+def plan_judged(run: Stage, judged: pl.DataFrame) -> ChainPlan:
     """The plan of the judgements that retire or repeat."""
     retiring = judged.filter(pl.col("effect") == "superseded")
     repeating = judged.filter(pl.col("effect") == "confirmed")

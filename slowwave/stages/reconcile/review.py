@@ -15,13 +15,13 @@ from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.stages.asking import ask
 from slowwave.stages.reconcile.judge import failures, without_waiting
-from slowwave.stages.reconcile.judgements import chain_plan, checked, contradictions_to_open
+from slowwave.stages.reconcile.judgements import checked, contradictions_to_open, plan_judged
 from slowwave.stages.reconcile.pairs import PAIR, judgement_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
 VERDICTS = {"updates": "updates", "retires": "corrects"}
-"""What a review's verdict means between the memory that is believed now and the one under review."""
+"""Verdicts of a review as verdicts between the memory that holds now and the one under review."""
 
 
 def find_flagged_memories(run: Stage) -> pl.DataFrame:
@@ -62,7 +62,7 @@ def review(run: Stage, flagged: pl.DataFrame) -> None:
 
 
 def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
-    """What changed under each memory: `cell_id`, `head_id`, `is_correction`, `date`, `before`, `after`, by date."""
+    """Changes under each memory: `cell_id`, `head_id`, `is_correction`, `date`, `before`, `after`, by date."""
     names, ids = [*PAIR, "effect"], flagged["cell_id"]
     rests_on = pl.concat(
         [
@@ -126,7 +126,7 @@ def _commit_answer(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcom
     )
     cells = run.store.by_key("cells", [head, cell])
     judged = checked(run, said, cells)
-    plan = chain_plan(run, judged)
+    plan = plan_judged(run, judged)
     opened, _ = contradictions_to_open(judged, cells, plan)
     named = judged.with_columns(reason=pl.coalesce("guard_note", "reason"))
     rows = pl.DataFrame({"cell_id": [cell], "verdict": [answer.verdict], "reason": [answer.reason]})
