@@ -8,7 +8,7 @@ import polars as pl
 
 from slowwave.chains.timelines import AGE_ORDER, timelines
 from slowwave.chains.walker import ends, following
-from slowwave.journal.catalogue import rows_of
+from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.tables import frame_schema
 
 Row = Mapping[str, Any]
@@ -26,8 +26,8 @@ class Bridges:
     name it.
     """
 
-    superseded: list[dict[str, object]] = field(default_factory=list)
-    merged: list[dict[str, object]] = field(default_factory=list)
+    superseded: list[dict[str, Any]] = field(default_factory=list)
+    merged: list[dict[str, Any]] = field(default_factory=list)
     stranded: list[str] = field(default_factory=list)
     successors: list[str] = field(default_factory=list)
 
@@ -92,24 +92,15 @@ def succeeded_rows(
         "valid_until",
         verdict=pl.col("cell_id").replace_strict(dict(verdicts), default="updates", return_dtype=pl.String),
     )
-    told = timelines(links, cells)
-    summaries = dict(told.select("cell_id", "summary").iter_rows())
-    newest = retired.sort("valid_until", "cell_id").group_by("superseded_by", maintain_order=True).last()
-    before = dict(newest.select("superseded_by", "cell_id").iter_rows())
-    rows = cells.filter(pl.col("cell_id").is_in(sorted(successors))).sort("cell_id")
-    return rows_of(
-        "cell.succeeded",
-        [
-            {
-                "cell_id": row["cell_id"],
-                "supersedes": before.get(row["cell_id"]),
-                "summary": summaries.get(row["cell_id"]),
-                "prompt_version": row["prompt_version"],
-                "model": row["model"],
-            }
-            for row in rows.iter_rows(named=True)
-        ],
+    told = timelines(links, cells).unique("cell_id", keep="last", maintain_order=True)
+    newest = retired.sort("valid_until", "cell_id").unique("superseded_by", keep="last", maintain_order=True)
+    rows = (
+        cells.filter(pl.col("cell_id").is_in(sorted(successors)))
+        .select("cell_id", "prompt_version", "model")
+        .join(newest.select(cell_id="superseded_by", supersedes="cell_id"), on="cell_id", how="left")
+        .join(told.select("cell_id", "summary"), on="cell_id", how="left")
     )
+    return rows.select(list(CATALOGUE["cell.succeeded"].payload)).sort("cell_id")
 
 
 def standing_after(cells: pl.DataFrame, found: Bridges, gone: Collection[str]) -> pl.DataFrame:

@@ -11,6 +11,11 @@ from slowwave.chains.timelines import HOLDING_ORDER
 from slowwave.chains.walker import connected
 
 
+def plain_value(text: pl.Expr) -> pl.Expr:
+    """Values as they are compared: their signs count (C is not C++), their case and blanks do not."""
+    return text.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
+
+
 def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """For every memory of the groups, the one that stands for it.
 
@@ -24,15 +29,13 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
     """
     both = pl.concat([pairs.select("cell_id", "target_id"), repeats.select("cell_id", "target_id")])
     groups = connected(both)
+    value = pl.coalesce("value", "content")
     kinds = connected(repeats).rename({"group": "kind"})
     wrong = pairs.filter(pl.col("verdict") == "corrects").select("cell_id").unique()
     corrected = groups.join(wrong, on="cell_id", how="semi").select("group").unique()
-    value = pl.coalesce("value", "content").str.to_lowercase().str.replace_all(r"\s+", " ")
     ordered = (
         groups.join(
-            cells.select(
-                "cell_id", "valid_from", "event_time", "recorded_at", said=value.str.strip_chars(" .")
-            ),
+            cells.select("cell_id", "valid_from", "event_time", "recorded_at", said=plain_value(value)),
             on="cell_id",
             how="inner",
         )

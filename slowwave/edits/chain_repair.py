@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import cast
 
 import polars as pl
 
@@ -75,13 +74,10 @@ def reworded(store: Store, succeeded: pl.DataFrame, *, why: str, before: Store |
 
 def _judged(cells: pl.DataFrame, found: Bridges, *, why: str) -> pl.DataFrame:
     """Judgements by which a person's edit put one memory behind another; the verdict that retired it stays."""
-    rows = [pl.DataFrame(schema=CATALOGUE["pair.judged"].payload)]
-    for link in found.superseded:
-        loser = cells.filter(pl.col("cell_id") == link["cell_id"]).select("cell_id", *OWNER)
-        verdict = pl.lit(cast("str", link["verdict"]))
-        rows.append(
-            judged(str(link["superseded_by"]), loser, effect="superseded", why=why).with_columns(
-                verdict=verdict
-            )
-        )
-    return pl.concat(rows)
+    rows = [
+        judged(
+            link["superseded_by"], cells.filter(cell_id=link["cell_id"]), effect="superseded", why=why
+        ).with_columns(verdict=pl.lit(link["verdict"]))
+        for link in found.superseded
+    ]
+    return pl.concat([pl.DataFrame(schema=CATALOGUE["pair.judged"].payload), *rows])

@@ -118,13 +118,8 @@ def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:
     What is in `gone` leaves with the plan itself.
     """
     topics = leaving.drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
-    ids, names = leaving["cell_id"], [*PAIR, "effect"]
-    found = pl.concat([run.store.having("judgements", name, ids, names) for name in PAIR])
-    pairs = found.filter(pl.col("effect") == "elaborated")
-    # each of the two rests on the other: one says the same with more in it
-    beside = pl.concat([pairs.select(PAIR), pairs.select(cell_id="target_id", target_id="cell_id")])
-    told = beside.filter(pl.col("target_id").is_in(ids.implode())).select(
-        "cell_id", reason=pl.lit("says the same as a memory that was superseded, with more in it")
+    told = elaborated_pairs(run, leaving["cell_id"]).select(
+        cell_id="target_id", reason=pl.lit("says the same as a memory that was superseded, with more in it")
     )
     sessions, wanted = leaving["session_id"].drop_nulls(), ["cell_id", "cell_type", "status"]
     episodes = (
@@ -142,6 +137,14 @@ def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:
             alive.filter(pl.col("status") != "superseded"), on="cell_id", how="semi", maintain_order="left"
         ),
     }
+
+
+def elaborated_pairs(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
+    """Pairs of `cell_id` (one of these) and `target_id`: one says the same with more in it, each rests on the other."""
+    names = [*PAIR, "effect"]
+    found, turned = (run.store.having("judgements", name, cell_ids, names) for name in PAIR)
+    both = pl.concat([found, turned.select(cell_id="target_id", target_id="cell_id", effect="effect")])
+    return both.filter(pl.col("effect") == "elaborated").select(PAIR).unique(maintain_order=True)
 
 
 def _show(run: Stage, leaving: pl.DataFrame, merged: pl.DataFrame, now: pl.DataFrame) -> None:

@@ -7,6 +7,7 @@ an open contradiction, and both stay.
 
 import polars as pl
 
+from slowwave.chains.repetitions import plain_value
 from slowwave.language.text import (
     days_and_months,
     denied_words,
@@ -47,7 +48,7 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     is_there = pl.col("content_old").is_not_null()
     retires, confirms = verdict.is_in(RETIRING), verdict == "confirms"
     is_same_thing = (_names_same("subject") & _names_same("attribute")).fill_null(value=False)
-    is_same_value = _plain_value("value_new").eq_missing(_plain_value("value_old"))
+    is_same_value = plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
     is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=TRUST.index("agent"))
     note = (
         pl.when(~is_judged)
@@ -71,7 +72,11 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         pl.when(~is_judged | ~is_there)
         .then(pl.lit("none"))
         .when(confirms & ~_differs())
-        .then(pl.when(_adds()).then(pl.lit("elaborated")).otherwise(pl.lit("confirmed")))
+        .then(
+            pl.when(pl.any_horizontal(*_more("new", "old")))
+            .then(pl.lit("elaborated"))
+            .otherwise(pl.lit("confirmed"))
+        )
         .when(retires & is_same_value & is_same_thing)
         .then(pl.lit("elaborated"))
         .when(retires & note.is_null())
@@ -120,12 +125,13 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
 def _names_same(column: str) -> pl.Expr:
     """Both cells' `column` and the judgement's name the same thing: equal words, or one's words within the other's."""
     said = [pl.col(name) for name in (column, f"{column}_new", f"{column}_old")]
-    judged, new, old = (_word_set(text) for text in said)
-    alike = _within(judged, new) & _within(judged, old) & _within(new, old)
     # "Ola" and "Ola's flight" are two things, though the words of one lie within the other's
-    owned_judged, owned_new, owned_old = (_word_set(_without_owner(text)) for text in said)
-    same = _within(owned_judged, owned_new) & _within(owned_judged, owned_old) & _within(owned_new, owned_old)
-    return alike & same
+    return _alike(said) & _alike([_without_owner(text) for text in said])
+
+
+def _alike(texts: list[pl.Expr]) -> pl.Expr:
+    judged, new, old = (_word_set(text) for text in texts)
+    return _within(judged, new) & _within(judged, old) & _within(new, old)
 
 
 def _without_owner(text: pl.Expr) -> pl.Expr:
@@ -139,11 +145,6 @@ def _in_one_breath() -> pl.Expr:
     has_turns = pl.col("turns_new") != ""
     is_same = (pl.col("turns_new") == pl.col("turns_old")) & (pl.col("day_new") == pl.col("day_old"))
     return (has_turns & is_same).fill_null(value=False)
-
-
-def _plain_value(column: str) -> pl.Expr:
-    """A value as it is compared: its signs count (C is not C++), its case and blanks do not."""
-    return pl.col(column).str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
 
 
 def _word_set(text: pl.Expr) -> pl.Expr:
@@ -173,11 +174,7 @@ def _differs() -> pl.Expr:
     A negation on one side alone counts when the sentences are else alike, or when it denies a word that the other side
     says; in a longer sentence, or one of other words, it mostly denies something else ("X" and "X, not Y").
     """
-    conflicts = [
-        (pl.col(f"{part}_new").list.set_difference(f"{part}_old").list.len() > 0)
-        & (pl.col(f"{part}_old").list.set_difference(f"{part}_new").list.len() > 0)
-        for part in ("numbers", "days", "names")
-    ]
+    conflicts = [one & other for one, other in zip(_more("new", "old"), _more("old", "new"), strict=True)]
     shared = pl.col("words_new").list.set_intersection("words_old").list.len()
     alike = shared / (pl.col("words_new").list.len() + pl.col("words_old").list.len() - shared)
     is_denied = (pl.col("is_negated_new") != pl.col("is_negated_old")) & (alike >= ALIKE)
@@ -211,10 +208,7 @@ def _names_alone(one: str, other: str) -> pl.Expr:
     return said.list.set_difference(heard).list.len() > 0
 
 
-def _adds() -> pl.Expr:
-    """Whether the new cell has numbers, days or names that the old one lacks."""
-    more = [
-        pl.col(f"{part}_new").list.set_difference(f"{part}_old").list.len() > 0
-        for part in ("numbers", "days", "names")
-    ]
-    return pl.any_horizontal(*more)
+def _more(one: str, other: str) -> list[pl.Expr]:
+    """Whether one side has numbers, days, names that the other lacks."""
+    parts = ("numbers", "days", "names")
+    return [pl.col(f"{part}_{one}").list.set_difference(f"{part}_{other}").list.len() > 0 for part in parts]

@@ -14,9 +14,10 @@ from slowwave.prompting.judging_answers import ReviewAnswer
 from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.stages.asking import ask
+from slowwave.stages.reconcile.chain_plan import elaborated_pairs
 from slowwave.stages.reconcile.judge import failures, without_waiting
 from slowwave.stages.reconcile.judgements import checked, contradictions_to_open, plan_judged
-from slowwave.stages.reconcile.pairs import PAIR, judgement_rows
+from slowwave.stages.reconcile.pairs import judgement_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
@@ -63,15 +64,7 @@ def review(run: Stage, flagged: pl.DataFrame) -> None:
 
 def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
     """Changes under each memory: `cell_id`, `head_id`, `is_correction`, `date`, `before`, `after`, by date."""
-    names, ids = [*PAIR, "effect"], flagged["cell_id"]
-    rests_on = pl.concat(
-        [
-            run.store.having("judgements", "cell_id", ids, names),
-            run.store.having("judgements", "target_id", ids, names).select(
-                cell_id="target_id", target_id="cell_id", effect="effect"
-            ),
-        ]
-    ).filter(pl.col("effect") == "elaborated")
+    rests_on = elaborated_pairs(run, flagged["cell_id"])
     columns = ["cell_id", "status", "superseded_by", "valid_from", "valid_until", "content"]
     before = run.store.by_key("cells", rests_on["target_id"], columns)
     changed = before.filter((pl.col("status") == "superseded") & pl.col("valid_until").is_not_null())
@@ -88,9 +81,7 @@ def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
         how="inner",
     )
     return (
-        rests_on.select("cell_id", "target_id")
-        .unique()
-        .join(told, on="target_id", how="inner")
+        rests_on.join(told, on="target_id", how="inner")
         .filter(pl.col("cell_id") != pl.col("head_id"))
         .sort("cell_id", "date", "target_id")
     )
