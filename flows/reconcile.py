@@ -6,13 +6,13 @@ from slowwave.schemas.report import StageReport
 from slowwave.stages.reconcile.contradictions import close_contradictions
 from slowwave.stages.reconcile.find_candidates import find_candidates
 from slowwave.stages.reconcile.new_memories import (
-    find_new_memories,
+    find_new_cells,
     judge_new_memories,
     merge_exact,
     note_unjudged,
 )
 from slowwave.stages.reconcile.older_pairs import judge_older_pairs, note_older_pairs
-from slowwave.stages.reconcile.review import find_flagged_memories, leave_flagged, review
+from slowwave.stages.reconcile.review import find_flagged_cells, leave_flagged, review
 from tasks.stage import run_name, stage
 
 
@@ -28,7 +28,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("reconcile", home=home, dry_run=dry_run) as run:
-        new, flagged = find_new_memories(run), find_flagged_memories(run)
+        new, flagged = find_new_cells(run), find_flagged_cells(run)
         fresh = merge_exact(run, new)
         candidates = find_candidates(run, fresh)
         if run.workspace.llm is None:

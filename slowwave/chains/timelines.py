@@ -27,17 +27,11 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     Returns `cell_id`, `superseded_by`, `valid_until`, `verdict`, oldest first; empty groups give no rows.
     """
     groups = connected(pairs)
-    said = cells.select("cell_id", "valid_from", "event_time", "recorded_at")
+    said = cells.select(AGE_ORDER)
     corrections = (
         pairs.filter(pl.col("verdict") == "corrects")
         .join(said, on="cell_id", how="inner")
-        .join(
-            said.rename(lambda name: f"{name}_other"),
-            left_on="target_id",
-            right_on="cell_id_other",
-            how="inner",
-        )
-        .with_columns(cell_id_other="target_id")
+        .join(said.select(pl.all().name.suffix("_other"), target_id="cell_id"), on="target_id", how="inner")
         .with_columns(is_later=_is_later("event_time", "recorded_at", "cell_id"))
     )
     wrong = corrections.select(cell_id=pl.when("is_later").then("target_id").otherwise("cell_id")).unique()
@@ -110,11 +104,7 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     groups = connected(links.select("cell_id", target_id="superseded_by"))
     value = pl.coalesce("value", "content")
     facts = (
-        groups.join(
-            cells.select("cell_id", "valid_from", "event_time", "recorded_at", "value", "content"),
-            on="cell_id",
-            how="inner",
-        )
+        groups.join(cells.select(*AGE_ORDER, "value", "content"), on="cell_id", how="inner")
         .join(links, on="cell_id", how="left")
         .sort("group", *AGE_ORDER)
     )
@@ -125,9 +115,8 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     is_new_state = (value != value.shift(-1).over("group")) & pl.col("superseded_by").is_not_null()
     history = (
         told.filter(is_new_state)
-        .sort("group", "valid_until", *AGE_ORDER, descending=[False, True, True, True, True, True])
         .group_by("group", maintain_order=True)
-        .agg(history=until.str.join(", "))
+        .agg(history=until.reverse().str.join(", "))
     )
     direct = links.select(cell_id="superseded_by", supersedes="cell_id")
     now = facts.filter(pl.col("superseded_by").is_null()).select("group", "cell_id", now=value)

@@ -61,7 +61,7 @@ def drop_outdated_lines(run: Stage) -> None:
     status = gone.select("cell_id").join(cells, on="cell_id", how="left")
     reason = pl.col("status").replace_strict(LEAVING, default="it was deleted", return_dtype=pl.String)
     because = wanted.filter(pl.col("cell_id") != pl.col("before_id")).select(
-        "cell_id", reason=pl.format("takes the place of: {}", "before_line")
+        "cell_id", **_chosen_by(None), reason=pl.format("takes the place of: {}", "before_line")
     )
     left = status.select("cell_id", reason=reason)
     told = core_lines(standing.join(wanted, on="cell_id", how="inner").sort("line_rank"))
@@ -107,21 +107,15 @@ def choose_lines(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
         return _with_young_lines(run, chosen, candidates)
     if not _has_news(run, candidates):
         return None
-    shown = [
-        CandidateCell(
-            number,
-            row["cell_type"],
-            row["content"],
-            row["salience"],
-            row["retrieval_count"],
-            row["citation_count"],
-            row["confirmations"],
-            f"{row['valid_from']:%Y-%m-%d}",
-            row["is_core"],
-            row["ignore_count"],
-        )
-        for number, row in enumerate(candidates.iter_rows(named=True), start=1)
-    ]
+    numbered = candidates.with_row_index("number", offset=1).cast({"number": pl.Int64})
+    cells = numbered.select(
+        *("number", "cell_type", "content", "salience", "confirmations", "is_core"),
+        retrievals="retrieval_count",
+        citations="citation_count",
+        ignores="ignore_count",
+        date=pl.col("valid_from").dt.strftime("%Y-%m-%d"),
+    )
+    shown = [CandidateCell(**row) for row in cells.iter_rows(named=True)]
     context = {"candidate_numbers": {cell.number for cell in shown}, "max_lines": most}
     outcome = ask(run, [Request(promote_prompt(shown, most), PromoteAnswer, context)], work="promote")[0]
     if outcome.answer is None:
@@ -130,24 +124,23 @@ def choose_lines(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
     order = pl.DataFrame(
         {"number": cast("PromoteAnswer", outcome.answer).chosen}, schema={"number": pl.Int64}
     )
-    numbered = candidates.with_row_index("number", offset=1).cast({"number": pl.Int64})
     chosen = order.join(numbered, on="number", how="inner", maintain_order="left").drop("number")
     return _with_young_lines(run, chosen, candidates, outcome)
+
+
+def _chosen_by(outcome: Outcome | None) -> dict[str, pl.Expr]:
+    names = ("prompt_version", "model")
+    return {name: pl.lit(getattr(outcome, name, None), dtype=pl.String) for name in names}
 
 
 def _with_young_lines(
     run: Stage, chosen: pl.DataFrame, candidates: pl.DataFrame, outcome: Outcome | None = None
 ) -> pl.DataFrame:
     """The choice and the young lines, with who chose (`prompt_version`, `model`) in place of those of the memory."""
-
-    def chosen_by(said: Outcome | None) -> dict[str, pl.Expr]:
-        names = ("prompt_version", "model")
-        return {name: pl.lit(getattr(said, name, None), dtype=pl.String) for name in names}
-
     settings = run.settings.promote
     return with_unsettled(
-        chosen.with_columns(**chosen_by(outcome)),
-        candidates.with_columns(**chosen_by(None)),
+        chosen.with_columns(**_chosen_by(outcome)),
+        candidates.with_columns(**_chosen_by(None)),
         now=run.now,
         settled_days=settings.settled_days,
         max_lines=settings.max_lines,
@@ -184,16 +177,12 @@ def _commit(
 ) -> None:
     """Commits the difference between the lines wanted and those that stand.
 
-    `left` has `cell_id` and `reason`; `because` has `cell_id`, `reason` and perhaps who chose.
+    `left` has `cell_id` and `reason`; `because` has `cell_id`, `reason` and who chose (`prompt_version`, `model`).
     """
     changes = core_changes(lines, core)
-    nobody = {name: pl.lit(None, dtype=pl.String) for name in ("prompt_version", "model")}
-    known = because.with_columns(
-        **{name: value for name, value in nobody.items() if name not in because.columns}
-    )
-    entered = changes.entered.join(known, on="cell_id", how="left", maintain_order="left")
-    reworded = changes.reworded.with_columns(reason=pl.lit("reworded"), **nobody)
-    promoted = pl.concat([entered, reworded.select(entered.columns)])
+    entered = changes.entered.join(because, on="cell_id", how="left", maintain_order="left")
+    reworded = changes.reworded.with_columns(reason=pl.lit("reworded"))
+    promoted = pl.concat([entered, reworded], how="diagonal")
     run.show(entered.select(pl.format("+ {} ({})", "line", pl.col("reason").fill_null("chosen"))).to_series())
     run.commit(
         {

@@ -5,6 +5,7 @@ Similarity only ever finds candidates here; nothing is decided.
 
 import polars as pl
 
+from slowwave.chains.timelines import pair_key
 from slowwave.schemas.tables import OWNER
 
 
@@ -14,14 +15,9 @@ def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
     `cells` has `cell_id`, the owner, `content_hash`, `event_time`. Returns `cell_id`,
     `superseded_by` (the survivor: the oldest), sorted; exact repetition needs no judge.
     """
-    ranked = cells.sort("event_time", "cell_id").with_columns(
-        superseded_by=pl.col("cell_id").first().over(*OWNER, "content_hash")
-    )
-    return (
-        ranked.filter(pl.col("cell_id") != pl.col("superseded_by"))
-        .select("cell_id", "superseded_by")
-        .sort("cell_id")
-    )
+    oldest = pl.col("cell_id").first().over(*OWNER, "content_hash")
+    ranked = cells.sort("event_time", "cell_id").select("cell_id", superseded_by=oldest)
+    return ranked.filter(pl.col("cell_id") != pl.col("superseded_by")).sort("cell_id")
 
 
 def fuse_candidates(
@@ -62,12 +58,11 @@ def fuse_candidates(
 
 def near_pairs(candidates: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
     """Candidates close enough to be noted as unjudged while there is no judge, each pair once."""
-    pair = pl.concat_list("cell_id", "target_id").list.sort()
     return (
         candidates.filter(pl.col("similarity") >= threshold)
-        .with_columns(first=pair.list.first(), second=pair.list.last())
-        .sort("first", "second", "cell_id")
-        .unique(["first", "second"], keep="first", maintain_order=True)
+        .with_columns(pair=pair_key("cell_id", "target_id"))
+        .sort("pair", "cell_id")
+        .unique("pair", keep="first", maintain_order=True)
         .select("cell_id", "target_id", "similarity")
     )
 

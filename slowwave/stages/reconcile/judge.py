@@ -110,20 +110,12 @@ def without_waiting(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _request(page: pl.DataFrame) -> Request:
-    shown = [
-        PageCell(
-            number,
-            row["is_new"],
-            row["cell_type"],
-            row["subject"] or "",
-            row["attribute"] or "",
-            row["value"] or "",
-            f"{row['valid_from']:%Y-%m-%d}",
-            row["said_by"],
-            row["content"],
-        )
-        for number, row in enumerate(page.iter_rows(named=True), start=1)
-    ]
+    cells = page.with_row_index("number", offset=1).select(
+        *("number", "is_new", "cell_type", "said_by", "content"),
+        pl.col("subject", "attribute", "value").fill_null(""),
+        date=pl.col("valid_from").dt.strftime("%Y-%m-%d"),
+    )
+    shown = [PageCell(**row) for row in cells.iter_rows(named=True)]
     context = {
         "page_numbers": {cell.number for cell in shown},
         "new_numbers": {cell.number for cell in shown if cell.is_new},

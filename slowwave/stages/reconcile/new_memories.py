@@ -18,7 +18,7 @@ MOST_ROUNDS = 4
 """Rounds of judging in a night: the few memories whose judgement rested on one that was retired wait for the second."""
 
 
-def find_new_memories(run: Stage) -> pl.DataFrame:
+def find_new_cells(run: Stage) -> pl.DataFrame:
     """Active memories that were never reconciled, without those that wait after an unusable answer."""
     active = col("status") == lit("active")
     new = run.store.rows("cells", where=active & (col("is_judged") == lit(value=False)))

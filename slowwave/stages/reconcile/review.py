@@ -25,7 +25,7 @@ VERDICTS = {"updates": "updates", "retires": "corrects"}
 """Verdicts of a review as verdicts between the memory that holds now and the one under review."""
 
 
-def find_flagged_memories(run: Stage) -> pl.DataFrame:
+def find_flagged_cells(run: Stage) -> pl.DataFrame:
     """Living memories marked for review before this run, most salient first. Episodes are told anew, not judged."""
     wanted = col("needs_review") == lit(value=True)
     cells = run.store.rows("cells", where=wanted & col("status").isin(["active", "archived"]))
