@@ -19,11 +19,8 @@ from slowwave.prompting.answers import (
     is_off,
     listed,
 )
+from slowwave.schemas.choices import ExtractedType
 from slowwave.schemas.identity import normalize_text
-
-ExtractedType = Literal[
-    "fact", "decision", "preference", "task", "risk", "code_ref", "insight", "pattern", "workflow"
-]
 
 MAX_CELLS = 20
 MAX_CONTENT_CHARACTERS = 1200

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-CellType = Literal[
+ExtractedType = Literal[
     "fact",
     "decision",
     "preference",
@@ -10,10 +10,11 @@ CellType = Literal[
     "risk",
     "code_ref",
     "insight",
-    "episode",
     "pattern",
     "workflow",
 ]
+"""Types that the extractor may give; the newest prompt `extract_cells` says what each of them means."""
+CellType = Literal[ExtractedType, "episode"]
 CellStatus = Literal["active", "superseded", "archived"]
 Origin = Literal["user", "agent", "tool", "untrusted", "system"]
 ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]

@@ -1,0 +1,396 @@
+"""CONTRIBUTING's recipes, walked on invented examples in a copy of the library.
+
+A recipe names its files; the walk changes exactly those, at most four, and then uses what was added. Generated pages
+and golden files are renewed by their tests, and count as tests.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+import pytest
+
+from tests.conventions.source import ROOT
+
+MOST_FILES = 4
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One recipe of CONTRIBUTING: the changes of existing files, the new files, and a program that uses the result.
+
+    `changes` maps a file to pairs of an anchor in it and what stands there afterwards. The program leaves its answer
+    in `answer`.
+    """
+
+    title: str
+    program: str
+    answer: object
+    changes: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    new: Mapping[str, str] = field(default_factory=dict)
+
+
+def before(anchor: str, text: str) -> tuple[str, str]:
+    """A change that puts a text in front of an anchor."""
+    return anchor, text + anchor
+
+
+def after(anchor: str, text: str) -> tuple[str, str]:
+    """A change that puts a text behind an anchor."""
+    return anchor, anchor + text
+
+
+EXTRACT_PROMPT = max((ROOT / "prompts").glob("extract_cells.v*.md"), key=lambda path: int(path.stem[15:]))
+NEXT_PROMPT = f"prompts/extract_cells.v{int(EXTRACT_PROMPT.stem[15:]) + 1}.md"
+
+MINUTES = '''"""Minutes of a meeting: `Mara> We take Redis.`, a line a message."""
+
+from collections import Counter
+from pathlib import Path
+
+from slowwave.readers.files import file_time
+from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
+
+
+def read_minutes(path: Path) -> Reading:
+    """Turns of a file of minutes."""
+    lines = [line.partition("> ") for line in path.read_text(encoding="utf-8").splitlines() if "> " in line]
+    messages = [
+        RawMessage(path.stem, "user", (said,), file_time(path), speaker=speaker) for speaker, _, said in lines
+    ]
+    return to_reading(messages, source=source_of(path, "conversation"), kind="chat", skipped=Counter())
+'''
+
+LETTERS = '''"""Letters: how often each letter stands in a text, for tests of a store without a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from slowwave.embeddings.profiles import Profile, load_profile
+from slowwave.embeddings.protocol import Embedded, Embedder, Vectors, embedder_id_of
+from slowwave.settings.groups import EmbeddingSettings
+
+
+def open_letters(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
+    """The embedder that counts letters."""
+    return _Letters(load_profile("letters", calibration_path))
+
+
+@dataclass(frozen=True)
+class _Letters:
+    profile: Profile
+
+    @property
+    def embedder_id(self) -> str:
+        return embedder_id_of("letters", "letters", self.profile)
+
+    @property
+    def dims(self) -> int:
+        return self.profile.dims
+
+    def embed_documents(self, texts: Sequence[str]) -> Embedded:
+        counts = [[1.0 + text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+        found = np.array(counts, dtype=np.float32)
+        return Embedded(found / np.linalg.norm(found, axis=1, keepdims=True), {}, 0)
+
+    def embed_query(self, text: str) -> Vectors:
+        return self.embed_documents([text]).vectors[0]
+'''
+
+NAPS = '''"""`slowwave naps`: a command that the recipes invent."""
+
+from slowwave.entrypoints.commands.options import HomeOption, memory_of
+
+
+def naps(*, home: HomeOption = None) -> None:
+    """Count the nights."""
+    with memory_of(home) as memory:
+        print(memory.naps())
+
+
+COMMANDS = (naps,)
+'''
+
+RECIPES = (
+    Recipe(
+        "A cell type",
+        """
+from slowwave.prompting.extract_answers import ExtractAnswer
+from slowwave.prompting.files import prompt_versions, render
+from slowwave.schemas.requests import RememberRequest
+asked = RememberRequest(text="Fridays end with cake.", cell_type="ritual").cell_type
+page = render("extract_cells", {"session_date": "2026-05-01", "turns": [], "known": []})
+answer = [asked, '"ritual"' in json.dumps(ExtractAnswer.model_json_schema()), "ritual =" in page.system]
+""",
+        ["ritual", True, True],
+        {
+            "slowwave/schemas/choices.py": (after('    "workflow",\n', '    "ritual",\n'),),
+            "data/README.md": (after("`pattern`, `workflow`", ", `ritual`"),),
+        },
+        {
+            NEXT_PROMPT: EXTRACT_PROMPT.read_text(encoding="utf-8").replace(
+                "  workflow = ", "  ritual = what a group does again and again\n  workflow = "
+            )
+        },
+    ),
+    Recipe(
+        "An event kind",
+        """
+from slowwave.journal.catalogue import CATALOGUE, encode, rows_of
+from slowwave.journal.changes import collapse
+from slowwave.journal.fold import fold
+events = encode("cell.praised", rows_of("cell.praised", [{"cell_id": "a", "salience": 0.9}]))
+events = events.with_columns(
+    segment_id=pl.lit("s"), event_id=pl.lit("s.0"), version=pl.lit(1, dtype=pl.Int64), recorded_at=pl.lit(NOW)
+)
+patch = collapse(fold(events))["cells"]
+answer = [CATALOGUE["cell.praised"].title, type(patch).__name__]
+""",
+        ["memories praised", "TableChange"],
+        {
+            "slowwave/journal/memory_events.py": (
+                before(
+                    '    kind_of(\n        "cell.unlinked",',
+                    '    kind_of(\n        "cell.praised",\n        {"cell_id": pl.String, "salience": pl.Float64},\n'
+                    '        "memories praised",\n        "A person praised a memory.",\n    ),\n',
+                ),
+            ),
+            "slowwave/journal/fold.py": (
+                before('    "cell.unlinked":', '    "cell.praised": [_patch("cells")],\n'),
+            ),
+        },
+    ),
+    Recipe(
+        "A transcript reader",
+        """
+from slowwave.readers.detect import read_path
+path = Path("weekly.minutes.txt")
+path.write_text("Mara> We take Redis.\\nTobias> Why?\\n")
+read = read_path(path)
+answer = read.turns.select("speaker", "content").rows()
+""",
+        [["Mara", "We take Redis."], ["Tobias", "Why?"]],
+        {
+            "slowwave/readers/detect.py": (
+                before(
+                    "    suffix = path.suffix.lower()\n",
+                    '    if path.name.endswith(".minutes.txt"):\n        return read_minutes(path)\n',
+                ),
+                before("from slowwave.readers.reading import", "from slowwave.readers.minutes import read_minutes\n"),
+            ),
+        },
+        {"slowwave/readers/minutes.py": MINUTES},
+    ),
+    Recipe(
+        "A setting",
+        """
+from slowwave.settings.tree import load_settings
+os.environ["SLOWWAVE_NIGHT__NAP_MINUTES"] = "7"
+answer = load_settings("home").night.nap_minutes
+""",
+        7,
+        {
+            "slowwave/settings/groups.py": (
+                after(
+                    "class NightSettings(Group):\n",
+                    '    """Nights."""\n\n    nap_minutes: int = Field(default=5, description="Length of a nap.")\n',
+                ),
+            )
+        },
+    ),
+    Recipe(
+        "A command",
+        """
+from typer.testing import CliRunner
+from slowwave.entrypoints.cli import app
+ran = CliRunner().invoke(app, ["naps", "--home", "nowhere"])
+answer = [ran.exit_code, ran.stdout.strip()]
+""",
+        [0, "3"],
+        {
+            "slowwave/memory.py": (
+                before(
+                    "    def stats(self",
+                    '    def naps(self) -> int:\n        """Nights so far."""\n        return 3\n\n',
+                ),
+            ),
+            "slowwave/entrypoints/cli.py": (
+                ("import edits, inspect, recall", "import edits, inspect, naps, recall"),
+                ("*inspect.COMMANDS)", "*inspect.COMMANDS, *naps.COMMANDS)"),
+            ),
+        },
+        {"slowwave/entrypoints/commands/naps.py": NAPS},
+    ),
+    Recipe(
+        "An embedder",
+        """
+from slowwave.embeddings import open_embedder
+from slowwave.settings.groups import EmbeddingSettings
+embedder, note = open_embedder(EmbeddingSettings(provider="letters"))
+answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.shape[1]]
+""",
+        ["letters/letters/26/v1", 26],
+        {
+            "slowwave/embeddings/choice.py": (
+                before(
+                    '    if settings.provider == "none":\n',
+                    '    if settings.provider == "letters":\n'
+                    '        return _told(open_letters(settings, calibration_path), "as the settings say")\n',
+                ),
+                before(
+                    "from slowwave.embeddings.profiles import",
+                    "from slowwave.embeddings.letters import open_letters\n",
+                ),
+            ),
+            "slowwave/embeddings/profiles.toml": (
+                before(
+                    "[wordllama]\n",
+                    '[letters]\ndims = 26\nmax_tokens = 1000\ndocument_prefix = ""\nquery_prefix = ""\n'
+                    'prefix_version = "v1"\ntopic_threshold = 0.9\nmean_topic_threshold = 0.9\n'
+                    "split_threshold = 0.9\nnear_threshold = 0.9\nmerge_threshold = 0.9\n"
+                    "relevance_threshold = 0.9\nvector_weight = 0.1\ncalibrated = false\n\n",
+                ),
+            ),
+            "slowwave/settings/groups.py": (
+                ('Literal["auto", "ollama", "openai", "wordllama", "none"]',
+                 'Literal["auto", "ollama", "openai", "wordllama", "letters", "none"]'),
+            ),
+        },
+        {"slowwave/embeddings/letters.py": LETTERS},
+    ),
+    Recipe(
+        "The decay formula",
+        """
+from slowwave.decay.retention import days_until, retention, retention_of
+one = retention_of(0.1, 30.0, exponent=0.8)
+frame = pl.select(
+    left=retention(pl.lit(0.1), pl.lit(30.0), exponent=0.8), back=days_until(pl.lit(one), pl.lit(0.1), exponent=0.8)
+)
+answer = [round(one, 6), round(frame["left"][0], 6), round(frame["back"][0], 6)]
+""",
+        [0.396906, 0.396906, 30.0],
+        {
+            "slowwave/decay/retention.py": (
+                ("return (-rate * days.pow(exponent)).exp()", "return 1.0 / (1.0 + rate * days.pow(exponent))"),
+                ("return exp(-rate * days**exponent)", "return 1.0 / (1.0 + rate * days**exponent)"),
+                ("faded = (-share.log()).clip(lower_bound=0.0)", "faded = (1.0 / share - 1.0).clip(lower_bound=0.0)"),
+            )
+        },
+    ),
+    Recipe(
+        "A column of cells",
+        """
+from slowwave.journal.catalogue import CATALOGUE
+from slowwave.schemas.tables import frame_schema
+from slowwave.store.layout import SCHEMA_VERSION
+kind = CATALOGUE["cell.extracted"]
+answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEMA_VERSION]
+""",
+        [True, 3, {"steps": [], "template": None, "mood": None}, 6],
+        {
+            "slowwave/schemas/tables.py": (
+                before("    decay_rate: float", "    mood: str | None\n"),
+            ),
+            "slowwave/journal/memory_events.py": (
+                after('added=({"steps": [], "template": None},', ' {"mood": None},'),
+            ),
+            "slowwave/store/layout.py": (("SCHEMA_VERSION = 5", "SCHEMA_VERSION = 6"),),
+            "data/README.md": (
+                before("| `cell_type` |", "| `mood` | text | | mood of who said it | not told |\n"),
+            ),
+        },
+    ),
+)  # fmt: skip
+
+
+def files_of(title: str) -> list[str]:
+    """The files that a recipe of CONTRIBUTING names behind "Files:", with N for the next version of a prompt."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    part = re.search(rf"^\*\*{re.escape(title)}\.\*\*(.*?)(?=^\*\*|^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    assert part, f"CONTRIBUTING.md has no recipe {title!r}"
+    named = re.search(r"Files:(.*?)\.(?:\s|$)(?![a-z])", part[1], re.DOTALL)
+    assert named, f"the recipe {title!r} names no files"
+    return re.findall(r"`([^`]+)`", named[1])
+
+
+def pattern(name: str) -> str:
+    """A named file as a pattern: `<name>` and N stand for what the newcomer chooses."""
+    return re.escape(name).replace("<name>", r"[a-z_]+").replace("vN", r"v\d+")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """What the programs of all recipes answer, in one copy of the library with everything added."""
+    folder = tmp_path_factory.mktemp("recipes")
+    for name in ("slowwave", "prompts", "flows", "tasks"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "data").mkdir()
+    shutil.copy(ROOT / "data" / "README.md", folder / "data")
+    for recipe in RECIPES:
+        for name, changes in recipe.changes.items():
+            text = (folder / name).read_text(encoding="utf-8")
+            for anchor, changed in changes:
+                assert text.count(anchor) >= 1, f"{recipe.title}: {name} has no {anchor!r} any more"
+                text = text.replace(anchor, changed, 1)
+            (folder / name).write_text(text, encoding="utf-8")
+        for name, text in recipe.new.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    lines = [
+        "import json, os",
+        "from datetime import UTC, datetime",
+        "from pathlib import Path",
+        "import polars as pl",
+    ]
+    lines += ["NOW, answers = datetime(2026, 5, 1, tzinfo=UTC), {}"]
+    for recipe in RECIPES:
+        body = "\n    ".join(recipe.program.strip().splitlines())
+        lines += [
+            f"try:\n    {body}\nexcept Exception as error:\n    answer = f'{{type(error).__name__}}: {{error}}'"
+        ]
+        lines += [f"answers[{recipe.title!r}] = answer"]
+    lines += ["print('ANSWERS' + json.dumps(answers))"]
+    (folder / "walk.py").write_text("\n".join(lines), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    ran = subprocess.run(
+        [sys.executable, "walk.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "ANSWERS" in ran.stdout, ran.stderr
+    found: dict[str, object] = json.loads(ran.stdout.rpartition("ANSWERS")[2])
+    return found
+
+
+@pytest.mark.processes  # one process uses all that was added
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
+def test_a_recipe_works_as_it_is_written(recipe: Recipe, answers: dict[str, object]) -> None:
+    assert answers[recipe.title] == recipe.answer
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
+def test_a_recipe_names_all_of_its_files_and_they_are_few(recipe: Recipe) -> None:
+    named, touched = files_of(recipe.title), [*recipe.changes, *recipe.new]
+    assert len(touched) <= MOST_FILES
+    assert len(named) == len(touched)
+    assert [name for name in touched if not any(re.fullmatch(pattern(one), name) for one in named)] == []
+
+
+def test_the_newest_prompt_says_what_every_type_means() -> None:
+    from slowwave.schemas.choices import ExtractedType
+
+    page = EXTRACT_PROMPT.read_text(encoding="utf-8")
+    assert [
+        kind for kind in get_args(ExtractedType) if not re.search(rf"^\s*{kind} = ", page, re.MULTILINE)
+    ] == []
+
+
+def test_the_anchors_stand_in_files_of_the_project() -> None:
+    assert [name for recipe in RECIPES for name in recipe.changes if not (ROOT / name).is_file()] == []
+    assert not any((ROOT / name).exists() for recipe in RECIPES for name in recipe.new)
