@@ -1,11 +1,11 @@
-"""What full text looks for in a question."""
+"""The words of a question for full-text search."""
 
 import re
 
 from slowwave.language.lexicon import MATTERLESS_WORDS, STOP_WORDS
 
 QUERY_WORDS = 64
-"""Different words of a question that full text looks for."""
+"""Most different words of a question in a full-text search."""
 
 _WORD = re.compile(r"\w+")
 

@@ -1,4 +1,4 @@
-"""What a file, a branch or an error says about what to remember: words, names, sameness. Plain text, no reading."""
+"""Words of files, branches and errors, by which memories about them are found. Pure functions over text."""
 
 import re
 from collections.abc import Collection
@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from slowwave.language.lexicon import EVERYDAY_ERRORS, GENERAL_FOLDERS, STOP_WORDS, TRUNK_BRANCHES
 
 ERROR_CHARACTERS = 1_500
-"""Of a long error only its begin and its end are looked at: tracebacks name the error first or last."""
+"""Most characters of an error that are compared, from its two ends: tracebacks name the error first or last."""
 
 PATH_LENGTH = 300
 """Characters before a file's name that may be its folders."""

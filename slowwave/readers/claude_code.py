@@ -1,4 +1,4 @@
-"""Sessions of Claude Code: one JSON record a line, many of them nobody's words.
+"""Sessions of Claude Code: one JSON record a line, most of them no message.
 
 A turn is what a person typed or what the assistant wrote to them. Tool calls and results, thinking, images,
 reminders, hooks, slash commands, summaries, sub-agents and the harness's own messages are counted and left
@@ -78,7 +78,7 @@ class _Session:
         self._at_time: dict[tuple[str, str, datetime | None], _Message] = {}
 
     def add(self, message: _Message, texts: list[str]) -> bool:
-        """Takes one line in; false where it only repeats what is known."""
+        """Add one line; false if it only repeats a message that is known."""
         known = self._known(message)
         if known is None:
             known = message
@@ -166,7 +166,7 @@ def _raw(messages: list[_Message], *, speaker: str | None, fallback_time: dateti
 
 
 def _spoken_role(record: dict[str, object], skipped: Counter[str]) -> _SpokenRole | None:
-    """Who speaks in the record; null, and counted, where nobody does."""
+    """The speaker's role; null, and counted by its reason, for a record that is no message."""
     kind = record.get("type")
     reason = None
     if kind not in ("user", "assistant"):
@@ -197,7 +197,7 @@ def _native_id(record: dict[str, object], role: _SpokenRole) -> str | None:
 
 
 def _texts(record: dict[str, object], role: _SpokenRole, skipped: Counter[str]) -> list[str] | None:
-    """Words of the record; an empty list where it has none, null where it is no message of anybody's."""
+    """Texts of the record; an empty list where it has none, null where it is no message."""
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
@@ -229,7 +229,7 @@ def _block_text(block: object, skipped: Counter[str]) -> str | None:
 
 
 def _typed_text(text: str, skipped: Counter[str]) -> str | None:
-    """What of a user's text a person typed; null where it is all the harness's."""
+    """The part of a user's text that a person typed; null where all of it comes from the harness."""
     for tag in _INSERTED_TAGS:
         text, cut_count = _without_element(text, tag)
         if cut_count:

@@ -1,4 +1,4 @@
-"""Which reader a file needs, by what is in it, and which files a folder has to offer."""
+"""The choice of a reader by the content of a file, and the search of a folder for files to read."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from slowwave.readers.files import json_records, open_bytes, shown_path
 from slowwave.readers.reading import Reading, empty_reading
 
 FOLDER_SUFFIXES = frozenset({".jsonl", ".md", ".markdown", ".txt"})
-"""Endings that are taken from a folder; a file that is named itself may have others."""
+"""Endings of the files that are read from a folder; a file that the user names may have others."""
 
 _CODEX_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _EXPECTED = (

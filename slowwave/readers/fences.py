@@ -1,4 +1,4 @@
-"""The fence around recalled memory, so that it is never taken in again as something new.
+"""The fence around recalled memory, so that it is never ingested again as something new.
 
 Whoever puts memory into a prompt writes it between `FENCE_OPEN` and `FENCE_CLOSE`; the readers cut it out
 before anything is stored. Whoever writes the fence must keep these tags out of the text inside it.

@@ -1,6 +1,6 @@
-"""Bytes on disk to clean text, JSON records and times: what every format needs and no format owns.
+"""From bytes on disk to clean text, JSON records and times, for the readers of all formats.
 
-The one place where the readers touch the file system; its errors become ours here.
+Readers touch the file system only here, where its errors become ours.
 """
 
 import json
@@ -99,7 +99,7 @@ def text_of(record: dict[str, object], *names: str) -> str | None:
 
 
 def time_of(record: Mapping[str, object], skipped: Counter[str]) -> datetime | None:
-    """When a record says that it was said; null, and counted, where what it says is no time."""
+    """The time in a record's `timestamp`; null, and counted, where that is no time."""
     said = record.get("timestamp")
     time = parse_time(said)
     if said is not None and time is None:

@@ -1,7 +1,7 @@
 """Question sets with evidence: LoCoMo's form, and the one that `slowwave/schemas/questions.py` documents.
 
-LoCoMo's form is turned into ours, so that both meet the same checks. What evidence cannot be found is not
-decided here: that depends on what was taken in (`slowwave/stages/evaluation/retrieval.py`).
+LoCoMo's form is turned into ours, so that both meet the same checks. Whether evidence can be found depends on what
+was ingested, and is decided in `slowwave/stages/evaluation/retrieval.py`.
 """
 
 import json
@@ -90,7 +90,7 @@ def _from_locomo(entry: object, place: int) -> Fields:
 
 
 def _turn(turn: object, timestamp: datetime, second_speaker: object) -> Fields:
-    """A message; what its picture shows is part of what was said."""
+    """A message; the caption of its picture is part of its text."""
     parts = turn if isinstance(turn, dict) else {}
     caption, text = parts.get("blip_caption"), parts.get("text")
     if isinstance(text, str) and isinstance(caption, str) and caption.strip():

@@ -1,4 +1,4 @@
-"""What all readers hand back, and the one way from raw messages to turns.
+"""The result of all readers, and the one way from raw messages to turns.
 
 Nothing leaves this module unredacted. It knows no transcript format and writes nothing.
 """
@@ -27,14 +27,14 @@ _FROM_CALLER = {"user_id", "project_id", "scope", "recorded_at"}
 READ_SCHEMA = pl.Schema(
     {name: kind for name, kind in frame_schema("turns").items() if name not in _FROM_CALLER}
 )
-"""Columns of `Turns` that a reader knows; whose memory it is and when we learned it comes from the caller."""
+"""Columns of `turns` that a reader knows; the owner and the time of recording come from the caller."""
 
 ORIGIN_OF_ROLE: dict[Role, Origin] = {"user": "user", "assistant": "agent", "document": "untrusted"}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What one file gave.
+    """The turns of one file, and counts of what was left out.
 
     `turns` has the columns of `READ_SCHEMA`, in file order, with unique turn ids. `skipped` counts what was
     left out by reason, `redacted` the secrets by kind. `kind` is `claude_code`, `chat`,

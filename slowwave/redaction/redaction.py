@@ -1,7 +1,6 @@
-"""Secrets out of text, before anything is written.
+"""Take secrets out of text, before anything is written.
 
-What a secret looks like is in `secret_rules.py`, which values are none in `secret_values.py`; here they are
-covered.
+`secret_rules.py` says how secrets look, `secret_values.py` which values are none; here they are replaced by marks.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Where a secret stands: the table that `redaction.py` goes through.
+"""The rules by which `redaction.py` finds secrets.
 
 Three kinds of rule, in this order: forms that give a secret away by themselves (`secret_forms.py`), places
 where a secret stands (URLs, headers, command lines), and names that a secret is given to (`password = ...`).

@@ -1,4 +1,4 @@
-"""Which values under a secret's name are no secret: placeholders, references, plain words, paths."""
+"""Values under a secret's name that are no secret: placeholders, references, plain words, paths."""
 
 import re
 

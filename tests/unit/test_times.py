@@ -153,6 +153,7 @@ QUESTIONS = {
     "what broke 3 days ago?": ("2026-09-14", "2026-09-15"),
     "what broke two weeks ago?": ("2026-08-31", "2026-09-07"),
     "what broke about two weeks ago?": ("2026-08-29", "2026-09-09"),
+    "what broke fifteen days ago?": ("2026-09-02", "2026-09-03"),
     "what broke a month ago?": ("2026-08-02", "2026-09-02"),
     "what broke a couple of weeks ago": ("2026-08-24", "2026-09-07"),
     "where did she live 4 years ago?": ("2022-03-18", "2023-03-20"),
