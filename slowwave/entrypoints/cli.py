@@ -29,7 +29,7 @@ from slowwave.entrypoints.commands.runs import (
     run_under_prefect,
 )
 from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
-from slowwave.entrypoints.show.terminal import results, show_error, show_json, show_report, visible
+from slowwave.entrypoints.show.terminal import results, show_error, show_json, visible
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
 
 INTERRUPTED = 130
@@ -276,6 +276,8 @@ def _show(report: "Report", *, as_json: bool) -> None:
     if as_json:
         show_json(report)
     else:
+        from slowwave.entrypoints.show.report import show_report
+
         show_report(report)
 
 

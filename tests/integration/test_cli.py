@@ -1,5 +1,6 @@
 """The command line: real homes, plain flows, and a few real processes for what only a process can show."""
 
+import inspect
 import json
 import os
 import re
@@ -13,16 +14,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
+from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.prefect_ui.environment import prepare_prefect, unexpected
 from slowwave.entrypoints.show.terminal import ago, flat, visible
 from slowwave.errors import BusyError, InputError
 from slowwave.home.paths import open_home
+from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.report import StageReport
+from slowwave.schemas.search import Filters
 from slowwave.schemas.tables import frame_schema
 from slowwave.store import open_store
 from tests.servers import OpenAIServer, silence
@@ -261,6 +266,40 @@ def test_an_empty_question_is_one_line_and_exit_code_65(home, query):
     done = call("search", query, "--home", home)
     assert done.exit_code == 65
     assert "empty" in only_line(done.stderr)
+
+
+def test_what_search_and_context_show_is_noted_with_its_conversation(home):
+    said = json.loads(call("remember", "The kiln is blue.", "--home", home, "--json").stdout)["cell_id"]
+    for command in ("search", "context"):
+        done = call(command, "kiln", "--conversation", f"in {command}", "--home", home, "--json")
+        assert said in done.stdout
+    used = collect_spools(open_home(home)).usage
+    assert set(used.select("cell_id", "usage_type", "context").rows()) == {
+        (said, "retrieved", "in search"),
+        (said, "retrieved", "in context"),
+    }
+
+
+def test_the_command_line_takes_any_text_that_memory_takes(home):
+    call("remember", "The kiln is blue.", "--home", home)
+    for command in ("search", "context", "archived"):
+        assert call(command, "kiln \ud800", "--home", home, "--json").exit_code == 0
+    for command in ("entity", "timeline"):
+        assert call(command, "kiln \ud800", "--home", home).exit_code == 66
+
+
+@pytest.mark.parametrize(
+    "command", ["search", "remember", "correct", "resolve", "erase", "context", "timeline"]
+)
+def test_every_option_has_the_name_and_the_default_of_its_field_in_memory(command):
+    taken = inspect.signature(getattr(Memory, command)).parameters
+    options = {one.name: one for one in typer.main.get_command(app).commands[command].params}
+    of_the_command = {"home", "as_json", "dry_run", "explain", "undo", "resume", "help", "resolution"}
+    known = set(taken) | set(Filters.model_fields) | of_the_command
+    assert set(options) <= known
+    for name, option in options.items():
+        if name in taken and not option.required and name not in of_the_command:
+            assert option.default in (taken[name].default, None), name
 
 
 def test_search_shows_label_text_date_source_topic_and_doubt(home):

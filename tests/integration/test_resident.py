@@ -15,8 +15,11 @@ from pathlib import Path
 import pytest
 
 from slowwave import Memory
-from slowwave.entrypoints.resident.client import ask_resident, leave_resident, socket_path
+from slowwave.entrypoints.resident import client
+from slowwave.entrypoints.resident.client import ask_resident, fingerprint, leave_resident, socket_path
 from slowwave.errors import ConfigError, InputError
+from slowwave.home.paths import open_home
+from slowwave.home.usage import collect_spools
 
 SERVER = [sys.executable, "-m", "slowwave.entrypoints.resident.server"]
 QUESTION = {"query": "kiln", "limit": 3, "detail_level": "full"}
@@ -48,8 +51,8 @@ def until(condition) -> None:
         time.sleep(0.1)
 
 
-def command(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    call = [sys.executable, "-m", "slowwave.entrypoints.cli", "search", *words, "--home", str(home), "--json"]
+def command(home: Path, *words: str, name: str = "search") -> subprocess.CompletedProcess[str]:
+    call = [sys.executable, "-m", "slowwave.entrypoints.cli", name, *words, "--home", str(home), "--json"]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
@@ -69,6 +72,33 @@ def test_it_answers_what_a_process_of_its_own_answers(home: Path):
             ask_resident(str(home), "search", {**QUESTION, "limit": 99})
         assert subprocess.run([*SERVER, str(home)], timeout=60, check=False).returncode == 0  # one a home
         assert ask_resident(str(home), "search", QUESTION) is not None
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("name", ["context", "timeline"])
+def test_it_answers_the_other_questions_too_and_what_it_shows_is_noted(home: Path, name: str):
+    with Memory(home) as memory:
+        said = memory.remember("The kiln is blue.", entities=["kiln"]).cell_id
+    alone = command(home, "kiln", name=name)
+    collect_spools(open_home(home)).discard()
+    with resident(home):
+        assert json.loads(command(home, "kiln", name=name).stdout) == json.loads(alone.stdout)
+        if name == "context":  # noted after the answer is sent
+            until(lambda: said in collect_spools(open_home(home)).usage["cell_id"])
+
+
+def test_every_file_of_the_program_counts_for_whether_it_is_the_same_program(home: Path, monkeypatch):
+    before = fingerprint(home)
+    changed = Path(client.PACKAGE) / "search" / "search.py"
+    stat = Path.stat
+
+    class Later:
+        st_mtime_ns = 1
+
+    monkeypatch.setattr(
+        Path, "stat", lambda path, **named: Later() if path == changed else stat(path, **named)
+    )
+    assert fingerprint(home) != before
 
 
 @pytest.mark.processes

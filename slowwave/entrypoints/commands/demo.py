@@ -18,7 +18,8 @@ import slowwave
 from slowwave.entrypoints.commands.runs import Parameters, run_plain
 from slowwave.entrypoints.replay import LOOPBACK, MODEL, replaying
 from slowwave.entrypoints.show.answer import show_answer
-from slowwave.entrypoints.show.terminal import flat, results, say, show_report, visible
+from slowwave.entrypoints.show.report import show_report
+from slowwave.entrypoints.show.terminal import flat, results, say, visible
 from slowwave.errors import ConfigError, InputError, NotFoundError
 from slowwave.memory import Memory
 from slowwave.schemas.results import Dispute

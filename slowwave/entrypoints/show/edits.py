@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from slowwave.entrypoints.show.terminal import flat, tell
-from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 
 SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")
@@ -64,6 +63,8 @@ def show_resolved(done: Resolved) -> None:
 
 
 def _show_changed(changed: dict[str, int]) -> None:
+    from slowwave.journal.catalogue import CATALOGUE  # with it comes Polars, which a search does not need
+
     told = [f"{CATALOGUE[kind].title}: {changed[kind]}" for kind in SHOWN if kind in changed]
     if told:
         tell(f"  {'; '.join(told)}")
