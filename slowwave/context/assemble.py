@@ -15,12 +15,12 @@ from slowwave.language.signals import branch_words, file_words
 from slowwave.schemas.context import Context, ContextRequest
 from slowwave.schemas.search import MAX_QUERY_CHARACTERS
 from slowwave.search import Reader
-from slowwave.settings.reading import ContextSettings, Shares
+from slowwave.settings.reading import Shares
 from slowwave.store import Store
 
 
 def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Context:
-    """What an agent should have in its prompt: `Context.text`, at most the budget's tokens as a whole.
+    """Choose what an agent should have in its prompt: `Context.text`, at most the budget's tokens as a whole.
 
     The four tiers are packed in order; `request.small` asks for the small form instead, which is empty where nothing
     is relevant and new to the conversation. Where `conversation_id` is given, what is shown is kept for it.
@@ -33,7 +33,9 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
     budget = usual if request.budget_tokens is None else request.budget_tokens
     if request.small:
         budget = min(budget, settings.small_tokens)
-    shares: Shares = (0.0, 1.0, 0.0, 0.0) if request.small else _shares(settings, request)
+    shares: Shares = (
+        (0.0, 1.0, 0.0, 0.0) if request.small else getattr(settings, f"{request.activity}_shares")
+    )
     store = reader.current()
     notes, lines = [reader.why_nothing()], list[Candidate]()
     if store is not None and (store.count("cells") or store.count("turns")):
@@ -64,16 +66,9 @@ def _tiers(
     """Lines that the four tiers want, with notes."""
     failures = failures_of(request.recent_errors)
     found = signals_find(reader, store, request, failures, now=now)
-    text = " ".join(
-        part
-        for part in (
-            request.question,
-            file_words(request.current_file or ""),
-            branch_words(request.branch or ""),
-            " ".join(failure.message for failure in failures[:1]),
-        )
-        if part
-    )[:MAX_QUERY_CHARACTERS]
+    around = (file_words(request.current_file or ""), branch_words(request.branch or ""))
+    parts = (request.question, *around, *(failure.message for failure in failures[:1]))
+    text = " ".join(part for part in parts if part)[:MAX_QUERY_CHARACTERS]
     words = frozenset(telling_words(text, most=QUERY_WORDS).split())
     lines = contradiction_lines(reader, store, found, has_signals=bool(text))
     lines += fix_lines(reader, store, failures, conversation_id=request.conversation_id)
@@ -89,12 +84,3 @@ def _cleaned(request: ContextRequest) -> ContextRequest:
     plain = [text.encode("utf-8", "replace").decode() for text in (request.question, *request.recent_errors)]
     question = plain[0].strip() if telling_words(plain[0], most=1) else ""
     return request.model_copy(update={"question": question, "recent_errors": tuple(plain[1:])})
-
-
-def _shares(settings: ContextSettings, request: ContextRequest) -> Shares:
-    return {
-        "general": settings.general_shares,
-        "feature": settings.feature_shares,
-        "debugging": settings.debugging_shares,
-        "reviewing": settings.reviewing_shares,
-    }[request.activity]

@@ -1,8 +1,10 @@
-"""What the four tiers want: candidate lines from searches and from what is open, newest or always known."""
+"""Candidate lines of the first two tiers: from searches for the signals, or from what is newest."""
 
 import math
 from datetime import datetime, timedelta
 from typing import TypeVar
+
+import polars as pl
 
 from slowwave.context.fixes import Failure
 from slowwave.context.memories import (
@@ -11,7 +13,6 @@ from slowwave.context.memories import (
     quote_lines,
     read_memories,
     topic_line,
-    untold_turns,
 )
 from slowwave.context.near import Findings, Near, look_near, turn_prior, value_of
 from slowwave.context.tiers import Candidate
@@ -23,7 +24,7 @@ from slowwave.schemas.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, Hit
 from slowwave.search import Reader, ask
 from slowwave.search.conditions import UNFILTERED, cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
-from slowwave.store import RowsQuery, Store, TextQuery, col, lit
+from slowwave.store import Store, TextQuery, col, lit
 
 NAMES_FILE = "names the current file"
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task")
@@ -48,13 +49,10 @@ SomeHit = TypeVar("SomeHit", bound=Hit)
 def signals_find(
     reader: Reader, store: Store, request: ContextRequest, failures: list[Failure], *, now: datetime
 ) -> Findings:
-    """What question, file, branch and errors bring, without the errors' own fixes."""
+    """Memories that question, file, branch and errors bring, without the errors' own fixes."""
     found = Findings()
-    around = " ".join(
-        dict.fromkeys(
-            [*file_words(request.current_file or "").split(), *branch_words(request.branch or "").split()]
-        )
-    )
+    branch = branch_words(request.branch or "")
+    around = " ".join(dict.fromkeys(f"{file_words(request.current_file or '')} {branch}".split()))
     errors = " ".join(failure.message for failure in failures[:2])
     if request.question:
         _answer(reader, store, request.question, found, now)
@@ -65,16 +63,15 @@ def signals_find(
     if request.current_file:
         for memory in _of_file(reader, store, request.current_file):
             found.add(memory.cell_id, 0.9 + 0.1 * memory.salience, NAMES_FILE)
-    if branch_words(request.branch or ""):
+    if branch:
         for memory in _of_branch(reader, store, request.branch or ""):
             found.add(memory.cell_id, 0.5 + 0.2 * memory.salience, "said on this branch")
     if not (request.question or around or failures):
-        since = (col("event_time") >= lit(now - timedelta(days=RECENT_DAYS))) & col("cell_type").isin(
-            list(CRITICAL_TYPES)
-        )
-        for memory in list(read_memories(store, reader.settings, since).values())[:RECENT_ROWS]:
+        recent = col("event_time") >= lit(now - timedelta(days=RECENT_DAYS))
+        known = read_memories(store, reader.settings, recent & col("cell_type").isin(CRITICAL_TYPES))
+        for memory in list(known.values())[:RECENT_ROWS]:
             found.add(memory.cell_id, 0.5 + 0.5 * memory.salience, "recent")
-    found.keep_turns(untold_turns(reader, store, [turn for turn, _ in found.turns.values()]))
+    found.keep_untold_turns(reader, store)
     return found
 
 
@@ -86,7 +83,8 @@ def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozense
         if memory.cell_type in wanted and not memory.is_closed_task:
             lines.append(cell_line("critical", memory, score, why))
         lines.append(cell_line("relevant", memory, score * (0.5 if memory.is_closed_task else 1.0), why))
-    compressed = _compressed(store, found)
+    named = col("topic_id").isin(found.topics)
+    compressed = dict(store.rows("topics", ("topic_id", "compressed"), named).iter_rows())
     best_topics = sorted(found.topics.values(), key=lambda entry: -entry[1])[:TOPICS]
     newest = _newest(reader, store, [topic.topic_id for topic, _ in best_topics])
     for topic, score in best_topics:
@@ -102,16 +100,14 @@ def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozense
 
 
 def _newest(reader: Reader, store: Store, topic_ids: list[str]) -> dict[str, datetime]:
-    """When the newest living memory of each topic was said."""
+    """The moment at which the newest living memory of each topic was said."""
     living = cell_condition(reader.settings.owner) & col("topic_id").isin(topic_ids)
-    newest: dict[str, datetime] = {}
-    for row in store.find([RowsQuery("cells", ("topic_id", "event_time"), living)])[0]:
-        newest[row["topic_id"]] = max(row["event_time"], newest.get(row["topic_id"], row["event_time"]))
-    return newest
+    cells = store.rows("cells", ("topic_id", "event_time"), living)
+    return dict(cells.group_by("topic_id").agg(pl.col("event_time").max()).iter_rows())
 
 
 def _answer(reader: Reader, store: Store, text: str, found: Findings, now: datetime) -> None:
-    """Adds what the question finds and what is near enough; scores are shares of the best."""
+    """Add what the question finds and what is near enough; scores are shares of the best."""
     answer = ask(reader, text, limit=MAX_LIMIT, detail_level="evidence", now=now)
     found.notes += answer.notes
     for cell, score in _near(reader, answer.cells):
@@ -123,7 +119,7 @@ def _answer(reader: Reader, store: Store, text: str, found: Findings, now: datet
 
 
 def _topics(reader: Reader, text: str, found: Findings, now: datetime) -> None:
-    """Adds topics that are near to a text that is no question."""
+    """Add topics that are near to a text that is no question."""
     answer = ask(reader, text[:MAX_QUERY_CHARACTERS], limit=TOPICS, detail_level="summary", now=now)
     words = telling_words(text, most=QUERY_WORDS).split()
     found.notes += answer.notes
@@ -165,8 +161,3 @@ def _of_branch(reader: Reader, store: Store, branch: str) -> list[KnownCell]:
     sessions = store.rows("turns", ("session_id",), where)["session_id"].unique().sort()
     where = without_episodes(col("session_id").isin(sessions), UNFILTERED)
     return list(read_memories(store, reader.settings, where).values())[:BRANCH_ROWS]
-
-
-def _compressed(store: Store, found: Findings) -> dict[str, str | None]:
-    wanted = col("topic_id").isin(found.topics)
-    return dict(store.rows("topics", ("topic_id", "compressed"), wanted).iter_rows())

@@ -4,11 +4,18 @@ A question is answered by the whole search (`slowwave.search.ask`); what a file'
 only hint at is looked up here, at a fraction of its cost.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from slowwave.context.memories import CELL_COLUMNS, KnownCell, memories_of, read_memories, turns_of
+from slowwave.context.memories import (
+    CELL_COLUMNS,
+    KnownCell,
+    memories_of,
+    read_memories,
+    turns_of,
+    untold_turns,
+)
 from slowwave.decay.retention import days_ago
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
@@ -16,7 +23,7 @@ from slowwave.schemas.search import Filters, Hit, TopicHit, TurnHit
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
-from slowwave.search.prior import prior
+from slowwave.search.fusing import prior
 from slowwave.search.turns import TURN_COLUMNS, by_turn
 from slowwave.store import SCORE, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
@@ -37,25 +44,26 @@ class Findings:
     notes: list[str] = field(default_factory=list)
 
     def add(self, cell_id: str, score: float, why: str) -> None:
-        """Keeps a cell with its best score."""
+        """Keep a cell with its best score."""
         if self.cells.get(cell_id, (-1.0, ""))[0] < score:
             self.cells[cell_id] = (score, why)
 
     def add_turn(self, turn: TurnHit, score: float) -> None:
-        """Keeps a turn with its best score."""
+        """Keep a turn with its best score."""
         if turn.turn_id not in self.turns or self.turns[turn.turn_id][1] < score:
             self.turns[turn.turn_id] = (turn, score)
 
     def join(self, other: "Findings") -> None:
-        """Takes in what another round found."""
+        """Add the findings of another round."""
         for cell_id, (score, why) in other.cells.items():
             self.add(cell_id, score, why)
         for turn, score in other.turns.values():
             self.add_turn(turn, score)
 
-    def keep_turns(self, turns: Iterable[TurnHit]) -> None:
-        """Leaves only these turns."""
-        self.turns = {turn.turn_id: self.turns[turn.turn_id] for turn in turns}
+    def keep_untold_turns(self, reader: Reader, store: Store) -> None:
+        """Drop the turns that a model has worked through (`untold_turns`)."""
+        untold = untold_turns(reader, store, [turn for turn, _ in self.turns.values()])
+        self.turns = {turn.turn_id: self.turns[turn.turn_id] for turn in untold}
 
     def memories(self, reader: Reader, store: Store) -> list[tuple[KnownCell, float, str]]:
         """The cells that were made by a model or a person, with score and reason, best first."""

@@ -48,9 +48,8 @@ def line_of(kind: str, text: str, event_time: datetime, source_name: str) -> str
 def safe(text: str) -> str:
     """Text in one line that cannot open, close or forge the fence."""
     if text.isascii() and text.isprintable() and not _MARKS & set(text):
-        return _TAG_NAME.sub(
-            _BROKEN, " ".join(text.split())
-        )  # most texts; the full cleaning takes far longer
+        # most texts are of this kind, and the full cleaning takes far longer
+        return _TAG_NAME.sub(_BROKEN, " ".join(text.split()))
     return _TAG_NAME.sub(_BROKEN, str(fenced_line(text)))
 
 
@@ -79,8 +78,8 @@ def whole_text(chosen: Sequence[Chosen], now: datetime, *, small: bool) -> str:
         return ""
     lines = head_lines(now, small=small)
     for tier in TIERS:
-        owner = [entry.text for entry in chosen if entry.candidate.tier == tier]
-        lines += [HEADINGS[tier]] * (bool(owner) and not small) + owner
+        texts = [entry.text for entry in chosen if entry.candidate.tier == tier]
+        lines += [HEADINGS[tier]] * (bool(texts) and not small) + texts
     return "\n".join([*lines, FENCE_CLOSE])
 
 
@@ -121,15 +120,6 @@ def finished(
 
 
 def _line(entry: Chosen) -> ContextLine:
-    given = entry.candidate
-    return ContextLine(
-        kind=given.kind,
-        text=entry.text,
-        tokens=entry.tokens,
-        event_time=given.event_time,
-        source_name=given.source_name,
-        why=given.why,
-        cell_ids=given.cell_ids,
-        topic_ids=given.topic_ids,
-        turn_ids=given.turn_ids,
-    )
+    names = ("kind", "event_time", "source_name", "why", "cell_ids", "topic_ids", "turn_ids")
+    given = {name: getattr(entry.candidate, name) for name in names}
+    return ContextLine(text=entry.text, tokens=entry.tokens, **given)

@@ -1,4 +1,4 @@
-"""What stands whatever the signals say: open contradictions, ways of working, core memory, and what more there is."""
+"""Lines that stand whatever the signals say: open contradictions, ways of working, core memory, pointers to more."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +13,6 @@ from slowwave.context.memories import (
     line,
     quote_lines,
     read_memories,
-    untold_turns,
 )
 from slowwave.context.near import Findings, Near, look_near
 from slowwave.context.tiers import Candidate
@@ -21,9 +20,10 @@ from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, scope_condition
-from slowwave.store import Store, col, lit
+from slowwave.store import Row, Store, col, lit
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
+WAY = "a way of working"
 CONTRADICTIONS = 8
 UNRELATED_CONTRADICTIONS = 3
 CORE_ROWS = 12
@@ -67,13 +67,11 @@ def background_lines(
 ) -> list[Candidate]:
     """Preferences, patterns, workflows and sections of files near the text, then core memory, then the rest of them."""
     hints = [
-        Near(
-            text, 1.0, "a way of working", Filters(cell_types=LASTING_TYPES), is_strict=False, has_turns=False
-        ),
+        Near(text, 1.0, WAY, Filters(cell_types=LASTING_TYPES), is_strict=False, has_turns=False),
         Near(text, 0.8, "from the project's files", Filters(source_type="file"), is_strict=False),
     ]
     near = look_near(reader, store, hints, now=now)
-    near.keep_turns(untold_turns(reader, store, [turn for turn, _ in near.turns.values()]))
+    near.keep_untold_turns(reader, store)
     lines = [
         cell_line("background", memory, 1.0 + score, why)
         for memory, score, why in near.memories(reader, store)
@@ -92,10 +90,7 @@ def background_lines(
     ]
     kinds = read_memories(store, reader.settings, col("cell_type").isin(LASTING_TYPES))
     lasting = sorted(kinds.values(), key=lambda memory: (-memory.salience, memory.cell_id))[:LASTING_ROWS]
-    lines += [
-        cell_line("background", memory, 0.5 * memory.salience, "a way of working") for memory in lasting
-    ]
-    return lines
+    return lines + [cell_line("background", memory, 0.5 * memory.salience, WAY) for memory in lasting]
 
 
 def index_lines(reader: Reader, store: Store, lines: Iterable[Candidate], found: Findings) -> list[Candidate]:
@@ -123,10 +118,7 @@ def index_lines(reader: Reader, store: Store, lines: Iterable[Candidate], found:
     )
     further = topics.join(fresh, on="topic_id", how="inner", maintain_order="left")
     return [
-        _pointer(topic_id, name, updated_at, labels, count, count / 1_000 + (topic_id in found.topics))
-        for topic_id, name, updated_at, count, labels in further.select(
-            "topic_id", "name", "updated_at", "len", "labels"
-        ).iter_rows()
+        _pointer(topic, is_near=topic["topic_id"] in found.topics) for topic in further.iter_rows(named=True)
     ]
 
 
@@ -155,12 +147,10 @@ def _both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float
     )
 
 
-def _pointer(
-    topic_id: str, name: str, updated_at: datetime, labels: list[str], cell_count: int, score: float
-) -> Candidate:
-    texts = [f"{name}: {', '.join(labels)}"] * bool(labels) + [name]
-    source = (updated_at, count_of(cell_count))
+def _pointer(topic: Row, *, is_near: bool) -> Candidate:
+    count, score = topic["len"], topic["len"] / 1_000 + is_near
+    texts = [f"{topic['name']}: {', '.join(topic['labels'])}"] * bool(topic["labels"]) + [topic["name"]]
+    source, ids = (topic["updated_at"], count_of(count)), (topic["topic_id"],)
     return replace(
-        line("index", score, "topic", texts, source, "further memories", topic_ids=(topic_id,)),
-        kind="pointer",
+        line("index", score, "topic", texts, source, "further memories", topic_ids=ids), kind="pointer"
     )

@@ -1,15 +1,19 @@
-"""Fusion of ranked lists into one: by reciprocal ranks for topics, by stretched scores for cells and turns.
+"""Fusion of ranked lists: by reciprocal ranks for topics, by stretched scores for cells and turns; and the prior.
 
 Plain Python: a question's lists are short, and one operation on a frame costs more than all of their rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from typing import NamedTuple
 
 import polars as pl
 
+from slowwave.decay.retention import retention_of
 from slowwave.schemas.search import Share
+from slowwave.settings.groups import DecaySettings
+from slowwave.settings.reading import SearchSettings
 
 
 class Given(NamedTuple):
@@ -116,3 +120,23 @@ def _fused(
         Fused(key, score, tuple(Given(name, *at[key]) for name, at in placed if key in at))
         for key, score in best
     ]
+
+
+def prior(
+    *,
+    age_days: float,
+    salience: float = 1.0,
+    rate: float = 0.0,
+    unused_days: float = 0.0,
+    search: SearchSettings,
+    decay: DecaySettings,
+) -> float:
+    """Salience * exp(-age_rate * age_days) * retention, between the floor and 1: it reorders and never buries.
+
+    The product is stretched over what the floor leaves and not cut off at it, so that of two old memories the one that
+    is more salient, or was used since, still comes first. `age_days` counts from when it was last said, `rate` is the
+    decay rate of a cell (0 for a protected one). A raw turn has its age alone.
+    """
+    kept = retention_of(rate, unused_days, exponent=decay.exponent)
+    weight = salience * exp(-search.age_rate * age_days) * kept
+    return search.prior_floor + (1.0 - search.prior_floor) * min(weight, 1.0)

@@ -1,5 +1,6 @@
 """What a question asks for: its words, its vector, its intent, and the time that it names."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -14,7 +15,6 @@ from slowwave.language.time_phrases import (
     time_of_question,
 )
 from slowwave.schemas.search import Filters, Intent
-from slowwave.search.cells import CellQuestion
 from slowwave.search.conditions import cell_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.search.graph import cells_naming, cells_saying
@@ -31,15 +31,36 @@ INTENT_MARGIN = 0.15
 """Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
 
 
+@dataclass(frozen=True)
+class Question:
+    """A question as the tiers take it.
+
+    `text` is as it was asked, `words` what full text looks for. `where` holds for the cells that may be found. `period`
+    is a time that it names: it draws cells near, and excludes none, unless the question is about nothing but that time
+    (`is_about_time`). `vector_weight` is 0 without a vector.
+    """
+
+    text: str
+    words: str
+    vector: Vectors | None
+    vector_weight: float
+    filters: Filters
+    where: Expr
+    period: TimeRange | None
+    is_about_time: bool
+    intent: Intent
+    now: datetime
+
+
 def understand(
     reader: Reader, store: Store, query: str, vector: Vectors | None, filters: Filters, *, now: datetime
-) -> CellQuestion:
+) -> Question:
     """The question as the tiers take it; a time that it names counts from `filters.as_of` where that is given."""
     weight = reader.settings.search.vector_weight
     if reader.embedder is not None:
         weight *= reader.embedder.profile.vector_weight
     time = _time_asked(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST))
-    return CellQuestion(
+    return Question(
         text=query,
         words=telling_words(time.words or query, most=QUERY_WORDS),
         vector=vector,

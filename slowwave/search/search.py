@@ -26,13 +26,14 @@ from slowwave.schemas.search import (
     SearchResult,
     in_utc,
 )
-from slowwave.search.cells import CellQuestion, cell_hits, cell_queries, rank_cells
+from slowwave.search.cells import cell_queries, rank_cells
 from slowwave.search.conditions import recorded_condition
 from slowwave.search.current_values import asked_first
 from slowwave.search.episodes import EPISODE_LIST, are_asked_for, shown_by_age
 from slowwave.search.fusing import Fused
 from slowwave.search.graph import reasons
-from slowwave.search.question import understand
+from slowwave.search.hits import cell_hits
+from slowwave.search.question import Question, understand
 from slowwave.search.reader import Reader, open_reader
 from slowwave.search.topics import told_of, topic_hits, topic_queries
 from slowwave.search.turns import TurnQuestion, rank_turns, turn_hits, turn_queries
@@ -189,9 +190,7 @@ def _check(query: str, limit: int, detail_level: DetailLevel) -> None:
         raise InputError(f"limit {limit} is not possible: choose 1 to {MAX_LIMIT}")
 
 
-def _reasons(
-    store: Store, cells: list[CellHit], question: CellQuestion, settings: Settings
-) -> list[ChainStep]:
+def _reasons(store: Store, cells: list[CellHit], question: Question, settings: Settings) -> list[ChainStep]:
     """What led to the memories, where a question asks why; a complex question looks further."""
     if question.intent != "why" or not cells or question.filters.is_historical:
         return []
@@ -201,7 +200,7 @@ def _reasons(
 
 def _first_round(
     store: Store,
-    question: CellQuestion,
+    question: Question,
     settings: Settings,
     topic_count: int,
     cell_count: int,
@@ -227,7 +226,7 @@ def _first_round(
 def _hits(
     store: Store,
     found: dict[str, list[Row]],
-    question: CellQuestion,
+    question: Question,
     settings: Settings,
     topic_count: int,
     cell_count: int,

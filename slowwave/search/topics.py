@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from slowwave.schemas.search import TopicHit
-from slowwave.search.cells import CellQuestion
 from slowwave.search.conditions import scope_condition
 from slowwave.search.fusing import RankedList, fuse_ranks
+from slowwave.search.question import Question
 from slowwave.settings.tree import Settings
 from slowwave.store import SCORE, Row, RowsQuery, Store, TextQuery, VectorQuery, col
 
@@ -16,7 +16,7 @@ _TOLD = (*_SHOWN[1:], "merged_into")
 
 
 def topic_queries(
-    question: CellQuestion, settings: Settings, *, count: int
+    question: Question, settings: Settings, *, count: int
 ) -> dict[str, TextQuery | VectorQuery]:
     """The lists of this tier by name.
 
@@ -33,7 +33,7 @@ def topic_queries(
     return queries
 
 
-def told_of(store: Store, found: Mapping[str, list[Row]], question: CellQuestion) -> dict[str, list[Row]]:
+def told_of(store: Store, found: Mapping[str, list[Row]], question: Question) -> dict[str, list[Row]]:
     """The rows that the lists found; under a filter only topics that have a memory which passes it."""
     if not question.filters.is_narrow:
         return dict(found)
@@ -44,7 +44,7 @@ def told_of(store: Store, found: Mapping[str, list[Row]], question: CellQuestion
 
 
 def topic_hits(
-    found: Mapping[str, list[Row]], question: CellQuestion, settings: Settings, *, count: int
+    found: Mapping[str, list[Row]], question: Question, settings: Settings, *, count: int
 ) -> list[TopicHit]:
     """Topics with a summary and live cells that the lists found, best first."""
     weights = {"text": settings.search.text_weight, "vector": question.vector_weight}

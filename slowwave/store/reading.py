@@ -77,7 +77,8 @@ class StoreReader:
         """
         if most_rows:
             self._exact_rows = exact_rows
-            self._cache.most_rows, self._cache.is_indexed = most_rows, True
+            self._cache.become_indexed()
+            self._cache.most_rows = most_rows
             self._cache.is_written = is_written
 
     def hold_tables(self) -> None:

@@ -88,6 +88,12 @@ class TableCache:
         self.is_indexed = False
         self.is_written: Callable[[], bool] = lambda: False
 
+    def become_indexed(self) -> None:
+        """Keep full text and vectors from now on; copies of rows alone, which a run held, are read again."""
+        if not self.is_indexed:
+            self.is_indexed = True
+            self._entries.clear()
+
     def begin_question(self) -> None:
         """Says that a question comes: a process with one question never waits for large tables to be read."""
         self._questions += 1

@@ -126,6 +126,14 @@ def test_the_value_that_holds_is_shown_with_its_history_and_no_former_one_beside
     ]
 
 
+def test_a_store_whose_tables_a_run_held_answers_questions(tmp_path: Path):
+    with open_workspace(tmp_path / "held") as workspace:
+        one = rows("cells", cell("ferry", "The ferry sails at dawn.", JUNE))
+        workspace.commit(encode("cell.extracted", one), now=JUNE)
+        assert workspace.store.rows("cells", ["cell_id"]).height == 1
+        assert found(Reader(workspace.home, workspace.store, None, ""), "ferry") == ["ferry"]
+
+
 def test_a_memory_that_is_shown_fades_in_search_as_it_does_at_night(tmp_path: Path):
     shown = {"retrieval_count": 4, "retrieved_at": NIGHT, "citation_count": 0, "ignore_count": 0}
     with open_workspace(tmp_path / "shown") as workspace:

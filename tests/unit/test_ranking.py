@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.search.prior import prior
+from slowwave.search.fusing import prior
 from slowwave.settings.groups import DecaySettings
 from slowwave.settings.reading import SearchSettings
 

@@ -1,0 +1,156 @@
+"""Hits of ranked cells: each with the value that holds now and what held before."""
+
+from collections.abc import Mapping, Sequence
+
+from slowwave.chains.walker import walk
+from slowwave.schemas.search import CellHit, Filters, FormerValue
+from slowwave.search.cells import CHAIN_STEPS, RankedCell, followers
+from slowwave.search.conditions import as_they_stood, cell_condition
+from slowwave.search.current_values import (
+    ATTRIBUTE,
+    DISPUTE,
+    doubted_and_both_valid,
+    former_values,
+    outdated_values,
+    side_by_side,
+)
+from slowwave.settings.tree import Settings
+from slowwave.store import Expr, Row, RowsQuery, Store, col
+
+_SHOWN = (
+    "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
+    "status", "salience",
+    "confidence", "origin", "event_time", "valid_from", "valid_until", "recorded_at", "source_name", "session_id",
+    "topic_id", "superseded_by", "superseded_at", "evidence", "protected",
+)  # fmt: skip
+
+_HIT_COLUMNS = [name for name in CellHit.model_fields if name in _SHOWN and name != "evidence"]
+
+
+def cell_hits(
+    store: Store, ranked: Sequence[RankedCell], settings: Settings, filters: Filters
+) -> list[CellHit]:
+    """Hits of ranked cells: of several values of one attribute the holder stands, the others are its history."""
+    if not ranked:
+        return []
+    ids = [entry.fused.key for entry in ranked]
+    (found,) = store.find([RowsQuery("cells", _SHOWN, col("cell_id").isin(ids))])
+    around, contradictions, topics = store.find(
+        [
+            RowsQuery("cells", _SHOWN, _related(found, cell_condition(settings.owner, filters))),
+            RowsQuery("contradictions", DISPUTE, side_by_side(ids)),
+            RowsQuery("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
+        ]
+    )
+    if filters.is_historical and contradictions:
+        contradictions = _between_known(store, contradictions, settings, filters)
+    doubted, both_valid = doubted_and_both_valid(contradictions)
+    known = _with_chain(store, found, around, filters)
+    outdated = outdated_values(list(known.values()), doubted=doubted, both_valid=both_valid)
+    former = former_values(list(known.values()), outdated)
+    names = {row["topic_id"]: row["name"] for row in topics}
+    # an outdated cell gives its place to the holder, which is shown once, where the best of them stood
+    places: dict[str, RankedCell] = {}
+    for entry in ranked:
+        places.setdefault(outdated.get(entry.fused.key, entry.fused.key), entry)
+    said = _confirmations(store, ranked, places, filters)
+    return [
+        _hit(entry, known[shown], said[shown], former.get(shown, []), doubted, names)
+        for shown, entry in places.items()
+        if shown in known
+    ]
+
+
+def _confirmations(
+    store: Store, ranked: Sequence[RankedCell], places: Mapping[str, RankedCell], filters: Filters
+) -> dict[str, int]:
+    """How often each cell that is shown was said again; a holder's count is its own, whatever found it."""
+    said = {entry.fused.key: entry.confirmations for entry in ranked}
+    unread = [key for key in places if key not in said]
+    if unread:
+        (cell_usage,) = store.find(
+            [RowsQuery("cell_usage", ("cell_id", "confirmations"), col("cell_id").isin(unread))]
+        )
+        counted = {row["cell_id"]: row["confirmations"] for row in cell_usage}
+        said |= {key: 0 if filters.is_historical else counted.get(key, 0) for key in unread}
+    return said
+
+
+def _between_known(
+    store: Store, contradictions: list[Row], settings: Settings, filters: Filters
+) -> list[Row]:
+    """The contradictions of which both sides had been said then."""
+    then = cell_condition(settings.owner, Filters(as_of=filters.as_of, known_at=filters.known_at))
+    sides = sorted({row[side] for row in contradictions for side in ("cell_a", "cell_b")})
+    (found,) = store.find([RowsQuery("cells", ("cell_id",), then & col("cell_id").isin(sides))])
+    known = {row["cell_id"] for row in found}
+    return [row for row in contradictions if {row["cell_a"], row["cell_b"]} <= known]
+
+
+def _hit(
+    entry: RankedCell,
+    row: Row,
+    confirmations: int,
+    former: list[Row],
+    doubted: set[str],
+    names: Mapping[str, str],
+) -> CellHit:
+    return CellHit(
+        **{name: row[name] for name in _HIT_COLUMNS},
+        text=row["content"],
+        score=entry.score,
+        prior=entry.prior,
+        confirmations=confirmations,
+        turn_ids=row["evidence"],
+        topic_name=names.get(row["topic_id"]),
+        has_open_contradiction=row["cell_id"] in doubted,
+        history=[
+            FormerValue(
+                cell_id=past["cell_id"],
+                value=past["value"] or past["content"],
+                content=past["content"],
+                valid_from=past["valid_from"],
+                valid_until=past["valid_until"],
+            )
+            for past in former
+        ],
+        found_by=entry.fused.shares(),
+    )
+
+
+def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filters) -> dict[str, Row]:
+    """The cells, by id, and all that they superseded, step by step, as far back as the journal tells.
+
+    `around` holds what they superseded directly and the cells of the same attribute: the steps go on from there.
+    """
+    known = {row["cell_id"]: row for row in (*cells, *around)}
+
+    def reach(ids: list[str]) -> list[str]:
+        (before,) = store.find([RowsQuery("cells", _SHOWN, col("superseded_by").isin(ids))])
+        fresh = {row["cell_id"]: row for row in before if row["cell_id"] not in known}
+        known.update(fresh)
+        return list(fresh)
+
+    newest = {row["cell_id"] for row in around} - {row["cell_id"] for row in cells}
+    walk(newest, reach, most=CHAIN_STEPS - 1)  # `around` is the first step
+    if filters.as_of is not None:
+        known = {key: row for key, row in known.items() if row["event_time"] <= filters.as_of}
+    said = followers(store, known.values()) if filters.is_historical else {}
+    return {key: as_they_stood(row, said, filters) for key, row in known.items()}
+
+
+def _superseded_by(cells: list[Row]) -> Expr:
+    return col("superseded_by").isin([row["cell_id"] for row in cells])
+
+
+def _related(cells: list[Row], where: Expr) -> Expr:
+    """What cells superseded, and what else may be found of the same subject and attribute."""
+    named = [row for row in cells if all(row[name] is not None for name in ATTRIBUTE)]
+    if not named:
+        return _superseded_by(cells)
+    subjects, attributes = (_named(named, name) for name in ATTRIBUTE)
+    return _superseded_by(cells) | (where & col("subject").isin(subjects) & col("attribute").isin(attributes))
+
+
+def _named(rows: list[Row], column: str) -> list[str]:
+    return sorted({row[column] for row in rows if row[column] is not None})
