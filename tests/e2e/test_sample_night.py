@@ -13,7 +13,7 @@ import pytest
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave.context import assemble
-from slowwave.entrypoints.replay import Replay, replaying
+from slowwave.entrypoints.commands.replay import Replay, replaying
 from slowwave.home.paths import open_home
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.report import NightReport

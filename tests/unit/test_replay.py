@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from slowwave.entrypoints.replay import (
+from benchmarks.record_answers import recording
+from slowwave.entrypoints.commands.replay import (
     MISS_CODE,
     answer_name,
     completion,
     read_recording,
-    recording,
     replaying,
     request_hash,
 )
@@ -222,7 +222,12 @@ def test_equal_lines_give_equal_completions_so_that_asking_again_meets_the_same_
 
 @pytest.mark.processes
 def test_the_program_says_its_address_and_ends_with_a_clear_line_when_it_cannot_start(tmp_path):
-    command = [sys.executable, "-m", "slowwave.entrypoints.replay", "serve", str(tmp_path / "none.jsonl")]
+    recorder, out = str(ROOT / "benchmarks" / "record_answers.py"), str(tmp_path / "answers.jsonl")
+    command = [sys.executable, recorder, "--upstream", "nowhere", "--out", out]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (78, "")
+    assert done.stderr.startswith("slowwave: 'nowhere' is no address")
+    command = [sys.executable, recorder, "--out", out]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (66, "")
     assert done.stderr.startswith("slowwave: there is no recording")

@@ -1,4 +1,4 @@
-"""A model server on this machine that answers from a recording, and the recorder that makes one.
+"""A model server on this machine that answers from a recording, for `slowwave demo`.
 
 It speaks OpenAI's chat completions (tools and `response_format`), so that the whole night runs through the
 real client without a key, a network or a cost. A recording is one JSON object a line:
@@ -8,36 +8,30 @@ real client without a key, a network or a cost. A recording is one JSON object a
 `answer` is the JSON that the model said. Where it said something else (plain talk, half an answer, a
 refusal) the line has `message` instead, as it came. The hash covers messages, tools and `response_format`,
 never the model's name or a key. A question that is not in the recording gets HTTP 400.
-
-For maintainers:  python -m slowwave.entrypoints.replay record --upstream URL --out FILE --port N
+`benchmarks/record_answers.py` makes recordings.
 """
 
-import argparse
 import hashlib
-import http.client
 import json
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, cast
-from urllib.parse import SplitResult, urlsplit
+from typing import Any
 
-from slowwave.errors import ConfigError, NotFoundError, SlowwaveError
+from slowwave.errors import ConfigError, NotFoundError
 
 LOOPBACK = "127.0.0.1"
 HASHED = ("messages", "tools", "response_format")
 MISS_CODE = "prompt-changed-since-the-recording"
-RECORD_COMMAND = "python -m slowwave.entrypoints.replay record --upstream URL --out FILE --port N"
+RECORD_COMMAND = "python benchmarks/record_answers.py --upstream URL --out FILE --port N"
 MISS_MESSAGE = (
     f"this question is not in the recording: a prompt or its data changed. Record anew: {RECORD_COMMAND}"
 )
 MAX_REQUEST_BYTES = 16_000_000
-UPSTREAM_SECONDS = 300.0
 MODEL = "recorded"
 
 Body = dict[str, Any]
@@ -111,53 +105,11 @@ def replaying(path: Path, *, port: int = 0) -> Iterator[Replay]:
 
     def respond(body: Body, _: str) -> tuple[int, Body]:
         entry = entries.get(request_hash(body))
-        return (
-            (HTTPStatus.BAD_REQUEST, _missing())
-            if entry is None
-            else (HTTPStatus.OK, completion(entry, body))
-        )
+        if entry is None:
+            return HTTPStatus.BAD_REQUEST, failure(MISS_MESSAGE, MISS_CODE)
+        return HTTPStatus.OK, completion(entry, body)
 
-    with _serving(respond, port=port) as replay:
-        yield replay
-
-
-@contextmanager
-def recording(upstream_base_url: str, path: Path, *, port: int = 0) -> Iterator[Replay]:
-    """A server that passes new questions to a real one and appends what it answers to the file at `path`.
-
-    What is already in the file is answered from it, so that a recording that was cut off goes on; remove the
-    file to record everything anew. The answers go out in the form in which a replay will give them.
-
-    Raises:
-        ConfigError: the upstream address is none, or the file is not a recording.
-    """
-    upstream = urlsplit(upstream_base_url.rstrip("/"))
-    if upstream.scheme not in ("http", "https") or not upstream.hostname:
-        raise ConfigError(f"{upstream_base_url!r} is no address. Give one like http://127.0.0.1:8000/v1.")
-    entries = read_recording(path) if path.exists() else {}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    writing = threading.Lock()
-
-    def respond(body: Body, key: str) -> tuple[int, Body]:
-        request = request_hash(body)
-        if request in entries:
-            return HTTPStatus.OK, completion(entries[request], body)
-        status, said = _ask_upstream(upstream, body, key)
-        if status != HTTPStatus.OK or not said.get("choices"):
-            return status, said
-        entry = {
-            "prompt": answer_name(body),
-            "request": request,
-            **_kept(said, is_tool=bool(body.get("tools"))),
-        }
-        with writing:
-            if request not in entries:  # asked twice at once: the first answer is the one
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-                entries[request] = entry
-        return HTTPStatus.OK, completion(entries[request], body)
-
-    with _serving(respond, port=port) as replay:
+    with serving(respond, port=port) as replay:
         yield replay
 
 
@@ -192,51 +144,8 @@ def _tool_call(arguments: str, body: Body) -> Body:
     return {"content": None, "tool_calls": [{"type": "function", "function": function}]}
 
 
-def _kept(said: Body, *, is_tool: bool) -> Body:
-    """What a recording keeps of a completion: the answer as JSON where it is such, else the whole message."""
-    choice = said["choices"][0]
-    message = choice.get("message") or {}
-    calls = message.get("tool_calls") or []
-    text = str(calls[0]["function"]["arguments"] if calls else message.get("content"))
-    used = said.get("usage") or {}
-    sent, received = used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0
-    counted = {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}
-    usage = {"usage": counted} if sent and received else {}
-    is_clean = choice.get("finish_reason") in ("stop", "tool_calls", None) and len(calls) == int(is_tool)
-    if is_clean and not message.get("refusal"):
-        try:
-            return {"answer": json.loads(text), **usage}
-        except ValueError:
-            pass  # not JSON: kept as it came
-    kept = {name: message.get(name) for name in ("content", "refusal", "tool_calls") if message.get(name)}
-    return {"message": {**kept, "finish_reason": choice.get("finish_reason") or "stop"}, **usage}
-
-
-def _ask_upstream(upstream: SplitResult, body: Body, key: str) -> tuple[int, Body]:
-    secure = upstream.scheme == "https"
-    connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-    connection = connect(cast(str, upstream.hostname), upstream.port, timeout=UPSTREAM_SECONDS)
-    headers = {"Content-Type": "application/json", **({"Authorization": key} if key else {})}
-    try:
-        connection.request("POST", f"{upstream.path}/chat/completions", json.dumps(body).encode(), headers)
-        response = connection.getresponse()
-        said = json.loads(response.read())
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        return HTTPStatus.BAD_GATEWAY, _error(
-            f"the upstream server failed ({type(error).__name__})", "upstream"
-        )
-    finally:
-        connection.close()
-    return response.status, said if isinstance(said, dict) else _error(
-        "the upstream sent no object", "upstream"
-    )
-
-
-def _missing() -> Body:
-    return _error(MISS_MESSAGE, MISS_CODE)
-
-
-def _error(message: str, code: str) -> Body:
+def failure(message: str, code: str) -> Body:
+    """The body of an answer that says what went wrong."""
     return {"error": {"message": message, "code": code, "type": "slowwave_replay", "param": None}}
 
 
@@ -248,12 +157,17 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handlefailure(self, request: object, client_address: object) -> None:
         """A client that hangs up is no event."""
 
 
 @contextmanager
-def _serving(respond: Respond, *, port: int) -> Iterator[Replay]:
+def serving(respond: Respond, *, port: int) -> Iterator[Replay]:
+    """A server that answers with `respond` while the block runs; port 0 takes a free one.
+
+    Raises:
+        ConfigError: the port cannot be used.
+    """
     try:
         server = _Server((LOOPBACK, port), BaseHTTPRequestHandler)
     except (OSError, OverflowError) as error:
@@ -285,18 +199,18 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
             if self._path() == "/v1/models":
                 self._send(HTTPStatus.OK, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
             else:
-                self._send(HTTPStatus.NOT_FOUND, _error(f"no such address {self._path()[:80]}", "not-found"))
+                self._send(HTTPStatus.NOT_FOUND, failure(f"no such address {self._path()[:80]}", "not-found"))
 
         def do_POST(self) -> None:
             body = self._body()
             if self._path() != "/v1/chat/completions":
-                self._send(HTTPStatus.NOT_FOUND, _error(f"no such address {self._path()[:80]}", "not-found"))
+                self._send(HTTPStatus.NOT_FOUND, failure(f"no such address {self._path()[:80]}", "not-found"))
             elif body is None or not isinstance(body.get("messages"), list):
                 self._send(
-                    HTTPStatus.BAD_REQUEST, _error("a chat completion request is expected", "no-request")
+                    HTTPStatus.BAD_REQUEST, failure("a chat completion request is expected", "no-request")
                 )
             elif body.get("stream"):
-                self._send(HTTPStatus.BAD_REQUEST, _error("streaming is not recorded", "no-streaming"))
+                self._send(HTTPStatus.BAD_REQUEST, failure("streaming is not recorded", "no-streaming"))
             else:
                 status, document = respond(body, self.headers.get("Authorization", ""))
                 with counting:
@@ -330,41 +244,3 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
             self.wfile.flush()
 
     return Handler
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """`record` or `serve` on a port until Ctrl-C; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m slowwave.entrypoints.replay", description=__doc__.split("\n")[0]
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    record = commands.add_parser("record", help="pass questions on and record the answers")
-    record.add_argument(
-        "--upstream", required=True, help="base address of an OpenAI-compatible server, with /v1"
-    )
-    record.add_argument(
-        "--out", required=True, type=Path, help="the recording; known questions are answered from it"
-    )
-    serve = commands.add_parser("serve", help="answer from a recording")
-    serve.add_argument("recording", type=Path)
-    for command in (record, serve):
-        command.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
-    given = parser.parse_args(arguments)
-    try:
-        with (
-            recording(given.upstream, given.out, port=given.port)
-            if given.command == "record"
-            else (replaying(given.recording, port=given.port)) as replay
-        ):
-            print(f"SLOWWAVE_LLM__PROVIDER=openai SLOWWAVE_LLM__BASE_URL={replay.base_url}", flush=True)
-            threading.Event().wait()
-    except SlowwaveError as error:
-        print(f"slowwave: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        return 0
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
