@@ -3,7 +3,8 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.episodes.compress import find_sessions, label_cells, write_episodes
+from slowwave.stages.episodes.compress import label_cells, write_episodes
+from slowwave.stages.episodes.find_sessions import find_sessions
 from tasks.stage import run_name, stage
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from slowwave.context.tiers import Candidate, Chosen, allot
 from slowwave.language.tokens import count_tokens
-from slowwave.prompting.files import fenced_line
+from slowwave.prompting.fences import fenced_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.schemas.context import TIERS, Context, ContextLine, ContextRequest, ContextTier, TierName
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.prompting.fences import fenced, fenced_line
 from slowwave.prompting.files import (
     extract_prompt,
-    fenced,
-    fenced_line,
     gate_prompt,
     promote_prompt,
     reconcile_prompt,

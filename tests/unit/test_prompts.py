@@ -11,12 +11,9 @@ import pytest
 from slowwave.errors import ContractError
 from slowwave.prompting.answers import Answer
 from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer, TombstoneAnswer
+from slowwave.prompting.fences import calendar, dated, fenced, fenced_line
 from slowwave.prompting.files import (
-    calendar,
-    dated,
     extract_prompt,
-    fenced,
-    fenced_line,
     gate_prompt,
     promote_prompt,
     prompt_versions,

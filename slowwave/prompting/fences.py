@@ -1,0 +1,95 @@
+"""Fences around stored text, so that no line of it can pass for a part of the page or of the chat.
+
+`fenced` puts "> " before every line, `fenced_line` makes one line of it.
+"""
+
+import datetime
+import re
+import unicodedata
+
+from slowwave.errors import ContractError
+from slowwave.language.lexicon import WEEKDAYS
+
+_JOINERS = "\u200c\u200d"
+"""The only invisible characters that stay: scripts and emoji need them."""
+
+_CHAT_MARKUP = re.compile(
+    r"<(?=[|｜])"
+    r"|<(?=/?\s*(?:s|bos|eos|pad|unk|think|thinking|tool_call|tool_response|start_of_turn|end_of_turn)\s*>)"
+    r"|<(?=/\s*(?:turn|memory|memories|cell|user|assistant|system|data)s?\b)"
+    r"|<(?=<\s*/?\s*SYS\s*>)"
+    r"|\[(?=/?\s*(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\s*\])",
+    re.IGNORECASE,
+)
+"""What a model server's chat template, or a reader of the page, could take for the end of the data."""
+
+_PAGE_MARKUP = re.compile(r"^\s*(?=#{1,6}(?:\s|$)|\[\d+\])")
+"""A line of data that looks like a heading or a numbered item of the page."""
+
+
+class Fenced(str):
+    """Text that went through a fence and may stand on a page."""
+
+    __slots__ = ()
+
+
+def fenced(value: object) -> Fenced:
+    """Text as quoted lines, "> " before each; runs of empty lines become one."""
+    lines = [_PAGE_MARKUP.sub(r"\\", line).rstrip() for line in _lines(value)] or [""]
+    kept = [line for index, line in enumerate(lines) if line or index == 0 or lines[index - 1]]
+    return Fenced("\n".join(f"> {line}".rstrip() for line in kept))
+
+
+def fenced_line(value: object) -> Fenced:
+    """Text as one line, every run of white space as one blank."""
+    return Fenced(" ".join(" ".join(_lines(value)).split()))
+
+
+def _lines(value: object) -> list[str]:
+    """Lines of a text without invisible and control characters, chat markup broken by a blank."""
+    text = "".join(_visible(character) for character in str(value))
+    return [_CHAT_MARKUP.sub(lambda match: match[0] + " ", line) for line in text.strip().splitlines()]
+
+
+def _visible(character: str) -> str:
+    """The character; a blank for a tab, "" for what is invisible, a replacement for half a character."""
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\N{REPLACEMENT CHARACTER}"
+    if character == "\t":
+        return "    "
+    is_hidden = category == "Cf" and character not in _JOINERS
+    is_control = category == "Cc" and character not in "\n\r\v\f\x1c\x1d\x1e\x85"
+    is_smuggled = "\U000e0100" <= character <= "\U000e01ef"
+    return "" if is_hidden or is_control or is_smuggled else character
+
+
+def dated(value: object) -> Fenced:
+    """An ISO date with its weekday, "2026-06-02 Tuesday"; any other text as `fenced_line`."""
+    try:
+        day = datetime.date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return fenced_line(value)
+    return Fenced(f"{day.isoformat()} {WEEKDAYS[day.weekday()].capitalize()}")
+
+
+def calendar(value: object) -> Fenced:
+    """The weeks before, of and after an ISO date, so that a small model need not count days.
+
+    Raises:
+        ContractError: it is no ISO date.
+    """
+    try:
+        day = datetime.date.fromisoformat(str(value))
+        monday = day - datetime.timedelta(days=day.weekday())
+        week = datetime.timedelta(days=7)
+        weeks = {"last week": monday - week, "this week": monday, "next week": monday + week}
+        rows = [f"{name}: {_week(first)}" for name, first in weeks.items()]
+    except (ValueError, OverflowError) as error:
+        raise ContractError("a session's date must be an ISO date, YYYY-MM-DD") from error
+    return Fenced("\n".join(rows))
+
+
+def _week(monday: datetime.date) -> str:
+    days = (monday + datetime.timedelta(days=index) for index in range(7))
+    return ", ".join(f"{WEEKDAYS[day.weekday()][:3].capitalize()} {day.isoformat()}" for day in days)
