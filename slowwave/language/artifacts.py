@@ -41,7 +41,7 @@ def artifact_kind(artifact: pl.Expr) -> pl.Expr:
 
 
 def artifact_reference(artifact: pl.Expr) -> pl.Expr:
-    """What follows the kind: a hash, a number, a path; null for a text that has no such form."""
+    """The part after the kind: a hash, a number, a path; null for a text that has no such form."""
     return artifact.str.extract(_FORM, 2)
 
 

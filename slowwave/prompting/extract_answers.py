@@ -1,4 +1,4 @@
-"""What a language model must answer about new turns: is there anything, what, and was it deleted before."""
+"""Answers about new turns: whether they hold a memory, which ones, and whether a person deleted it before."""
 
 from typing import Annotated, Literal
 

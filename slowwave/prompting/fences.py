@@ -21,7 +21,7 @@ _CHAT_MARKUP = re.compile(
     r"|\[(?=/?\s*(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\s*\])",
     re.IGNORECASE,
 )
-"""What a model server's chat template, or a reader of the page, could take for the end of the data."""
+"""Marks that a model server's chat template, or a reader of the page, could take for the end of the data."""
 
 _PAGE_MARKUP = re.compile(r"^\s*(?=#{1,6}(?:\s|$)|\[\d+\])")
 """A line of data that looks like a heading or a numbered item of the page."""

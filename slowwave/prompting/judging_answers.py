@@ -1,4 +1,4 @@
-"""What a language model must answer about memories beside each other: which one holds, and which are worth most."""
+"""Answers that judge memories beside each other: which one holds, and which are worth most."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What the prompt pages show: one small frozen row for each numbered item.
+"""Items of the prompt pages: one small frozen row for each numbered item.
 
 Numbers are those of the page, from 1 on, and are what a model's answer may name. Dates are ISO texts. Text
 fields come from the store as they are; the prompt gateway fences them.

@@ -1,4 +1,4 @@
-"""What a language model writes about several memories: a topic's summary, an episode, an entity, and causes."""
+"""Answers that tell of several memories: a topic's summary, an episode, an entity, and causes."""
 
 from pydantic import Field
 

@@ -50,7 +50,7 @@ def ask(run: Stage, requests: Sequence[Request], *, work: str) -> list[Outcome]:
 def usable_answers(
     kind: type[A], asked_about: Iterable[K], outcomes: Sequence[Outcome]
 ) -> list[tuple[K, A, Author]]:
-    """What was asked about, its answer and who gave it, in order, without the outcomes that failed."""
+    """Usable answers in order, each with what it was asked about and who gave it."""
     return [
         (key, outcome.answer, {"prompt_version": outcome.prompt_version, "model": outcome.model})
         for key, outcome in zip(asked_about, outcomes, strict=True)

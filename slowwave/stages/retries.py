@@ -1,4 +1,4 @@
-"""What an unusable answer means for the thing that was asked about: a pause that doubles, at last quarantine."""
+"""Failed tries: after an unusable answer comes a pause that doubles, and at last quarantine."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta

@@ -33,12 +33,12 @@ MEMORY = [
 ]  # fmt: skip
 
 PAGE_SHARE = 0.5
-"""What the turns and memories of a page may take of the model's context; prompt, answer and repeats need the rest."""
+"""The share of the model's context for turns and memories; prompt, answer and repeats need the rest."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """What episodes are written from. `turns` and `cells` carry the id of their episode as `episode_id`.
+    """The turns and memories that episodes are written from. `turns` and `cells` carry the id of their episode as `episode_id`.
 
     `is_forgotten` marks turns that a person deleted a memory of: they are no part of any telling.
     """
@@ -87,7 +87,7 @@ def _material(run: Stage, sessions: pl.DataFrame) -> Material:
 
 
 def _shown_turns(turns: pl.DataFrame) -> pl.DataFrame:
-    """What may be told: nothing that a person deleted as a memory."""
+    """The turns that may be told: trusted ones where there are any, none that a person deleted a memory of."""
     turns = turns.filter(~pl.col("is_forgotten"))
     is_trusted = ~pl.col("origin").is_in(["untrusted", "tool"])
     return turns.filter(is_trusted | ~is_trusted.any().over("episode_id"))
@@ -124,7 +124,7 @@ def _main_topics(run: Stage, material: Material) -> pl.DataFrame:
 
 
 def _by_model(run: Stage, material: Material) -> Plan:
-    """What the model told of a batch, and the conversations whose answer could not be used."""
+    """Episodes that the model wrote, and the conversations whose answer could not be used."""
     settings = run.settings.episodes
     limits = {"max_words": settings.max_words, "summary_words": settings.summary_words}
     characters = _page_characters(run)
@@ -199,7 +199,7 @@ def _page_characters(run: Stage) -> int:
 def _page_cells(run: Stage, material: Material, characters: int) -> pl.DataFrame:
     """The memories of each page, oldest first: the living ones and those that another replaced, most salient first.
 
-    What a replaced one says held then; `replaced_by` says what holds since.
+    A replaced memory held until then; `replaced_by` is the text that holds since.
     """
     replaced = (pl.col("status") == "superseded") & pl.col("valid_until").is_not_null()
     wanted = material.cells.filter(

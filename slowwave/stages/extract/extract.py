@@ -25,7 +25,7 @@ from slowwave.stages.run import Plan, Stage
 from slowwave.store import col, lit, same_owner
 
 SHOWN = ["cell_type", "topic_hint", "subject", "attribute", "value", "valid_from", "content"]
-"""What the extractor is shown of a known cell."""
+"""Columns of a known cell that the extractor is shown."""
 
 
 def find_chunks(run: Stage) -> pl.DataFrame:
@@ -101,7 +101,7 @@ def _through_gate(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> tupl
 
 
 def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> Plan:
-    """What the extractor made of a batch: cells, confirmations, retired raw cells, failures."""
+    """The events that the extractor's answers become: cells, confirmations, retired raw cells, failures."""
     if chunks.is_empty():
         return {}
     pages, known = _pages(turns), _known_cells(run, chunks, turns)

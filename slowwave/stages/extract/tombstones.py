@@ -32,9 +32,9 @@ def said_again(new: str, deleted: str, *, same_words: float) -> pl.Expr:
 
 
 def without_deleted(turns: pl.DataFrame, deleted: pl.DataFrame, *, owner: list[str]) -> pl.DataFrame:
-    """Turns of which some line was not deleted: what a person forgot word by word is not taken in with new context.
+    """Turns of which some line was not deleted: a text that a person deleted does not come back with new context.
 
-    `turns` has `chunk_id`, `turn_number`, `text` and the columns `own`; `deleted` has `content` and the columns `own`.
+    `turns` has `chunk_id`, `turn_number`, `text` and the columns `owner`; `deleted` has `content` and the same columns.
     Lines are compared without the name of who speaks; a turn of short lines alone stays.
     """
     lines = turns.select("chunk_id", "turn_number", *owner, line=pl.col("text").str.split("\n")).explode(

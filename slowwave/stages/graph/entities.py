@@ -1,7 +1,7 @@
-"""Which names are one person or thing: a pure function of all names of a family, whatever order they came in.
+"""Entities, the people and things behind names: a pure function of all names of a family, whatever order they came in.
 
 A family is what names that may ever be one share (`slowwave/language/names.py`), so that a night looks at the
-families of its new names and at no other. Owners never mix: every step groups by `OWN`.
+families of its new names and at no other. Owners never mix: every step groups by the owner.
 
 The rules, each with the case that it leaves alone:
 
@@ -33,7 +33,7 @@ from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
 
 NAMED = [*OWNER, "name", "entity_type"]
-"""What tells two names apart: whose they are, how they are said, and the type that they are said with."""
+"""Columns that tell two names apart: their owner, the name as it is said, and the type that it is said with."""
 
 _PER_FAMILY = [*OWNER, "family"]
 _TRADE = rf"(?: (?:{'|'.join(TRADES)}))+$"

@@ -1,4 +1,4 @@
-"""Finding sources that changed, reading them, and committing their turns and chunks."""
+"""The ingest stage: finds sources that changed, reads them, and commits their turns and chunks."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from slowwave.store import col, lit
 
 
 def find_new_sources(run: Stage, sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
-    """Sources whose content is not the one that the store knows, with their hash.
+    """Finds sources that are new or changed, with the hash of their content.
 
     Raises:
         NotFoundError: a named path does not exist.
@@ -42,7 +42,7 @@ def find_new_sources(run: Stage, sources: Sequence[str]) -> Iterator[tuple[Path,
 
 
 def read_source(run: Stage, path: Path) -> Reading | None:
-    """What a file says; a file that cannot be read is reported and does not stop the others."""
+    """Reads a file; one that cannot be read is reported and does not stop the others."""
     try:
         reading = read_path(path)
     except (InputError, NotFoundError) as error:

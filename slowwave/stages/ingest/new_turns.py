@@ -1,4 +1,4 @@
-"""What a reading adds to what is known."""
+"""The turns and chunks that a reading adds to those that are known."""
 
 import polars as pl
 

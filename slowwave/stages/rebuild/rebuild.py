@@ -76,7 +76,7 @@ def _open_living(home: Home) -> Store | None:
 
 
 def _differences(living: Store, fresh: Store) -> list[str]:
-    """What differs between the living store and the new one, a line a table; nothing when they are the same."""
+    """Differences between the living store and the new one, a line a table; none when they are the same."""
     notes = []
     for table in TABLES:
         key = KEYS[table]

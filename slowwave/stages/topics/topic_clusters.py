@@ -1,4 +1,4 @@
-"""Which rows belong together, as plain matrices: joining what is near, clustering the rest, unit means.
+"""Clusters of plain matrices: join rows that are near a topic, cluster the rest, take unit means.
 
 One plan for all ways of assigning, whether a row is an embedding or the words of a text: join the nearest known
 topic if it is near enough, and cluster the rest by average linkage cut at the same threshold. Measured on
@@ -28,7 +28,7 @@ Rows = Any
 
 
 class Placed(NamedTuple):
-    """Where the rows of a matrix belong: positions among `topic_ids`, known ones first, then new ones."""
+    """The topics of the rows of a matrix: positions among `topic_ids`, known ones first, then new ones."""
 
     position: NDArray[np.intp]
     similarity: NDArray[np.float64]

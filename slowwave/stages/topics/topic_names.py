@@ -1,4 +1,4 @@
-"""What a theme is called, and the words that mark it among others: the same words place cells without vectors."""
+"""Names of topics, and the words that mark a topic among others: the same words place cells without vectors."""
 
 import polars as pl
 

@@ -127,7 +127,7 @@ def _mutual_pairs(
 
 
 def _leaving(vectors: NDArray[np.float64], split_threshold: float) -> NDArray[np.bool_]:
-    """Which members leave; none where the topic is coherent or no split is clearly better."""
+    """A mark on each member that leaves; none leaves where the topic is coherent or no split is clearly better."""
     stay = np.zeros(len(vectors), dtype=bool)
     whole = float(np.linalg.norm(vectors.mean(axis=0)))  # = mean cosine of the members to their centroid
     if whole >= split_threshold:

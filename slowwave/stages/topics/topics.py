@@ -15,7 +15,7 @@ from slowwave.stages.topics.topic_names import normalized
 ASSIGNMENT = pl.Schema(
     {"cell_id": pl.String, "topic_id": pl.String, "similarity": pl.Float64, "is_new_topic": pl.Boolean}
 )
-"""What both ways of assigning return: one row a cell, in the order of `cell_id`."""
+"""The result of both ways of assigning: one row a cell, in the order of `cell_id`."""
 
 
 def assign_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
