@@ -38,7 +38,7 @@ PAGE_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Material:
-    """The turns and memories that episodes are written from. `turns` and `cells` carry the id of their episode as `episode_id`.
+    """The turns and memories that episodes are written from. `turns` and `cells` name it as `episode_id`.
 
     `is_forgotten` marks turns that a person deleted a memory of: they are no part of any telling.
     """

@@ -50,7 +50,7 @@ TOKENIZER = "Llama 2 (slowwave/language/tokens.py)"
 
 @dataclass(frozen=True)
 class Asked:
-    """The answers to one conversation's questions: `found` and `wanted` of `retrieval.py`, and tokens of each answer."""
+    """The answers of one conversation: `found` and `wanted` of `retrieval.py`, and tokens of each answer."""
 
     found: pl.DataFrame
     wanted: pl.DataFrame
@@ -152,7 +152,7 @@ def write_sessions(folder: Path, conversation: Conversation) -> None:
 
 
 def ask_questions(workspace: Workspace, questions: Sequence[Question]) -> pl.DataFrame:
-    """The turns that every list of the fusion finds for each question: `found` of `slowwave/stages/evaluation/retrieval.py`."""
+    """The turns that every list of the fusion finds for each question: `found` of `retrieval.py`."""
     reader = Reader(workspace.home, workspace.store, workspace.embedder, "no embedder: full text only")
     parts = [pl.DataFrame(schema=NO_TURNS)]
     for place, question in enumerate(questions):

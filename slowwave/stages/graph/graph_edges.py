@@ -70,7 +70,7 @@ def chain_edges(nodes: pl.DataFrame) -> pl.DataFrame:
 def mirrored_edges(
     superseded: pl.DataFrame, contradictions: pl.DataFrame, elaborations: pl.DataFrame
 ) -> pl.DataFrame:
-    """The decisions of reconciliation as edges.
+    """Decisions of reconciliation as edges.
 
     `superseded` has the superseded cells with `superseded_by`, `valid_until` (null for what was merged as said twice,
     which is no edge), the owner and `superseded_at`; `contradictions` the open ones; `elaborations` the judgements of
