@@ -1,4 +1,4 @@
-"""The words that a column of few values may hold. Apart from the tables, so that a face can name them at no cost."""
+"""Columns of few values: the words that they may hold. Apart from the tables, so that a face imports them cheaply."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What the language model's calls of one run came to, in all, by model and by prompt."""
+"""Calls, tokens and cost of one run: in all, by model and by prompt."""
 
 from pydantic import BaseModel, ConfigDict, Field
 

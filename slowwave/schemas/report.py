@@ -1,4 +1,4 @@
-"""What a stage says about its run: the form of every report, artifact and exit."""
+"""Reports of stages and nights: the form of every report, artifact and exit."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,9 +19,9 @@ class StageReport(BaseModel):
         default=False, description="Nothing was to be done, or a gate said no; `notes` say why."
     )
     rows_in: int = Field(default=0, ge=0, description="Rows that the stage looked at as its work.")
-    counts: dict[str, int] = Field(default_factory=dict, description="What the stage did, by name.")
+    counts: dict[str, int] = Field(default_factory=dict, description="Changes, by kind of event.")
     rejected: dict[str, int] = Field(
-        default_factory=dict, description="What was left out or failed, by reason."
+        default_factory=dict, description="Rows that were left out or failed, by reason."
     )
     notes: list[str] = Field(default_factory=list)
     examples: list[str] = Field(default_factory=list, description="A few of the changes, one line each.")
@@ -30,12 +30,12 @@ class StageReport(BaseModel):
 
     @property
     def change_count(self) -> int:
-        """How many changes the stage committed or, in a dry run, would commit."""
+        """Number of changes that the stage committed or, in a dry run, would commit."""
         return sum(self.counts.values())
 
 
 class Forgetting(BaseModel):
-    """How often forgetting was wrong: of what was archived, how much came back."""
+    """Archived memories and how many of them came back: how often forgetting was wrong."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -52,12 +52,12 @@ class Forgetting(BaseModel):
 
     @property
     def recent_rate(self) -> float | None:
-        """The same within the recent days; what came back may have been archived before them."""
+        """The same within the recent days; a memory that came back may have been archived before them."""
         return self.recent_revived_count / self.recent_archived_count if self.recent_archived_count else None
 
 
 class StoryPart(BaseModel):
-    """One part of what a night tells: a sentence, and some of the things that it speaks of, a line each."""
+    """One part of a night's story: a sentence, and some of the things that it speaks of, a line each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -69,7 +69,7 @@ class Dispute(Frozen):
 
 
 class Resolved(Frozen):
-    """What a resolution changed, or taking it back."""
+    """The changes of a resolution, or of taking it back."""
 
     contradiction_id: str
     resolution: Resolution | None = Field(description="Null after it was taken back.")
@@ -130,7 +130,7 @@ class Link(Frozen):
 
 
 class Judged(Frozen):
-    """What was decided about the memory and another one, and by whom (a prompt version, or `person`)."""
+    """A verdict on the memory and another one, and who gave it (a prompt version, or `person`)."""
 
     other_id: str
     verdict: str
@@ -146,7 +146,7 @@ class Step(Frozen):
 
     at: datetime
     kind: str
-    told: str = Field(description="What the event changed, in words.")
+    told: str = Field(description="The change that the event made, in words.")
 
 
 class Explanation(Frozen):
@@ -207,7 +207,7 @@ class Fading(Frozen):
 
 
 class Stats(Frozen):
-    """What a memory holds, of the owner that asks. Counts of memories are by what they are called."""
+    """Counts of everything that a home holds of the owner that asks."""
 
     cells: int = 0
     by_status: dict[str, int] = Field(default_factory=dict)

@@ -87,7 +87,7 @@ class Sources(Owned):
 
 
 class Chunks(Made, Tried, Sourced, Owned):
-    """Windows of consecutive turns, and what became of them."""
+    """Windows of consecutive turns, and the state of their extraction."""
 
     chunk_id: str = key()
     first_turn_index: int = count()
@@ -156,7 +156,7 @@ class Cells(Sourced, Owned):
 
 
 class Episodes(Made, Tried, Owned):
-    """What became of a conversation as an episode; `cell_id` is the episode's. The text itself is in `cells`."""
+    """The state of each conversation as an episode; `cell_id` is the episode's, whose text is in `cells`."""
 
     cell_id: str = key()
     session_id: str
@@ -166,7 +166,7 @@ class Episodes(Made, Tried, Owned):
 
 
 class CellUsage(Strict):
-    """What changes often about a cell, kept narrow so that the cell itself is not rewritten."""
+    """Counts and times that change often about a cell, apart so that the cell itself is not rewritten."""
 
     cell_id: str = key()
     last_accessed: Timestamp
@@ -182,7 +182,7 @@ class CellUsage(Strict):
 
 
 class Judging(Tried):
-    """How reconciliation stands with a cell: tries that failed, and when its neighbours were last looked at."""
+    """The state of reconciliation of a cell: failed tries, and when its neighbours were last looked at."""
 
     cell_id: str = key()
     status: str = one_of(JudgingStatus)
@@ -221,7 +221,7 @@ class Contradictions(Owned):
 
 
 class Judgements(Made, Owned):
-    """What was decided about a pair of a new cell and a known one; `unjudged` waits for a model."""
+    """Verdicts on pairs of a new cell and a known one; `unjudged` waits for a model."""
 
     judgement_id: str = key()
     cell_id: str
@@ -233,7 +233,7 @@ class Judgements(Made, Owned):
 
 
 class Usage(Strict):
-    """How memories were used; `folded_at` is null until the counts reached cell usage."""
+    """Uses of memories; `folded_at` is null until the counts reached cell usage."""
 
     usage_id: str = key()
     cell_id: str

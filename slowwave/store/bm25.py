@@ -43,7 +43,7 @@ class Segment:
     rows: Places
 
     def postings(self, term: str) -> slice | None:
-        """Where the postings of a term lie; none where no text has it."""
+        """The place of the postings of a term; None where no text has it."""
         number = self.numbers.get(term)
         return None if number is None else slice(self.starts[number], self.starts[number + 1])
 

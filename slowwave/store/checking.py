@@ -1,4 +1,4 @@
-"""Whether rows keep to their table's Pandera model, asked in one pass over all columns.
+"""A check of rows against their table's Pandera model, in one pass over all columns.
 
 Pandera looks at a frame check by check and column by column, which costs some 70 ms a table however few the rows
 are; a night commits hundreds of small frames. The same conditions are read off the model once and asked together.
@@ -21,7 +21,7 @@ _TOLD: dict[str, Callable[[pl.Expr, dict[str, Any]], pl.Expr]] = {
 
 
 def assert_rows(table: str, rows: pl.DataFrame) -> None:
-    """Rows have the columns and types of their table, and every value is one that the table allows.
+    """Check that rows have the columns and types of their table, and only values that the table allows.
 
     Raises:
         pandera.errors.SchemaErrors: with all that is wrong.

@@ -5,7 +5,7 @@ column is null is asked by `is_null` and `is_not_null`. Values are values, never
 """
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -138,25 +138,27 @@ class Or(Expr):
     right: Expr
 
 
-def columns_of(where: Expr) -> set[str]:
-    """The columns that a condition names."""
+def _comparisons(where: Expr) -> Iterator[Compare | IsIn | IsNull]:
+    """The parts of a condition that look at a column."""
     match where:
         case And(left, right) | Or(left, right):
-            return columns_of(left) | columns_of(right)
-        case IsIn(column, _) | IsNull(column, _) | Compare(column, _, _):
-            return {column}
-    raise ContractError(f"{where!r} is no condition")
+            yield from _comparisons(left)
+            yield from _comparisons(right)
+        case Compare() | IsIn() | IsNull():
+            yield where
+        case _:
+            raise ContractError(f"{where!r} is no condition")
+
+
+def columns_of(where: Expr) -> set[str]:
+    """The columns that a condition names."""
+    return {part.column for part in _comparisons(where)}
 
 
 def on_disk(where: Expr) -> LanceExpr | str:
     """A condition as LanceDB takes it: an expression, or SQL where it asks for null, which expressions cannot say."""
-    return _sql(where) if _asks_for_null(where) else _expression(where)
-
-
-def _asks_for_null(where: Expr) -> bool:
-    if isinstance(where, And | Or):
-        return _asks_for_null(where.left) or _asks_for_null(where.right)
-    return isinstance(where, IsNull)
+    asks_for_null = any(isinstance(part, IsNull) for part in _comparisons(where))
+    return _sql(where) if asks_for_null else _expression(where)
 
 
 def _expression(where: Expr) -> LanceExpr:

@@ -1,4 +1,4 @@
-"""How tables lie in LanceDB: columns, vectors, indices and the shape of a full-text query."""
+"""The layout of tables in LanceDB: columns, vectors, indices and the shape of a full-text query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ APPLIED = "applied"
 
 @dataclass(frozen=True)
 class StoreMeta:
-    """What a generation was made with; `embedder_id` is empty when it holds no vectors."""
+    """The schema and the embedder of a generation; `embedder_id` is empty when it holds no vectors."""
 
     schema_version: int
     embedder_id: str

@@ -228,7 +228,7 @@ def _index(
 
 
 def _kept(kept: "OrderedDict[Hashable, Kept]", key: Hashable, most: int, make: Callable[[], Kept]) -> Kept:
-    """What was made for a key before, or is made now; of more than `most` the oldest go.
+    """The value that was made for a key before, or is made now; of more than `most` the oldest go.
 
     Threads may race to make it: they make the same.
     """

@@ -91,7 +91,7 @@ def wide_passages(chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spoken(text: pl.Expr) -> pl.Expr:
-    """Who said it, where that is known, and what."""
+    """The speaker, where one is known, and the words."""
     return pl.concat_str(pl.col("speaker"), text, separator=": ", ignore_nulls=True)
 
 

@@ -227,8 +227,7 @@ class StoreReader:
 
     def vectors(self, table: str, keys: Iterable[str], *, column: str = "vector") -> pl.DataFrame:
         """The key and the vector (`Array(Float32, dims)`) of the rows that have one."""
-        frame = self.by_key(table, keys, [KEYS[table], column])
-        return frame.drop_nulls(column)
+        return self.by_key(table, keys, [KEYS[table], column]).drop_nulls(column)
 
     def applied_segments(self) -> set[str]:
         """Ids of the journal segments that this generation already holds."""
@@ -236,11 +235,8 @@ class StoreReader:
 
     def without_centroid(self) -> list[str]:
         """Ids of the topics whose members changed since their centroid was computed."""
-        return (
-            self.rows("topics", ["topic_id"], col(EMBEDDER_OF["centroid"]) == lit(""))["topic_id"]
-            .sort()
-            .to_list()
-        )
+        waiting = self.rows("topics", ["topic_id"], col(EMBEDDER_OF["centroid"]) == lit(""))
+        return waiting["topic_id"].sort().to_list()
 
     def without_vector(self, table: str) -> pl.DataFrame:
         """Key and text of the rows that still lack a vector of this store's embedder, in key order."""
@@ -248,9 +244,8 @@ class StoreReader:
         texts = VECTOR_TEXT[table]
         frame = self.rows(table, [key, *texts], col(EMBEDDER_OF["vector"]) == lit(""))
         text = pl.concat_str([pl.col(name) for name in texts], separator="\n", ignore_nulls=True)
-        return (
-            frame.select(key, text=text).filter(pl.col("text") != "").sort(key)
-        )  # a tombstone may have none
+        # a tombstone may have no text
+        return frame.select(key, text=text).filter(pl.col("text") != "").sort(key)
 
     def size_bytes(self) -> int:
         """Bytes of this generation on disk."""

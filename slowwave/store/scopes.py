@@ -1,4 +1,4 @@
-"""Whose rows a question or a night may touch: the one place where scopes are enforced."""
+"""Conditions on whose rows a question or a night may touch: the one place where scopes are enforced."""
 
 import polars as pl
 
@@ -7,7 +7,7 @@ from slowwave.store.conditions import Expr, col, lit
 
 
 def owned_by(user_id: str, project_id: str) -> Expr:
-    """The one place where scopes are enforced: rows that this user may see in this project.
+    """Rows that this user may see in this project.
 
     Private rows are seen by their user within the project, shared ones by everyone in the project, system
     rows by all.

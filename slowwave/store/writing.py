@@ -47,13 +47,13 @@ class Store(StoreReader):
     """A generation that is also written."""
 
     def make_tables(self) -> None:
-        """Creates every table, empty. A generation without all of them is not made current."""
+        """Create every table, empty. A generation without all of them is not made current."""
         for table in TABLES:
             self._db.create_table(table, schema=arrow_schema(table, self.meta.dims))
         self._db.create_table(APPLIED, schema=pa.schema([pa.field("segment_id", pa.utf8(), nullable=False)]))
 
     def make_current(self) -> None:
-        """Switches readers to this generation and removes generations before the last one."""
+        """Switch readers to this generation and remove generations before the last one."""
         pointer = self.root / "CURRENT"
         before = pointer.read_text(encoding="utf-8").strip() if pointer.exists() else None
         draft = self.root / ".CURRENT.draft"
@@ -69,11 +69,11 @@ class Store(StoreReader):
         return pointer.exists() and pointer.read_text(encoding="utf-8").strip() == self.name
 
     def discard(self) -> None:
-        """Removes a generation that did not become current."""
+        """Remove a generation that did not become current."""
         shutil.rmtree(self.root / self.name, ignore_errors=True)
 
     def apply(self, changes: dict[str, TableChange]) -> dict[str, int]:
-        """Writes collapsed changes; returns rows written or removed by table. Applying twice changes nothing.
+        """Write collapsed changes; return the rows written or removed by table. Applying twice changes nothing.
 
         Raises:
             ContractError: a row breaks its table's model, or the store did not write what it was given.
@@ -93,12 +93,12 @@ class Store(StoreReader):
         return done
 
     def mark_applied(self, segment_ids: Sequence[str]) -> None:
-        """Notes that segments are in the tables; call it after `apply`."""
+        """Note that segments are in the tables; call it after `apply`."""
         if segment_ids:
             self._table(APPLIED).add(pa.table({"segment_id": pa.array(list(segment_ids), pa.utf8())}))
 
     def put_vectors(self, table: str, frame: pl.DataFrame, *, column: str = "vector") -> None:
-        """Stores vectors for known rows: `frame` holds the key and `column` (list or array of float, dims wide)."""
+        """Store vectors for known rows: `frame` holds the key and `column` (list or array of float, dims wide)."""
         if frame.is_empty():
             return
         key = KEYS[table]
@@ -110,23 +110,15 @@ class Store(StoreReader):
         self._upsert(table, full.with_columns(**named).select(names))
 
     def ensure_text_indices(self, tables: Iterable[str]) -> None:
-        """Makes the full-text indices of tables that have rows and no index yet."""
-        for table in tables:
-            if (
-                table in TEXT_INDEX
-                and not self._has_text_index(table)
-                and self._table(table).count_rows() > 0
-            ):
+        """Make the full-text indices of tables that have rows and no index yet."""
+        config = FTS(stem=True, remove_stop_words=False, ascii_folding=True, with_position=False)
+        for table in set(tables) & set(TEXT_INDEX):
+            if not self._has_text_index(table) and self._table(table).count_rows() > 0:
                 for column in TEXT_INDEX[table]:
-                    self._table(table).create_index(
-                        column,
-                        config=FTS(
-                            stem=True, remove_stop_words=False, ascii_folding=True, with_position=False
-                        ),
-                    )
+                    self._table(table).create_index(column, config=config)
 
     def optimize(self, *, vector_index_rows: int, keep_versions: timedelta) -> pl.DataFrame:
-        """Compacts, folds new rows into the indices and drops old versions; makes vector indices where they pay.
+        """Compact, fold new rows into the indices, drop old versions, and make vector indices where they pay.
 
         Returns `table` and `rows`.
         """
@@ -138,7 +130,9 @@ class Store(StoreReader):
                 handle.create_index("vector", config=IvfSq(distance_type="cosine"))
             if rows >= INDEXED_ROWS:
                 self._index_columns(table)
-            if self._is_worn(table):
+            # a night that changed a few rows leaves a table as it is
+            few = FEW_FRAGMENTS if rows < LARGE_ROWS else MOST_FRAGMENTS
+            if self._has_grown(table, rows, most_fragments=few):
                 handle.optimize(cleanup_older_than=keep_versions)
             if table in TABLES:
                 self._cache.wrote(table, before)
@@ -146,24 +140,14 @@ class Store(StoreReader):
         return pl.DataFrame(report, schema={"table": pl.String, "rows": pl.Int64})
 
     def index_if_stale(self, table: str) -> None:
-        """Takes new rows into the indices once there are enough of them.
+        """Take new rows into the indices once there are enough of them.
 
         LanceDB writes a full-text index anew each time, and a search scans what is not in it: in a large table a
         night's few rows wait until they are `STALE_SHARE` of it, so that the work follows what is new.
         """
-        if self._is_stale(table):
+        rows = self._table(table).count_rows()
+        if rows < LARGE_ROWS or self._has_grown(table, rows, most_fragments=MOST_FRAGMENTS):
             self.index_new_rows(table)
-
-    def _is_stale(self, table: str) -> bool:
-        """Whether the indices of a table are to be made anew before many searches."""
-        rows = self._table(table).count_rows()
-        return rows < LARGE_ROWS or self._has_grown(table, rows, most_fragments=MOST_FRAGMENTS)
-
-    def _is_worn(self, table: str) -> bool:
-        """Whether a table is to be compacted after a night: a night that changed a few rows leaves it as it is."""
-        rows = self._table(table).count_rows()
-        most = FEW_FRAGMENTS if rows < LARGE_ROWS else MOST_FRAGMENTS
-        return self._has_grown(table, rows, most_fragments=most)
 
     def _has_grown(self, table: str, rows: int, *, most_fragments: int) -> bool:
         handle = self._table(table)
@@ -174,7 +158,7 @@ class Store(StoreReader):
         return max(outside, default=0) > STALE_SHARE * rows
 
     def index_new_rows(self, table: str) -> None:
-        """Takes new and changed rows into the table's indices; before many searches, since each scans the rest."""
+        """Take new and changed rows into the table's indices: before many searches, since each scans the rest."""
         before = int(self._table(table).version)
         self._table(table).optimize()
         self._cache.wrote(table, before)
@@ -223,7 +207,7 @@ class Store(StoreReader):
         self._upsert("passages", pl.concat(parts))
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-        """Rows whose text did not change keep their vector; the others wait for a new one."""
+        """Rows with the known vectors of unchanged texts; the others wait for a new one."""
         key, texts = KEYS[table], list(VECTOR_TEXT[table])
         extra = [name for name in self._all_columns(table) if name not in rows.columns]
         same = rows.select(key, *texts).join(
@@ -239,7 +223,7 @@ class Store(StoreReader):
         return joined.with_columns(pl.col(unset).fill_null("")).select(self._all_columns(table))
 
     def _forget_centroids(self, topic_ids: pl.Series) -> None:
-        """Takes the centroids of topics whose members change away, to be computed anew; an emptied topic has none."""
+        """Drop the centroids of topics whose members change, to be computed anew; an emptied topic has none."""
         topics = self.by_key("topics", topic_ids.drop_nulls().unique(), self._all_columns("topics"))
         if topics.height:
             nothing = pl.lit(None, dtype=topics.schema["centroid"])
@@ -249,17 +233,10 @@ class Store(StoreReader):
     def _upsert(self, table: str, rows: pl.DataFrame) -> None:
         if rows.is_empty():
             return
-        data = (
-            rows.to_arrow()
-            .select(arrow_schema(table, self.meta.dims).names)
-            .cast(arrow_schema(table, self.meta.dims))
-        )
-        merge = (
-            self._table(table)
-            .merge_insert(KEYS[table])
-            .when_matched_update_all()
-            .when_not_matched_insert_all()
-        )
+        shape = arrow_schema(table, self.meta.dims)
+        data = rows.to_arrow().select(shape.names).cast(shape)
+        merge = self._table(table).merge_insert(KEYS[table])
+        merge = merge.when_matched_update_all().when_not_matched_insert_all()
         before = int(self._table(table).version)
         result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
         self._cache.wrote(table, before, rows=rows)
@@ -273,14 +250,10 @@ class Store(StoreReader):
         try:
             assert_rows(table, rows)
         except pandera.errors.SchemaErrors as error:
-            cases = (
-                error.failure_cases.select("column", "check")
-                .unique()
-                .sort("column", "check")
-                .head(3)
-                .to_dicts()
-            )
-            raise ContractError(f"rows for table {table!r} break its schema: {cases}") from error
+            cases = error.failure_cases.select("column", "check").unique().sort("column", "check")
+            raise ContractError(
+                f"rows for table {table!r} break its schema: {cases.head(3).to_dicts()}"
+            ) from error
 
     def _has_vector_index(self, table: str) -> bool:
         return any("vector" in index.columns for index in self._table(table).list_indices())
@@ -288,7 +261,6 @@ class Store(StoreReader):
     def _index_columns(self, table: str) -> None:
         """Indices of the columns that searches filter and look up by; without them every query reads these whole."""
         indexed = {name for index in self._table(table).list_indices() for name in index.columns}
-        for column in set(FILTER_INDEX.get(table, ())) - indexed:
-            self._table(table).create_index(column, config=Bitmap())
-        for column in set(LOOKUP_INDEX.get(table, ())) - indexed:
-            self._table(table).create_index(column, config=BTree())
+        for columns, config in ((FILTER_INDEX, Bitmap()), (LOOKUP_INDEX, BTree())):
+            for column in set(columns.get(table, ())) - indexed:
+                self._table(table).create_index(column, config=config)

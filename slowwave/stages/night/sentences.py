@@ -105,7 +105,7 @@ def _learned(events: Events, texts: pl.DataFrame) -> StoryPart:
 
 
 def _heard_again(events: Events, texts: pl.DataFrame) -> StoryPart:
-    confirmed = events["cell.confirmed"].unique("cell_id", keep="last", maintain_order=True)
+    confirmed = _latest(events["cell.confirmed"])
     often = (
         pl.when(pl.col("confirmations") == 1)
         .then(pl.lit("once more"))
@@ -123,8 +123,7 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
     named = pl.format("{}, {}", "subject", "attribute")
     new = texts.select(superseded_by="cell_id", now="content", now_value="value", about=named)
     both = (
-        events["cell.superseded"]
-        .unique("cell_id", keep="last", maintain_order=True)
+        _latest(events["cell.superseded"])
         .join(
             texts.select("cell_id", before="content", old_value="value"),
             on="cell_id",
@@ -167,7 +166,7 @@ def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPa
 
 
 def _let_go(events: Events, texts: pl.DataFrame) -> StoryPart:
-    archived = events["cell.archived"].unique("cell_id", keep="last", maintain_order=True)
+    archived = _latest(events["cell.archived"])
     archived = archived.join(texts, on="cell_id", how="inner", maintain_order="left")
     pruned, deleted = events["cell.pruned"].height, events["cell.deleted"].height
     lines = archived.sort("salience", "cell_id", descending=[True, False]).select(
@@ -189,7 +188,7 @@ def _let_go(events: Events, texts: pl.DataFrame) -> StoryPart:
 
 
 def _came_back(events: Events, texts: pl.DataFrame) -> StoryPart:
-    back = events["cell.revived"].unique("cell_id", keep="last", maintain_order=True)
+    back = _latest(events["cell.revived"])
     lines = back.join(texts, on="cell_id", how="inner", maintain_order="left").select(
         line=pl.format("{} ({})", "content", pl.col("reason").fill_null("used"))
     )
@@ -199,7 +198,7 @@ def _came_back(events: Events, texts: pl.DataFrame) -> StoryPart:
 
 
 def _core_gained(events: Events, *, core_count: int) -> StoryPart:
-    promoted = events["core.promoted"].unique("cell_id", keep="last", maintain_order=True)
+    promoted = _latest(events["core.promoted"])
     left = set(events["core.demoted"]["cell_id"])
     entered = promoted.filter((pl.col("reason") != "reworded") & ~pl.col("cell_id").is_in(list(left)))
     reworded = promoted.filter(pl.col("reason") == "reworded")
@@ -214,7 +213,7 @@ def _core_gained(events: Events, *, core_count: int) -> StoryPart:
 
 
 def _core_lost(events: Events, texts: pl.DataFrame) -> StoryPart:
-    left = events["core.demoted"].unique("cell_id", keep="last", maintain_order=True)
+    left = _latest(events["core.demoted"])
     lines = left.join(texts, on="cell_id", how="left", maintain_order="left").select(
         line=pl.format(
             "{} Reason: {}.",
@@ -224,6 +223,11 @@ def _core_lost(events: Events, texts: pl.DataFrame) -> StoryPart:
     )
     said = f"Core memory lost {many(left.height, 'line')}; what left can still be found."
     return _part("core_lost", said, lines)
+
+
+def _latest(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last event of each memory."""
+    return rows.unique("cell_id", keep="last", maintain_order=True)
 
 
 def _part(
