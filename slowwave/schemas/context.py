@@ -1,4 +1,4 @@
-"""What a context assembly is asked, and what it answers."""
+"""The request and the answer of a context assembly."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -26,7 +26,7 @@ class _Frozen(BaseModel):
 
 
 class ContextRequest(Request):
-    """What is being done at the moment. All is optional; without any, what is open and newest is told."""
+    """Signals of the moment, all optional; without any, open matters and the newest memories are told."""
 
     question: Query = Field(default="", description="The user's question, or the task at hand.")
     activity: Activity = Field(
@@ -78,7 +78,7 @@ class ContextTier(_Frozen):
 
 
 class Context(_Frozen):
-    """What an agent gets. `text` is fenced as recalled memory; it is empty where there is nothing to say."""
+    """The context for an agent. `text` is fenced as recalled memory; it is empty where there is nothing to say."""
 
     activity: Activity
     small: bool

@@ -12,9 +12,9 @@ from slowwave.schemas.table_parts import (
     count,
     key,
     nullable,
-    one_of,
     share,
     strings,
+    words,
 )
 
 
@@ -23,7 +23,7 @@ class Entities(Made, Owned):
 
     entity_id: str = key()
     canonical_name: str
-    entity_type: str = one_of(EntityType, nullable=True)
+    entity_type: str = nullable(isin=words(EntityType))
     aliases: pl.List = strings()
     family: str
     summary: str = nullable()
@@ -40,7 +40,7 @@ class Mentions(Owned):
     cell_id: str
     entity_id: str
     name: str
-    entity_type: str = one_of(EntityType, nullable=True)
+    entity_type: str = nullable(isin=words(EntityType))
     family: str
     event_time: Timestamp
 
@@ -51,7 +51,7 @@ class Edges(Made, Owned):
     edge_id: str = key()
     source_id: str
     target_id: str
-    relation: str = one_of(Relation)
+    relation: str = pa.Field(isin=words(Relation))
     predicate: str = nullable()
     weight: float = share()
     confidence: float = share()
@@ -66,7 +66,7 @@ class Artifacts(Owned):
 
     artifact_id: str = key()
     cell_id: str
-    artifact_type: str = one_of(ArtifactType)
+    artifact_type: str = pa.Field(isin=words(ArtifactType))
     reference: str
     event_time: Timestamp
 

@@ -1,4 +1,4 @@
-"""What callers give, made clean, and what is impossible of it refused in one line."""
+"""Input of callers: made clean, or refused in one line where it is impossible."""
 
 import re
 from collections.abc import Mapping

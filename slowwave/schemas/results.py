@@ -17,7 +17,7 @@ class Frozen(BaseModel):
 
 
 class Remembered(Frozen):
-    """What became of a `remember`: it is in the journal, and survives a kill.
+    """The result of a `remember`, which is in the journal and survives a kill.
 
     `is_searchable` is False while someone else writes the store; the next writer, at the latest the next night,
     takes it in. `notes` say so, and how many secrets were redacted.
@@ -29,7 +29,7 @@ class Remembered(Frozen):
 
 
 class Done(Frozen):
-    """What became of an edit: it is in the journal and in the store. `changed` counts events by kind."""
+    """The result of an edit, which is in the journal and in the store. `changed` counts events by kind."""
 
     cell_id: str = Field(description="The memory that stands now, or the one that went.")
     content: str = Field(description="Its text.")
@@ -81,7 +81,7 @@ class Resolved(Frozen):
 
 
 class Erased(Frozen):
-    """What an erase took away, or would: `remaining` names places that still hold a text, with how many of them."""
+    """The rows that an erase took away, or would: `remaining` counts texts that are still there, by place."""
 
     dry_run: bool = False
     turn_ids: list[str] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a search is asked, and what the read path answers: a search, an entity, a timeline."""
+"""Requests and answers of the read path: a search, an entity, a timeline."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ Time = TypeVar("Time")
 
 
 class _Narrowing(Request, Generic[Time]):
-    """What a memory must be to be found. Nothing here can widen what the asking owner may see."""
+    """Filters of a search. Nothing here can widen what the asking owner may see."""
 
     cell_types: tuple[CellType, ...] = Field(default=(), description="Only this type of memory.")
     source_type: SourceType | None = Field(default=None, description="Only from this kind of source.")
@@ -82,7 +82,7 @@ class SearchRequest(_Narrowing[When]):
 
 
 class Filters(_Narrowing[Moment]):
-    """What a memory must be to be found, with times as moments."""
+    """Filters of a search, with times as moments."""
 
     @property
     def is_narrow(self) -> bool:
@@ -130,7 +130,7 @@ class FilterWords(TypedDict, total=False):
 
 
 class Share(_Frozen):
-    """What one list gave to a hit: its place there, the value that placed it, and the part of the score."""
+    """The part of one list in a hit: its rank there, the value that ranked it, and its part of the score."""
 
     list_name: str
     rank: int = Field(ge=1, description="1 is the best.")
@@ -139,7 +139,7 @@ class Share(_Frozen):
 
 
 class Hit(_Frozen):
-    """What every hit has: a score that only orders hits of one tier, and the lists that found it."""
+    """The score of a hit, which only orders hits of one tier, and the lists that found it."""
 
     score: float = Field(
         ge=0, description="Fused score times the prior; comparable within one tier of one answer only."
@@ -293,7 +293,7 @@ class TimelineEvent(_Frozen):
 
 
 class EntityPage(_Frozen):
-    """Who or what an entity is, and what memory holds of it."""
+    """An entity, and everything that memory holds of it."""
 
     entity_id: str
     name: str

@@ -1,6 +1,7 @@
 """Parts of the models of all tables: kinds of columns, and the columns that many tables share."""
 
-from typing import Annotated, Any, get_args
+from functools import partial
+from typing import Annotated, get_args
 
 import pandera.polars as pa
 import polars as pl
@@ -17,34 +18,18 @@ OWNER = ["user_id", "project_id", "scope"]
 """The columns that say whose memory a row is; every row of memory carries them."""
 
 
-def key() -> Any:
-    """The column that names a row; it comes first in its model."""
-    return pa.Field(unique=True)
+key = partial(pa.Field, unique=True)
+"""The column that names a row; it comes first in its model."""
+
+nullable = partial(pa.Field, nullable=True)
+count = partial(pa.Field, ge=0)
+share = partial(pa.Field, ge=0, le=1)
+strings = partial(pa.Field, dtype_kwargs={"inner": pl.String})
 
 
-def nullable() -> Any:
-    """A column that may be null."""
-    return pa.Field(nullable=True)
-
-
-def count() -> Any:
-    """A number that is not below 0."""
-    return pa.Field(ge=0)
-
-
-def share() -> Any:
-    """A number from 0 to 1."""
-    return pa.Field(ge=0, le=1)
-
-
-def strings() -> Any:
-    """A list of texts."""
-    return pa.Field(dtype_kwargs={"inner": pl.String})
-
-
-def one_of(choices: Any, *, nullable: bool = False) -> Any:
-    """One of the words of a `Literal`."""
-    return pa.Field(isin=list(get_args(choices)), nullable=nullable)
+def words(choices: object) -> list[str]:
+    """The words of a `Literal`."""
+    return list(get_args(choices))
 
 
 class Strict(pa.DataFrameModel):
@@ -68,7 +53,7 @@ class Sourced(Strict):
     """Columns of what came from one conversation or file."""
 
     session_id: str
-    source_type: str = one_of(SourceType)
+    source_type: str = pa.Field(isin=words(SourceType))
     source_id: str
     source_name: str
 
