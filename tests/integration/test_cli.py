@@ -361,6 +361,7 @@ def test_status_counts_what_waits_and_takes_no_lock(home):
     assert re.search(r"journal segments not applied +1\b", shown)
 
 
+@pytest.mark.processes
 def test_doctor_finds_all_well_in_a_new_home_and_makes_nothing(home):
     done = call("doctor", "--home", home, "--json")
     found = json.loads(done.stdout)
@@ -370,6 +371,7 @@ def test_doctor_finds_all_well_in_a_new_home_and_makes_nothing(home):
     assert not home.exists()
 
 
+@pytest.mark.processes
 def test_doctor_names_a_torn_segment_a_foreign_file_and_a_model_that_is_away(home, monkeypatch):
     fill(home, cell_extracted=cell("a", "The port is 6432."))
     journal = open_home(home).journal
@@ -385,6 +387,7 @@ def test_doctor_names_a_torn_segment_a_foreign_file_and_a_model_that_is_away(hom
     assert torn.name in broken["journal segment"]["found"]
 
 
+@pytest.mark.processes
 def test_doctor_reports_unusable_settings_as_a_row_and_not_as_an_end(home):
     home.mkdir()
     (home / "slowwave.toml").write_text("this is = = not toml")
