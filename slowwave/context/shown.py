@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from slowwave.home.paths import Home
+from slowwave.journal.whole_file import write_whole
 
 FOLDER = Path("cache") / "shown"
 
@@ -41,11 +42,8 @@ def keep_shown(home: Home, conversation_id: str, ids: Iterable[str], *, now: dat
     whole = {**{name: at for name, at in known.items() if name not in fresh}, **fresh}
     newest = dict(sorted(whole.items(), key=lambda entry: entry[1])[-home.settings.context.shown_entries :])
     path = _path(home, conversation_id)
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps({"shown": newest}), encoding="utf-8")
-        draft.replace(path)
+        write_whole(path, json.dumps({"shown": newest}), is_durable=False)
         _tidy(home, now)
     except OSError as error:
         return f"what was shown could not be kept ({error.strerror}): it may be shown again"

@@ -8,9 +8,8 @@ import polars as pl
 from slowwave.chains.repair import Bridges, bridges, standing_after, succeeded_rows
 from slowwave.chains.stored import links_of, read_chains
 from slowwave.edits.consequences import judged
-from slowwave.edits.session import Plan
 from slowwave.home.core_file import core_lines
-from slowwave.journal.catalogue import CATALOGUE, rows_of
+from slowwave.journal.catalogue import CATALOGUE, Plan, rows_of
 from slowwave.schemas.tables import OWNER
 from slowwave.store import Store
 

@@ -7,7 +7,7 @@ import polars as pl
 from slowwave.decay.fading import revivals
 from slowwave.edits.consequences import lost_its_follower, standing_again
 from slowwave.edits.correct import protection, refuse_retired
-from slowwave.edits.session import edit_session
+from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.home.paths import Home
 from slowwave.readers.statements import read_note
 from slowwave.schemas.requests import CellRequest
@@ -21,7 +21,7 @@ def confirm(home: Home, request: CellRequest, *, now: datetime) -> Done:
     """Protects a memory for good, as `Memory.confirm` says."""
     note = read_note(request.note)
     with edit_session(home, now=now) as work:
-        row = work.cell(request.cell_id)
+        row = cell_of(work, request.cell_id)
         found = str(row["cell_id"])
         is_stranded = lost_its_follower(work.store, row)
         if not is_stranded:
@@ -46,5 +46,5 @@ def confirm(home: Home, request: CellRequest, *, now: datetime) -> Done:
         if is_stranded:
             plan["cell.restored"] = standing_again(work.home.journal, pl.Series("cell_id", [found]))
             notes.append("it had been superseded by a memory that was deleted, and is believed again")
-        changed, waits = work.commit(plan)
+        changed, waits = commit_edit(work, plan)
         return Done(cell_id=found, content=str(row["content"]), changed=changed, notes=[*notes, *waits])

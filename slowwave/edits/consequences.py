@@ -7,8 +7,7 @@ import polars as pl
 
 from slowwave.chains.stored import PERSON, with_stored_chains
 from slowwave.chains.timelines import timelines
-from slowwave.edits.session import Plan
-from slowwave.journal.catalogue import rows_of
+from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.journal.segments import Journal
 from slowwave.schemas.episode_type import EPISODE

@@ -7,9 +7,10 @@ import polars as pl
 
 from slowwave.edits.consequences import cascade, joined, settled_by, succession
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
-from slowwave.edits.session import EditSession, edit_session
+from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
 from slowwave.home.paths import Home
+from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import rows_of
 from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
 from slowwave.schemas.choices import CellType
@@ -25,7 +26,7 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
     """Put a person's text in the place of a memory, as `Memory.correct` says."""
     note = read_note(request.note)
     with edit_session(home, now=now) as work:
-        old = work.cell(request.cell_id)
+        old = cell_of(work, request.cell_id)
         refuse_retired(old)
         said = _statement(old, request)
         if content_hash(said.content) == old["content_hash"]:
@@ -40,7 +41,7 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
             cascade(work.store, losers, why=WHY),
             {"contradiction.resolved": settled_by(work.store, losers["cell_id"].to_list(), why=note or WHY)},
         )
-        changed, notes = work.commit(plan)
+        changed, notes = commit_edit(work, plan)
         return Done(
             cell_id=winner["cell_id"][0],
             content=said.content,
@@ -51,7 +52,7 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
 
 
 def take_in(
-    work: EditSession, said: Statement, *, like: dict[str, object], valid_from: datetime, note: str
+    work: Workspace, said: Statement, *, like: dict[str, object], valid_from: datetime, note: str
 ) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
     """Events for a statement that is protected from the start, and its row of `cells`.
 
@@ -59,9 +60,9 @@ def take_in(
     """
     digest = content_hash(said.content)
     refuse_deleted(work.home, work.store, digest)
-    session_id, is_known = session_of(work.home, work.store, digest, work.now)
+    session_id, is_known = session_of(work.home, work.store, digest, work.clock())
     if is_known:
-        known = work.store.by_key("cells", [cell_id_of(work.owner, session_id, digest)])
+        known = work.store.by_key("cells", [cell_id_of(work.home.owner, session_id, digest)])
         return {"cell.protected": protection(known["cell_id"][0], note)}, known
     made = said_plan(
         work.home,
@@ -69,13 +70,13 @@ def take_in(
         session_id=session_id,
         cell_type=cast("CellType", like["cell_type"]),
         salience=max(cast("float", like["salience"]), 0.8),
-        now=work.now,
+        now=work.clock(),
     )
     hint = said.subject or like["topic_hint"]
     cell = made["cell.extracted"].with_columns(
         valid_from=pl.lit(valid_from), topic_hint=pl.lit(hint, dtype=pl.String)
     )
-    winner = cell.with_columns(recorded_at=pl.lit(work.now)).select(frame_schema("cells").names())
+    winner = cell.with_columns(recorded_at=pl.lit(work.clock())).select(frame_schema("cells").names())
     plan = {**made, "cell.extracted": cell, "cell.protected": protection(winner["cell_id"][0], note)}
     return plan, winner.cast(dict(frame_schema("cells").items()))
 

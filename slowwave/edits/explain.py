@@ -8,13 +8,13 @@ import polars as pl
 from slowwave.chains.stored import read_chains
 from slowwave.decay.retention import effective_confidence
 from slowwave.edits.resolve import disputes
-from slowwave.errors import InputError, NotFoundError
-from slowwave.home.usage import SHORTEST_PREFIX
+from slowwave.errors import NotFoundError
+from slowwave.home.ids import whole_ids
 from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.search import Reader
-from slowwave.store import Expr, Store, col, lit, owned_by
+from slowwave.store import Expr, Store, as_filter, col, lit, owned_by
 
 MOST_LINKS = 100
 
@@ -25,7 +25,13 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     if store is None:
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
     journal = reader.home.journal
-    whole = _whole_id(reader, store, cell_id)
+    (whole,) = whole_ids(
+        store,
+        [cell_id],
+        owner=reader.settings.owner,
+        tables=["cells", "tombstones"],
+        elsewhere=lambda begins: _pruned(reader, begins),
+    )
     events = mentioning(journal, [whole])
     steps, made = _life(events, whole)
     stored = store.by_key("cells", [whole])
@@ -77,40 +83,10 @@ def _mine(reader: Reader) -> Expr:
     return owned_by(owner.user_id, owner.project_id)
 
 
-def _whole_id(reader: Reader, store: Store, cell_id: str) -> str:
-    """The id that a cut one stands for: of the store, of a tombstone, or of a memory that the journal alone knows."""
-    wanted, mine = cell_id.strip(), _mine(reader)
-    known = {*store.rows("cells", ["cell_id"], mine)["cell_id"]}
-    known |= {*store.rows("tombstones", ["cell_id"], mine)["cell_id"]}
-    found = [wanted] if wanted in known else [name for name in known if name.startswith(wanted)]
-    if len(wanted) < SHORTEST_PREFIX:
-        found = [name for name in found if name == wanted]
-    elif not found:
-        found = _pruned(reader, wanted)
-    if len(found) > 1:
-        raise InputError(f"{wanted} stands for {len(found)} memories: write more of the id")
-    if not found:
-        raise InputError(f"there is no memory {wanted[:60]}: `slowwave search` shows the ids")
-    return found[0]
-
-
-def _pruned(reader: Reader, wanted: str) -> list[str]:
+def _pruned(reader: Reader, begins: str) -> set[str]:
     """Memories of this owner that left the store and whose id begins so."""
-    if not wanted.isalnum():
-        return []
-    rows = journaled(reader.home.journal, [wanted], "cell.extracted")
-    owner = reader.settings.owner
-    mine = rows.filter(
-        pl.col("cell_id").str.starts_with(wanted)
-        & (
-            (pl.col("scope") == "system")
-            | (
-                (pl.col("project_id") == owner.project_id)
-                & ((pl.col("scope") == "project-shared") | (pl.col("user_id") == owner.user_id))
-            )
-        )
-    )
-    return sorted(set(mine["cell_id"]))
+    rows = journaled(reader.home.journal, [begins], "cell.extracted")
+    return {*rows.filter(pl.col("cell_id").str.starts_with(begins) & as_filter(_mine(reader)))["cell_id"]}
 
 
 def _life(events: pl.DataFrame, cell_id: str) -> tuple[list[Step], dict[str, object] | None]:

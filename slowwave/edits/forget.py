@@ -12,7 +12,7 @@ import polars as pl
 from slowwave.chains.repair import Bridges
 from slowwave.edits.chain_repair import bridging, chains_of, reworded
 from slowwave.edits.consequences import cascade, joined, settled_by
-from slowwave.edits.session import edit_session
+from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import rows_of
 from slowwave.readers.statements import read_note
@@ -28,7 +28,7 @@ def forget(home: Home, request: CellRequest, *, now: datetime) -> Done:
     """Deletes a memory and what says exactly the same, as `Memory.forget` says."""
     note = read_note(request.note)
     with edit_session(home, now=now) as work:
-        row = work.cell(request.cell_id)
+        row = cell_of(work, request.cell_id)
         gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
         ids = gone["cell_id"].to_list()
         raw = gone.filter(pl.col("prompt_version") == RAW_PROMPT).drop_nulls("chunk_id")
@@ -59,7 +59,7 @@ def forget(home: Home, request: CellRequest, *, now: datetime) -> Done:
             _written_from(work.store, gone),
             {"contradiction.resolved": settled_by(work.store, ids, why=note or WHY)},
         )
-        changed, notes = work.commit(plan)
+        changed, notes = commit_edit(work, plan)
         return Done(
             cell_id=ids[0],
             content=str(row["content"]),

@@ -49,7 +49,7 @@ def release_chunks(home: Home, chunk_ids: Sequence[str] | None, *, now: datetime
         for kind, (event, key) in RELEASED.items():
             ids = [name for name in wanted if kinds[name] == kind]
             plan[event] = pl.DataFrame({key: ids}, schema={key: pl.String})
-        session.commit(plan)
+        session.commit_plan(plan)
     return wanted
 
 

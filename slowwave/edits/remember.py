@@ -4,11 +4,12 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.edits.session import apply_committed, embed, open_or_make, owner_of
+from slowwave.edits.session import embed
 from slowwave.errors import BusyError, ConfigError, InputError, TransientError
-from slowwave.home.lock import APPLYING, is_held_here, writing
+from slowwave.home.lock import writing
 from slowwave.home.paths import Home
-from slowwave.journal.catalogue import encode
+from slowwave.home.workspace import Workspace, wall_clock, workspace_of
+from slowwave.journal.catalogue import encode_plan
 from slowwave.language.text import numbers
 from slowwave.readers.statements import REMEMBERED, Statement, cell_id_of, read_statement, statement_rows
 from slowwave.schemas.choices import CellType
@@ -17,8 +18,6 @@ from slowwave.schemas.requests import RememberRequest
 from slowwave.schemas.results import Remembered
 from slowwave.search import Reader
 from slowwave.store import Store, col, lit, owned_by
-
-WAITS = "recorded; {} writes the store just now, and the next writer takes this memory in"
 
 
 def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Remembered:
@@ -34,7 +33,7 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
     if store is not None:
         refuse_deleted(home, store, digest)
     session_id, is_known = session_of(home, store, digest, now)
-    cell_id = cell_id_of(owner_of(home), session_id, digest)
+    cell_id = cell_id_of(home.owner, session_id, digest)
     if is_known:
         note = "this was remembered today already; nothing was added"
         return Remembered(cell_id=cell_id, is_searchable=True, notes=(note,))
@@ -46,7 +45,7 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
         salience=request.salience,
         now=now,
     )
-    home.journal.commit(pl.concat([encode(kind, rows) for kind, rows in plan.items()]), now=now)
+    home.journal.commit(encode_plan(plan), now=now)
     is_searchable, waits = _apply(reader)
     notes = (*redacted(said), *([waits] if waits else []))
     return Remembered(cell_id=cell_id, is_searchable=is_searchable, notes=notes)
@@ -69,7 +68,7 @@ def said_plan(
     decay = home.settings.decay
     return statement_rows(
         said,
-        owner=owner_of(home),
+        owner=home.owner,
         session_id=session_id,
         moment=now,
         cell_type=cell_type,
@@ -105,7 +104,7 @@ def session_of(home: Home, store: Store | None, digest: str, moment: datetime) -
     day = f"{REMEMBERED}-{moment:%Y-%m-%d}"
     if store is None:
         return day, False
-    known = store.by_key("cells", [cell_id_of(owner_of(home), day, digest)], ["cell_id", "status"])
+    known = store.by_key("cells", [cell_id_of(home.owner, day, digest)], ["cell_id", "status"])
     if known.is_empty():
         return day, False
     if known["status"][0] == "active":
@@ -117,17 +116,12 @@ def _apply(reader: Reader) -> tuple[bool, str]:
     """Takes what is committed into the store, with vectors; returns whether it is there, else what to say."""
     home = reader.home
     try:
-        with APPLYING:
-            if is_held_here(home):
-                return False, WAITS.format("a run in this program")
-            with writing(home, work="word"):
-                if reader.current() is None:
-                    open_or_make(home)
-                store = reader.current()
-                assert store is not None  # made above, under the lock
-                apply_committed(home, store)
-                return True, embed(store, reader.embedder)
-    except BusyError:
-        return False, WAITS.format("another process")
+        with writing(home, work="edit", patience_seconds=home.settings.edits.lock_seconds):
+            store = reader.current() or workspace_of(home, clock=wall_clock).store
+            work = Workspace(home, store, reader.embedder)
+            work.apply_all()
+            return True, embed(work)
+    except BusyError as error:
+        return False, f"recorded, and the next writer takes this memory in: {error}"
     except (TransientError, ConfigError) as error:
         return False, f"recorded; the next writer makes it searchable: {error}"

@@ -7,10 +7,11 @@ import polars as pl
 
 from slowwave.edits.consequences import cascade, joined, judged, settled_by, standing_again, succession
 from slowwave.edits.correct import take_in
-from slowwave.edits.session import EditSession, edit_session, refuse_foreign
+from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
+from slowwave.home.ids import whole_ids
 from slowwave.home.paths import Home
-from slowwave.home.usage import SHORTEST_PREFIX
+from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.readers.statements import read_note, read_statement
@@ -67,7 +68,7 @@ def resolve(home: Home, request: ResolveRequest, *, now: datetime) -> Resolved:
         others = settled_by(work.store, losers, why=WHY)
         ended = others.filter(pl.col("contradiction_id") != row["contradiction_id"])
         plan = joined({RESOLVED: rows_of(RESOLVED, [settled])}, plan, {RESOLVED: ended})
-        changed, notes = work.commit(plan)
+        changed, notes = commit_edit(work, plan)
         return Resolved(
             contradiction_id=str(row["contradiction_id"]),
             resolution=resolution,
@@ -101,7 +102,7 @@ def undo(home: Home, contradiction_id: str, *, now: datetime) -> Resolved:
             _refuse_changed(work.store, losers, ids, winner_id)
             restored = losers["cell_id"].sort().to_list()
             plan = joined(plan, _standing_again(work, losers, str(winner_id), settled, ids))
-        changed, notes = work.commit(plan)
+        changed, notes = commit_edit(work, plan)
         return Resolved(
             contradiction_id=str(row["contradiction_id"]),
             resolution=None,
@@ -112,7 +113,7 @@ def undo(home: Home, contradiction_id: str, *, now: datetime) -> Resolved:
 
 
 def _decided(
-    work: EditSession,
+    work: Workspace,
     cells: pl.DataFrame,
     row: dict[str, object],
     resolution: Resolution,
@@ -137,14 +138,14 @@ def _decided(
         winner, losers = (older, newer) if resolution == "a_wins" else (newer, older)
     plan = joined(
         made,
-        succession(work.store, winner, losers, why=note or WHY, now=work.now),
+        succession(work.store, winner, losers, why=note or WHY, now=work.clock()),
         cascade(work.store, losers, why=WHY),
     )
     return winner["cell_id"][0], losers["cell_id"].to_list(), plan
 
 
 def _standing_again(
-    work: EditSession, losers: pl.DataFrame, winner_id: str, settled: dict[str, object], ids: list[str]
+    work: Workspace, losers: pl.DataFrame, winner_id: str, settled: dict[str, object], ids: list[str]
 ) -> dict[str, pl.DataFrame]:
     """Events that put both sides back; what `merged` wrote makes way."""
     plan = {
@@ -159,7 +160,9 @@ def _standing_again(
         plan["cell.succeeded"] = rows_of("cell.succeeded", [{**named, "summary": settled["former_summary"]}])
         gone = losers
     else:
-        plan["cell.retired"] = rows_of("cell.retired", [{"cell_id": winner_id, "superseded_at": work.now}])
+        plan["cell.retired"] = rows_of(
+            "cell.retired", [{"cell_id": winner_id, "superseded_at": work.clock()}]
+        )
         plan["cell.succeeded"] = rows_of("cell.succeeded", [{"cell_id": winner_id}])
         gone = work.store.by_key("cells", [winner_id])
     return joined(plan, cascade(work.store, gone, why="a person took a resolution back"))
@@ -181,12 +184,12 @@ def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_i
         raise InputError(f"memory {winner_id} was replaced since{by}, so this cannot be undone")
 
 
-def _last_resolution(work: EditSession, contradiction_id: str) -> dict[str, object]:
+def _last_resolution(work: Workspace, contradiction_id: str) -> dict[str, object]:
     rows = journaled(work.home.journal, [contradiction_id], RESOLVED)
     return rows.filter(pl.col("contradiction_id") == contradiction_id).row(-1, named=True)
 
 
-def _both_living(work: EditSession, row: dict[str, object]) -> pl.DataFrame:
+def _both_living(work: Workspace, row: dict[str, object]) -> pl.DataFrame:
     cells = work.store.by_key("cells", [str(row["cell_a"]), str(row["cell_b"])])
     living = cells.filter(pl.col("status") != "superseded")
     if living.height < 2:  # noqa: PLR2004 - both sides
@@ -198,18 +201,17 @@ def _both_living(work: EditSession, row: dict[str, object]) -> pl.DataFrame:
     return cells
 
 
-def _row(work: EditSession, contradiction_id: str) -> dict[str, object]:
+def _row(work: Workspace, contradiction_id: str) -> dict[str, object]:
     """The contradiction that an id stands for, cut or whole."""
-    owner, wanted = work.home.settings.owner, contradiction_id.strip()
-    rows = work.store.rows("contradictions", where=owned_by(owner.user_id, owner.project_id))
-    whole = rows.filter(pl.col("contradiction_id") == wanted)
-    if whole.is_empty() and len(wanted) >= SHORTEST_PREFIX:
-        whole = rows.filter(pl.col("contradiction_id").str.starts_with(wanted))
-    if whole.height > 1:
-        raise InputError(f"{wanted} stands for {whole.height} contradictions: write more of the id")
-    if whole.is_empty():
-        raise InputError(f"there is no contradiction {wanted[:60]}: `slowwave contradictions` shows the ids")
-    return whole.row(0, named=True)
+    (whole,) = whole_ids(
+        work.store,
+        [contradiction_id],
+        owner=work.settings.owner,
+        tables=["contradictions"],
+        noun="contradiction",
+        hint="`slowwave contradictions` shows the ids",
+    )
+    return work.store.by_key("contradictions", [whole]).row(0, named=True)
 
 
 def _sides(store: Store, cell_ids: list[str]) -> dict[str, Side]:

@@ -1,7 +1,6 @@
 """What each embedding model wants and where its similarities lie: known ones, and those measured on a store."""
 
 import json
-import os
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from slowwave.errors import ConfigError, InputError
+from slowwave.journal.whole_file import write_whole
 
 THRESHOLDS = (
     "topic_threshold",
@@ -79,10 +79,7 @@ def write_calibration(path: Path, model: str, thresholds: Mapping[str, float]) -
             f"not a threshold: {', '.join(wrong) or 'nothing given'}. Known: {', '.join(THRESHOLDS)}."
         )
     everything = _calibrations(path) | {plain_name(model): dict(thresholds)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
-    draft.write_text(json.dumps(everything, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    draft.replace(path)
+    write_whole(path, json.dumps(everything, indent=2, sort_keys=True) + "\n")
 
 
 @cache

@@ -12,15 +12,13 @@ nothing.
 """
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from slowwave.edits.session import EditSession, edit_session
+from slowwave.edits.session import edit_session
 from slowwave.erase.byte_scan import files_with, rows_with
 from slowwave.erase.leftovers import clean, take_spool
 from slowwave.erase.new_generation import Aftermath, regenerate
@@ -28,7 +26,9 @@ from slowwave.erase.payloads import Erasure, payload_after
 from slowwave.erase.scope import ErasureScope, erasure_scope
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import Home
-from slowwave.journal.catalogue import encode
+from slowwave.home.workspace import Workspace
+from slowwave.journal.catalogue import encode_plan
+from slowwave.journal.whole_file import remove_drafts, write_whole
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
@@ -96,7 +96,7 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
         if request.dry_run:
             return _shown(found)
         plan = _plan(home, found, is_text=request.text is not None)
-        _write_plan(path, plan)
+        write_whole(path, json.dumps(asdict(plan)), mode=0o600)  # for this user alone
         return _carry_out(work, plan)
 
 
@@ -129,7 +129,7 @@ def _dated(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
 
 
-def _carry_out(work: EditSession, plan: Unfinished) -> Erased:
+def _carry_out(work: Workspace, plan: Unfinished) -> Erased:
     """All that follows the plan, from the start or from where a kill left it."""
     home, path = work.home, work.home.erase_path
     erasure = plan.erasure()
@@ -149,7 +149,7 @@ def _carry_out(work: EditSession, plan: Unfinished) -> Erased:
     )
     shown = sorted({*erasure.cell_ids, *erasure.episode_ids})
     rewritten |= clean(home, work.store, shown, plan.texts)
-    path.with_suffix(".draft").unlink(missing_ok=True)
+    remove_drafts(path)
     remaining = files_with(home.root, plan.texts, without=[path]) | rows_with(work.store, plan.texts)
     path.unlink(missing_ok=True)
     notes = []
@@ -175,7 +175,7 @@ def _carry_out(work: EditSession, plan: Unfinished) -> Erased:
     )
 
 
-def _commit(work: EditSession, plan: Unfinished) -> None:
+def _commit(work: Workspace, plan: Unfinished) -> None:
     """Names what goes: a tombstone for each memory, an erasure for each turn; what is named already is left out."""
     turn_ids, cell_ids = (
         [row[key] for row in rows] for key, rows in (("turn_id", plan.turns), ("cell_id", plan.cells))
@@ -183,16 +183,17 @@ def _commit(work: EditSession, plan: Unfinished) -> None:
     known = {*work.store.by_key("erasures", turn_ids, ["turn_id"])["turn_id"]}
     dead = work.store.by_key("tombstones", cell_ids, ["cell_id", "content", "note"])
     known |= {*dead.filter(pl.col("content").is_null() & pl.col("note").is_null())["cell_id"]}
-    parts = [
-        encode(kind, pl.DataFrame(new))
+    named = {
+        kind: pl.DataFrame(new)
         for kind, key, rows in (
             ("turn.erased", "turn_id", plan.turns),
             ("cell.erased", "cell_id", plan.cells),
         )
         if (new := [row for row in rows if row[key] not in known])
-    ]
-    if parts:
-        work.home.journal.commit(pl.concat(parts), now=work.now)
+    }
+    if named:
+        # not applied here: the new generation of the store takes it in
+        work.home.journal.commit(encode_plan(named), now=work.clock())
 
 
 def _rewrite(home: Home, erasure: Erasure) -> dict[str, int]:
@@ -226,17 +227,6 @@ def _line_after(line: str, erasure: Erasure) -> str | None:
         after["content_hash"] = content_hash(str(after["content"]))
     head, _, _ = line.partition('"payload": ')
     return f'{head}"payload": {json.dumps(after, ensure_ascii=False, separators=(",", ":"))}}}'
-
-
-def _write_plan(path: Path, plan: Unfinished) -> None:
-    """Keeps the plan until the end, for this user alone."""
-    draft = path.with_suffix(".draft")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(plan), file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
 
 
 def _shown(found: ErasureScope) -> Erased:

@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 
 from slowwave.context.shown import FOLDER as SHOWN_FOLDER
-from slowwave.edits.session import EditSession
 from slowwave.erase.byte_scan import files_with, forms_of
 from slowwave.erase.payloads import ERASED
 from slowwave.errors import TransientError
 from slowwave.home.core_file import write_core_file
 from slowwave.home.paths import Home
 from slowwave.home.usage import RECORDED, collect_spools
+from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode
 from slowwave.store import Store
 
@@ -25,12 +25,12 @@ table the words alone are masked."""
 WAIT_SECONDS = 10.0
 
 
-def take_spool(work: EditSession, cell_ids: Collection[str]) -> None:
+def take_spool(work: Workspace, cell_ids: Collection[str]) -> None:
     """Brings the record of use into the journal, without what goes: the spool is empty afterwards."""
     spooled = collect_spools(work.home)
     kept = spooled.usage.filter(~pl.col("cell_id").is_in(list(cell_ids)))
     if kept.height:
-        work.home.journal.commit(encode(RECORDED, kept), now=work.now)
+        work.home.journal.commit(encode(RECORDED, kept), now=work.clock())
     spooled.discard()
 
 

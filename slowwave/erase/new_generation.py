@@ -2,15 +2,15 @@
 
 import shutil
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from slowwave.edits.chain_repair import reworded, told_anew
-from slowwave.edits.session import EditSession, Plan, apply_committed, embed
-from slowwave.home.topic_counts import topic_counts
-from slowwave.journal.catalogue import CATALOGUE, encode, rows_of
+from slowwave.edits.session import embed
+from slowwave.home.workspace import Workspace
+from slowwave.journal.catalogue import CATALOGUE, rows_of
 from slowwave.schemas.tables import KEYS, TIMESTAMP, VECTOR_TEXT
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
@@ -36,7 +36,7 @@ class Aftermath:
     successors: Collection[str]
 
 
-def regenerate(work: EditSession, after: Aftermath) -> list[str]:
+def regenerate(work: Workspace, after: Aftermath) -> list[str]:
     """Makes the store anew, sets right what the erased memories leave behind, and removes every other generation.
 
     Returns the topics that wait for a new summary. `work.store` is the new generation afterwards.
@@ -46,14 +46,15 @@ def regenerate(work: EditSession, after: Aftermath) -> list[str]:
         living.root, embedder_id=living.meta.embedder_id, dims=living.meta.dims, make_current=False
     )
     try:
-        apply_committed(work.home, fresh)
+        renewed = replace(work, store=fresh)
+        renewed.apply_all()
         _take_over_vectors(living, fresh)
-        _commit(work, fresh, _bridges(after) | _names(fresh, after.families))
+        renewed.commit_plan(_bridges(after) | _names(fresh, after.families))
         succeeded = told_anew(fresh, after.successors)
         lines = reworded(fresh, succeeded, why=WHY, before=living)
-        _commit(work, fresh, {"cell.succeeded": succeeded, "core.promoted": lines})
-        topics = _flag(work, fresh, after)
-        embed(fresh, work.embedder)
+        renewed.commit_plan({"cell.succeeded": succeeded, "core.promoted": lines})
+        topics = _flag(renewed, after)
+        embed(renewed)
         fresh.make_current()
     finally:
         if not fresh.is_current():
@@ -61,15 +62,8 @@ def regenerate(work: EditSession, after: Aftermath) -> list[str]:
     for folder in fresh.root.glob("g-*"):
         if folder.name != fresh.name:
             shutil.rmtree(folder, ignore_errors=True)
-    work.store = fresh
+    work.store, work.last_segment = fresh, renewed.last_segment
     return topics
-
-
-def _commit(work: EditSession, store: Store, plan: Plan) -> None:
-    events = [encode(kind, rows) for kind, rows in plan.items() if rows.height]
-    if events:
-        work.home.journal.commit(pl.concat(events), now=work.now)
-        apply_committed(work.home, store)
 
 
 def _bridges(after: Aftermath) -> dict[str, pl.DataFrame]:
@@ -106,8 +100,9 @@ def _names(store: Store, families: Collection[str]) -> dict[str, pl.DataFrame]:
     }
 
 
-def _flag(work: EditSession, store: Store, after: Aftermath) -> list[str]:
+def _flag(work: Workspace, after: Aftermath) -> list[str]:
     """Commits that topics lost memories: they are counted again, and answer by their memories until a new summary."""
+    store = work.store
     known = store.by_key("topics", after.topic_ids, ["topic_id"])
     live = store.rows(
         "cells",
@@ -120,9 +115,8 @@ def _flag(work: EditSession, store: Store, after: Aftermath) -> list[str]:
         .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(WHY))
         .sort("topic_id")
     )
-    counted = topic_counts(store, known["topic_id"].to_list(), {}, unsummarized=known["topic_id"].to_list())
     waiting = store.by_key("chunks", after.chunk_ids, ["chunk_id"])
-    _commit(work, store, {"topic.unsummarized": emptied, "topic.counted": counted, "chunk.released": waiting})
+    work.commit_plan({"topic.unsummarized": emptied, "chunk.released": waiting})
     return known["topic_id"].sort().to_list()
 
 

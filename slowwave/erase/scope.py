@@ -10,10 +10,11 @@ import polars as pl
 from slowwave.chains.repair import Bridges
 from slowwave.chains.walker import walk
 from slowwave.edits.chain_repair import chains_of
-from slowwave.edits.session import EditSession, refuse_foreign
+from slowwave.edits.session import refuse_foreign
 from slowwave.erase.payloads import pattern_of, texts_of
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home.usage import SHORTEST_PREFIX
+from slowwave.home.ids import SHORTEST_PREFIX, whole_ids
+from slowwave.home.workspace import Workspace
 from slowwave.journal.lookup import of_kind
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.tables import KEYS, OWNER, TABLES, frame_schema
@@ -47,7 +48,7 @@ class ErasureScope:
     quoted_count: int
 
 
-def erasure_scope(work: EditSession, target: EraseRequest) -> ErasureScope:
+def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     """Everything that rests on what the target names.
 
     Raises:
@@ -103,7 +104,7 @@ def erasure_scope(work: EditSession, target: EraseRequest) -> ErasureScope:
     )
 
 
-def _made(work: EditSession, events: pl.DataFrame, kind: str) -> pl.DataFrame:
+def _made(work: Workspace, events: pl.DataFrame, kind: str) -> pl.DataFrame:
     """What this owner's events of one kind made, every telling of it, oldest first: columns of `cells`."""
     rows = of_kind(events, kind)
     names = [name for name in frame_schema("cells").names() if name in rows.columns]
@@ -113,20 +114,37 @@ def _made(work: EditSession, events: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def _named(
-    work: EditSession, target: EraseRequest, extracted: pl.DataFrame, written: pl.DataFrame
+    work: Workspace, target: EraseRequest, extracted: pl.DataFrame, written: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The turns and the memories that the target names itself."""
     owner, store = work.home.settings.owner, work.store
     mine = owned_by(owner.user_id, owner.project_id)
     if target.cell_id:
         _refuse_episode(target.cell_id, written)
-        cells = extracted.filter(pl.col("cell_id") == _whole(target.cell_id, extracted["cell_id"]))
+        made = extracted["cell_id"]
+        (whole,) = whole_ids(
+            store,
+            [target.cell_id],
+            owner=owner,
+            tables=(),
+            elsewhere=lambda begins: made.filter(made.str.starts_with(begins)),
+            missing=NotFoundError,
+        )
+        cells = extracted.filter(pl.col("cell_id") == whole)
         known = store.by_key("cells", cells["cell_id"], ["cell_id", "evidence"])["evidence"]
         evidence = pl.concat([cells["evidence"], known]).explode().drop_nulls().unique()
         return _turns(store, mine & col("turn_id").isin(evidence.to_list())), cells
     if target.turn_id:
-        ids = store.rows("turns", ["turn_id"], mine)["turn_id"]
-        return _turns(store, mine & (col("turn_id") == lit(_whole(target.turn_id, ids)))), extracted.clear()
+        (whole,) = whole_ids(
+            store,
+            [target.turn_id],
+            owner=owner,
+            tables=["turns"],
+            noun="turn",
+            hint="`slowwave explain ID` shows those of a memory",
+            missing=NotFoundError,
+        )
+        return _turns(store, col("turn_id") == lit(whole)), extracted.clear()
     if target.session_id:
         wanted = pl.col("session_id") == target.session_id
         return _turns(store, mine & (col("session_id") == lit(target.session_id))), extracted.filter(wanted)
@@ -170,7 +188,7 @@ def _quoting(events: pl.DataFrame, text: str) -> Quoting:
     return found
 
 
-def _is_mine(work: EditSession, quoting: Quoting, extracted: pl.DataFrame) -> bool:
+def _is_mine(work: Workspace, quoting: Quoting, extracted: pl.DataFrame) -> bool:
     """Whether one of these events is about a row of this owner."""
     if not quoting.payloads:
         return False
@@ -215,19 +233,6 @@ def _holds(column: pl.Expr, text: str) -> pl.Expr:
 
 def _turns(store: Store, where: Expr) -> pl.DataFrame:
     return store.rows("turns", where=where).sort("turn_id")
-
-
-def _whole(name: str, ids: pl.Series) -> str:
-    """The id that a cut one stands for."""
-    wanted = name.strip()
-    found = ids.filter(ids == wanted).unique()
-    if found.is_empty() and len(wanted) >= SHORTEST_PREFIX:
-        found = ids.filter(ids.str.starts_with(wanted)).unique()
-    if len(found) > 1:
-        raise InputError(f"{wanted} stands for {len(found)} ids: write more of it; nothing was erased")
-    if found.is_empty():
-        raise NotFoundError(f"there is nothing with the id {wanted[:60]}; nothing was erased")
-    return str(found[0])
 
 
 def _resting_on(extracted: pl.DataFrame, turn_ids: pl.Series) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 import polars as pl
 
 from slowwave.home.paths import Home
+from slowwave.journal.whole_file import write_whole
 from slowwave.store import Store, owned_by
 
 
@@ -18,7 +19,7 @@ def write_core_file(home: Home, store: Store) -> bool:
     before = home.core_path.read_text(encoding="utf-8") if home.core_path.exists() else ""
     if text == before or not (before or len(lines)):
         return False
-    home.write_core(text)
+    write_whole(home.core_path, text)
     return True
 
 

@@ -1,11 +1,12 @@
-"""The writer lock of a home: one process writes, and says which it is."""
+"""The writer lock of a home: one thread of one process writes, and says which it is."""
 
 import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -15,101 +16,118 @@ from filelock import FileLock, Timeout
 from slowwave.errors import BusyError, ConfigError
 from slowwave.home.paths import Home
 
-Work = Literal["run", "word"]
-"""What a writer does: a run takes minutes, a person's word a moment."""
-
+Work = Literal["run", "edit"]
+"""What a writer does: a run takes minutes, a person's edit a moment."""
 
 POLL_SECONDS = 0.05
 
 
-@contextmanager
-def writing(home: Home, *, work: Work = "run", patience_seconds: float = 0.0) -> Iterator[None]:
-    """Holds the writer lock; within one process it may be taken again. A killed holder lets go at once.
+@dataclass
+class _Holder:
+    """The thread of this process that holds a lock, and how often it took it."""
 
-    Waits up to `patience_seconds` for a person's word to be written, and never for a run.
+    lock: FileLock
+    thread: int
+    work: Work
+    depth: int = 1
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Who is at work, and whether that is worth waiting for."""
+
+    message: str
+    work: Work
+    is_here: bool
+
+
+_HELD: dict[Path, _Holder] = {}
+"""The locks that this process holds. Guarded by `_GUARD`: a file lock keeps other processes out, and threads not."""
+
+_GUARD = threading.Lock()
+
+
+@contextmanager
+def writing(
+    home: Home, *, work: Work = "run", patience_seconds: float = 0.0, waits_for_runs: bool = False
+) -> Iterator[None]:
+    """Holds the writer lock; a run may take it again in its own thread. A killed holder lets go at once.
+
+    Waits up to `patience_seconds` for a person's edit to be written, and for a run of another process only where
+    `waits_for_runs`.
 
     Raises:
-        BusyError: another process holds it.
+        BusyError: someone else holds it; the message says who.
         ConfigError: the folder cannot be written.
     """
-    path, holder = home.root / "writer.lock", home.writer_path
+    key = home.root.resolve()
     deadline = time.monotonic() + patience_seconds
+    while refusal := _take(home, key, work):
+        is_short = refusal.work == "edit" or (waits_for_runs and not refusal.is_here)
+        if not is_short or time.monotonic() >= deadline:
+            raise BusyError(refusal.message)
+        time.sleep(POLL_SECONDS)
     try:
-        home.root.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path, timeout=0, is_singleton=True, thread_local=False)
-        while True:
-            try:
-                lock.acquire()
-                break
-            except Timeout as error:
-                held = _holder_of(holder)
-                if held.get("work", "word") != "word" or time.monotonic() >= deadline:
-                    raise _busy(home, held) from error
-                time.sleep(POLL_SECONDS)
-    except OSError as error:
-        raise ConfigError(f"the home folder {home.root} cannot be written: {error.strerror}") from error
-    try:
-        since = datetime.now(UTC).isoformat(timespec="seconds")
-        holder.write_text(json.dumps({"pid": os.getpid(), "since": since, "work": work}), encoding="utf-8")
         yield
     finally:
-        if lock.lock_counter == 1:
-            holder.unlink(missing_ok=True)
-        lock.release()
+        _release(home, key)
 
 
-def _holder_of(path: Path) -> dict[str, object]:
+def _take(home: Home, key: Path, work: Work) -> _Refusal | None:
+    """Takes the lock, or says who has it."""
+    with _GUARD:
+        held = _HELD.get(key)
+        if held is not None and held.work == work == "run" and held.thread == threading.get_ident():
+            held.depth += 1
+            return None
+        if held is not None:
+            who = "a run" if held.work == "run" else "another edit"
+            return _Refusal(
+                f"{who} in this program is writing to {home.root}; try again later", held.work, True
+            )
+        lock = FileLock(home.root / "writer.lock", timeout=0, thread_local=False)
+        try:
+            home.root.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+            since = datetime.now(UTC).isoformat(timespec="seconds")
+            said = json.dumps({"pid": os.getpid(), "since": since, "work": work})
+            home.writer_path.write_text(said, encoding="utf-8")
+        except Timeout:
+            return _elsewhere(home)
+        except OSError as error:
+            lock.release()
+            raise ConfigError(f"the home folder {home.root} cannot be written: {error.strerror}") from error
+        _HELD[key] = _Holder(lock, threading.get_ident(), work)
+    return None
+
+
+def _release(home: Home, key: Path) -> None:
+    with _GUARD:
+        held = _HELD[key]
+        held.depth -= 1
+        if held.depth == 0:
+            home.writer_path.unlink(missing_ok=True)
+            del _HELD[key]
+            held.lock.release()
+
+
+def _elsewhere(home: Home) -> _Refusal:
+    held = _written_by(home)
+    work: Work = "run" if held.get("work") == "run" else "edit"  # for a moment the holder has not said yet
+    who = f"process {held['pid']} since {held['since']}" if {"pid", "since"} <= held.keys() else "unknown"
+    what = "another run is writing" if work == "run" else "an edit is being written"
+    return _Refusal(f"{what} to {home.root} ({who}); this one left everything as it was", work, False)
+
+
+def _written_by(home: Home) -> dict[str, object]:
     """What the holder of the writer lock says of itself; empty where nobody does."""
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
+        held = json.loads(home.writer_path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return held if isinstance(held, dict) else {}
 
 
-def _busy(home: Home, held: Mapping[str, object]) -> BusyError:
-    who = f"process {held['pid']} since {held['since']}" if {"pid", "since"} <= held.keys() else "unknown"
-    what = "a person's word is being written" if held.get("work") == "word" else "another run is writing"
-    return BusyError(f"{what} to {home.root} ({who}); this one left everything as it was")
-
-
-APPLYING = threading.Lock()
-"""Held by the thread that writes the store: the writer lock keeps other processes out, and threads of this one not."""
-
-
-@contextmanager
-def locked(home: Home) -> Iterator[None]:
-    """The writer lock for one thread of one process, waited for as long as `edits.lock_seconds`.
-
-    Raises:
-        BusyError: someone else holds it for longer.
-    """
-    deadline = time.monotonic() + home.settings.edits.lock_seconds
-    if not APPLYING.acquire(timeout=max(home.settings.edits.lock_seconds, 0.0)):
-        raise BusyError(f"another word is written to {home.root} just now; try again")
-    try:
-        with ExitStack() as held:
-            while True:
-                if is_held_here(home):
-                    raise BusyError(f"a run in this program is writing to {home.root}; try again later")
-                try:
-                    held.enter_context(writing(home, work="word"))
-                    break
-                except BusyError:
-                    if time.monotonic() >= deadline:
-                        raise
-                    time.sleep(POLL_SECONDS)
-            yield
-    finally:
-        APPLYING.release()
-
-
-def is_held_here(home: Home) -> bool:
-    """Whether this process holds the writer lock: then another thread of it, or the caller, is at work."""
-    lock = FileLock(home.root / "writer.lock", timeout=0, is_singleton=True, thread_local=False)
-    return bool(lock.is_locked)
-
-
 def is_written_elsewhere(home: Home) -> bool:
     """Whether another process writes the store; also for a while after one was killed."""
-    return _holder_of(home.writer_path).get("pid", os.getpid()) != os.getpid()
+    return _written_by(home).get("pid", os.getpid()) != os.getpid()

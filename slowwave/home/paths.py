@@ -36,6 +36,11 @@ class Home:
         return self.settings.home
 
     @property
+    def owner(self) -> dict[str, str]:
+        """Whose memory the settings speak of, as the columns `OWNER`."""
+        return self.settings.owner.model_dump()
+
+    @property
     def journal(self) -> Journal:
         """The journal."""
         return Journal(self.root / "journal")
@@ -69,12 +74,6 @@ class Home:
     def writer_path(self) -> Path:
         """Who writes the store at the moment. One that is killed leaves it behind, and the next one replaces it."""
         return self.root / "writer.json"
-
-    def write_core(self, text: str) -> None:
-        """Replaces `MEMORY.md` whole."""
-        draft = self.core_path.with_suffix(".md.draft")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(self.core_path)
 
 
 def open_home(path: Path | str | None = None) -> Home:

@@ -4,15 +4,13 @@ from collections.abc import Collection, Mapping
 
 import polars as pl
 
-from slowwave.journal.catalogue import CATALOGUE
+from slowwave.journal.catalogue import CATALOGUE, Plan
 from slowwave.store import Store, col
 
 
-def counts_after(store: Store, parts: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Rows of `topic.counted` that a plan (rows by event kind) asks for; none where it changes no count.
-
-    A plan that takes memories out of the living ones, or back to them, commits these counts in the same segment.
-    """
+def with_counts(store: Store, plan: Plan) -> dict[str, pl.DataFrame]:
+    """The rows of a plan that are there, with `topic.counted` for the topics whose counts it changes."""
+    parts = {kind: rows for kind, rows in plan.items() if rows.height}
     statuses: dict[str, str] = {}
     for kind, rows in parts.items():
         if CATALOGUE[kind].status is not None:
@@ -21,7 +19,8 @@ def counts_after(store: Store, parts: Mapping[str, pl.DataFrame]) -> pl.DataFram
             statuses.update(rows.select("cell_id", "status").iter_rows())
     emptied = parts["topic.unsummarized"]["topic_id"].to_list() if "topic.unsummarized" in parts else []
     topics = store.by_key("cells", statuses, ["cell_id", "topic_id"])["topic_id"].drop_nulls().unique()
-    return topic_counts(store, {*topics, *emptied}, statuses, unsummarized=emptied)
+    counted = topic_counts(store, {*topics, *emptied}, statuses, unsummarized=emptied)
+    return parts | ({"topic.counted": counted} if counted.height else {})
 
 
 def topic_counts(

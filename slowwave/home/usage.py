@@ -13,7 +13,6 @@ Nothing here reads a memory's text, and `context` is a label (a conversation's i
 """
 
 import json
-import re
 import weakref
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -28,11 +27,12 @@ from filelock import FileLock, Timeout
 from ulid import ULID
 
 from slowwave.errors import InputError, TransientError
+from slowwave.home.ids import whole_ids
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import encode, rows_of
-from slowwave.schemas.identity import ID_LENGTH, stable_id
+from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
-from slowwave.store import Store, col, lit, open_store, owned_by
+from slowwave.store import Store, open_store
 
 UsageType = Literal["retrieved", "cited", "ignored"]
 
@@ -52,15 +52,8 @@ LOCK_SECONDS = 5.0
 
 LOCK_POLL_SECONDS = 0.005
 
-SHORTEST_PREFIX = 6
-"""Characters of a memory's id that may stand for all of it."""
-
 MOST_CITED = 1_000
 LONGEST_CONTEXT = 200
-
-_ID = re.compile(r"[0-9A-Za-z_-]+")
-_ABOVE_ALL = "\U0010ffff"
-"""A character that sorts behind every other."""
 
 
 class Use(NamedTuple):
@@ -143,7 +136,7 @@ def cite(
         raise InputError("no memory is named: give the id of one, as `slowwave search` shows it")
     if len(wanted) > MOST_CITED:
         raise InputError(f"{len(wanted)} memories at once are too many: cite at most {MOST_CITED}")
-    found = whole_ids(home, store or open_store(home.store_root), wanted)
+    found = whole_ids(store or open_store(home.store_root), wanted, owner=home.settings.owner)
     where = _label(context)
     home.journal.commit(_events([Use(cell_id, "cited", now, where) for cell_id in found]), now=now)
     return found
@@ -286,7 +279,7 @@ def _parsed(line: bytes) -> Use | None:
     return use if is_whole and use.usage_type in get_args(UsageType) else None
 
 
-# -- rows and ids
+# -- rows
 
 
 def _rows(uses: Sequence[Use]) -> pl.DataFrame:
@@ -303,47 +296,3 @@ def _events(uses: Sequence[Use]) -> pl.DataFrame:
 
 def _label(context: str) -> str:
     return " ".join(clean_text(context).split())[:LONGEST_CONTEXT]
-
-
-def whole_ids(home: Home, store: Store, wanted: Sequence[str]) -> list[str]:
-    """The id of each memory named, among those that the owner of the home's settings may see.
-
-    Raises:
-        InputError: an id is unknown, too short or stands for several memories.
-    """
-    owner = home.settings.owner
-    for cell_id in wanted:
-        if not _ID.fullmatch(cell_id) or len(cell_id) > 2 * ID_LENGTH:
-            raise InputError(f"{cell_id[:60]!r} is no memory's id: `slowwave search` shows them")
-    visible = owned_by(owner.user_id, owner.project_id)
-    whole = set(store.rows("cells", ["cell_id"], visible & col("cell_id").isin(list(wanted)))["cell_id"])
-    found: list[str] = []
-    for cell_id in wanted:
-        if cell_id in whole:
-            found.append(cell_id)
-            continue
-        matches: list[str] = []
-        if len(cell_id) >= SHORTEST_PREFIX:
-            near = (col("cell_id") >= lit(cell_id)) & (col("cell_id") < lit(cell_id + _ABOVE_ALL))
-            matches = store.rows("cells", ["cell_id"], visible & near)["cell_id"].sort().to_list()
-        found.append(_only_match(cell_id, matches))
-    return list(dict.fromkeys(found))
-
-
-def _only_match(cell_id: str, matches: Sequence[str]) -> str:
-    if len(matches) > 1:
-        shown = ", ".join(matches[:3])
-        raise InputError(
-            f"{cell_id} stands for {len(matches)} memories ({shown}{', ...' if len(matches) > 3 else ''}): "  # noqa: PLR2004
-            "write more of the id; nothing was recorded"
-        )
-    if not matches:
-        short = (
-            f"; an id is cut to {SHORTEST_PREFIX} characters at least"
-            if len(cell_id) < SHORTEST_PREFIX
-            else ""
-        )
-        raise InputError(
-            f"there is no memory {cell_id}{short}: `slowwave search` shows the ids; nothing was recorded"
-        )
-    return matches[0]

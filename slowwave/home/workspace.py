@@ -1,11 +1,15 @@
-"""A workspace: a home with all gateways open, under the writer lock, with everything committed applied."""
+"""A workspace: a home under the writer lock, with everything committed applied, for a stage or for a person's edit.
+
+The language model's client is imported and opened only where it is asked for: edits and readers never pay for it.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import polars as pl
 
@@ -15,15 +19,19 @@ from slowwave.home.centroids import centroids
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
 from slowwave.home.stored_embedder import embedder_of
+from slowwave.home.topic_counts import with_counts
+from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
 from slowwave.journal.segments import Journal, Problem
-from slowwave.llm import LLM, open_llm
 from slowwave.progress import progress
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.settings.tree import Settings
 from slowwave.store import Store, create_store, open_store
 from slowwave.store import col as column
+
+if TYPE_CHECKING:
+    from slowwave.llm import LLM
 
 Clock = Callable[[], datetime]
 """What the present moment is asked of, in UTC."""
@@ -42,15 +50,14 @@ def wall_clock() -> datetime:
 
 @dataclass
 class Workspace:
-    """A home with its gateways open, held under the writer lock while a stage works.
+    """A home with its gateways, held under the writer lock while a stage or an edit works.
 
-    `notes` are said in every report: which embedder serves, whether there is a language model.
+    `notes` are for the report: which embedder serves, whether there is a language model.
     """
 
     home: Home
     store: Store
     embedder: Embedder | None
-    llm: LLM | None
     notes: list[str] = field(default_factory=list)
     is_introduced: bool = False
     """Whether the notes were said in this run's first report already."""
@@ -64,8 +71,39 @@ class Workspace:
         """Settings of the home."""
         return self.home.settings
 
+    @cached_property
+    def llm(self) -> "LLM | None":
+        """The language model, opened when it is first asked for; None where the settings name none.
+
+        Raises:
+            ConfigError: it cannot be used as configured.
+        """
+        if self.settings.llm.provider == "none":
+            return None
+        from slowwave.llm import open_llm  # noqa: PLC0415 - its client takes a second to import
+
+        return open_llm(self.settings.llm, self.home.cache_path)
+
+    def close(self) -> None:
+        """Closes the language model where it was opened."""
+        if (llm := self.__dict__.get("llm")) is not None:
+            llm.close()
+
+    def apply_all(self) -> list[Problem]:
+        """Applies everything that is committed; returns the files that were skipped."""
+        # read before: what another process commits meanwhile is applied with this one's first commit
+        self.last_segment = self.home.journal.last_id() or ""
+        return apply_pending(self.home.journal, self.store)
+
+    def commit_plan(self, plan: Plan, *, now: datetime | None = None) -> dict[str, int]:
+        """Commits a plan as one segment, with the counts of topics that it changes, and applies it; rows by kind."""
+        parts = with_counts(self.store, plan)
+        if parts:
+            self.commit(encode_plan(parts), now=now or self.clock())
+        return {kind: rows.height for kind, rows in parts.items()}
+
     def commit(self, events: pl.DataFrame, *, now: datetime) -> int:
-        """Commits a plan's events as one segment and applies it; returns the number of events.
+        """Commits events as one segment and applies it; returns the number of events.
 
         After the commit nothing is lost: if applying is cut off, the next writer applies the segment.
         """
@@ -141,34 +179,31 @@ def open_workspace(path: Path | str | None = None, *, clock: Clock = wall_clock)
         yield _OPEN[key]
         return
     with writing(home, patience_seconds=home.settings.edits.lock_seconds):
-        store, embedder, notes = _open_store_and_embedder(home)
-        store.hold_tables()
-        llm = open_llm(home.settings.llm, home.cache_path)
-        if llm is None:
-            notes.append("no language model: stages do what they can without one")
-        workspace = Workspace(home, store, embedder, llm, notes, clock=clock)
+        workspace = workspace_of(home, clock=clock)
+        workspace.store.hold_tables()
+        if home.settings.llm.provider == "none":
+            workspace.notes.append("no language model: stages do what they can without one")
+        if home.erase_path.exists():
+            workspace.notes.append("an erase was cut off: `slowwave erase --resume` ends it")
+        _OPEN[key] = workspace
         try:
-            if home.erase_path.exists():
-                notes.append("an erase was cut off: `slowwave erase --resume` ends it")
-            # read before: what another process commits meanwhile is applied with this one's first commit
-            workspace.last_segment = home.journal.last_id() or ""
-            notes.extend(_told(problem) for problem in apply_pending(home.journal, store))
-            _OPEN[key] = workspace
             yield workspace
         finally:
-            _OPEN.pop(key, None)
-            if llm is not None:
-                llm.close()
+            del _OPEN[key]
+            workspace.close()
 
 
-def _open_store_and_embedder(home: Home) -> tuple[Store, Embedder | None, list[str]]:
+def workspace_of(home: Home, *, clock: Clock) -> Workspace:
+    """The workspace of a home whose writer lock the caller holds; its store is made where there is none yet."""
     try:
         store = open_store(home.store_root)
+        embedder, note = embedder_of(home, store)
     except NotFoundError:
         embedder, note = open_embedder(home.settings.embedding, home.calibration_path)
-        return create_store(home.store_root, **store_identity(embedder)), embedder, [note]
-    embedder, note = embedder_of(home, store)
-    return store, embedder, [note]
+        store = create_store(home.store_root, **store_identity(embedder))
+    workspace = Workspace(home, store, embedder, [note], clock=clock)
+    workspace.notes += [_told(problem) for problem in workspace.apply_all()]
+    return workspace
 
 
 class Identity(TypedDict):

@@ -5,7 +5,7 @@ event says what came in, a derived one what was decided, naming the prompt versi
 `docs/events.md` writes the catalogue down and a test holds it against this file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -65,6 +65,15 @@ def encode(kind: str, rows: pl.DataFrame) -> pl.DataFrame:
         for name, dtype in payload.items()
     )
     return wire.select(kind=pl.lit(kind), payload=pl.struct(pl.all()).struct.json_encode())
+
+
+Plan = Mapping[str, pl.DataFrame]
+"""Rows by event kind, in the order in which they are committed."""
+
+
+def encode_plan(plan: Plan) -> pl.DataFrame:
+    """The events of a plan, which has one kind at least."""
+    return pl.concat([encode(kind, rows) for kind, rows in plan.items()])
 
 
 def decode(kind: str, events: pl.DataFrame) -> pl.DataFrame:

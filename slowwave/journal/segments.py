@@ -25,6 +25,7 @@ from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso, is_readable
+from slowwave.journal.whole_file import write_whole
 
 FORMAT = 1
 # a higher first digit would be a year past 9999
@@ -79,7 +80,7 @@ class Journal:
         try:
             segment_id = self._next_id(now)
             body = _body(segment_id, events, now)
-            _write_whole(self.path_of(segment_id), _header(events.height, body) + body)
+            write_whole(self.path_of(segment_id), _header(events.height, body) + body)
         except OSError as error:
             raise TransientError(
                 f"the journal at {self.root} could not be written ({error.strerror}); nothing was recorded. "
@@ -104,7 +105,7 @@ class Journal:
         path = self.path_of(segment_id)
         try:
             if lines:
-                _write_whole(path, _header(len(lines), body) + body)
+                write_whole(path, _header(len(lines), body) + body)
             else:
                 path.unlink(missing_ok=True)
         except OSError as error:
@@ -253,27 +254,6 @@ def _body(segment_id: str, events: pl.DataFrame, now: datetime) -> bytes:
     )
     lines = events.with_row_index("position").select(line).to_series()
     return ("\n".join(lines) + "\n").encode()
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.draft")
-    try:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    for folder in {path.parent, *(folder.parent for folder in new_folders)}:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _whole_lines(path: Path) -> Sequence[str] | str:

@@ -14,9 +14,9 @@ import polars as pl
 from slowwave.embeddings import Embedder
 from slowwave.errors import TransientError
 from slowwave.home.paths import Home
-from slowwave.home.topic_counts import counts_after, topic_counts
+from slowwave.home.topic_counts import topic_counts, with_counts
 from slowwave.home.workspace import Workspace, apply_pending, refresh_vectors
-from slowwave.journal.catalogue import encode
+from slowwave.journal.catalogue import encode_plan
 from slowwave.llm import LLM, Outcome, Request
 from slowwave.progress import progress
 from slowwave.schemas.ledger import Ledger, LedgerLine
@@ -139,13 +139,10 @@ class Stage:
 
     def commit(self, plan: Plan) -> None:
         """Commits a plan as one segment; a dry run only counts it."""
-        parts = {kind: rows for kind, rows in plan.items() if rows.height}
-        counted = counts_after(self.store, parts)
-        parts |= {"topic.counted": counted} if counted.height else {}
+        parts = with_counts(self.store, plan)
         self.count(**{kind: rows.height for kind, rows in parts.items()})
         if parts and not self.report.dry_run:
-            events = pl.concat([encode(kind, rows) for kind, rows in parts.items()])
-            self.steps.commit(self.workspace, events, self.now)
+            self.steps.commit(self.workspace, encode_plan(parts), self.now)
 
     def topic_counts(self, topic_ids: Collection[str], statuses: Mapping[str, str]) -> pl.DataFrame:
         """Live and unsummarized cells of these topics, where they are not what is stored.

@@ -12,6 +12,7 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from slowwave.errors import ContractError, TransientError
 from slowwave.journal.changes import TableChange, overlay
+from slowwave.journal.whole_file import write_whole
 from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
 from slowwave.store.checking import assert_rows
 from slowwave.store.conditions import col, on_disk
@@ -56,9 +57,7 @@ class Store(StoreReader):
         """Switch readers to this generation and remove generations before the last one."""
         pointer = self.root / "CURRENT"
         before = pointer.read_text(encoding="utf-8").strip() if pointer.exists() else None
-        draft = self.root / ".CURRENT.draft"
-        draft.write_text(self.name, encoding="utf-8")
-        draft.replace(pointer)
+        write_whole(pointer, self.name)
         for folder in self.root.glob("g-*"):
             if folder.name not in {self.name, before}:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -32,7 +32,7 @@ def spend_night(told: Connection, home: str, sources: str, crash: Crash | None) 
 
     from flows.nightly import nightly
     from slowwave.errors import SlowwaveError
-    from slowwave.home.paths import Home
+    from slowwave.home import core_file
     from slowwave.journal.segments import Journal
     from slowwave.stages.run import Stage
     from slowwave.store import Store
@@ -47,7 +47,7 @@ def spend_night(told: Connection, home: str, sources: str, crash: Crash | None) 
     def dies(*arguments: object) -> None:
         assert crash is not None
         is_other_file = (
-            bool(arguments) and isinstance(arguments[0], Path) and ".draft" not in arguments[0].name
+            crash.owner == "Path" and isinstance(arguments[0], Path) and ".draft" not in arguments[0].name
         )
         if stage_now == crash.stage and not is_other_file:
             told.send(f"dying {crash.stage}")
@@ -56,7 +56,7 @@ def spend_night(told: Connection, home: str, sources: str, crash: Crash | None) 
     _before(Stage, "__init__", begins)
     _after(Journal, "commit", lambda segment: segment and told.send(f"acknowledged {segment.segment_id}"))
     if crash is not None:
-        owner = {"Path": Path, "Store": Store, "Home": Home}[crash.owner]
+        owner = {"Path": Path, "Store": Store, "core_file": core_file}[crash.owner]
         (_before if crash.when == "before" else _after)(owner, crash.method, dies)
     told.send("ready")
     told.recv()
@@ -68,7 +68,7 @@ def spend_night(told: Connection, home: str, sources: str, crash: Crash | None) 
     told.send(f"done {report.change_count}")
 
 
-def _before(owner: type, name: str, hears: Callable[..., object]) -> None:
+def _before(owner: object, name: str, hears: Callable[..., object]) -> None:
     work = getattr(owner, name)
 
     def wrapped(*arguments: Any, **named: Any) -> Any:
@@ -78,7 +78,7 @@ def _before(owner: type, name: str, hears: Callable[..., object]) -> None:
     setattr(owner, name, wrapped)
 
 
-def _after(owner: type, name: str, hears: Callable[..., object]) -> None:
+def _after(owner: object, name: str, hears: Callable[..., object]) -> None:
     work = getattr(owner, name)
 
     def wrapped(*arguments: Any, **named: Any) -> Any:

@@ -259,13 +259,13 @@ def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_
 
 
 CRASHES = (
-    Crash("ingest", "before", "Path", "rename"),
+    Crash("ingest", "before", "Path", "replace"),
     Crash("ingest", "before", "Store", "apply"),
     Crash("extract", "before", "Store", "_upsert"),
     Crash("cluster", "after", "Store", "_apply_table"),
     Crash("reconcile", "before", "Store", "mark_applied"),
     Crash("consolidate", "after", "Store", "_apply_table"),
-    Crash("promote", "before", "Home", "write_core"),
+    Crash("promote", "before", "core_file", "write_whole"),
 )
 
 

@@ -366,11 +366,11 @@ def test_a_moment_that_no_journal_holds_is_refused(memory, folder, year):
 
 
 @pytest.mark.processes
-def test_a_run_waits_for_a_word_and_not_for_another_run(tmp_path):
+def test_a_run_waits_for_an_edit_and_not_for_another_run(tmp_path):
     folder = Path(
         write_settings(tmp_path / "home", embedding={"provider": "none"}, edits={"lock_seconds": 60})
     )
-    with writing(open_home(folder), work="word"):
+    with writing(open_home(folder), work="edit"):
         run = subprocess.Popen([sys.executable, "-c", RUN, str(folder)], stderr=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):
             run.wait(timeout=5)

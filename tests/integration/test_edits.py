@@ -339,7 +339,7 @@ def test_a_wrong_id_and_an_empty_home_end_in_one_line(memory, folder, word):
 
 
 @pytest.mark.processes
-def test_words_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
+def test_edits_wait_for_another_writer_and_then_say_who_it_is(memory, folder):
     said = memory.remember("The kiln is blue.", now=NOW)
     with another_writer(folder), pytest.raises(BusyError, match="another run is writing"):
         memory.confirm(said.cell_id)

@@ -4,8 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,11 @@ import pytest
 
 from slowwave.embeddings import open_embedder
 from slowwave.errors import BusyError, ConfigError
-from slowwave.home.lock import writing
+from slowwave.home.lock import Work, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, apply_pending, open_workspace
 from slowwave.journal.catalogue import encode
+from slowwave.journal.whole_file import write_whole
 from slowwave.settings.tree import load_settings
 from slowwave.store import Store, create_store, open_store
 from tests.rows import NOW, events, one_of_every_kind, row, rows
@@ -99,6 +101,38 @@ def test_a_process_may_take_its_own_lock_again_and_holds_it_until_the_last_one_e
         held = subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60)
         assert "BusyError" in held.stderr
     assert subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60).stdout == "held\n"
+
+
+def test_two_threads_of_a_process_never_write_at_once(folder: Path):
+    home, wrote = open_home(folder), threading.Event()
+
+    def another(work: Work) -> str:
+        told: list[str] = []
+
+        def run() -> None:
+            try:
+                with writing(home, work=work, patience_seconds=30, waits_for_runs=True):
+                    told.append("wrote" if wrote.is_set() else "wrote too soon")
+            except BusyError as error:
+                told.append(str(error))
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join(0.2)
+        if thread.is_alive():
+            wrote.set()
+            edit.close()
+            thread.join(60)
+        return told[0]
+
+    edit = ExitStack()
+    for work in ("run", "edit"):
+        with writing(home):
+            assert "a run in this program" in another(work)
+        wrote.clear()
+        edit.enter_context(writing(home, work="edit"))
+        assert another(work) == "wrote"
+    assert not home.writer_path.exists()
 
 
 def test_a_lock_is_let_go_when_the_work_fails(folder: Path):
@@ -327,8 +361,8 @@ def test_a_topics_centroid_is_the_mean_of_its_members(folder: Path):
 
 def test_core_memory_is_replaced_whole(folder: Path):
     home = open_home(folder)
-    home.write_core("# one\n")
-    home.write_core("# Ü\n")
+    write_whole(home.core_path, "# one\n")
+    write_whole(home.core_path, "# Ü\n")
     assert home.core_path.read_text(encoding="utf-8") == "# Ü\n"
     assert [path.name for path in folder.glob("*MEMORY*")] == ["MEMORY.md"]
 

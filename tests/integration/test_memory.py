@@ -125,7 +125,7 @@ def test_while_another_process_writes_it_is_recorded_and_the_next_writer_takes_i
     with another_writer(folder):
         waits = memory.remember("Invoices are due on Friday.", now=NOW)
         assert not waits.is_searchable
-        assert "another process" in waits.notes[0]
+        assert "another run is writing" in waits.notes[0]
         assert memory.remember("Invoices are due on Friday.", now=NOW + DAY / 9).cell_id == waits.cell_id
         assert [cell.cell_id for cell in memory.search("kiln invoices", now=NOW).cells] == [known.cell_id]
     third = memory.remember("Mara prefers named exports.", now=NOW)
