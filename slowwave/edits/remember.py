@@ -117,7 +117,10 @@ def _apply(reader: Reader) -> tuple[bool, str]:
     home = reader.home
     try:
         with writing(home, work="edit", patience_seconds=home.settings.edits.lock_seconds):
-            store = reader.current() or workspace_of(home, clock=wall_clock).store
+            if reader.current() is None:
+                workspace_of(home, clock=wall_clock)
+            store = reader.current()  # opens the embedder too
+            assert store is not None  # made above, under the lock
             work = Workspace(home, store, reader.embedder)
             work.apply_all()
             return True, embed(work)
