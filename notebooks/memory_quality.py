@@ -20,14 +20,15 @@ with app.setup:
 
     from slowwave.decay.fading import to_archive
     from slowwave.decay.retention import days_since, effective_confidence
-    from slowwave.edits.status import Status, read_status
-    from slowwave.entrypoints.commands.status import pending_lines
+    from slowwave.edits.status import read_status
+    from slowwave.entrypoints.show.home import pending_lines
     from slowwave.entrypoints.show.terminal import ago, visible
     from slowwave.errors import SlowwaveError
     from slowwave.home.paths import Home, open_home
     from slowwave.language.query_words import QUERY_WORDS, telling_words
     from slowwave.readers.question_sets import read_question_set
     from slowwave.schemas.identity import content_hash
+    from slowwave.schemas.results import Status
     from slowwave.schemas.search import MAX_LIMIT, Filters
     from slowwave.schemas.tables import RAW_PROMPT, frame_schema
     from slowwave.search import Reader, ask, open_reader
@@ -695,7 +696,7 @@ def read_memory(path: str):
     home = None
     try:
         home = open_home(path or None)
-        status, reader = read_status(home), open_reader(home)
+        status, reader = read_status(home, now=datetime.now(UTC)), open_reader(home)
         if reader.store is None:
             return Memory(str(home.root), home, reader, None, status, "", **empty)
         where = scope_condition(home.settings.owner, Filters())

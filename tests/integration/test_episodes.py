@@ -282,7 +282,7 @@ def test_a_conversation_that_always_fails_ends_in_quarantine_and_blocks_no_other
     assert last.rejected["quarantined"] == 1
     (held,) = list_chunks(open_home(home))
     assert (held.source_name, held.attempts) == ("port.jsonl", 3)
-    assert release_chunks(home, None, now=datetime.now(UTC)) == [held.chunk_id]
+    assert release_chunks(open_home(home), None, now=datetime.now(UTC)) == [held.chunk_id]
     assert list_chunks(open_home(home)) == []
     with OpenAIServer(talk) as server:
         write_settings(Path(home), llm=model(server), **PLAIN)

@@ -8,8 +8,6 @@ import pytest
 
 from flows.nightly import nightly
 from flows.rebuild import rebuild
-from slowwave.edits.status import read_status
-from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.memory import Memory
 from slowwave.schemas.report import NightReport, StoryPart
@@ -84,7 +82,7 @@ def test_what_nobody_uses_fades_what_is_cited_stays_and_what_is_said_again_comes
         assert part(back, "core_gained").count >= 1
         assert len(before) == 1
         assert "6432" in core(night)[0], "what superseded a line takes its place"
-        status = read_status(open_home(night.home))
+        status = Memory(night.home).status()
         assert (status.forgetting.archived_count, status.forgetting.revived_count) == (1, 1)
 
         cell_usage = store_of(night.home).rows("cell_usage").sort("cell_id")

@@ -338,7 +338,7 @@ def test_a_memory_that_no_answer_can_judge_is_found_out_and_set_aside_and_the_ot
         server.answer = model
         (held,) = list_chunks(open_home(home.path))
         assert (held.kind, held.chunk_id, held.attempts) == ("memory", evil, 3)
-        assert release_chunks(home.path, None, now=datetime.now(UTC)) == [evil]
+        assert release_chunks(open_home(home.path), None, now=datetime.now(UTC)) == [evil]
         reconcile.fn(home=home.path)
         assert home.cell(evil)["is_judged"]
 
