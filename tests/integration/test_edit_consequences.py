@@ -329,7 +329,7 @@ def test_a_secret_in_a_note_is_never_stored(memory, folder):
     memory.forget(two.cell_id, note=note)
     assert not files_with(folder, [key])
     assert "[redacted:" in str(memory.explain(two.cell_id).steps[-1].told)
-    with pytest.raises(InputError, match="the note has 5000 characters"):
+    with pytest.raises(InputError, match="note has 5000 characters"):
         memory.confirm("aaaaaa1", note="x" * 5000)
 
 
