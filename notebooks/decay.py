@@ -72,8 +72,7 @@ def read_memories(path):
     try:
         home = open_home(path or None)
         store = open_store(home.store_root)
-        owner = home.settings.owner
-        cells = store.rows("cells", COLUMNS, owned_by(owner.user_id, owner.project_id))
+        cells = store.rows("cells", COLUMNS, owned_by(home.settings.owner))
         cell_usage = store.by_key("cell_usage", cells["cell_id"])
     except NotFoundError:
         return Memories(None, cells, cell_usage, "No memory yet.")

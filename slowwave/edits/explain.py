@@ -14,7 +14,7 @@ from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.search import Reader
-from slowwave.store import Expr, Store, as_filter, col, lit, owned_by
+from slowwave.store import Store, as_filter, col, lit, owned_by
 
 MOST_LINKS = 100
 
@@ -78,15 +78,14 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     )
 
 
-def _mine(reader: Reader) -> Expr:
-    owner = reader.settings.owner
-    return owned_by(owner.user_id, owner.project_id)
-
-
 def _pruned(reader: Reader, begins: str) -> set[str]:
     """Memories of this owner that left the store and whose id begins so."""
     rows = journaled(reader.home.journal, [begins], "cell.extracted")
-    return {*rows.filter(pl.col("cell_id").str.starts_with(begins) & as_filter(_mine(reader)))["cell_id"]}
+    return {
+        *rows.filter(pl.col("cell_id").str.starts_with(begins) & as_filter(owned_by(reader.settings.owner)))[
+            "cell_id"
+        ]
+    }
 
 
 def _life(events: pl.DataFrame, cell_id: str) -> tuple[list[Step], dict[str, object] | None]:

@@ -12,7 +12,7 @@ from slowwave.journal.segments import Journal
 from slowwave.schemas.requests import WeakRequest
 from slowwave.schemas.results import Fading, Replacement, Stats, TopicSummary
 from slowwave.search import Reader
-from slowwave.store import Expr, Store, col, lit, owned_by
+from slowwave.store import Store, col, lit, owned_by
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
 TOPICS = 10
@@ -25,7 +25,7 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]
     if store is None:
         return []
     columns = ["cell_id", "cell_type", "content", "status", "confidence", "decay_rate", "protected"]
-    cells = store.rows("cells", columns, _mine(reader) & (col("status") == lit("active")))
+    cells = store.rows("cells", columns, owned_by(reader.settings.owner) & (col("status") == lit("active")))
     cell_usage, settings = store.by_key("cell_usage", cells["cell_id"]), reader.settings
     soon = fading(cells, cell_usage, now=now, forget=settings.forget, decay=settings.decay, days=ahead)
     found = (
@@ -47,7 +47,7 @@ def stats(reader: Reader, *, now: datetime) -> Stats:
     }
     if store is None:
         return Stats(**sizes, notes=["no memory yet"])
-    mine = _mine(reader)
+    mine = owned_by(reader.settings.owner)
     names = ["cell_id", "topic_id", "cell_type", "status", "origin", "protected", "event_time"]
     cells = store.rows("cells", names, mine)
     active = cells.filter(pl.col("status") == "active")
@@ -69,11 +69,6 @@ def stats(reader: Reader, *, now: datetime) -> Stats:
         usage=_uses(store, cells),
         **sizes,
     )
-
-
-def _mine(reader: Reader) -> Expr:
-    owner = reader.settings.owner
-    return owned_by(owner.user_id, owner.project_id)
 
 
 def _counted(rows: pl.DataFrame, name: str) -> dict[str, int]:
@@ -131,7 +126,9 @@ def topic_summaries(reader: Reader) -> list[TopicSummary]:
     if (store := reader.current()) is None:
         return []
     topics = store.rows(
-        "topics", list(TopicSummary.model_fields), _mine(reader) & col("merged_into").is_null()
+        "topics",
+        list(TopicSummary.model_fields),
+        owned_by(reader.settings.owner) & col("merged_into").is_null(),
     )
     told = topics.drop_nulls("summary").sort("cell_count", "name", descending=[True, False])
     return [TopicSummary(**row) for row in told.iter_rows(named=True)]
@@ -141,7 +138,7 @@ def replacements(reader: Reader) -> list[Replacement]:
     """Memories of this owner that another one superseded in other words, oldest first."""
     if (store := reader.current()) is None:
         return []
-    superseded = _mine(reader) & (col("status") == lit("superseded"))
+    superseded = owned_by(reader.settings.owner) & (col("status") == lit("superseded"))
     old = store.rows("cells", ["content", "superseded_by", "event_time"], superseded)
     new = store.by_key("cells", old["superseded_by"].drop_nulls(), ["cell_id", "content", "summary"])
     pairs = old.join(new, left_on="superseded_by", right_on="cell_id", how="inner", suffix="_new")

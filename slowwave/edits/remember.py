@@ -89,7 +89,7 @@ def refuse_deleted(home: Home, store: Store, digest: str) -> None:
         InputError: it was deleted.
     """
     owner = home.settings.owner
-    mine = owned_by(owner.user_id, owner.project_id) & (col("scope") == lit(owner.scope))
+    mine = owned_by(owner) & (col("scope") == lit(owner.scope))
     if store.rows("tombstones", ["cell_id"], mine & (col("content_hash") == lit(digest))).height:
         raise InputError(
             "a person deleted this memory, and what is deleted stays out: say what holds instead"

@@ -33,8 +33,7 @@ def disputes(reader: Reader, *, has_resolved: bool = False) -> list[Dispute]:
     store = reader.current()
     if store is None:
         return []
-    owner = reader.settings.owner
-    rows = store.rows("contradictions", where=owned_by(owner.user_id, owner.project_id)).sort(
+    rows = store.rows("contradictions", where=owned_by(reader.settings.owner)).sort(
         "detected_at", "contradiction_id", descending=[True, False]
     )
     sides = _sides(store, [*rows["cell_a"], *rows["cell_b"]])

@@ -108,8 +108,7 @@ def _made(work: Workspace, events: pl.DataFrame, kind: str) -> pl.DataFrame:
     """What this owner's events of one kind made, every telling of it, oldest first: columns of `cells`."""
     rows = of_kind(events, kind)
     names = [name for name in frame_schema("cells").names() if name in rows.columns]
-    owner = work.home.settings.owner
-    mine = as_filter(owned_by(owner.user_id, owner.project_id))
+    mine = as_filter(owned_by(work.home.settings.owner))
     return rows.filter(mine).select(names)
 
 
@@ -117,8 +116,8 @@ def _named(
     work: Workspace, target: EraseRequest, extracted: pl.DataFrame, written: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The turns and the memories that the target names itself."""
-    owner, store = work.home.settings.owner, work.store
-    mine = owned_by(owner.user_id, owner.project_id)
+    store, owner = work.store, work.home.settings.owner
+    mine = owned_by(owner)
     if target.cell_id:
         _refuse_episode(target.cell_id, written)
         made = extracted["cell_id"]
@@ -192,8 +191,7 @@ def _is_mine(work: Workspace, quoting: Quoting, extracted: pl.DataFrame) -> bool
     """Whether one of these events is about a row of this owner."""
     if not quoting.payloads:
         return False
-    owner = work.home.settings.owner
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = owned_by(work.home.settings.owner)
     owned = [table for table in TABLES if set(OWNER) <= set(frame_schema(table))]
     known = {name for table in owned for name in work.store.rows(table, [KEYS[table]], mine)[KEYS[table]]}
     known.update(extracted["cell_id"])

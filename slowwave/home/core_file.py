@@ -12,8 +12,7 @@ def write_core_file(home: Home, store: Store) -> bool:
 
     A home that never had core memory gets no file.
     """
-    owner = home.settings.owner
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = owned_by(home.settings.owner)
     lines = store.rows("core", ["line_rank", "cell_id", "line"], mine).sort("line_rank", "cell_id")["line"]
     text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines), ""])
     before = home.core_path.read_text(encoding="utf-8") if home.core_path.exists() else ""

@@ -42,7 +42,7 @@ def whole_ids(
     for name in names:
         if not _ID.fullmatch(name) or len(name) > 2 * ID_LENGTH:
             raise InputError(f"{name[:60]!r} is no {noun}'s id: {hint}")
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = owned_by(owner)
     keys = [(table, KEYS[table]) for table in tables]
     exact = {
         found for table, key in keys for found in store.rows(table, [key], mine & col(key).isin(names))[key]

@@ -105,7 +105,7 @@ def _said(owner: ScopeSettings, filters: Filters) -> Expr:
 
 def scope_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     """Rows of whatever state that the asking owner may see, in the scope and the project asked for."""
-    where = owned_by(owner.user_id, owner.project_id)
+    where = owned_by(owner)
     if filters.scope is not None:
         where &= col("scope") == lit(filters.scope)
     if filters.project is not None:

@@ -3,17 +3,18 @@
 import polars as pl
 
 from slowwave.schemas.tables import OWNER
+from slowwave.settings.groups import ScopeSettings
 from slowwave.store.conditions import Expr, col, lit
 
 
-def owned_by(user_id: str, project_id: str) -> Expr:
-    """Rows that this user may see in this project.
+def owned_by(owner: ScopeSettings) -> Expr:
+    """Rows that the owner's user may see in the owner's project.
 
     Private rows are seen by their user within the project, shared ones by everyone in the project, system
     rows by all.
     """
-    private = (col("scope") == lit("user-private")) & (col("user_id") == lit(user_id))
-    in_project = col("project_id") == lit(project_id)
+    private = (col("scope") == lit("user-private")) & (col("user_id") == lit(owner.user_id))
+    in_project = col("project_id") == lit(owner.project_id)
     return ((private | (col("scope") == lit("project-shared"))) & in_project) | (
         col("scope") == lit("system")
     )

@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from slowwave.errors import ConfigError, ContractError, NotFoundError
 from slowwave.journal.changes import Change, collapse
 from slowwave.schemas.tables import KEYS, TABLES
+from slowwave.settings.groups import ScopeSettings
 from slowwave.store import (
     SCHEMA_VERSION,
     Store,
@@ -182,7 +183,8 @@ def test_a_backslash_before_a_quote_does_not_end_a_value(store: Store, text: str
     assert store.count("sources", col("user_id") == lit(text)) == 1
     assert store.count("sources", (col("user_id") == lit(text)) & col("source_id").is_not_null()) == 1
     assert store.count("sources", (col("user_id") == lit(text)) & col("source_id").is_null()) == 0
-    assert store.rows("sources", ["source_id"], owned_by(text, "nowhere")).is_empty()
+    nowhere = owned_by(ScopeSettings(user_id=text, project_id="nowhere"))
+    assert store.rows("sources", ["source_id"], nowhere).is_empty()
     write(store, "sources", table_of("sources", "c"))
     assert store.by_key("sources", [text]).is_empty()
 
@@ -220,7 +222,7 @@ def test_a_reader_sees_her_own_in_the_project_what_the_project_shares_and_what_i
         if owner[2] == "system"
         or (owner[1] == project and (owner[2] == "project-shared" or owner[0] == user))
     }
-    where = owned_by(user, project)
+    where = owned_by(ScopeSettings(user_id=user, project_id=project))
     assert set(shared_store.rows("cells", where=where)["cell_id"]) == wanted
     assert set(near(shared_store, [1, 0, 0, 0], k=50, where=where)[0]) == wanted
     assert set(near(shared_store, [1, 0, 0, 0], k=50, where=where, exact=True)[0]) == wanted
@@ -242,7 +244,8 @@ def test_work_on_a_memory_reaches_exactly_its_own_owner(shared_store: Store, own
 
 def test_a_name_with_quotes_opens_no_other_owner(shared_store: Store):
     for name in HOSTILE:
-        seen = shared_store.rows("cells", ["scope"], owned_by(name, name))["scope"].unique().to_list()
+        where = owned_by(ScopeSettings.model_construct(user_id=name, project_id=name))
+        seen = shared_store.rows("cells", ["scope"], where)["scope"].unique().to_list()
         assert seen == ["system"]
 
 

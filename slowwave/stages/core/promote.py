@@ -22,7 +22,7 @@ from slowwave.stages.core.promotion import (
     with_unsettled,
 )
 from slowwave.stages.run import Stage
-from slowwave.store import Expr, col, lit, owned_by
+from slowwave.store import col, lit, owned_by
 
 RANKED_BY = ["cell_id", "status", "salience", "decay_rate", "protected"]
 COUNTS = [
@@ -42,7 +42,7 @@ LEAVING = {
 
 def drop_outdated_lines(run: Stage) -> None:
     """Takes out at once what no longer holds, or is doubted; what superseded a line takes its place."""
-    core = run.store.rows("core", where=_mine(run))
+    core = run.store.rows("core", where=owned_by(run.settings.owner))
     lines = core.select(before_id="cell_id", line_rank="line_rank", before_line="line")
     successors = line_successors(core, standing_ends(run.store, core["cell_id"]))
     wanted = pl.concat(
@@ -73,7 +73,9 @@ def find_core_candidates(run: Stage) -> pl.DataFrame:
 
     What a model left out stays out on nights without one, until it is used or said again.
     """
-    where = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE)) & _mine(run)
+    where = (
+        (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE)) & owned_by(run.settings.owner)
+    )
     if run.workspace.llm is not None:
         where = where & (col("prompt_version") != lit(RAW_PROMPT))
     cells = run.store.rows("cells", RANKED_BY, where)
@@ -82,7 +84,7 @@ def find_core_candidates(run: Stage) -> pl.DataFrame:
     ranked = promotion_candidates(
         cells,
         run.store.rows("cell_usage", COUNTS),
-        run.store.rows("core", where=_mine(run)),
+        run.store.rows("core", where=owned_by(run.settings.owner)),
         doubted=_doubted(run),
         limit=settings.candidates if run.workspace.llm is not None else max(cells.height, 1),
         now=run.now,
@@ -149,7 +151,7 @@ def _with_young_lines(
 
 def _has_news(run: Stage, candidates: pl.DataFrame) -> bool:
     """Whether a memory was made, said again or cited since the last choice, or one of core memory left."""
-    core = run.store.rows("core", ["cell_id", "promoted_at"], _mine(run))
+    core = run.store.rows("core", ["cell_id", "promoted_at"], owned_by(run.settings.owner))
     if core.is_empty():
         return candidates.height > 0
     last = core["promoted_at"].max()
@@ -159,7 +161,7 @@ def _has_news(run: Stage, candidates: pl.DataFrame) -> bool:
 
 def commit_choice(run: Stage, chosen: pl.DataFrame) -> None:
     """Commits what the choice changes in core memory, each line with its reason."""
-    core = run.store.rows("core", where=_mine(run))
+    core = run.store.rows("core", where=owned_by(run.settings.owner))
     left = core.join(chosen, on="cell_id", how="anti").select("cell_id")
     counts = run.store.by_key("cell_usage", left["cell_id"])
     saliences = run.store.by_key("cells", left["cell_id"], ["cell_id", "salience"])
@@ -191,12 +193,6 @@ def _commit(
             "core.demoted": changes.left.join(left, on="cell_id", how="left"),
         }
     )
-
-
-def _mine(run: Stage) -> Expr:
-    """Rows that the owner in the settings may see: no prompt shows the memory of another."""
-    owner = run.settings.owner
-    return owned_by(owner.user_id, owner.project_id)
 
 
 def _doubted(run: Stage) -> pl.Series:

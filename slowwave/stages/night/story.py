@@ -32,7 +32,7 @@ def tell_story(workspace: Workspace, *, since: str) -> list[StoryPart]:
         for kind in KINDS
         for part in [scanned.filter(pl.col("kind") == kind)]
     }
-    mine = owned_by(owner.user_id, owner.project_id)
+    mine = owned_by(owner)
     cells = _read(store, told_cells(events), mine)
     open_count = store.count("contradictions", mine & (col("status") == lit("open")))
     parts = night_story(events, cells, open_count=open_count, core_count=store.count("core", mine))
