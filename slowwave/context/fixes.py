@@ -37,7 +37,7 @@ SESSIONS = 4
 """Sessions with the same error that are read, the newest ones."""
 
 LATER_FIRST = 0.9
-"""What an earlier session's lines weigh beside those of the next later one: the last fix is the one that held."""
+"""Weight of an earlier session's lines beside those of the next later one: the last fix is the one that held."""
 
 FIX_CELLS = 5
 """Cells of one session, at most."""
@@ -67,7 +67,7 @@ class Failure:
     words: frozenset[str]
 
     def sameness(self, text: str) -> float:
-        """How surely a text speaks of it, 0..1."""
+        """Certainty that a text speaks of the same error, 0..1."""
         return error_sameness(text, signature=self.signature, words=self.words)
 
     @property
@@ -119,7 +119,7 @@ def fix_lines(
 def _session_lines(
     reader: Reader, store: Store, failures: Sequence[Failure], session_id: str, first: int
 ) -> list[Candidate]:
-    """What one session learned from an error in its turn `first`: its cells from there on, and its clearest turn."""
+    """Lines of one session after an error in its turn `first`: its cells from there on, and its clearest turn."""
     owner, session = reader.settings.owner, col("session_id") == lit(session_id)
     window = (col("turn_index") >= lit(first)) & (col("turn_index") <= lit(first + FOLLOWING_TURNS))
     gone = scope_condition(owner) & session & (col("status") == lit("superseded"))

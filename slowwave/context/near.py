@@ -1,4 +1,4 @@
-"""What lies near a few words: cells and raw turns by full text and vectors, several texts in one round of reading.
+"""Cells and raw turns near a few words, by full text and vectors, several texts in one round of reading.
 
 A question is answered by the whole search (`slowwave.search.ask`); what a file's name, a branch or an error's text
 only hint at is looked up here, at a fraction of its cost.
@@ -36,7 +36,7 @@ WORD_SHARE = 0.5
 
 @dataclass
 class Findings:
-    """What signals found: cells by id with score (0..1) and reason, topic summaries, quotable turns."""
+    """Memories that the signals found: cells by id with score (0..1) and reason, topic summaries, quotable turns."""
 
     cells: dict[str, tuple[float, str]] = field(default_factory=dict)
     topics: dict[str, tuple[TopicHit, float]] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Near:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What lists found: for each text and list the values by id, best first; and the rows of all of them by id."""
+    """Results of the lists: for each text and list the values by id, best first; and all rows by id."""
 
     of_cells: list[list[dict[str, float]]]
     of_turns: list[list[dict[str, float]]]
@@ -133,7 +133,7 @@ def neighbours(reader: Reader, store: Store, wanted: Sequence[Near]) -> Neighbou
 
 
 def look_near(reader: Reader, store: Store, wanted: Sequence[Near], *, now: datetime) -> Findings:
-    """What lies near the texts; scores are 0..weight, and of several the best counts."""
+    """Memories near the texts; scores are 0..weight, and of several the best counts."""
     wanted = [near for near in wanted if telling_words(near.text, most=1)]
     found, beside = Findings(), neighbours(reader, store, wanted)
     cells = {key: cell.content for key, cell in beside.cells.items()}

@@ -1,4 +1,4 @@
-"""What a conversation was already shown: one small file each under `cache/shown`, replaced as a whole.
+"""Memories that a conversation was shown already: a small file for each under `cache/shown`, replaced as a whole.
 
 Losing such a file costs a repetition and nothing else, so a damaged one counts as empty. It holds ids and
 times, never text.
@@ -31,7 +31,7 @@ def shown_to(home: Home, conversation_id: str, *, now: datetime) -> dict[str, st
 
 
 def keep_shown(home: Home, conversation_id: str, ids: Iterable[str], *, now: datetime) -> str:
-    """Adds ids to what the conversation was shown; the oldest beyond `context.shown_entries` are let go.
+    """Add ids to what the conversation was shown; the oldest beyond `context.shown_entries` are dropped.
 
     Returns a note where the file cannot be written, else "".
     """

@@ -16,7 +16,7 @@ PROBE_TEXT = "memory"
 """A text that no model refuses."""
 
 PIECE = re.compile(r"[A-Za-z]{1,4}|[^\sA-Za-z]")
-"""What counts as one token when nothing better is known: four letters, or one other character."""
+"""One token, where nothing better is known: up to four letters, or one other character."""
 
 _MAX_HALVINGS = 3
 
@@ -69,9 +69,9 @@ def embed_in_batches(
 
 
 def _cut_at(text: str, max_tokens: int) -> int:
-    """Where to cut a text so that it holds at most `max_tokens`, at four letters a token, else one character.
+    """The position at which a text has `max_tokens` tokens, counted by `PIECE`, or its length.
 
-    Code and tables come near one token a character, so a rule of four characters a token would not do.
+    Code and tables come near one token a character, so four characters a token would be too few.
     """
     if len(text) <= max_tokens:
         return len(text)
@@ -82,7 +82,7 @@ def _cut_at(text: str, max_tokens: int) -> int:
 
 
 def _check_alive(ask: Ask) -> None:
-    """Does the server still embed a harmless text? If not, it is away, and no text is to blame."""
+    """Raise if the server does not embed a harmless text either: then it is away, and no text is to blame."""
     try:
         ask([PROBE_TEXT])
     except (RefusedError, BrokenError) as error:

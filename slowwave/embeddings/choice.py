@@ -10,7 +10,7 @@ from slowwave.errors import ConfigError, SlowwaveError
 from slowwave.settings.groups import EmbeddingSettings
 
 PROBE_SECONDS = 2.0
-"""How long `auto` waits for Ollama to say what it has."""
+"""Time that `auto` gives Ollama to list its models."""
 
 
 def open_embedder(

@@ -1,4 +1,4 @@
-"""What each embedding model wants and where its similarities lie: known ones, and those measured on a store."""
+"""Prefixes, limits and thresholds of each embedding model: known ones, and those measured on a store."""
 
 import json
 import tomllib
@@ -20,11 +20,11 @@ THRESHOLDS = (
     "near_threshold",
     "relevance_threshold",
 )
-"""What a calibration may override."""
+"""Fields of a profile that a calibration may override."""
 
 
 class Profile(BaseModel):
-    """What one embedding model wants and where its similarities lie (`profiles.toml` explains)."""
+    """Prefixes, limits and thresholds of one embedding model (`profiles.toml` explains them)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

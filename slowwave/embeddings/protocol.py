@@ -1,4 +1,4 @@
-"""What the rest of Slowwave knows of an embedder: the protocol and what it returns."""
+"""The protocol of an embedder, and the vectors that it returns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Embedded:
 
 
 class Embedder(Protocol):
-    """What the rest of Slowwave knows of an embedder."""
+    """An embedder, as the rest of Slowwave knows it."""
 
     @property
     def embedder_id(self) -> str:

@@ -181,7 +181,7 @@ def _retried(call: Callable[[], Vectors], retries: int) -> Vectors:
 
 
 def _http_failure(status: int, message: str, *, who: str, missing: str) -> Exception:
-    """What a status means; the server's own words stay out, they may repeat the text."""
+    """The error for an HTTP status, without the server's own words, which may repeat the text."""
     if status in {401, 403}:
         return ConfigError(f"{who} refused the key (HTTP {status}). Set embedding.api_key.")
     if status == 404:  # noqa: PLR2004

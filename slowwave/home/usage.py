@@ -1,4 +1,4 @@
-"""How memories are used (retrieved, cited, ignored): events `usage.recorded`, in batches, off the hot path.
+"""Record of the use of memories (retrieved, cited, ignored): events `usage.recorded`, in batches, off the hot path.
 
     note -> this process's memory -> spool/usage.jsonl -> one journal segment    retrieved, ignored
     cite -----------------------------------------------> one journal segment    cited, at once
@@ -48,7 +48,7 @@ SPOOL_BYTES = 512 * 1024
 """Size from which a spool becomes a segment, some 3,000 records."""
 
 LOCK_SECONDS = 5.0
-"""How long an append waits for another one; each takes about a millisecond."""
+"""Longest wait of an append for another one; each takes about a millisecond."""
 
 LOCK_POLL_SECONDS = 0.005
 
@@ -144,7 +144,7 @@ def cite(
 
 @dataclass(frozen=True)
 class Spooled:
-    """What was taken from the spool: rows of `usage.recorded`, one a `usage_id`, and how to be done with it.
+    """Records taken from the spool: rows of `usage.recorded`, one for each `usage_id`.
 
     `unreadable_count` counts lines that are no record: half-written by a process that was killed, or foreign.
     """

@@ -2,7 +2,7 @@
 
 One SQLite file of JSON text behind Instructor's cache interface: no pickles, so reading it can run no code.
 It holds text that was derived from stored text: `purge` is how `erase` gets it out, down to the bytes.
-Who reads a hit validates it again; this file knows nothing of answers' schemas.
+A reader of a hit validates it again; this file knows nothing of answers' schemas.
 """
 
 import json
@@ -67,7 +67,7 @@ class AnswerCache(BaseCache):
 
         Any white space counts as one blank, and an empty text removes all. The bytes go too: freed pages are
         overwritten, the write-ahead log is emptied, the file is rewritten. Paraphrases cannot be found this
-        way; who must be sure empties the cache.
+        way; to be sure, empty the cache.
         """
         wanted = _flat(text_contains)
         with self._lock, self._mapped():

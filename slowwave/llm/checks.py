@@ -51,7 +51,7 @@ def check_llm(settings: LLMSettings) -> list[tuple[str, bool, str]]:
 
 
 def settings_problem(settings: LLMSettings) -> str | None:
-    """What is wrong with the settings before anything is sent, and the cure; null when nothing is."""
+    """A fault of the settings and its cure, found before anything is sent; None if there is none."""
     if not settings.model:
         return "no language model is named. Set SLOWWAVE_LLM__MODEL, or llm.model in slowwave.toml."
     if not address_of(settings).startswith(("http://", "https://")):

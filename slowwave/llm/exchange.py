@@ -61,7 +61,7 @@ class Exchange:
         self.attempt_count = 0
 
     def outcome(self, *, answer: Answer | None = None, error: SlowwaveError | None = None) -> Outcome:
-        """What became of the request, with what it used."""
+        """The outcome of the request, with its usage."""
         used = self.line.model_dump(exclude={"cached_count"})
         return Outcome(answer, error, self.model, self.request.prompt.prompt_version, **used)
 

@@ -34,7 +34,7 @@ class LLM:
 
     @property
     def ledger(self) -> Ledger:
-        """What was used so far."""
+        """Tokens and calls used so far."""
         return self._state.ledger
 
     @property

@@ -1,4 +1,4 @@
-"""What goes into the gateway and what comes out of it: a request and its outcome."""
+"""A request to the language model and its outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one request: exactly one of `answer` and `error` is set.
+    """The result of one request: exactly one of `answer` and `error` is set.
 
     `call_count` counts requests sent, repeats included; tokens and US dollars cover all of them. `cost` is
     null when the model has no price. What was never sent, or came from the cache, costs 0.

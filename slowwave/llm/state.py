@@ -30,7 +30,7 @@ class RunState:
 
     @property
     def ledger(self) -> Ledger:
-        """What was used so far."""
+        """Tokens and calls used so far."""
         with self._lock:
             return self._ledger
 

@@ -153,7 +153,7 @@ def _weighed(
 
 
 def followers(store: Store, cells: Iterable[Row]) -> dict[str, datetime]:
-    """When the cells that superseded some of these were said."""
+    """`event_time` of the cells that superseded some of these, by id."""
     named = [row["superseded_by"] for row in cells if row["superseded_by"]]
     (found,) = store.find([RowsQuery("cells", ("cell_id", "event_time"), col("cell_id").isin(named))])
     return {row["cell_id"]: row["event_time"] for row in found}

@@ -63,7 +63,7 @@ def held(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> bool
 
 
 def _end(cell: Row, survivors: Mapping[str, datetime]) -> datetime | None:
-    """When a cell ceased to be what was believed: not before what followed it was said, so that one of them holds.
+    """The end of a cell as believed: not before its follower was said, so that one of them holds.
 
     A value that never held, because it was corrected, ends where it began.
     """

@@ -55,7 +55,7 @@ def describe(reader: Reader, name: str) -> EntityResult:
 
 
 def _page(store: Store, owner: ScopeSettings, row: dict[str, object]) -> EntityPage | None:
-    """What memory holds of one entity; None where the memories that named it are gone since the last night."""
+    """The page of one entity; None if the memories that named it are gone since the last night."""
     entity_id = str(row["entity_id"])
     ids = cells_of(store, owner, [entity_id])
     cells = told_cells(store, owner, ids, READ)

@@ -1,8 +1,8 @@
 """Episodes among the answers. They tell of the same things as the cells that they were made from.
 
 Where a question asks when, or for anything, the best episodes take the place of as many topic summaries; cells and
-raw turns are found as if there were none, so that no episode takes the place of what it tells of. Who filters by the
-type `episode` gets them as cells.
+raw turns are found as if there were none, so that no episode takes the place of what it tells of. A filter by
+the type `episode` gives them as cells.
 """
 
 from datetime import datetime
@@ -81,9 +81,9 @@ def told_by_age(
     now: datetime,
     settings: EpisodeSettings,
 ) -> str:
-    """What stands for an episode now: its text, from `summary_days` its summary, from `compressed_days` one line.
+    """The form of an episode at its age: its text, after `summary_days` its summary, after `compressed_days` one line.
 
-    A form that was never written is passed by for the next longer one.
+    Where a form was never written, the next longer one is taken.
     """
     age_days = days_ago(event_time, now=now)
     if age_days >= settings.compressed_days and compressed:

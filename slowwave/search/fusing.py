@@ -17,7 +17,7 @@ from slowwave.settings.reading import SearchSettings
 
 
 class Given(NamedTuple):
-    """What one list gave to a key: its place there (1 is the best), the value that placed it, its part of the score."""
+    """The part of one list in a key's score: its rank there (1-based), the value behind it, its share of the score."""
 
     list_name: str
     rank: int
@@ -43,7 +43,7 @@ class Fused:
     given: tuple[Given, ...]
 
     def shares(self) -> list[Share]:
-        """What each list gave, largest share first."""
+        """The part of each list, largest share first."""
         ordered = sorted(self.given, key=lambda part: -part.share)
         return [Share.model_construct(**part._asdict()) for part in ordered]
 

@@ -30,7 +30,7 @@ _HIT_COLUMNS = [name for name in CellHit.model_fields if name in _SHOWN and name
 def cell_hits(
     store: Store, ranked: Sequence[RankedCell], settings: Settings, filters: Filters
 ) -> list[CellHit]:
-    """Hits of ranked cells: of several values of one attribute the holder stands, the others are its history."""
+    """Hits of ranked cells: the current value of an attribute is shown, with the other values as its history."""
     if not ranked:
         return []
     ids = [entry.fused.key for entry in ranked]
@@ -49,7 +49,7 @@ def cell_hits(
     outdated = outdated_values(list(known.values()), doubted=doubted, both_valid=both_valid)
     former = former_values(list(known.values()), outdated)
     names = {row["topic_id"]: row["name"] for row in topics}
-    # an outdated cell gives its place to the holder, which is shown once, where the best of them stood
+    # the current value takes the place of the best of the cells that it outdates, and is shown once
     places: dict[str, RankedCell] = {}
     for entry in ranked:
         places.setdefault(outdated.get(entry.fused.key, entry.fused.key), entry)
@@ -64,7 +64,7 @@ def cell_hits(
 def _confirmations(
     store: Store, ranked: Sequence[RankedCell], places: Mapping[str, RankedCell], filters: Filters
 ) -> dict[str, int]:
-    """How often each cell that is shown was said again; a holder's count is its own, whatever found it."""
+    """The number of times that each shown cell was said again, by id; a current value has its own count."""
     said = {entry.fused.key: entry.confirmations for entry in ranked}
     unread = [key for key in places if key not in said]
     if unread:
@@ -144,7 +144,7 @@ def _superseded_by(cells: list[Row]) -> Expr:
 
 
 def _related(cells: list[Row], where: Expr) -> Expr:
-    """What cells superseded, and what else may be found of the same subject and attribute."""
+    """Cells that these superseded, and findable ones of the same subject and attribute."""
     named = [row for row in cells if all(row[name] is not None for name in ATTRIBUTE)]
     if not named:
         return _superseded_by(cells)

@@ -1,4 +1,4 @@
-"""What a question asks for: its words, its vector, its intent, and the time that it names."""
+"""A question as the search takes it: its words, its vector, its intent, and the time that it names."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -114,7 +114,7 @@ def _time_asked(reader: Reader, store: Store, query: str, filters: Filters, *, n
 
 
 def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) -> datetime | None:
-    """When an event was: the day that the memories nearest to its words tell, else when the nearest was said."""
+    """The day of an event as the memories nearest to its words tell it, else the day on which the nearest was said."""
     words = telling_words(event, most=QUERY_WORDS)
     where = without_episodes(cell_condition(reader.settings.owner, filters), filters)
     wanted = TextQuery("cells", words, EVENT_MEMORIES, where, columns=("event_time", "content"))

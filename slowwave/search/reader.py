@@ -16,7 +16,7 @@ NOTHING = "No memory yet"
 
 @dataclass
 class Reader:
-    """What a search reads: a store and the embedder of its vectors. Open it with `open_reader`."""
+    """A store and the embedder of its vectors, open for searches. Made by `open_reader`."""
 
     home: Home
     store: Store | None
@@ -49,7 +49,7 @@ class Reader:
         return self.store
 
     def why_nothing(self) -> str:
-        """What to say where there is no store, or an empty one."""
+        """The note for a missing or empty store."""
         if self.store is None and self.home.journal.segment_ids():
             return "the store is gone; the journal holds everything: `slowwave rebuild` makes it anew"
         return NOTHING

@@ -104,7 +104,7 @@ def ask(
     now: datetime | None = None,
     vector: Vectors | None = None,
 ) -> SearchResult:
-    """Answers a question from topic summaries and, unless only summaries are wanted, from cells.
+    """Answer a question from topic summaries and, unless only summaries are wanted, from cells.
 
     `limit` bounds both tiers together; summaries take up to three tenths of it. `evidence` adds as many raw turns,
     and under each cell the turns that it came from. `vector` is the question's own, where the caller has it.
@@ -166,7 +166,7 @@ def ask(
 
 
 def _why_empty(filters: Filters) -> list[str]:
-    """What to know of an answer without a result, where it is a filter that left none."""
+    """A note that names the filters which left no result."""
     if filters.entity is not None and filters.narrowed_by == ["entity"]:
         return [f"no memory that may be found names {filters.entity!r}"]
     named = [
@@ -177,7 +177,7 @@ def _why_empty(filters: Filters) -> list[str]:
 
 
 def _check(query: str, limit: int, detail_level: DetailLevel) -> None:
-    """Refuses what cannot be asked, as `ask` says."""
+    """Refuse what cannot be asked, as `ask` says."""
     if not query.strip():
         raise InputError("the question is empty: say what to look for")
     if len(query) > MAX_QUERY_CHARACTERS:
@@ -191,7 +191,7 @@ def _check(query: str, limit: int, detail_level: DetailLevel) -> None:
 
 
 def _reasons(store: Store, cells: list[CellHit], question: Question, settings: Settings) -> list[ChainStep]:
-    """What led to the memories, where a question asks why; a complex question looks further."""
+    """Steps that led to the memories, if the question asks why; a complex question looks further."""
     if question.intent != "why" or not cells or question.filters.is_historical:
         return []
     depth, most = COMPLEX_CHAIN if is_complex(question.text) else SIMPLE_CHAIN
@@ -207,7 +207,7 @@ def _first_round(
     *,
     has_turns: bool,
 ) -> dict[str, dict[str, list[Row]]]:
-    """What every list of every tier finds, all read at once."""
+    """Rows by tier and list, all read at once."""
     filters = question.filters
     queries: dict[str, Mapping[str, Query]] = {
         "topics": topic_queries(question, settings, count=topic_count),
