@@ -3,11 +3,14 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from slowwave.embeddings.protocol import Embedded, Vectors
-from slowwave.errors import ConfigError, OutputError, TransientError
+from slowwave.embeddings.profiles import Profile
+from slowwave.embeddings.protocol import Embedded, Vectors, embedder_id_of
+from slowwave.errors import ConfigError, InputError, OutputError, TransientError
+from slowwave.settings.groups import EmbeddingSettings
 
 Ask = Callable[[list[str]], Vectors]
 """One call of the model: vectors in the order of the texts, not yet of unit length."""
@@ -31,6 +34,49 @@ class RefusedError(Exception):
 
 class BrokenError(Exception):
     """The server broke over these texts, or is broken; asking for a harmless one tells."""
+
+
+@dataclass(frozen=True)
+class BatchEmbedder:
+    """An embedder whose model takes whole batches."""
+
+    provider: str
+    model: str
+    settings: EmbeddingSettings
+    profile: Profile
+    ask: Ask = field(repr=False)
+
+    @property
+    def embedder_id(self) -> str:
+        """As `Embedder`."""
+        return embedder_id_of(self.provider, self.model, self.profile)
+
+    @property
+    def dims(self) -> int:
+        """As `Embedder`."""
+        return self.profile.dims
+
+    def embed_documents(self, texts: Sequence[str]) -> Embedded:
+        """As `Embedder`."""
+        return self._embed(texts, self.profile.document_prefix)
+
+    def embed_query(self, text: str) -> Vectors:
+        """As `Embedder`."""
+        embedded = self._embed([text], self.profile.query_prefix)
+        if embedded.failures:
+            raise InputError(f"this question has no vector: {embedded.failures[0]}. Search by words.")
+        only: Vectors = embedded.vectors[0]
+        return only
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> Embedded:
+        limit = min(self.settings.max_text_tokens, self.profile.max_tokens) - len(PIECE.findall(prefix))
+        return embed_in_batches(
+            texts,
+            ask=lambda batch: self.ask([prefix + text for text in batch]),
+            dims=self.dims,
+            batch_size=self.settings.batch_size,
+            max_tokens=max(limit, 1),
+        )
 
 
 def embed_in_batches(

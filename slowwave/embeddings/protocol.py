@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.embeddings.profiles import Profile
-from slowwave.errors import InputError
 
 Vectors = NDArray[np.float32]
 
@@ -61,15 +60,3 @@ class Embedder(Protocol):
 def embedder_id_of(provider: str, model: str, profile: Profile) -> str:
     """The id of an embedder: vectors of different ids are never compared."""
     return f"{provider}/{model}/{profile.dims}/{profile.prefix_version}"
-
-
-def only_vector(embedded: Embedded) -> Vectors:
-    """The vector of the one text that was embedded: a question.
-
-    Raises:
-        InputError: it has none.
-    """
-    if embedded.failures:
-        raise InputError(f"this question has no vector: {embedded.failures[0]}. Search by words.")
-    only: Vectors = embedded.vectors[0]
-    return only

@@ -6,22 +6,14 @@ The server's own words stay out of messages: they may repeat a text.
 import os
 import re
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from slowwave.embeddings.batches import (
-    PIECE,
-    PROBE_TEXT,
-    BrokenError,
-    RefusedError,
-    embed_in_batches,
-    matrix,
-)
-from slowwave.embeddings.profiles import Profile, load_profile, plain_name
-from slowwave.embeddings.protocol import Embedded, Embedder, Vectors, embedder_id_of, only_vector
+from slowwave.embeddings.batches import PROBE_TEXT, BatchEmbedder, BrokenError, RefusedError, matrix
+from slowwave.embeddings.profiles import load_profile, plain_name
+from slowwave.embeddings.protocol import Embedder, Vectors
 from slowwave.errors import ConfigError, OutputError, TransientError
 from slowwave.settings.groups import EmbeddingSettings
 
@@ -36,12 +28,7 @@ _TOO_LONG = re.compile(
 
 
 def open_ollama(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
-    """The embedder of a model that Ollama has, or may pull.
-
-    Raises:
-        TransientError: Ollama is away or broken.
-        ConfigError: it lacks the model, or the dimensions differ from the profile's.
-    """
+    """The embedder of a model that Ollama has, or may pull; raises as `open_embedder`."""
     model = settings.model
     with ExitStack() as undo:
         client = undo.enter_context(closing(_ollama_client(settings, settings.timeout_seconds)))
@@ -69,12 +56,7 @@ def ollama_names(settings: EmbeddingSettings, timeout_seconds: float) -> set[str
 
 
 def open_openai(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
-    """The embedder of any server that speaks OpenAI's API.
-
-    Raises:
-        TransientError: the server is away or broken.
-        ConfigError: a key or the model is not there, or the dimensions differ from the profile's.
-    """
+    """The embedder of any server that speaks OpenAI's API; raises as `open_embedder`."""
     import openai  # noqa: PLC0415
 
     key = settings.api_key.get_secret_value() if settings.api_key else os.environ.get("OPENAI_API_KEY")
@@ -103,47 +85,6 @@ def open_openai(settings: EmbeddingSettings, calibration_path: Path | None) -> E
     return embedder
 
 
-@dataclass(frozen=True)
-class _ServerEmbedder:
-    """An embedder behind HTTP; `ask` is the one call to the wire, whose answer is not checked yet."""
-
-    provider: str
-    settings: EmbeddingSettings
-    profile: Profile
-    ask: Callable[[list[str]], object] = field(repr=False)
-    who: str
-
-    @property
-    def embedder_id(self) -> str:
-        return embedder_id_of(self.provider, self.profile.model, self.profile)
-
-    @property
-    def dims(self) -> int:
-        return self.profile.dims
-
-    def embed_documents(self, texts: Sequence[str]) -> Embedded:
-        return self._embed(texts, self.profile.document_prefix)
-
-    def embed_query(self, text: str) -> Vectors:
-        return only_vector(self._embed([text], self.profile.query_prefix))
-
-    def _embed(self, texts: Sequence[str], prefix: str) -> Embedded:
-        limit = min(self.settings.max_text_tokens, self.profile.max_tokens) - len(PIECE.findall(prefix))
-        return embed_in_batches(
-            texts,
-            ask=lambda batch: self.vectors_of([prefix + text for text in batch]),
-            dims=self.dims,
-            batch_size=self.settings.batch_size,
-            max_tokens=max(limit, 1),
-        )
-
-    def vectors_of(self, texts: list[str]) -> Vectors:
-        """One batch as it is, repeated when that can help."""
-        return _retried(
-            lambda: matrix(self.ask(texts), len(texts), self.dims, self.who), self.settings.transport_retries
-        )
-
-
 def _server_embedder(
     provider: str,
     settings: EmbeddingSettings,
@@ -152,32 +93,32 @@ def _server_embedder(
     ask: Callable[[list[str]], object],
     who: str,
 ) -> Embedder:
-    """The embedder, which closes the client when it goes.
+    """The embedder, which closes the client when it goes; `ask` is the one call to the wire, not checked yet.
 
     The width of a model without a profile is asked for once.
     """
-    embedder = _ServerEmbedder(provider, settings, load_profile(settings.model, calibration_path), ask, who)
-    if not embedder.dims:
-        try:
-            answer = embedder.vectors_of([PROBE_TEXT])
-        except (RefusedError, BrokenError) as error:
-            raise TransientError(f"the embedding server is broken ({error}). Try again later.") from None
-        profile = embedder.profile.model_copy(update={"dims": answer.shape[1]})
-        embedder = replace(embedder, profile=profile)
-    weakref.finalize(embedder, client.close)
-    return embedder
-
-
-def _retried(call: Callable[[], Vectors], retries: int) -> Vectors:
     import tenacity  # noqa: PLC0415
 
+    profile = load_profile(settings.model, calibration_path)
     again = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(TransientError),
-        stop=tenacity.stop_after_attempt(retries + 1),
+        stop=tenacity.stop_after_attempt(settings.transport_retries + 1),
         wait=tenacity.wait_exponential(multiplier=BACKOFF_SECONDS, max=MAX_BACKOFF_SECONDS),
         reraise=True,
     )
-    return again(call)
+
+    def vectors_of(texts: list[str]) -> Vectors:
+        return again(lambda: matrix(ask(texts), len(texts), profile.dims, who))
+
+    if not profile.dims:
+        try:
+            answer = vectors_of([PROBE_TEXT])
+        except (RefusedError, BrokenError) as error:
+            raise TransientError(f"the embedding server is broken ({error}). Try again later.") from None
+        profile = profile.model_copy(update={"dims": answer.shape[1]})
+    embedder = BatchEmbedder(provider, profile.model, settings, profile, vectors_of)
+    weakref.finalize(embedder, client.close)
+    return embedder
 
 
 def _http_failure(status: int, message: str, *, who: str, missing: str) -> Exception:

@@ -1,35 +1,36 @@
 """Static word vectors from the model inside WordLlama's wheel: no server, no download."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from slowwave.embeddings.batches import embed_in_batches, matrix
-from slowwave.embeddings.profiles import Profile, load_profile
-from slowwave.embeddings.protocol import Embedded, Embedder, Vectors, embedder_id_of, only_vector
+from slowwave.embeddings.batches import BatchEmbedder, matrix
+from slowwave.embeddings.profiles import load_profile
+from slowwave.embeddings.protocol import Embedder, Vectors
 from slowwave.errors import ConfigError
 from slowwave.settings.groups import EmbeddingSettings
 
 
 def open_wordllama(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
-    """The embedder of the wheel's model.
+    """The embedder of the wheel's model: static word vectors, averaged.
+
+    A text without a known token has the zero vector, which is near nothing and far from nothing: a failure.
 
     Raises:
         ConfigError: the package or its weights are not there, or the calibration file cannot be read.
     """
-    return _WordLlamaEmbedder(settings, load_profile("wordllama", calibration_path), _wordllama())
+    profile, model = load_profile("wordllama", calibration_path), _wordllama()
+
+    def ask(texts: list[str]) -> Vectors:
+        return matrix(model.embed(texts), len(texts), profile.dims, "WordLlama")
+
+    return BatchEmbedder("wordllama", "l2_supercat", settings, profile, ask)
 
 
 @cache
 def _wordllama() -> Any:
-    """The model inside the wheel; never the network.
-
-    Raises:
-        ConfigError: the package or its weights are not there.
-    """
+    """The model inside the wheel; never the network."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     try:
@@ -43,35 +44,3 @@ def _wordllama() -> Any:
     finally:  # the package configures the root logger when it is imported
         root.handlers[:] = handlers
         root.setLevel(level)
-
-
-@dataclass(frozen=True)
-class _WordLlamaEmbedder:
-    """Static word vectors, averaged.
-
-    A text without a known token has the zero vector, which is near nothing and far from nothing: a failure.
-    """
-
-    settings: EmbeddingSettings
-    profile: Profile
-    model: Any = field(repr=False)
-
-    @property
-    def embedder_id(self) -> str:
-        return embedder_id_of("wordllama", "l2_supercat", self.profile)
-
-    @property
-    def dims(self) -> int:
-        return self.profile.dims
-
-    def embed_documents(self, texts: Sequence[str]) -> Embedded:
-        return embed_in_batches(
-            texts,
-            ask=lambda batch: matrix(self.model.embed(batch), len(batch), self.dims, "WordLlama"),
-            dims=self.dims,
-            batch_size=self.settings.batch_size,
-            max_tokens=min(self.settings.max_text_tokens, self.profile.max_tokens),
-        )
-
-    def embed_query(self, text: str) -> Vectors:
-        return only_vector(self.embed_documents([text]))
