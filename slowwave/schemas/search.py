@@ -114,6 +114,11 @@ class Filters(_Narrowing[Moment]):
         """Whether a past state is asked for."""
         return self.as_of is not None or self.known_at is not None
 
+    @property
+    def past_state(self) -> "Filters":
+        """The same past state, without any other filter."""
+        return Filters(as_of=self.as_of, known_at=self.known_at)
+
 
 class FilterWords(TypedDict, total=False):
     """The fields of `Filters` as keywords of `Memory.search`."""

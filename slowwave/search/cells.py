@@ -14,7 +14,6 @@ from slowwave.search.conditions import PAST, held, scope_condition
 from slowwave.search.episodes import EPISODE_LIST, episode_queries, episodes_of, without_episodes
 from slowwave.search.fusing import Fused, RankedList, fuse_scores, prior
 from slowwave.search.question import Question
-from slowwave.settings.tree import Settings
 from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 OVERFETCH = 4
@@ -44,13 +43,14 @@ class RankedCell:
     confirmations: int
 
 
-def cell_queries(question: Question, settings: Settings, *, count: int) -> dict[str, Query]:
+def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
     """The lists of this tier by name.
 
     Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
     superseded cells would have answered. A question about nothing but a time has all memories and episodes of it.
     """
-    filters, where = question.filters, without_episodes(question.where, question.filters)
+    filters, settings = question.filters, question.settings
+    where = without_episodes(question.where, filters)
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
     columns = _weighed_columns(filters)
     if question.is_about_time and question.period is not None:
@@ -80,23 +80,17 @@ def cell_queries(question: Question, settings: Settings, *, count: int) -> dict[
     return {**queries, **episodes}
 
 
-def rank_cells(
-    store: Store,
-    found: Mapping[str, list[Row]],
-    question: Question,
-    settings: Settings,
-    *,
-    count: int,
-) -> list[RankedCell]:
+def rank_cells(question: Question, found: Mapping[str, list[Row]], *, count: int) -> list[RankedCell]:
     """The best `count` cells that the lists found, best first, ties by id."""
+    settings = question.settings.search
     weights = {
-        "text": settings.search.text_weight,
-        "entity": settings.search.entity_weight * (2.0 if question.intent == "who" else 1.0),
+        "text": settings.text_weight,
+        "entity": settings.entity_weight * (2.0 if question.intent == "who" else 1.0),
         "vector": question.vector_weight,
-        "time": settings.search.time_weight,
-        "former": settings.search.former_weight,
-        "reason": settings.search.reason_weight,
-        EPISODE_LIST: settings.search.text_weight,
+        "time": settings.time_weight,
+        "former": settings.former_weight,
+        "reason": settings.reason_weight,
+        EPISODE_LIST: settings.text_weight,
     }
     rows = {row["cell_id"]: row for name, part in found.items() if name != "former" for row in part}
     values: dict[str, dict[str, float]] = {
@@ -105,20 +99,19 @@ def rank_cells(
         if name != "former"
     }
     if found.get("former"):
-        successors, values["former"] = _successors(store, found["former"], question)
+        successors, values["former"] = _successors(question, found["former"])
         rows.update(successors)
     lists = [RankedList(name, given, weights[name]) for name, given in values.items() if weights[name] > 0]
-    return _weighed(store, fuse_scores(lists), rows, question, settings)[:count]
+    return _weighed(question, fuse_scores(lists), rows)[:count]
 
 
 def _weighed_columns(filters: Filters) -> tuple[str, ...]:
     return (*_WEIGHED, *PAST) if filters.is_historical else _WEIGHED
 
 
-def _weighed(
-    store: Store, fused: list[Fused], rows: Mapping[str, Row], question: Question, settings: Settings
-) -> list[RankedCell]:
+def _weighed(question: Question, fused: list[Fused], rows: Mapping[str, Row]) -> list[RankedCell]:
     """Cells with their prior, best first; of the past those that held then."""
+    store, settings = question.store, question.settings
     ids = [entry.key for entry in fused if entry.key in rows]
     if question.filters.is_historical:
         said = followers(store, rows.values())
@@ -159,9 +152,7 @@ def followers(store: Store, cells: Iterable[Row]) -> dict[str, datetime]:
     return {row["cell_id"]: row["event_time"] for row in found}
 
 
-def _successors(
-    store: Store, former: list[Row], question: Question
-) -> tuple[dict[str, Row], dict[str, float]]:
+def _successors(question: Question, former: list[Row]) -> tuple[dict[str, Row], dict[str, float]]:
     """The cells, of those that may be found, at the end of superseded ones' chains: their rows, and their score."""
     reached: dict[str, float] = {}
     for row in former:
@@ -171,7 +162,7 @@ def _successors(
 
     def reach(ids: list[str]) -> list[str]:
         gone = col("cell_id").isin(ids) & (col("status") == lit("superseded"))
-        (later,) = store.find([RowsQuery("cells", ("cell_id", "superseded_by"), gone)])
+        (later,) = question.store.find([RowsQuery("cells", ("cell_id", "superseded_by"), gone)])
         new = {row["cell_id"]: row["superseded_by"] for row in later if row["superseded_by"]}
         next_of.update(new)
         return list(new.values())
@@ -183,13 +174,13 @@ def _successors(
         end = last.get(cell, cell)
         scores[end] = max(score, scores.get(end, 0.0))
     columns = ("cell_id", *_weighed_columns(question.filters))
-    (rows,) = store.find([RowsQuery("cells", columns, question.where & col("cell_id").isin(list(scores)))])
+    (rows,) = question.store.find(
+        [RowsQuery("cells", columns, question.where & col("cell_id").isin(list(scores)))]
+    )
     return {row["cell_id"]: row for row in rows}, {row["cell_id"]: scores[row["cell_id"]] for row in rows}
 
 
 def _within(period: TimeRange) -> Expr:
-    sides = [
-        *([col("event_time") >= lit(period.start)] if period.start is not None else []),
-        *([col("event_time") < lit(period.end)] if period.end is not None else []),
-    ]
-    return reduce(and_, sides)
+    since = [col("event_time") >= lit(period.start)] if period.start is not None else []
+    until = [col("event_time") < lit(period.end)] if period.end is not None else []
+    return reduce(and_, since + until)

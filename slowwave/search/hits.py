@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from slowwave.chains.walker import walk
-from slowwave.schemas.search import CellHit, Filters, FormerValue
+from slowwave.schemas.search import CellHit, FormerValue
 from slowwave.search.cells import CHAIN_STEPS, RankedCell, followers
 from slowwave.search.conditions import as_they_stood, cell_condition
 from slowwave.search.current_values import (
@@ -14,8 +14,8 @@ from slowwave.search.current_values import (
     outdated_values,
     side_by_side,
 )
-from slowwave.settings.tree import Settings
-from slowwave.store import Expr, Row, RowsQuery, Store, col
+from slowwave.search.question import Question
+from slowwave.store import Expr, Row, RowsQuery, col
 
 _SHOWN = (
     "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
@@ -27,25 +27,24 @@ _SHOWN = (
 _HIT_COLUMNS = [name for name in CellHit.model_fields if name in _SHOWN and name != "evidence"]
 
 
-def cell_hits(
-    store: Store, ranked: Sequence[RankedCell], settings: Settings, filters: Filters
-) -> list[CellHit]:
+def cell_hits(question: Question, ranked: Sequence[RankedCell]) -> list[CellHit]:
     """Hits of ranked cells: the current value of an attribute is shown, with the other values as its history."""
     if not ranked:
         return []
+    store, filters = question.store, question.filters
     ids = [entry.fused.key for entry in ranked]
     (found,) = store.find([RowsQuery("cells", _SHOWN, col("cell_id").isin(ids))])
     around, contradictions, topics = store.find(
         [
-            RowsQuery("cells", _SHOWN, _related(found, cell_condition(settings.owner, filters))),
+            RowsQuery("cells", _SHOWN, _related(found, cell_condition(question.settings.owner, filters))),
             RowsQuery("contradictions", DISPUTE, side_by_side(ids)),
             RowsQuery("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
         ]
     )
     if filters.is_historical and contradictions:
-        contradictions = _between_known(store, contradictions, settings, filters)
+        contradictions = _between_known(question, contradictions)
     doubted, both_valid = doubted_and_both_valid(contradictions)
-    known = _with_chain(store, found, around, filters)
+    known = _with_chain(question, found, around)
     outdated = outdated_values(list(known.values()), doubted=doubted, both_valid=both_valid)
     former = former_values(list(known.values()), outdated)
     names = {row["topic_id"]: row["name"] for row in topics}
@@ -53,7 +52,7 @@ def cell_hits(
     places: dict[str, RankedCell] = {}
     for entry in ranked:
         places.setdefault(outdated.get(entry.fused.key, entry.fused.key), entry)
-    said = _confirmations(store, ranked, places, filters)
+    said = _confirmations(question, ranked, places)
     return [
         _hit(entry, known[shown], said[shown], former.get(shown, []), doubted, names)
         for shown, entry in places.items()
@@ -62,27 +61,25 @@ def cell_hits(
 
 
 def _confirmations(
-    store: Store, ranked: Sequence[RankedCell], places: Mapping[str, RankedCell], filters: Filters
+    question: Question, ranked: Sequence[RankedCell], places: Mapping[str, RankedCell]
 ) -> dict[str, int]:
     """The number of times that each shown cell was said again, by id; a current value has its own count."""
     said = {entry.fused.key: entry.confirmations for entry in ranked}
     unread = [key for key in places if key not in said]
     if unread:
-        (cell_usage,) = store.find(
+        (cell_usage,) = question.store.find(
             [RowsQuery("cell_usage", ("cell_id", "confirmations"), col("cell_id").isin(unread))]
         )
         counted = {row["cell_id"]: row["confirmations"] for row in cell_usage}
-        said |= {key: 0 if filters.is_historical else counted.get(key, 0) for key in unread}
+        said |= {key: 0 if question.filters.is_historical else counted.get(key, 0) for key in unread}
     return said
 
 
-def _between_known(
-    store: Store, contradictions: list[Row], settings: Settings, filters: Filters
-) -> list[Row]:
+def _between_known(question: Question, contradictions: list[Row]) -> list[Row]:
     """The contradictions of which both sides had been said then."""
-    then = cell_condition(settings.owner, Filters(as_of=filters.as_of, known_at=filters.known_at))
+    then = cell_condition(question.settings.owner, question.filters.past_state)
     sides = sorted({row[side] for row in contradictions for side in ("cell_a", "cell_b")})
-    (found,) = store.find([RowsQuery("cells", ("cell_id",), then & col("cell_id").isin(sides))])
+    (found,) = question.store.find([RowsQuery("cells", ("cell_id",), then & col("cell_id").isin(sides))])
     known = {row["cell_id"] for row in found}
     return [row for row in contradictions if {row["cell_a"], row["cell_b"]} <= known]
 
@@ -106,11 +103,8 @@ def _hit(
         has_open_contradiction=row["cell_id"] in doubted,
         history=[
             FormerValue(
-                cell_id=past["cell_id"],
+                **{name: past[name] for name in FormerValue.model_fields if name != "value"},
                 value=past["value"] or past["content"],
-                content=past["content"],
-                valid_from=past["valid_from"],
-                valid_until=past["valid_until"],
             )
             for past in former
         ],
@@ -118,11 +112,12 @@ def _hit(
     )
 
 
-def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filters) -> dict[str, Row]:
+def _with_chain(question: Question, cells: list[Row], around: list[Row]) -> dict[str, Row]:
     """The cells, by id, and all that they superseded, step by step, as far back as the journal tells.
 
     `around` holds what they superseded directly and the cells of the same attribute: the steps go on from there.
     """
+    store, filters = question.store, question.filters
     known = {row["cell_id"]: row for row in (*cells, *around)}
 
     def reach(ids: list[str]) -> list[str]:
@@ -139,17 +134,14 @@ def _with_chain(store: Store, cells: list[Row], around: list[Row], filters: Filt
     return {key: as_they_stood(row, said, filters) for key, row in known.items()}
 
 
-def _superseded_by(cells: list[Row]) -> Expr:
-    return col("superseded_by").isin([row["cell_id"] for row in cells])
-
-
 def _related(cells: list[Row], where: Expr) -> Expr:
     """Cells that these superseded, and findable ones of the same subject and attribute."""
+    superseded = col("superseded_by").isin([row["cell_id"] for row in cells])
     named = [row for row in cells if all(row[name] is not None for name in ATTRIBUTE)]
     if not named:
-        return _superseded_by(cells)
+        return superseded
     subjects, attributes = (_named(named, name) for name in ATTRIBUTE)
-    return _superseded_by(cells) | (where & col("subject").isin(subjects) & col("attribute").isin(attributes))
+    return superseded | (where & col("subject").isin(subjects) & col("attribute").isin(attributes))
 
 
 def _named(rows: list[Row], column: str) -> list[str]:

@@ -19,6 +19,7 @@ from slowwave.search.conditions import cell_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
+from slowwave.settings.tree import Settings
 from slowwave.store import Expr, Store, TextQuery, col
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,11 +36,13 @@ INTENT_MARGIN = 0.15
 class Question:
     """A question as the tiers take it.
 
-    `text` is as it was asked, `words` what full text looks for. `where` holds for the cells that may be found. `period`
-    is a time that it names: it draws cells near, and excludes none, unless the question is about nothing but that time
-    (`is_about_time`). `vector_weight` is 0 without a vector.
+    `store` and `settings` are the ones that answer it. `text` is as it was asked, `words` what full text looks for.
+    `where` holds for the cells that may be found. `period` is a time that it names: it draws cells near, and excludes
+    none, unless the question is about nothing but that time (`is_about_time`). `vector_weight` is 0 without a vector.
     """
 
+    store: Store
+    settings: Settings
     text: str
     words: str
     vector: Vectors | None
@@ -61,6 +64,8 @@ def understand(
         weight *= reader.embedder.profile.vector_weight
     time = _time_asked(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST))
     return Question(
+        store=store,
+        settings=reader.settings,
         text=query,
         words=telling_words(time.words or query, most=QUERY_WORDS),
         vector=vector,
@@ -75,7 +80,7 @@ def understand(
 
 
 def _intent(reader: Reader, query: str, vector: Vectors | None) -> Intent:
-    """By words where a question word speaks; else by exemplars in the embedder's space."""
+    """The intent by question words; without one by exemplars in the embedder's space."""
     intent = intent_by_words(query)
     exemplars = reader.exemplar_vectors() if intent == "general" and vector is not None else None
     if exemplars is None or vector is None:

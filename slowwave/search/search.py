@@ -35,10 +35,10 @@ from slowwave.search.graph import reasons
 from slowwave.search.hits import cell_hits
 from slowwave.search.question import Question, understand
 from slowwave.search.reader import Reader, open_reader
-from slowwave.search.topics import told_of, topic_hits, topic_queries
+from slowwave.search.topics import topic_hits, topic_queries
 from slowwave.search.turns import TurnQuestion, rank_turns, turn_hits, turn_queries
 from slowwave.settings.tree import Settings
-from slowwave.store import Query, Row, Store
+from slowwave.store import Query, Row
 
 EVIDENCE_OVERFETCH = 3
 
@@ -130,12 +130,9 @@ def ask(
     topic_count, cell_count = _shares(settings, most, detail_level)
     # a summary tells of more than a filter lets through, so it stands only where nothing but summaries is wanted
     summary_count = 0 if filters.is_narrow and cell_count else topic_count
-    found = _first_round(
-        store, question, settings, summary_count, cell_count, has_turns=detail_level == "evidence"
-    )
-    told = told_of(store, found["topics"], question)
-    topics = topic_hits(told, question, settings, count=summary_count)
-    cells, episodes = _hits(store, found["cells"], question, settings, topic_count, most if cell_count else 0)
+    found = _first_round(question, summary_count, cell_count, has_turns=detail_level == "evidence")
+    topics = topic_hits(question, found["topics"], count=summary_count)
+    cells, episodes = _hits(question, found["cells"], topic_count, most if cell_count else 0)
     topics = topics[: topic_count - len(episodes)]
     cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
     cells = episodes + cells if question.is_about_time else cells + episodes
@@ -144,7 +141,7 @@ def ask(
         # a memory that may be found rests on turns too that may not
         likely = rank_turns(found["turns"], most=most * EVIDENCE_OVERFETCH)
         turns = turn_hits(store, likely, recorded_condition(settings.owner, filters))[:most]
-        cells = _with_evidence(store, cells, settings, filters)
+        cells = _with_evidence(question, cells)
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")
     notes += _why_empty(filters) if not (cells or topics or turns) else []
@@ -161,7 +158,7 @@ def ask(
         topics=topics,
         cells=cells,
         turns=turns,
-        reasons=_reasons(store, cells, question, settings),
+        reasons=_reasons(question, cells),
     )
 
 
@@ -169,9 +166,8 @@ def _why_empty(filters: Filters) -> list[str]:
     """A note that names the filters which left no result."""
     if filters.entity is not None and filters.narrowed_by == ["entity"]:
         return [f"no memory that may be found names {filters.entity!r}"]
-    named = [
-        *filters.narrowed_by,
-        *(name for name in ("scope", "project") if getattr(filters, name) is not None),
+    named = filters.narrowed_by + [
+        name for name in ("scope", "project") if getattr(filters, name) is not None
     ]
     return [f"no memory that may be found is left by the filter: {', '.join(named)}"] if named else []
 
@@ -190,68 +186,56 @@ def _check(query: str, limit: int, detail_level: DetailLevel) -> None:
         raise InputError(f"limit {limit} is not possible: choose 1 to {MAX_LIMIT}")
 
 
-def _reasons(store: Store, cells: list[CellHit], question: Question, settings: Settings) -> list[ChainStep]:
+def _reasons(question: Question, cells: list[CellHit]) -> list[ChainStep]:
     """Steps that led to the memories, if the question asks why; a complex question looks further."""
     if question.intent != "why" or not cells or question.filters.is_historical:
         return []
     depth, most = COMPLEX_CHAIN if is_complex(question.text) else SIMPLE_CHAIN
-    return reasons(store, settings.owner, [cell.cell_id for cell in cells], depth=depth)[:most]
+    owner, ids = question.settings.owner, [cell.cell_id for cell in cells]
+    return reasons(question.store, owner, ids, depth=depth)[:most]
 
 
 def _first_round(
-    store: Store,
-    question: Question,
-    settings: Settings,
-    topic_count: int,
-    cell_count: int,
-    *,
-    has_turns: bool,
+    question: Question, topic_count: int, cell_count: int, *, has_turns: bool
 ) -> dict[str, dict[str, list[Row]]]:
     """Rows by tier and list, all read at once."""
     filters = question.filters
     queries: dict[str, Mapping[str, Query]] = {
-        "topics": topic_queries(question, settings, count=topic_count),
-        "cells": cell_queries(question, settings, count=cell_count) if cell_count else {},
+        "topics": topic_queries(question, count=topic_count),
+        "cells": cell_queries(question, count=cell_count) if cell_count else {},
         "turns": {},
     }
     # what was said names no type and, of itself, no person or thing
     if has_turns and filters.entity is None and not filters.cell_types:
-        queries["turns"] = turn_queries(
-            TurnQuestion(question.words, question.vector, question.filters), settings
-        )
-    found = iter(store.find([wanted for tier in queries.values() for wanted in tier.values()]))
+        asked = TurnQuestion(question.words, question.vector, filters)
+        queries["turns"] = turn_queries(asked, question.settings)
+    found = iter(question.store.find([wanted for tier in queries.values() for wanted in tier.values()]))
     return {tier: {name: next(found) for name in named} for tier, named in queries.items()}
 
 
 def _hits(
-    store: Store,
-    found: dict[str, list[Row]],
-    question: Question,
-    settings: Settings,
-    topic_count: int,
-    cell_count: int,
+    question: Question, found: dict[str, list[Row]], topic_count: int, cell_count: int
 ) -> tuple[list[CellHit], list[CellHit]]:
     """Cells, best first, and the episodes that take the place of topic summaries."""
     of_cells = {name: rows for name, rows in found.items() if name != EPISODE_LIST}
     of_episodes = {name: rows for name, rows in found.items() if name == EPISODE_LIST}
     # of several values of one thing one hit is left, so some more are ranked
-    ranked = rank_cells(store, of_cells, question, settings, count=cell_count + cell_count // 2)
-    most = min(settings.search.episodes, topic_count)
-    told = rank_cells(store, of_episodes, question, settings, count=most) if of_episodes else []
-    hits = cell_hits(store, [*ranked, *told], settings, question.filters)
-    hits = asked_first(hits, question.words.split())
+    ranked = rank_cells(question, of_cells, count=cell_count + cell_count // 2)
+    most = min(question.settings.search.episodes, topic_count)
+    told = rank_cells(question, of_episodes, count=most) if of_episodes else []
+    hits = asked_first(cell_hits(question, [*ranked, *told]), question.words.split())
     named = {entry.fused.key for entry in told}
     episodes = [hit for hit in hits if hit.cell_id in named]
     return [hit for hit in hits if hit.cell_id not in named][:cell_count], episodes
 
 
-def _with_evidence(store: Store, cells: list[CellHit], settings: Settings, filters: Filters) -> list[CellHit]:
+def _with_evidence(question: Question, cells: list[CellHit]) -> list[CellHit]:
     """Each cell with the turns that it came from, as far as they had been said, in the order in which they were."""
     # an episode rests on a whole conversation: its turns are not quoted under it
     wanted = sorted({turn_id for cell in cells if cell.cell_type != EPISODE for turn_id in cell.turn_ids})
     named = [Fused(turn_id, 0.0, ()) for turn_id in wanted]
-    said_by_then = recorded_condition(settings.owner, Filters(as_of=filters.as_of, known_at=filters.known_at))
-    turns = {turn.turn_id: turn for turn in turn_hits(store, named, said_by_then)}
+    said_by_then = recorded_condition(question.settings.owner, question.filters.past_state)
+    turns = {turn.turn_id: turn for turn in turn_hits(question.store, named, said_by_then)}
     said = {
         cell.cell_id: sorted(
             (turns[turn_id] for turn_id in cell.turn_ids if turn_id in turns),

@@ -6,8 +6,7 @@ from slowwave.schemas.search import TopicHit
 from slowwave.search.conditions import scope_condition
 from slowwave.search.fusing import RankedList, fuse_ranks
 from slowwave.search.question import Question
-from slowwave.settings.tree import Settings
-from slowwave.store import SCORE, Row, RowsQuery, Store, TextQuery, VectorQuery, col
+from slowwave.store import SCORE, Row, RowsQuery, TextQuery, VectorQuery, col
 
 OVERFETCH = 4
 
@@ -15,16 +14,14 @@ _SHOWN = ("topic_id", "name", "summary", "updated_at", "cell_count")
 _TOLD = (*_SHOWN[1:], "merged_into")
 
 
-def topic_queries(
-    question: Question, settings: Settings, *, count: int
-) -> dict[str, TextQuery | VectorQuery]:
+def topic_queries(question: Question, *, count: int) -> dict[str, TextQuery | VectorQuery]:
     """The lists of this tier by name.
 
     None where no summary is wanted, nor for the past or for a period, since summaries tell the present.
     """
     if count == 0 or question.filters.is_historical or question.is_about_time:
         return {}
-    where = scope_condition(settings.owner, question.filters)
+    where = scope_condition(question.settings.owner, question.filters)
     queries: dict[str, TextQuery | VectorQuery] = {
         "text": TextQuery("topics", question.words, count * OVERFETCH, where, columns=_TOLD)
     }
@@ -33,27 +30,24 @@ def topic_queries(
     return queries
 
 
-def told_of(store: Store, found: Mapping[str, list[Row]], question: Question) -> dict[str, list[Row]]:
-    """The rows that the lists found; under a filter only topics that have a memory which passes it."""
-    if not question.filters.is_narrow:
-        return dict(found)
-    ids = sorted({row["topic_id"] for rows in found.values() for row in rows})
-    query = RowsQuery("cells", ("topic_id",), question.where & col("topic_id").isin(ids))
-    having = {row["topic_id"] for row in store.find([query])[0]}
-    return {name: [row for row in rows if row["topic_id"] in having] for name, rows in found.items()}
+def topic_hits(question: Question, found: Mapping[str, list[Row]], *, count: int) -> list[TopicHit]:
+    """Topics with a summary and live cells that the lists found, best first.
 
-
-def topic_hits(
-    found: Mapping[str, list[Row]], question: Question, settings: Settings, *, count: int
-) -> list[TopicHit]:
-    """Topics with a summary and live cells that the lists found, best first."""
-    weights = {"text": settings.search.text_weight, "vector": question.vector_weight}
+    Under a filter only topics that have a memory which passes it.
+    """
+    settings = question.settings.search
+    if question.filters.is_narrow:
+        ids = sorted({row["topic_id"] for rows in found.values() for row in rows})
+        query = RowsQuery("cells", ("topic_id",), question.where & col("topic_id").isin(ids))
+        having = {row["topic_id"] for row in question.store.find([query])[0]}
+        found = {name: [row for row in rows if row["topic_id"] in having] for name, rows in found.items()}
+    weights = {"text": settings.text_weight, "vector": question.vector_weight}
     lists = [
         RankedList(name, {row["topic_id"]: row[SCORE] for row in rows}, weights[name])
         for name, rows in found.items()
     ]
     told = {row["topic_id"]: row for rows in found.values() for row in rows if _is_usable(row)}
-    fused = fuse_ranks(lists, rank_constant=settings.search.rank_constant)
+    fused = fuse_ranks(lists, rank_constant=settings.rank_constant)
     best = [entry for entry in fused if entry.key in told][:count]
     return [
         TopicHit(

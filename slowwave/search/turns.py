@@ -14,24 +14,20 @@ from slowwave.store import SCORE, Expr, Row, RowsQuery, Store, TextQuery, Vector
 LIST_ROWS = 100
 """Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
 
-TURN_LISTS = ("turn", "near", "wide", "vector", "cell", "cell_vector")
-"""The lists of the fusion: full text at three scales, vectors of turns, full text and vectors of cells."""
-
 TURN_COLUMNS = tuple(name for name in TurnHit.model_fields if name not in Hit.model_fields)
 
 
 @dataclass(frozen=True)
 class TurnQuestion:
-    """A question to the raw turns: its words, its vector where there is one, and which lists answer."""
+    """A question to the raw turns: its words, its vector where there is one, and its filters."""
 
     words: str
     vector: Vectors | None
     filters: Filters
-    lists: tuple[str, ...] = TURN_LISTS
 
 
 def turn_queries(question: TurnQuestion, settings: Settings) -> dict[str, TextQuery | VectorQuery]:
-    """The lists of `question.lists` by name."""
+    """The lists by name: full text at three scales, vectors of turns, full text and vectors of cells."""
     owner, filters = settings.owner, question.filters
     of_turns = turn_condition(owner, filters)
     # an episode rests on every turn of its conversation, and would give all of them the same score
@@ -47,7 +43,7 @@ def turn_queries(question: TurnQuestion, settings: Settings) -> dict[str, TextQu
     if vector is not None:
         queries["vector"] = VectorQuery("turns", vector, LIST_ROWS, of_turns)
         queries["cell_vector"] = VectorQuery("cells", vector, LIST_ROWS, of_cells, columns=("evidence",))
-    return {name: query for name, query in queries.items() if name in question.lists}
+    return queries
 
 
 def rank_turns(found: Mapping[str, list[Row]], *, most: int | None = None) -> list[Fused]:
