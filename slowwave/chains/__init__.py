@@ -1,1 +1,1 @@
-"""Which memory superseded which: read once, followed by one walker."""
+"""Chains of memories that superseded each other: read once, followed by one walker."""

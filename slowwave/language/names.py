@@ -99,7 +99,7 @@ def first_name(plain: pl.Expr) -> pl.Expr:
 
 
 def family(plain: pl.Expr) -> pl.Expr:
-    """What all names that may ever be one entity share: the first word, nicknames and second names resolved.
+    """The family that all names of one entity share: the first word, nicknames and second names resolved.
 
     To decide about a name, only its family has to be looked at.
     """

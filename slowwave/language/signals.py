@@ -111,7 +111,7 @@ def error_words(error: str) -> frozenset[str]:
 
 
 def error_sameness(text: str, *, signature: Collection[str], words: Collection[str]) -> float:
-    """How surely a text speaks of the error with this signature and these words, 0..1.
+    """The sureness, 0..1, that a text speaks of the error with this signature and these words.
 
     A name of the signature counts 0.6 and the share of the words that the text holds up to 0.4. An error without
     a signature is told by its words alone, three at least.
@@ -124,7 +124,7 @@ def error_sameness(text: str, *, signature: Collection[str], words: Collection[s
 
 
 def fix_cue(text: str) -> float:
-    """How much a text sounds like a cause or a fix, 0..1: by words such as "fix", "root cause", "because"."""
+    """The degree, 0..1, to which a text sounds like a cause or a fix: by words such as "fix" or "because"."""
     strong = len({match.lower() for match in _FIXED.findall(text)})
     weak = len({match.lower() for match in _REASON.findall(text)})
     return min(0.35 * strong + 0.15 * weak, 1.0)

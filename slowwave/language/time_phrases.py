@@ -24,7 +24,7 @@ LONGEST_ANCHOR = 120
 _PAIR_RANK = 4
 _WEEK = DAY * 7
 _AHEAD = DAY * 180
-"""How far after the moment in which it was named a day without a year may lie."""
+"""Longest time from the moment of telling to a day that is named without a year."""
 _ANY_DAY = datetime(2000, 6, 15, tzinfo=UTC)
 
 

@@ -140,7 +140,7 @@ def _plausible(moment: datetime) -> datetime | None:
 
 
 def file_time(path: Path) -> datetime:
-    """When the file was last changed."""
+    """The file's time of last change."""
     try:
         return datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except (OSError, ValueError, OverflowError) as error:

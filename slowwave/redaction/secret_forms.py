@@ -27,7 +27,7 @@ class Rule:
     accepts: Accepts | None = None
 
     def span(self, match: re.Match[str]) -> tuple[int, int]:
-        """Where the secret is: its named group, else the whole match."""
+        """Start and end of the secret: its named group, else the whole match."""
         for group in ("secret", "quoted", "bare"):
             if group in self.pattern.groupindex and match.start(group) >= 0:
                 start, end = match.span(group)
@@ -44,7 +44,7 @@ _EDGE = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})"
     r"|(?<=\[\dm)|(?<=\[\d\dm)|(?<=\[\d;\d\dm))"
 )
-"""Where a token may begin: not inside a word, but after an escaped line break, a %-escape or a colour."""
+"""The edge at which a token may begin: not inside a word, but after an escaped line break, a %-escape or a colour."""
 
 
 def _has_digit(match: re.Match[str]) -> bool:

@@ -248,6 +248,7 @@ def test_the_rule_knows_a_text_again_in_another_order_and_never_with_another_num
 
 
 @given(st.lists(SENTENCE, min_size=1, max_size=4, unique=True), st.sets(st.integers(0, 3)))
+@example(["Graz kiln glaze", "Mara Graz kiln glaze"], {0})
 def test_turns_that_were_deleted_go_and_no_other(texts, gone):
     turns = pl.DataFrame(
         {"chunk_id": "k", "turn_number": list(range(len(texts))), "text": texts, "user_id": "ana"}

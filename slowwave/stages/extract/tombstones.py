@@ -12,6 +12,9 @@ LEAST_LINE_WORDS = 3
 """A line of fewer words stands in many conversations and tells nothing of a deleted one."""
 
 
+_SPEAKER = r"^([^:]{1,60}): "
+
+
 def said_again(new: str, deleted: str, *, same_words: float) -> pl.Expr:
     """Whether the text in column `new` says the same as the one in column `deleted`.
 
@@ -35,15 +38,15 @@ def without_deleted(turns: pl.DataFrame, deleted: pl.DataFrame, *, owner: list[s
     """Turns of which some line was not deleted: a text that a person deleted does not come back with new context.
 
     `turns` has `chunk_id`, `turn_number`, `text` and the columns `owner`; `deleted` has `content` and the same columns.
-    Lines are compared without the name of who speaks; a turn of short lines alone stays.
+    A deleted line counts with and without the name of who speaks; a turn of short lines alone stays.
     """
     lines = turns.select("chunk_id", "turn_number", *owner, line=pl.col("text").str.split("\n")).explode(
         "line"
     )
     dead = deleted.select(*owner, line=pl.col("content").str.split("\n")).explode("line").drop_nulls()
-    spoken = dead.with_columns(pl.col("line").str.replace(r"^[^:]{1,60}: ", ""))
-    gone = pl.concat([dead, spoken]).with_columns(line=normalized(pl.col("line"))).unique()
-    asked = lines.with_columns(line=normalized(pl.col("line"))).filter(
+    spoken = dead.with_columns(pl.col("line").str.replace(_SPEAKER, ""))
+    gone = pl.concat([dead, spoken]).with_columns(line=_compared("line")).unique()
+    asked = lines.with_columns(line=_compared("line")).filter(
         pl.col("line").str.split(" ").list.len() >= LEAST_LINE_WORDS
     )
     told = asked.join(gone, on=[*owner, "line"], how="anti").select("chunk_id", "turn_number").unique()
@@ -53,6 +56,12 @@ def without_deleted(turns: pl.DataFrame, deleted: pl.DataFrame, *, owner: list[s
         .join(told, on=["chunk_id", "turn_number"], how="anti")
     )
     return turns.join(silent, on=["chunk_id", "turn_number"], how="anti", maintain_order="left")
+
+
+def _compared(line: str) -> pl.Expr:
+    """A line as it is compared: a name before a colon stays apart from what is said."""
+    parts = pl.col(line).str.replace(_SPEAKER, "$1\n").str.split("\n")
+    return parts.list.eval(normalized(pl.element())).list.join(": ")
 
 
 def _telling(text: pl.Expr) -> pl.Expr:
