@@ -3,20 +3,18 @@
 from datetime import datetime
 
 from slowwave.context.episodes import episode_lines
-from slowwave.context.fixes import failures_of, fix_lines
+from slowwave.context.fixes import fix_lines
 from slowwave.context.gather import signals_find, tier_lines
 from slowwave.context.page import counted, finished, frame_tokens, heading_tokens
 from slowwave.context.shown import keep_shown, shown_to
+from slowwave.context.situation import Situation
 from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines
 from slowwave.context.tiers import Candidate, pack
-from slowwave.language.query_words import QUERY_WORDS, telling_words
-from slowwave.language.signals import branch_words, file_words
+from slowwave.language.query_words import telling_words
 from slowwave.schemas.context import Context, ContextRequest
-from slowwave.schemas.search import MAX_QUERY_CHARACTERS
 from slowwave.search import Reader
 from slowwave.settings.reading import Shares
-from slowwave.store import Store
 
 
 def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Context:
@@ -39,7 +37,7 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
     store = reader.current()
     notes, lines = [reader.why_nothing()], list[Candidate]()
     if store is not None and (store.count("cells") or store.count("turns")):
-        lines, notes = (small_lines if request.small else _tiers)(reader, store, request, now=now)
+        lines, notes = (small_lines if request.small else _tiers)(Situation(reader, store, request, now))
     shown = frozenset[str]()
     if request.small and request.conversation_id:
         shown = frozenset(shown_to(reader.home, request.conversation_id, now=now))
@@ -60,22 +58,15 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
     return context.model_copy(update={"notes": [*context.notes, note]}) if note else context
 
 
-def _tiers(
-    reader: Reader, store: Store, request: ContextRequest, *, now: datetime
-) -> tuple[list[Candidate], list[str]]:
+def _tiers(situation: Situation) -> tuple[list[Candidate], list[str]]:
     """Lines that the four tiers want, with notes."""
-    failures = failures_of(request.recent_errors)
-    found = signals_find(reader, store, request, failures, now=now)
-    around = (file_words(request.current_file or ""), branch_words(request.branch or ""))
-    parts = (request.question, *around, *(failure.message for failure in failures[:1]))
-    text = " ".join(part for part in parts if part)[:MAX_QUERY_CHARACTERS]
-    words = frozenset(telling_words(text, most=QUERY_WORDS).split())
-    lines = contradiction_lines(reader, store, found, has_signals=bool(text))
-    lines += fix_lines(reader, store, failures, conversation_id=request.conversation_id)
-    lines += tier_lines(reader, store, found, words=words)
-    lines += background_lines(reader, store, text, words=words, now=now)
-    lines += episode_lines(reader, store, text, now=now)
-    lines += index_lines(reader, store, lines, found)
+    found = signals_find(situation)
+    lines = contradiction_lines(situation, found)
+    lines += fix_lines(situation)
+    lines += tier_lines(situation, found)
+    lines += background_lines(situation)
+    lines += episode_lines(situation)
+    lines += index_lines(situation, lines, found)
     return lines, found.notes
 
 

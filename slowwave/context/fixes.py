@@ -8,27 +8,17 @@ like cause and fix.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from slowwave.context.memories import CELL_COLUMNS, KnownCell, cell_line, memories_of, quote_lines, turns_of
 from slowwave.context.near import Near, neighbours
+from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
-from slowwave.language.query_words import telling_words
-from slowwave.language.signals import (
-    SAME_ERROR,
-    error_message,
-    error_sameness,
-    error_signature,
-    error_words,
-    fix_cue,
-    holds_words,
-)
-from slowwave.schemas.context import MAX_ERRORS
+from slowwave.language.signals import SAME_ERROR, error_words, fix_cue, holds_words
 from slowwave.schemas.search import TurnHit
 from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
-from slowwave.search.reader import Reader
 from slowwave.search.turns import TURN_COLUMNS
-from slowwave.store import RowsQuery, Store, col, lit
+from slowwave.store import RowsQuery, col, lit
 
 FOLLOWING_TURNS = 40
 """Turns after the error in which its fix is looked for."""
@@ -58,72 +48,44 @@ _TYPE_BONUS = {
 }
 
 
-@dataclass(frozen=True)
-class Failure:
-    """An error as it is looked for."""
-
-    message: str
-    signature: frozenset[str]
-    words: frozenset[str]
-
-    def sameness(self, text: str) -> float:
-        """Certainty that a text speaks of the same error, 0..1."""
-        return error_sameness(text, signature=self.signature, words=self.words)
-
-    @property
-    def query(self) -> str:
-        """Words for full text, the signature first."""
-        return telling_words(" ".join([*sorted(self.signature), self.message]), most=48)
-
-
-def failures_of(errors: Sequence[str]) -> list[Failure]:
-    """The last errors that have any words, each once, newest first."""
-    messages = [error_message(error) for error in reversed(errors) if error.strip()]
-    found = [
-        Failure(text, error_signature(text), error_words(text))
-        for text in dict.fromkeys(messages[:MAX_ERRORS])
-    ]
-    return [failure for failure in found if failure.query]
-
-
-def fix_lines(
-    reader: Reader, store: Store, failures: Sequence[Failure], *, conversation_id: str | None
-) -> list[Candidate]:
+def fix_lines(situation: Situation) -> list[Candidate]:
     """Lines for the first tier, scores 0..2: memories of the same errors, and what followed them.
 
     The conversation that asks is left out: its own error is not news to it.
     """
+    failures = situation.failures
     if not failures:
         return []
-    found = neighbours(reader, store, [Near(failure.message, words=failure.query) for failure in failures])
+    found = neighbours(situation, [Near(failure.message, words=failure.query) for failure in failures])
     lines = [
         cell_line("critical", cell, 1.0 + sameness, "the same error", kind=f"seen before, {cell.cell_type}")
         for cell in found.cells.values()
-        if not cell.is_raw and (sameness := _sameness(failures, cell.content)) >= SAME_ERROR
+        if not cell.is_raw and (sameness := _sameness(situation, cell.content)) >= SAME_ERROR
     ]
     sessions: dict[str, list[TurnHit]] = {}
     for turn in sorted(
         found.turns.values(), key=lambda turn: (turn.event_time, turn.session_id), reverse=True
     ):
-        if turn.session_id != conversation_id and _sameness(failures, turn.content) >= SAME_ERROR:
+        if (
+            turn.session_id != situation.request.conversation_id
+            and _sameness(situation, turn.content) >= SAME_ERROR
+        ):
             sessions.setdefault(turn.session_id, []).append(turn)
     for place, (session_id, errors) in enumerate(list(sessions.items())[:SESSIONS]):
         first = min(turn.turn_index for turn in errors)
         lines += [
             replace(line, score=line.score * LATER_FIRST**place)
-            for line in _session_lines(reader, store, failures, session_id, first)
+            for line in _session_lines(situation, session_id, first)
         ]
     return lines
 
 
-def _session_lines(
-    reader: Reader, store: Store, failures: Sequence[Failure], session_id: str, first: int
-) -> list[Candidate]:
+def _session_lines(situation: Situation, session_id: str, first: int) -> list[Candidate]:
     """Lines of one session after an error in its turn `first`: its cells from there on, and its clearest turn."""
-    owner, session = reader.settings.owner, col("session_id") == lit(session_id)
+    owner, session = situation.settings.owner, col("session_id") == lit(session_id)
     window = (col("turn_index") >= lit(first)) & (col("turn_index") <= lit(first + FOLLOWING_TURNS))
     gone = scope_condition(owner) & session & (col("status") == lit("superseded"))
-    turn_rows, cell_rows, old_rows = store.at_once(
+    turn_rows, cell_rows, old_rows = situation.store.at_once(
         [
             RowsQuery("turns", TURN_COLUMNS, turn_condition(owner) & session & window),
             RowsQuery("cells", CELL_COLUMNS, cell_condition(owner) & session),
@@ -139,12 +101,12 @@ def _session_lines(
     ]
     living = {turn_id for cell in cells for turn_id in cell.evidence}
     outdated = set(old_rows["evidence"].explode().drop_nulls()) - living
-    quotes = _clearest(failures, [turn for turn in turns if turn.turn_id not in outdated], 1 if cells else 3)
+    quotes = _clearest(situation, [turn for turn in turns if turn.turn_id not in outdated], 1 if cells else 3)
     said = " ".join(quote.forms[0] for quote in quotes)
-    best = sorted(cells, key=lambda cell: -_fix_score(failures, cell))[:FIX_CELLS]
+    best = sorted(cells, key=lambda cell: -_fix_score(situation, cell))[:FIX_CELLS]
     why = "learned after the same error"
     return quotes + [
-        cell_line("critical", cell, _fix_score(failures, cell), why, kind=f"fix, {cell.cell_type}")
+        cell_line("critical", cell, _fix_score(situation, cell), why, kind=f"fix, {cell.cell_type}")
         for cell in best
         if cell.cell_type != "preference"
         and not cell.is_closed_task
@@ -152,14 +114,14 @@ def _session_lines(
     ]
 
 
-def _clearest(failures: Sequence[Failure], turns: Sequence[TurnHit], count: int) -> list[Candidate]:
+def _clearest(situation: Situation, turns: Sequence[TurnHit], count: int) -> list[Candidate]:
     """The turns that sound most like cause and fix, at most `count`; of equal ones the later."""
     scored = [
-        (cue + _sameness(failures, turn.content), turn.turn_index, turn)
+        (cue + _sameness(situation, turn.content), turn.turn_index, turn)
         for turn in turns
         if (cue := fix_cue(turn.content)) >= MIN_CUE and turn.origin != "untrusted"
     ]
-    words = {word for failure in failures for word in failure.words | failure.signature}
+    words = {word for failure in situation.failures for word in failure.words | failure.signature}
     why, kind = "followed the same error", "fix of the same error"
     best = sorted(scored, key=lambda entry: entry[:2], reverse=True)[:count]
     return [
@@ -169,11 +131,11 @@ def _clearest(failures: Sequence[Failure], turns: Sequence[TurnHit], count: int)
     ]
 
 
-def _fix_score(failures: Sequence[Failure], cell: KnownCell) -> float:
+def _fix_score(situation: Situation, cell: KnownCell) -> float:
     cue = fix_cue(cell.content) + 0.35 * ("cause" in (cell.attribute or ""))
     bonus = _TYPE_BONUS.get(cell.cell_type, 0.0)
-    return 0.6 + 0.4 * cue + 0.5 * _sameness(failures, cell.content) + bonus + 0.2 * cell.salience
+    return 0.6 + 0.4 * cue + 0.5 * _sameness(situation, cell.content) + bonus + 0.2 * cell.salience
 
 
-def _sameness(failures: Sequence[Failure], text: str) -> float:
-    return max(failure.sameness(text) for failure in failures)
+def _sameness(situation: Situation, text: str) -> float:
+    return max(failure.sameness(text) for failure in situation.failures)

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 import polars as pl
 
-from slowwave.context.fixes import Failure
 from slowwave.context.memories import (
     KnownCell,
     cell_line,
@@ -15,16 +14,16 @@ from slowwave.context.memories import (
     topic_line,
 )
 from slowwave.context.near import Findings, Near, look_near, turn_prior, value_of
+from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import QUERY_WORDS, telling_words
-from slowwave.language.signals import branch_words, file_words, holds_words, names_file
+from slowwave.language.signals import file_words, holds_words, names_file
 from slowwave.schemas.choices import CellType
-from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, Hit
-from slowwave.search import Reader, ask
+from slowwave.search import ask
 from slowwave.search.conditions import UNFILTERED, cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
-from slowwave.store import Store, TextQuery, col, lit
+from slowwave.store import TextQuery, col, lit
 
 NAMES_FILE = "names the current file"
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task")
@@ -46,91 +45,96 @@ TOPICS = 3
 SomeHit = TypeVar("SomeHit", bound=Hit)
 
 
-def signals_find(
-    reader: Reader, store: Store, request: ContextRequest, failures: list[Failure], *, now: datetime
-) -> Findings:
+def signals_find(situation: Situation) -> Findings:
     """Memories that question, file, branch and errors bring, without the errors' own fixes."""
-    found = Findings()
-    branch = branch_words(request.branch or "")
-    around = " ".join(dict.fromkeys(f"{file_words(request.current_file or '')} {branch}".split()))
-    errors = " ".join(failure.message for failure in failures[:2])
+    found, request = Findings(), situation.request
+    around = " ".join(dict.fromkeys(" ".join(situation.file_and_branch).split()))
+    errors = " ".join(failure.message for failure in situation.failures[:2])
     if request.question:
-        _answer(reader, store, request.question, found, now)
+        _answer(situation, found)
     elif around or errors:
-        _topics(reader, f"{around} {errors}", found, now)
+        _topics(situation, f"{around} {errors}", found)
     hints = [Near(around, 0.5, "near the file or branch"), Near(errors, 0.5, "near the error")]
-    found.join(look_near(reader, store, hints, now=now))
+    found.join(look_near(situation, hints))
     if request.current_file:
-        for memory in _of_file(reader, store, request.current_file):
+        for memory in _of_file(situation, request.current_file):
             found.add(memory.cell_id, 0.9 + 0.1 * memory.salience, NAMES_FILE)
-    if branch:
-        for memory in _of_branch(reader, store, request.branch or ""):
+    if request.branch and situation.file_and_branch[1]:
+        for memory in _of_branch(situation, request.branch):
             found.add(memory.cell_id, 0.5 + 0.2 * memory.salience, "said on this branch")
-    if not (request.question or around or failures):
-        recent = col("event_time") >= lit(now - timedelta(days=RECENT_DAYS))
-        known = read_memories(store, reader.settings, recent & col("cell_type").isin(CRITICAL_TYPES))
+    if not (request.question or around or situation.failures):
+        recent = col("event_time") >= lit(situation.now - timedelta(days=RECENT_DAYS))
+        known = read_memories(situation, recent & col("cell_type").isin(CRITICAL_TYPES))
         for memory in list(known.values())[:RECENT_ROWS]:
             found.add(memory.cell_id, 0.5 + 0.5 * memory.salience, "recent")
-    found.keep_untold_turns(reader, store)
+    found.keep_untold_turns(situation)
     return found
 
 
-def tier_lines(reader: Reader, store: Store, found: Findings, *, words: frozenset[str]) -> list[Candidate]:
+def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
     """Lines of the first two tiers for what the signals found; what is raw is quoted by its turns."""
     lines = list[Candidate]()
-    for memory, score, why in found.memories(reader, store):
+    for memory, score, why in found.memories(situation):
         wanted = (*CRITICAL_TYPES, "insight") if why == NAMES_FILE else CRITICAL_TYPES
         if memory.cell_type in wanted and not memory.is_closed_task:
             lines.append(cell_line("critical", memory, score, why))
         lines.append(cell_line("relevant", memory, score * (0.5 if memory.is_closed_task else 1.0), why))
     named = col("topic_id").isin(found.topics)
-    compressed = dict(store.rows("topics", ("topic_id", "compressed"), named).iter_rows())
+    compressed = dict(situation.store.rows("topics", ("topic_id", "compressed"), named).iter_rows())
     best_topics = sorted(found.topics.values(), key=lambda entry: -entry[1])[:TOPICS]
-    newest = _newest(reader, store, [topic.topic_id for topic, _ in best_topics])
+    newest = _newest(situation, [topic.topic_id for topic, _ in best_topics])
     for topic, score in best_topics:
         until = newest.get(topic.topic_id, topic.updated_at)
         lines.append(topic_line(topic, compressed.get(topic.topic_id), 0.2 + score, told_until=until))
     for turn, score in found.turns.values():
         why = "said in a turn that is not yet worked through"
-        lines += quote_lines("relevant", turn, 0.9 * score, why, words=words)
+        lines += quote_lines("relevant", turn, 0.9 * score, why, words=situation.words)
     return lines
 
 
 # Inside
 
 
-def _newest(reader: Reader, store: Store, topic_ids: list[str]) -> dict[str, datetime]:
+def _newest(situation: Situation, topic_ids: list[str]) -> dict[str, datetime]:
     """The moment at which the newest living memory of each topic was said."""
-    living = cell_condition(reader.settings.owner) & col("topic_id").isin(topic_ids)
-    cells = store.rows("cells", ("topic_id", "event_time"), living)
+    living = cell_condition(situation.settings.owner) & col("topic_id").isin(topic_ids)
+    cells = situation.store.rows("cells", ("topic_id", "event_time"), living)
     return dict(cells.group_by("topic_id").agg(pl.col("event_time").max()).iter_rows())
 
 
-def _answer(reader: Reader, store: Store, text: str, found: Findings, now: datetime) -> None:
+def _answer(situation: Situation, found: Findings) -> None:
     """Add what the question finds and what is near enough; scores are shares of the best."""
-    answer = ask(reader, text, limit=MAX_LIMIT, detail_level="evidence", now=now)
+    answer = ask(
+        situation.reader,
+        situation.request.question,
+        limit=MAX_LIMIT,
+        detail_level="evidence",
+        now=situation.now,
+    )
     found.notes += answer.notes
-    for cell, score in _near(reader, answer.cells):
+    for cell, score in _near(situation, answer.cells):
         found.add(cell.cell_id, score, "answers the question")
-    for topic, score in _near(reader, answer.topics):
+    for topic, score in _near(situation, answer.topics):
         found.topics[topic.topic_id] = (topic, score)
-    for turn, score in _near(reader, answer.turns):
-        found.add_turn(turn, score * turn_prior(reader, turn, now=now))
+    for turn, score in _near(situation, answer.turns):
+        found.add_turn(turn, score * turn_prior(situation, turn))
 
 
-def _topics(reader: Reader, text: str, found: Findings, now: datetime) -> None:
+def _topics(situation: Situation, text: str, found: Findings) -> None:
     """Add topics that are near to a text that is no question."""
-    answer = ask(reader, text[:MAX_QUERY_CHARACTERS], limit=TOPICS, detail_level="summary", now=now)
+    text, now = text[:MAX_QUERY_CHARACTERS], situation.now
+    answer = ask(situation.reader, text, limit=TOPICS, detail_level="summary", now=now)
     words = telling_words(text, most=QUERY_WORDS).split()
     found.notes += answer.notes
-    for topic, score in _near(reader, answer.topics):
+    for topic, score in _near(situation, answer.topics):
         if holds_words(f"{topic.name} {topic.summary}", words) > 0:
             found.topics[topic.topic_id] = (topic, 0.5 * score)
 
 
-def _near(reader: Reader, hits: list[SomeHit]) -> list[tuple[SomeHit, float]]:
+def _near(situation: Situation, hits: list[SomeHit]) -> list[tuple[SomeHit, float]]:
     """Hits that are similar enough, or have half of the best full-text score, with their share of the best score."""
-    threshold = reader.embedder.profile.relevance_threshold if reader.embedder else math.inf
+    embedder = situation.reader.embedder
+    threshold = embedder.profile.relevance_threshold if embedder else math.inf
     best_text = max((value_of(hit, "text", "turn") for hit in hits), default=0.0)
     kept = [
         hit
@@ -142,12 +146,12 @@ def _near(reader: Reader, hits: list[SomeHit]) -> list[tuple[SomeHit, float]]:
     return [(hit, hit.score / best) for hit in kept]
 
 
-def _of_file(reader: Reader, store: Store, path: str) -> list[KnownCell]:
+def _of_file(situation: Situation, path: str) -> list[KnownCell]:
     """Living cells that name the file in their text or artifacts."""
     words = telling_words(f"{file_words(path)} {path}", most=12)
-    where = cell_condition(reader.settings.owner)
-    (rows,) = store.find([TextQuery("cells", words, FILE_ROWS, where)])
-    known = read_memories(store, reader.settings, col("cell_id").isin(row["cell_id"] for row in rows))
+    where = cell_condition(situation.settings.owner)
+    (rows,) = situation.store.find([TextQuery("cells", words, FILE_ROWS, where)])
+    known = read_memories(situation, col("cell_id").isin(row["cell_id"] for row in rows))
     return [
         memory
         for memory in known.values()
@@ -155,9 +159,9 @@ def _of_file(reader: Reader, store: Store, path: str) -> list[KnownCell]:
     ]
 
 
-def _of_branch(reader: Reader, store: Store, branch: str) -> list[KnownCell]:
+def _of_branch(situation: Situation, branch: str) -> list[KnownCell]:
     """Newest living cells of conversations that were held on the branch."""
-    where = turn_condition(reader.settings.owner) & (col("git_branch") == lit(branch))
-    sessions = store.rows("turns", ("session_id",), where)["session_id"].unique().sort()
+    where = turn_condition(situation.settings.owner) & (col("git_branch") == lit(branch))
+    sessions = situation.store.rows("turns", ("session_id",), where)["session_id"].unique().sort()
     where = without_episodes(col("session_id").isin(sessions), UNFILTERED)
-    return list(read_memories(store, reader.settings, where).values())[:BRANCH_ROWS]
+    return list(read_memories(situation, where).values())[:BRANCH_ROWS]

@@ -7,6 +7,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.context.page import line_of
+from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.language.lexicon import CLOSED_STATES
 from slowwave.language.signals import quoted
@@ -14,11 +15,9 @@ from slowwave.schemas.context import TierName
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.search import TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
-from slowwave.settings.tree import Settings
-from slowwave.store import Expr, Store, col
+from slowwave.store import Expr, col
 
 QUOTE_CHARACTERS = 480
 """Longest quote of a turn, about 120 tokens."""
@@ -80,10 +79,10 @@ def memories_of(rows: pl.DataFrame) -> list[KnownCell]:
     ]
 
 
-def read_memories(store: Store, settings: Settings, where: Expr) -> dict[str, KnownCell]:
+def read_memories(situation: Situation, where: Expr) -> dict[str, KnownCell]:
     """Living cells that the owner may see and the condition holds for, by id, newest first, raw ones included."""
-    allowed = cell_condition(settings.owner) & where
-    ordered = store.rows("cells", CELL_COLUMNS, allowed).sort(
+    allowed = cell_condition(situation.settings.owner) & where
+    ordered = situation.store.rows("cells", CELL_COLUMNS, allowed).sort(
         "event_time", "cell_id", descending=[True, False]
     )
     return {memory.cell_id: memory for memory in memories_of(ordered)}
@@ -98,7 +97,7 @@ def turns_of(rows: pl.DataFrame) -> list[TurnHit]:
     ]
 
 
-def untold_turns(reader: Reader, store: Store, turns: Sequence[TurnHit]) -> list[TurnHit]:
+def untold_turns(situation: Situation, turns: Sequence[TurnHit]) -> list[TurnHit]:
     """The turns that no model has worked through, in their order: the others speak through their cells.
 
     Of untrusted origin only sections of files are quoted.
@@ -106,8 +105,8 @@ def untold_turns(reader: Reader, store: Store, turns: Sequence[TurnHit]) -> list
     sessions = sorted({turn.session_id for turn in turns})
     if not sessions:
         return []
-    where = scope_condition(reader.settings.owner) & col("session_id").isin(sessions)
-    chunks = store.rows("chunks", ("turn_ids", "status", "prompt_version"), where)
+    where = scope_condition(situation.settings.owner) & col("session_id").isin(sessions)
+    chunks = situation.store.rows("chunks", ("turn_ids", "status", "prompt_version"), where)
     is_told = pl.col("status").is_in(["extracted", "gated_out"]) & (
         pl.col("prompt_version").fill_null(RAW_PROMPT) != RAW_PROMPT
     )

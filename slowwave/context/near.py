@@ -6,7 +6,6 @@ only hint at is looked up here, at a fraction of its cost.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from slowwave.context.memories import (
     CELL_COLUMNS,
@@ -16,16 +15,16 @@ from slowwave.context.memories import (
     turns_of,
     untold_turns,
 )
+from slowwave.context.situation import Situation
 from slowwave.decay.retention import days_ago
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
 from slowwave.schemas.search import Filters, Hit, TopicHit, TurnHit
-from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.search.fusing import prior
 from slowwave.search.turns import TURN_COLUMNS, by_turn
-from slowwave.store import SCORE, RowsQuery, Store, TextQuery, VectorQuery, col, lit
+from slowwave.store import SCORE, RowsQuery, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 20
 """Rows that each list brings."""
@@ -60,14 +59,14 @@ class Findings:
         for turn, score in other.turns.values():
             self.add_turn(turn, score)
 
-    def keep_untold_turns(self, reader: Reader, store: Store) -> None:
+    def keep_untold_turns(self, situation: Situation) -> None:
         """Drop the turns that a model has worked through (`untold_turns`)."""
-        untold = untold_turns(reader, store, [turn for turn, _ in self.turns.values()])
+        untold = untold_turns(situation, [turn for turn, _ in self.turns.values()])
         self.turns = {turn.turn_id: self.turns[turn.turn_id] for turn in untold}
 
-    def memories(self, reader: Reader, store: Store) -> list[tuple[KnownCell, float, str]]:
+    def memories(self, situation: Situation) -> list[tuple[KnownCell, float, str]]:
         """The cells that were made by a model or a person, with score and reason, best first."""
-        known = read_memories(store, reader.settings, col("cell_id").isin(sorted(self.cells)))
+        known = read_memories(situation, col("cell_id").isin(sorted(self.cells)))
         found = [(memory, *self.cells[memory.cell_id]) for memory in known.values() if not memory.is_raw]
         return sorted(found, key=lambda entry: -entry[1])
 
@@ -100,18 +99,18 @@ class Neighbours:
     turns: dict[str, TurnHit]
 
 
-def neighbours(reader: Reader, store: Store, wanted: Sequence[Near]) -> Neighbours:
+def neighbours(situation: Situation, wanted: Sequence[Near]) -> Neighbours:
     """Cells but episodes, and raw turns, by full text and by vectors: two rounds of reading for all texts together."""
     if not wanted:
         return Neighbours([], [], {}, {})
-    owner = reader.settings.owner
+    owner = situation.settings.owner
     cell_queries, turn_queries = list[list[TextQuery | VectorQuery]](), list[list[TextQuery | VectorQuery]]()
     for near in wanted:
         words = near.words or telling_words(near.text, most=QUERY_WORDS)
         of_cells = without_episodes(cell_condition(owner, near.filters), near.filters)
         of_turns = turn_condition(owner, near.filters)
         single = of_turns & (col("scale") == lit("turn"))
-        vector, _ = reader.vector_of(near.text)
+        vector, _ = situation.reader.vector_of(near.text)
         cell_queries.append([TextQuery("cells", words, LIST_ROWS, of_cells)])
         turn_queries.append([TextQuery("passages", words, LIST_ROWS, single, columns=("turn_ids",))])
         if vector is not None:
@@ -119,31 +118,35 @@ def neighbours(reader: Reader, store: Store, wanted: Sequence[Near]) -> Neighbou
             turn_queries[-1].append(VectorQuery("turns", vector, LIST_ROWS, of_turns))
         if not near.has_turns:
             turn_queries[-1].clear()
-    rows = iter(store.find([query for part in (*cell_queries, *turn_queries) for query in part]))
+    rows = iter(situation.store.find([query for part in (*cell_queries, *turn_queries) for query in part]))
     cell_lists = [[{row["cell_id"]: row[SCORE] for row in next(rows)} for _ in part] for part in cell_queries]
     turn_lists = [[by_turn(next(rows)) for _ in part] for part in turn_queries]
-    cell_rows, turn_rows = store.at_once(
+    cell_ids, turn_ids = (
+        sorted({key for named in lists for values in named for key in values})
+        for lists in (cell_lists, turn_lists)
+    )
+    cell_rows, turn_rows = situation.store.at_once(
         [
-            RowsQuery("cells", CELL_COLUMNS, cell_condition(owner) & col("cell_id").isin(_ids(cell_lists))),
-            RowsQuery("turns", TURN_COLUMNS, turn_condition(owner) & col("turn_id").isin(_ids(turn_lists))),
+            RowsQuery("cells", CELL_COLUMNS, cell_condition(owner) & col("cell_id").isin(cell_ids)),
+            RowsQuery("turns", TURN_COLUMNS, turn_condition(owner) & col("turn_id").isin(turn_ids)),
         ]
     )
     cells = {cell.cell_id: cell for cell in memories_of(cell_rows.sort("cell_id"))}
     return Neighbours(cell_lists, turn_lists, cells, {turn.turn_id: turn for turn in turns_of(turn_rows)})
 
 
-def look_near(reader: Reader, store: Store, wanted: Sequence[Near], *, now: datetime) -> Findings:
+def look_near(situation: Situation, wanted: Sequence[Near]) -> Findings:
     """Memories near the texts; scores are 0..weight, and of several the best counts."""
     wanted = [near for near in wanted if telling_words(near.text, most=1)]
-    found, beside = Findings(), neighbours(reader, store, wanted)
+    found, beside = Findings(), neighbours(situation, wanted)
     cells = {key: cell.content for key, cell in beside.cells.items()}
     turns = {key: turn.content for key, turn in beside.turns.items()}
     for near, of_cells, of_turns in zip(wanted, beside.of_cells, beside.of_turns, strict=True):
-        for key, score in _scores(reader, near, of_cells, cells).items():
+        for key, score in _scores(situation, near, of_cells, cells).items():
             found.add(key, score, near.why)
-        for key, score in _scores(reader, near, of_turns, turns).items():
+        for key, score in _scores(situation, near, of_turns, turns).items():
             turn = beside.turns[key]
-            found.add_turn(turn, score * turn_prior(reader, turn, now=now))
+            found.add_turn(turn, score * turn_prior(situation, turn))
     return found
 
 
@@ -152,18 +155,14 @@ def value_of(hit: Hit, *lists: str) -> float:
     return max((share.value for share in hit.found_by if share.list_name in lists), default=0.0)
 
 
-def turn_prior(reader: Reader, turn: TurnHit, *, now: datetime) -> float:
+def turn_prior(situation: Situation, turn: TurnHit) -> float:
     """The prior of a raw turn, by its age."""
-    age_days = days_ago(turn.event_time, now=now)
-    return prior(age_days=age_days, search=reader.settings.search, decay=reader.settings.decay)
-
-
-def _ids(lists: list[list[dict[str, float]]]) -> list[str]:
-    return sorted({key for named in lists for values in named for key in values})
+    age_days, settings = days_ago(turn.event_time, now=situation.now), situation.settings
+    return prior(age_days=age_days, search=settings.search, decay=settings.decay)
 
 
 def _scores(
-    reader: Reader, near: Near, lists: Sequence[dict[str, float]], contents: dict[str, str]
+    situation: Situation, near: Near, lists: Sequence[dict[str, float]], contents: dict[str, str]
 ) -> dict[str, float]:
     """Scores by id, of what the lists (full text, then vectors where there are any) found."""
     if not near.is_strict:
@@ -173,10 +172,9 @@ def _scores(
                 scores[key] = scores.get(key, 0.0) + near.weight / rank / len(lists)
         return {key: score for key, score in scores.items() if key in contents}
     words = telling_words(near.text, most=QUERY_WORDS).split()
-    if len(lists) > 1 and reader.embedder is not None:
-        least, share = reader.embedder.profile.relevance_threshold, 0.0
-    else:
-        least, share = 0.0, WORD_SHARE
+    least, share, embedder = 0.0, WORD_SHARE, situation.reader.embedder
+    if len(lists) > 1 and embedder is not None:
+        least, share = embedder.profile.relevance_threshold, 0.0
     kept = {
         key: value
         for key, value in (lists[-1] if lists else {}).items()

@@ -8,19 +8,17 @@ has no more).
 """
 
 from dataclasses import replace
-from datetime import datetime
 from typing import TypeVar
 
-from slowwave.context.fixes import failures_of, fix_lines
+from slowwave.context.fixes import fix_lines
 from slowwave.context.memories import cell_line, quote_lines, read_memories, untold_turns
 from slowwave.context.near import turn_prior, value_of
+from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
-from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
-from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.search import MAX_LIMIT, Hit
-from slowwave.search import Reader, ask
-from slowwave.store import Store, col
+from slowwave.search import ask
+from slowwave.store import col
 
 MIN_WORD_SHARE = 0.5
 MIN_WORDS = 2
@@ -29,41 +27,37 @@ NEAR_BEST = 0.8
 SomeHit = TypeVar("SomeHit", bound=Hit)
 
 
-def small_lines(
-    reader: Reader, store: Store, request: ContextRequest, *, now: datetime
-) -> tuple[list[Candidate], list[str]]:
+def small_lines(situation: Situation) -> tuple[list[Candidate], list[str]]:
     """Lines for one message, all in one tier, with notes. Memories of the asking conversation itself are left out."""
-    failures = failures_of(request.recent_errors)
-    fixes = fix_lines(reader, store, failures, conversation_id=request.conversation_id)
-    lines = [replace(line, tier="relevant") for line in fixes]
-    text = request.question
-    if not text:
+    lines = [replace(line, tier="relevant") for line in fix_lines(situation)]
+    request = situation.request
+    if not request.question:
         return lines, []
-    answer = ask(reader, text, limit=MAX_LIMIT, detail_level="evidence", now=now)
-    words = frozenset(telling_words(text, most=QUERY_WORDS).split())
+    answer = ask(
+        situation.reader, request.question, limit=MAX_LIMIT, detail_level="evidence", now=situation.now
+    )
     hits = [hit for hit in answer.cells if hit.session_id != request.conversation_id]
-    told = _relevant(reader, hits, [hit.content for hit in hits], words)
-    known = read_memories(store, reader.settings, col("cell_id").isin([hit.cell_id for hit, _ in told]))
+    told = _relevant(situation, hits, [hit.content for hit in hits])
+    known = read_memories(situation, col("cell_id").isin([hit.cell_id for hit, _ in told]))
     lines += [
         cell_line("relevant", known[hit.cell_id], relevance, "answers the message")
         for hit, relevance in told
         if hit.cell_id in known and not known[hit.cell_id].is_raw
     ]
     turns = [turn for turn in answer.turns if turn.session_id != request.conversation_id]
-    turns = untold_turns(reader, store, turns)
-    for turn, relevance in _relevant(reader, turns, [turn.content for turn in turns], words):
-        score = relevance * turn_prior(reader, turn, now=now)
-        lines += quote_lines("relevant", turn, score, "answers the message", words=words)
+    turns = untold_turns(situation, turns)
+    for turn, relevance in _relevant(situation, turns, [turn.content for turn in turns]):
+        score = relevance * turn_prior(situation, turn)
+        lines += quote_lines("relevant", turn, score, "answers the message", words=situation.words)
     return lines, answer.notes
 
 
-def _relevant(
-    reader: Reader, hits: list[SomeHit], contents: list[str], words: frozenset[str]
-) -> list[tuple[SomeHit, float]]:
+def _relevant(situation: Situation, hits: list[SomeHit], contents: list[str]) -> list[tuple[SomeHit, float]]:
     """The hits that are worth telling unasked, by the rule in this module's docstring, with their relevance (0..1)."""
-    if reader.embedder is not None:
+    embedder, words = situation.reader.embedder, situation.words
+    if embedder is not None:
         values = [value_of(hit, "vector") for hit in hits]
-        least = max(reader.embedder.profile.relevance_threshold, NEAR_BEST * max(values, default=0.0))
+        least = max(embedder.profile.relevance_threshold, NEAR_BEST * max(values, default=0.0))
         return [(hit, value) for hit, value in zip(hits, values, strict=True) if value >= least]
     shares = [holds_words(content, words) for content in contents]
     needed = min(MIN_WORDS, len(words))

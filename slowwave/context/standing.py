@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
 
 import polars as pl
 
@@ -15,12 +14,12 @@ from slowwave.context.memories import (
     read_memories,
 )
 from slowwave.context.near import Findings, Near, look_near
+from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
-from slowwave.search import Reader
 from slowwave.search.conditions import cell_condition, scope_condition
-from slowwave.store import Row, Store, col, lit
+from slowwave.store import Row, col, lit
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
 WAY = "a way of working"
@@ -33,25 +32,23 @@ POINTERS = 16
 POINTER_LABELS = 6
 
 
-def contradiction_lines(
-    reader: Reader, store: Store, found: Findings, *, has_signals: bool
-) -> list[Candidate]:
+def contradiction_lines(situation: Situation, found: Findings) -> list[Candidate]:
     """Open contradictions, both sides in one line: those that touch what was found first of all lines.
 
     Two sides that carry the same value differ in something beside it: they stand where there is room, and only near.
     """
-    where = scope_condition(reader.settings.owner) & (col("status") == lit("open"))
-    rows = store.rows("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where).sort(
+    where = scope_condition(situation.settings.owner) & (col("status") == lit("open"))
+    rows = situation.store.rows("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where).sort(
         "detected_at", "cell_a", descending=[True, False]
     )
     ids = [*rows["cell_a"], *rows["cell_b"]]
-    cells = read_memories(store, reader.settings, col("cell_id").isin(ids))
+    cells = read_memories(situation, col("cell_id").isin(ids))
     lines, unrelated = list[Candidate](), 0
     for cell_a, cell_b, _, note in rows.iter_rows():
         if cell_a not in cells or cell_b not in cells:
             continue
         one, other = cells[cell_a], cells[cell_b]
-        is_near = not has_signals or cell_a in found.cells or cell_b in found.cells
+        is_near = not situation.text or cell_a in found.cells or cell_b in found.cells
         is_same_value = one.value is not None and one.value == other.value
         if is_same_value and not is_near:
             continue
@@ -62,51 +59,51 @@ def contradiction_lines(
     return lines[: CONTRADICTIONS + UNRELATED_CONTRADICTIONS]
 
 
-def background_lines(
-    reader: Reader, store: Store, text: str, *, words: frozenset[str], now: datetime
-) -> list[Candidate]:
+def background_lines(situation: Situation) -> list[Candidate]:
     """Preferences, patterns, workflows and sections of files near the text, then core memory, then the rest of them."""
+    text = situation.text
     hints = [
         Near(text, 1.0, WAY, Filters(cell_types=LASTING_TYPES), is_strict=False, has_turns=False),
         Near(text, 0.8, "from the project's files", Filters(source_type="file"), is_strict=False),
     ]
-    near = look_near(reader, store, hints, now=now)
-    near.keep_untold_turns(reader, store)
+    near = look_near(situation, hints)
+    near.keep_untold_turns(situation)
     lines = [
-        cell_line("background", memory, 1.0 + score, why)
-        for memory, score, why in near.memories(reader, store)
+        cell_line("background", memory, 1.0 + score, why) for memory, score, why in near.memories(situation)
     ]
     for turn, score in near.turns.values():
         if turn.role == "document":
-            lines += quote_lines("background", turn, 1.0 + score, "from the project's files", words=words)
-    core = store.rows("core", ("cell_id", "line_rank"), scope_condition(reader.settings.owner))
+            lines += quote_lines(
+                "background", turn, 1.0 + score, "from the project's files", words=situation.words
+            )
+    core = situation.store.rows("core", ("cell_id", "line_rank"), scope_condition(situation.settings.owner))
     promoted = core.sort("line_rank").head(CORE_ROWS if text else 5 * CORE_ROWS)
     ranks: dict[str, int] = dict(promoted.iter_rows())
-    known = read_memories(store, reader.settings, col("cell_id").isin(ranks))
+    known = read_memories(situation, col("cell_id").isin(ranks))
     lines += [
         cell_line("background", memory, 1.0 - ranks[memory.cell_id] / 1_000, "core memory")
         for memory in known.values()
         if not memory.is_raw and not memory.is_closed_task
     ]
-    kinds = read_memories(store, reader.settings, col("cell_type").isin(LASTING_TYPES))
+    kinds = read_memories(situation, col("cell_type").isin(LASTING_TYPES))
     lasting = sorted(kinds.values(), key=lambda memory: (-memory.salience, memory.cell_id))[:LASTING_ROWS]
     return lines + [cell_line("background", memory, 0.5 * memory.salience, WAY) for memory in lasting]
 
 
-def index_lines(reader: Reader, store: Store, lines: Iterable[Candidate], found: Findings) -> list[Candidate]:
+def index_lines(situation: Situation, lines: Iterable[Candidate], found: Findings) -> list[Candidate]:
     """Pointers to topics with what else is there, the largest first, topics that were found before all others."""
-    owner = scope_condition(reader.settings.owner) & (col("cell_count") > lit(0))
+    owner = scope_condition(situation.settings.owner) & (col("cell_count") > lit(0))
     columns = ("topic_id", "name", "cell_count", "updated_at", "merged_into")
     topics = (
-        store.rows("topics", columns, owner)
+        situation.store.rows("topics", columns, owner)
         .filter(pl.col("merged_into").is_null())
         .sort("cell_count", "topic_id", descending=[True, False])
         .head(POINTERS)
     )
     told = {cell_id for line in lines for cell_id in line.cell_ids}
-    living = cell_condition(reader.settings.owner)
+    living = cell_condition(situation.settings.owner)
     named = col("topic_id").isin(topics["topic_id"])
-    cells = store.rows("cells", ("cell_id", "topic_id", "index_label", "salience"), living & named)
+    cells = situation.store.rows("cells", ("cell_id", "topic_id", "index_label", "salience"), living & named)
     fresh = (
         cells.filter(~pl.col("cell_id").is_in(sorted(told)))
         .sort("salience", "cell_id", descending=[True, False])
