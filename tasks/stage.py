@@ -81,9 +81,14 @@ def call_flow(subflow: "Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
 
 @contextmanager
 def stage(name: str, *, home: str, dry_run: bool = False) -> Iterator[Stage]:
-    """Opens the workspace for a stage, times it, and leaves its report as an artifact."""
+    """Opens the workspace for a stage, times it, and leaves its report as an artifact.
+
+    Raises:
+        ConfigError: the language model cannot be used as configured.
+    """
     started = time.monotonic()
     with open_workspace(home) as workspace:
+        workspace.require_llm()
         run = Stage(name, workspace, dry_run=dry_run, steps=steps())
         if not workspace.is_introduced:
             workspace.is_introduced = True

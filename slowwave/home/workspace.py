@@ -84,6 +84,14 @@ class Workspace:
 
         return open_llm(self.settings.llm, self.home.cache_path)
 
+    def require_llm(self) -> None:
+        """Refuses settings of the language model that cannot be used, before a night or a stage changes anything.
+
+        Raises:
+            ConfigError: they cannot be used.
+        """
+        _ = self.llm
+
     def close(self) -> None:
         """Closes the language model where it was opened."""
         if (llm := self.__dict__.get("llm")) is not None:

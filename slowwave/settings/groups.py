@@ -313,12 +313,12 @@ class ForgetSettings(Group):
 
 
 class EditSettings(Group):
-    """The words of a person: correct, confirm, forget, erase, resolve."""
+    """Edits by a person: remember, correct, confirm, forget, erase, resolve."""
 
     lock_seconds: float = Field(
         default=10.0,
         ge=0,
-        description="How long a word waits while another process writes, and a run while a word is written.",
+        description="How long an edit waits while another process writes, and a run while an edit is written.",
     )
     tombstones_a_memory: int = Field(
         default=3, ge=1, le=20, description="Nearest deleted memories that a new one is held against."
@@ -334,12 +334,13 @@ class EditSettings(Group):
         default=30.0, gt=0, description="How far `weak` looks ahead, unless it is told otherwise."
     )
     erase_shortest: int = Field(
-        default=4, ge=1, description="Characters of the shortest text that can be erased by its words."
+        default=4, ge=1, description="Characters of the shortest text that `erase --text` accepts."
     )
     proof_shortest: int = Field(
         default=12,
         ge=1,
-        description="An erased turn or memory shorter than this is not looked for afterwards: it stands anywhere.",
+        description="An erased turn or memory with fewer characters is not searched for afterwards, since short texts occur "
+        "anywhere.",
     )
 
 

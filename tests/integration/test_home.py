@@ -20,8 +20,11 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, apply_pending, open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.journal.whole_file import write_whole
+from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
+from slowwave.stages.night.night import open_night
 from slowwave.store import Store, create_store, open_store
+from tasks.stage import stage
 from tests.rows import NOW, events, one_of_every_kind, row, rows
 
 
@@ -383,3 +386,64 @@ def test_a_setting_that_is_gone_is_ignored_with_a_warning(
         monkeypatch.setenv("SLOWWAVE_SEARCH__LIMIT", "7")
     assert load_settings(tmp_path).search.limit == 7
     assert "there is no setting search.fusion any more" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("spelled", "former", "now"),
+    [
+        ("file", "words", "edits"),
+        ("SLOWWAVE_WORDS__WEAK_DAYS", "SLOWWAVE_WORDS__WEAK_DAYS", "slowwave_edits__weak_days"),
+        ("SLOWWAVE_WORDS", "SLOWWAVE_WORDS", "slowwave_edits"),
+    ],
+)
+def test_a_group_is_read_under_its_former_name_with_a_warning(
+    tmp_path: Path,
+    spelled: str,
+    former: str,
+    now: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    if spelled == "file":
+        (tmp_path / "slowwave.toml").write_text(
+            '[words]\nweak_days = 9\n[own]\nuser_id = "ines"\n', encoding="utf-8"
+        )
+    else:
+        monkeypatch.setenv(spelled, '{"weak_days": 9}' if spelled == "SLOWWAVE_WORDS" else "9")
+        monkeypatch.setenv("SLOWWAVE_OWN__USER_ID", "ines")
+    found = load_settings(tmp_path)
+    assert (found.edits.weak_days, found.owner.user_id) == (9, "ines")
+    told = caplog.text.lower()
+    assert f"the setting {former.lower()} is called {now} now" in told
+    assert told.count("the old name is still read") == 2
+
+
+def test_the_name_of_today_wins_over_the_former_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SLOWWAVE_WORDS__WEAK_DAYS", "9")
+    monkeypatch.setenv("SLOWWAVE_EDITS__WEAK_DAYS", "4")
+    assert load_settings(tmp_path).edits.weak_days == 4
+
+
+# a language model that cannot be used
+
+
+def test_a_night_or_stage_refuses_a_model_that_cannot_be_used_before_it_changes_anything(folder: Path):
+    fill(folder)
+    text = (folder / "slowwave.toml").read_text(encoding="utf-8")
+    (folder / "slowwave.toml").write_text(f'{text}[llm]\nprovider = "ollama"\n', encoding="utf-8")
+    journal = open_home(folder).journal
+    before = journal.segment_ids()
+    with pytest.raises(ConfigError), open_night(str(folder), dry_run=False):
+        pytest.fail("the night began")
+    with pytest.raises(ConfigError), stage("topics", home=str(folder)):
+        pytest.fail("the stage began")
+    assert journal.segment_ids() == before
+
+
+def test_edits_and_reading_need_no_language_model(folder: Path):
+    fill(folder)
+    text = (folder / "slowwave.toml").read_text(encoding="utf-8")
+    (folder / "slowwave.toml").write_text(f'{text}[llm]\nprovider = "ollama"\n', encoding="utf-8")
+    memory = Memory(folder)
+    assert memory.confirm(memory.remember("The glaze blisters.").cell_id).changed
+    assert memory.search("glaze").cells

@@ -44,8 +44,10 @@ def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Ni
 
     Raises:
         BusyError: another night or stage is at work.
+        ConfigError: the language model cannot be used as configured.
     """
     with open_workspace(home) as workspace:
+        workspace.require_llm()
         started = workspace.clock()
         workspace.is_introduced = True
         night_id = f"{started:%Y-%m-%d}-{str(ULID.from_datetime(started))[-6:].lower()}"
