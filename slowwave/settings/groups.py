@@ -339,8 +339,8 @@ class EditSettings(Group):
     proof_shortest: int = Field(
         default=12,
         ge=1,
-        description="An erased turn or memory with fewer characters is not searched for afterwards, since short texts occur "
-        "anywhere.",
+        description="An erased turn or memory with fewer characters is not searched for afterwards, "
+        "since short texts occur anywhere.",
     )
 
 
