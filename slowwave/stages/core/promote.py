@@ -12,7 +12,7 @@ from slowwave.prompting.judging_answers import PromoteAnswer
 from slowwave.prompting.prompt_inputs import CandidateCell
 from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP
-from slowwave.stages.asking import ask
+from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.core.promotion import (
     choose_by_use,
     core_changes,
@@ -61,7 +61,7 @@ def drop_outdated_lines(run: Stage) -> None:
     status = gone.select("cell_id").join(cells, on="cell_id", how="left")
     reason = pl.col("status").replace_strict(LEAVING, default="it was deleted", return_dtype=pl.String)
     because = wanted.filter(pl.col("cell_id") != pl.col("before_id")).select(
-        "cell_id", **_chosen_by(None), reason=pl.format("takes the place of: {}", "before_line")
+        "cell_id", *author_columns(), reason=pl.format("takes the place of: {}", "before_line")
     )
     left = status.select("cell_id", reason=reason)
     told = core_lines(standing.join(wanted, on="cell_id", how="inner").sort("line_rank"))
@@ -130,19 +130,15 @@ def choose_lines(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
     return _with_young_lines(run, chosen, candidates, outcome)
 
 
-def _chosen_by(outcome: Outcome | None) -> dict[str, pl.Expr]:
-    names = ("prompt_version", "model")
-    return {name: pl.lit(getattr(outcome, name, None), dtype=pl.String) for name in names}
-
-
 def _with_young_lines(
     run: Stage, chosen: pl.DataFrame, candidates: pl.DataFrame, outcome: Outcome | None = None
 ) -> pl.DataFrame:
     """The choice and the young lines, with who chose (`prompt_version`, `model`) in place of those of the memory."""
     settings = run.settings.promote
+    author = author_columns(outcome.prompt_version, outcome.model) if outcome else author_columns()
     return with_unsettled(
-        chosen.with_columns(**_chosen_by(outcome)),
-        candidates.with_columns(**_chosen_by(None)),
+        chosen.with_columns(author),
+        candidates.with_columns(author_columns()),
         now=run.now,
         settled_days=settings.settled_days,
         max_lines=settings.max_lines,

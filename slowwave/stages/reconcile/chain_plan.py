@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.chains.repetitions import between_elements, inherited, stand_ins
-from slowwave.chains.stored import with_stored_chains
+from slowwave.chains.stored import PAIR, with_stored_chains
 from slowwave.chains.timelines import confirmations, supersessions, timelines
 from slowwave.decay.fading import revivals
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.stages.reconcile.pairs import PAIR
+from slowwave.stages.asking import author_columns
 from slowwave.stages.run import Plan, Stage
 
 RETIRING = {"cell_id": pl.String, "target_id": pl.String, "verdict": pl.String}
@@ -58,14 +58,14 @@ def plan_chains(
         follows, on="cell_id", how="anti"
     )
     back = now.join(standing, on="cell_id", how="semi").join(by_person, on="cell_id", how="anti")
-    made_by = {"prompt_version": pl.lit(prompt_version, pl.String), "model": pl.lit(model, pl.String)}
+    made_by = author_columns(prompt_version, model)
     gone = pl.concat([merged["cell_id"], leaving["cell_id"]])
     events: Plan = {
         "cell.merged": merged.with_columns(superseded_at=pl.lit(run.now)),
         **_said_again(run, merged, members, made_by),
         "cell.protected": _protection_passed_on(merged, members),
-        "cell.superseded": follows.with_columns(superseded_at=pl.lit(run.now), **made_by),
-        "cell.succeeded": timelines(follows, members).with_columns(**made_by),
+        "cell.superseded": follows.with_columns(*made_by, superseded_at=pl.lit(run.now)),
+        "cell.succeeded": timelines(follows, members).with_columns(made_by),
         "cell.reinstated": back.filter(pl.col("status") == "superseded").select("cell_id"),
         "cell.revived": revived(run, back.filter(pl.col("status") == "archived")["cell_id"]),
         **_flagged(run, now.join(leaving, on="cell_id", how="semi"), gone),
@@ -85,7 +85,7 @@ def _newly_merged(elements: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, made_by: dict[str, pl.Expr]) -> Plan:
+def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, made_by: list[pl.Expr]) -> Plan:
     """Counts, uses and evidence go over to the memory that stands for what is merged."""
     fresh = merged.join(members.filter(pl.col("status") != "superseded"), on="cell_id", how="inner")
     if fresh.is_empty():
@@ -94,7 +94,7 @@ def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, made_by
     pairs = fresh.select(cell_id="superseded_by", confirmed_by="cell_id", evidence="evidence")
     return {
         "cell_usage.folded": inherited(fresh.select("cell_id", "superseded_by"), cell_usage),
-        "cell.confirmed": confirmations(pairs, members, cell_usage, now=run.now).with_columns(**made_by),
+        "cell.confirmed": confirmations(pairs, members, cell_usage, now=run.now).with_columns(made_by),
     }
 
 
@@ -141,10 +141,10 @@ def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:
 
 def elaborated_pairs(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
     """Pairs of `cell_id` (one of these) and `target_id`: one says the same with more in it, each rests on the other."""
-    names = [*PAIR, "effect"]
-    found, turned = (run.store.having("judgements", name, cell_ids, names) for name in PAIR)
-    both = pl.concat([found, turned.select(cell_id="target_id", target_id="cell_id", effect="effect")])
-    return both.filter(pl.col("effect") == "elaborated").select(PAIR).unique(maintain_order=True)
+    named = [run.store.having("judgements", name, cell_ids, [*PAIR, "effect"]) for name in PAIR]
+    found, turned = (pairs.filter(pl.col("effect") == "elaborated").select(PAIR) for pairs in named)
+    both = [found, turned.select(cell_id="target_id", target_id="cell_id")]
+    return pl.concat(both).unique(maintain_order=True)
 
 
 def _show(run: Stage, leaving: pl.DataFrame, merged: pl.DataFrame, now: pl.DataFrame) -> None:

@@ -9,7 +9,14 @@ from slowwave.chains.stored import standing_ends
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.reconcile.pairs import PAIR, UNWRITTEN, oriented, unjudged_rows, with_both, without_named
+from slowwave.stages.asking import author_columns
+from slowwave.stages.reconcile.pairs import (
+    contradicting_pairs,
+    judged_pairs,
+    oriented,
+    unjudged_rows,
+    without_named,
+)
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
@@ -20,25 +27,14 @@ def contradiction_rows(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
     Returns `contradiction_id`, `cell_a`, `cell_b`, `subject`, `attribute`, `note`, the owner and provenance.
     """
     found = judged.filter(pl.col("effect") == "contradiction").drop(*OWNER, strict=False)
-    age = cells.sort(*AGE_ORDER).select("cell_id").with_row_index("age")
-    is_older = pl.col("age_target") <= pl.col("age")
     rows = (
-        with_both(found, age)
+        oriented(found, cells)
         .join(cells.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left")
-        .with_columns(
-            cell_a=pl.when(is_older).then("target_id").otherwise("cell_id"),
-            cell_b=pl.when(is_older).then("cell_id").otherwise("target_id"),
-            note=pl.coalesce("guard_note", "reason"),
-        )
-        .unique(["cell_a", "cell_b"], keep="first", maintain_order=True)
+        .rename({"target_id": "cell_a", "cell_id": "cell_b"})
+        .with_columns(note=pl.coalesce("guard_note", "reason"))
     )
     names = ["cell_a", "cell_b", "subject", "attribute", "note", *OWNER, "prompt_version", "model"]
-    return (
-        rows.select(names)
-        .with_columns(stable_ids("contradiction", rows.select("cell_a", "cell_b")))
-        .select("contradiction_id", *names)
-        .sort("contradiction_id")
-    )
+    return rows.select(_contradiction_ids(rows), *names).sort("contradiction_id")
 
 
 def close_contradictions(run: Stage) -> None:
@@ -64,26 +60,22 @@ def close_contradictions(run: Stage) -> None:
     ).filter(pl.col("successor_a") != pl.col("successor_b"))
     cells = run.store.by_key("cells", pl.concat([left[name] for name in names]), AGE_ORDER)
     pairs = oriented(left.with_columns(cell_id="successor_a", target_id="successor_b"), cells)
-    known = run.store.having("contradictions", "cell_a", cells["cell_id"], ["cell_a", "cell_b"])
-    fresh = without_named(pairs, known.select(cell_id="cell_b", target_id="cell_a"))
-    merged = fresh.filter("is_merged").with_columns(cell_a="target_id", cell_b="cell_id", **UNWRITTEN)
+    fresh = without_named(pairs, contradicting_pairs(run, cells["cell_id"]))
+    merged = fresh.filter("is_merged").with_columns(*author_columns(), cell_a="target_id", cell_b="cell_id")
+    later = without_named(fresh.filter(~pl.col("is_merged")), judged_pairs(run, fresh["cell_id"]))
+    reason = pl.lit("one of the two took the place of a memory that the other contradicted")
     note = pl.concat_str(["note", pl.format("closed: {}", "closing")], separator="; ", ignore_nulls=True)
     run.commit(
         {
             "contradiction.closed": ended.with_columns(note=note),
-            "contradiction.opened": merged.with_columns(
-                stable_ids("contradiction", merged.select("cell_a", "cell_b"))
-            ),
-            "pair.judged": _asked_later(run, fresh.filter(~pl.col("is_merged"))),
+            "contradiction.opened": merged.with_columns(_contradiction_ids(merged)),
+            "pair.judged": unjudged_rows(later, reason),
         }
     )
 
 
-def _asked_later(run: Stage, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Rows of pairs that wait for a judge, without those that were judged before."""
-    judged = pl.concat([run.store.having("judgements", name, pairs["cell_id"], PAIR) for name in PAIR])
-    reason = pl.lit("one of the two took the place of a memory that the other contradicted")
-    return unjudged_rows(without_named(pairs, judged), reason)
+def _contradiction_ids(sides: pl.DataFrame) -> pl.Series:
+    return stable_ids("contradiction", sides.select("cell_a", "cell_b"))
 
 
 def closings(found: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

@@ -8,14 +8,13 @@ from typing import cast
 import polars as pl
 
 from slowwave.chains.timelines import AGE_ORDER
-from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import reconcile_prompt
 from slowwave.prompting.judging_answers import ReconcileAnswer
 from slowwave.prompting.prompt_inputs import PageCell
-from slowwave.stages.asking import ask
+from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.reconcile.candidates import build_pages
-from slowwave.stages.retries import failed_try
+from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Stage
 
 
@@ -42,7 +41,7 @@ class Page:
         ]
         names = ["cell_id", "target_id", "verdict", "subject", "attribute", "reason"]
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row").with_columns(
-            prompt_version=pl.lit(self.outcome.prompt_version), model=pl.lit(self.outcome.model)
+            author_columns(self.outcome.prompt_version, self.outcome.model)
         )
 
 
@@ -67,12 +66,12 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
     shown = [page.join(cells, on="cell_id", how="inner").sort(AGE_ORDER) for page in pages]
     shown.sort(key=lambda page: page.filter("is_new")["event_time"].min())  # type: ignore[arg-type,return-value]
     outcomes = ask(run, [_request(page) for page in shown], work="reconcile")
-    failed: list[dict[str, object]] = []
+    waiting: list[tuple[str, Outcome]] = []
     for page, outcome in zip(shown, outcomes, strict=True):
         fresh = page.filter("is_new")["cell_id"]
         if outcome.answer is None:
             run.reject("waits for a judgement", len(fresh))
-            failed += failures(run, fresh, outcome)
+            waiting += [(cell, outcome) for cell in fresh.sort()]
             continue
         on_page = candidates.join(page.filter("is_new"), on="cell_id", how="semi").join(
             page, left_on="target_id", right_on="cell_id", how="semi"
@@ -83,20 +82,18 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
             on_page.select("cell_id", "target_id", "similarity"),
             outcome,
         )
-    run.commit({"judging.failed": rows_of("judging.failed", failed)})
+    commit_failed(run, waiting)
 
 
-def failures(run: Stage, cell_ids: pl.Series, outcome: Outcome) -> list[dict[str, object]]:
-    """Rows of `judging.failed`: one try more, a longer pause, at last quarantine, as with chunks.
-
-    An outage or a spent budget is no try: then there are none.
-    """
-    known = dict(run.store.by_key("judging", cell_ids, ["cell_id", "attempts"]).iter_rows())
-    return [
-        {"cell_id": cell, **state}
-        for cell in cell_ids.sort()
-        if (state := failed_try(run, outcome, tries_before=known.get(cell, 0))) is not None
+def commit_failed(run: Stage, waiting: list[tuple[str, Outcome]]) -> None:
+    """One try more for memories without a usable answer; an outage or a spent budget is no try."""
+    known = run.store.by_key("judging", [cell for cell, _ in waiting], ["cell_id", "attempts"])
+    before = dict(known.iter_rows())
+    tried: list[tuple[dict[str, object], int]] = [
+        ({"cell_id": cell}, before.get(cell, 0)) for cell, _ in waiting
     ]
+    outcomes = [outcome for _, outcome in waiting]
+    run.commit({"judging.failed": failed_rows(run, "judging.failed", tried, outcomes)})
 
 
 def without_waiting(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:

@@ -4,15 +4,16 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from slowwave.chains.stored import with_stored_chains
+from slowwave.chains.stored import PAIR, with_stored_chains
 from slowwave.chains.timelines import pair_key
 from slowwave.schemas.tables import OWNER
+from slowwave.stages.asking import author_columns
 from slowwave.stages.reconcile.chain_plan import NOTHING, ChainPlan, plan_chains, revived
 from slowwave.stages.reconcile.contradictions import contradiction_rows
 from slowwave.stages.reconcile.find_candidates import near_threshold
 from slowwave.stages.reconcile.guard import guard
 from slowwave.stages.reconcile.judge import Page
-from slowwave.stages.reconcile.pairs import PAIR, judgement_rows
+from slowwave.stages.reconcile.pairs import judged_pairs, judgement_rows
 from slowwave.stages.reconcile.vetoes import hold_back, spare_protected
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -153,9 +154,8 @@ def _kept_apart(run: Stage, pages: Sequence[Page], told: pl.DataFrame, done: lis
         .with_columns(pair=pair_key(*PAIR))
         .unique("pair", keep="first", maintain_order=True)
     )
-    names = [*PAIR, "verdict"]
-    stored = [run.store.having("judgements", name, done, names) for name in PAIR]
-    known = pl.concat([told.select(names), *stored]).with_columns(pair=pair_key(*PAIR))
+    known = pl.concat([told.select(*PAIR, "verdict"), judged_pairs(run, done, "verdict")])
+    known = known.with_columns(pair=pair_key(*PAIR))
     is_noted = pl.col("pair").is_in(known.filter(pl.col("verdict") == "unjudged")["pair"].implode())
     judged = known.filter(pl.col("verdict") != "unjudged")
     fresh = shown.join(judged, on="pair", how="anti", maintain_order="left").filter(
@@ -164,10 +164,9 @@ def _kept_apart(run: Stage, pages: Sequence[Page], told: pl.DataFrame, done: lis
     apart = pl.format("shown together and kept apart, similarity {}", pl.col("similarity").round(3))
     return judgement_rows(
         fresh.with_columns(
+            *author_columns(pages[0].outcome.prompt_version, pages[0].outcome.model),
             reason=pl.coalesce(apart, pl.lit("shown together and kept apart")),
             verdict=pl.lit("keep"),
             effect=pl.lit("none"),
-            prompt_version=pl.lit(pages[0].outcome.prompt_version),
-            model=pl.lit(pages[0].outcome.model),
         )
     )

@@ -9,12 +9,14 @@ from datetime import timedelta
 
 import polars as pl
 
+from slowwave.chains.stored import PAIR
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.find_candidates import CANDIDATES, find_candidates, near_threshold
 from slowwave.stages.reconcile.judge import judge, without_waiting
 from slowwave.stages.reconcile.judgements import commit_judgements
 from slowwave.stages.reconcile.pairs import (
-    PAIR,
+    contradicting_pairs,
+    judged_pairs,
     judgement_rows,
     near_rows,
     oriented,
@@ -45,8 +47,8 @@ def note_older_pairs(run: Stage) -> None:
     active = _judged(run, due["cell_id"])
     found = find_candidates(run, active).filter(pl.col("similarity") >= near_threshold(run))
     cells = pl.concat([active, _judged(run, found["target_id"])]).unique("cell_id")
-    named = [run.store.having("judgements", name, cells["cell_id"], PAIR) for name in PAIR]
-    known = pl.concat([*named, _in_contradictions(run, cells["cell_id"])]).unique()
+    ids = cells["cell_id"]
+    known = pl.concat([judged_pairs(run, ids), contradicting_pairs(run, ids)]).unique()
     near = without_named(oriented(found.select(*PAIR, "similarity"), cells), known).join(
         cells.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left"
     )
@@ -71,7 +73,7 @@ def _waiting_pairs(run: Stage) -> tuple[pl.DataFrame, pl.DataFrame]:
     cells = run.store.by_key("cells", pl.concat([oldest[name] for name in PAIR]))
     living = cells.filter(pl.col("status") == "active")
     _settle_gone(run, oldest, cells)
-    pairs = without_named(oriented(oldest, living), _in_contradictions(run, living["cell_id"]))
+    pairs = without_named(oriented(oldest, living), contradicting_pairs(run, living["cell_id"]))
     vectors = run.store.vectors("cells", pl.concat([pairs[name] for name in PAIR]))
     weighed = with_score(with_similarity(pairs, vectors), living).sort(
         "judged_at", "score", "judgement_id", descending=[False, True, False]
@@ -95,9 +97,3 @@ def _settle_gone(run: Stage, noted: pl.DataFrame, cells: pl.DataFrame) -> None:
 def _judged(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
     """Those of these memories that are active and were judged when they were new."""
     return run.store.by_key("cells", cell_ids).filter((pl.col("status") == "active") & pl.col("is_judged"))
-
-
-def _in_contradictions(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
-    """Pairs of these memories that stand or stood in a contradiction."""
-    found = run.store.having("contradictions", "cell_a", cell_ids, ["cell_a", "cell_b"])
-    return found.select(cell_id="cell_b", target_id="cell_a")

@@ -1,15 +1,26 @@
 """Pairs of memories (`cell_id`, `target_id`) as frames: which is later, how near they are, their rows when judged."""
 
+from collections.abc import Collection
+
 import polars as pl
 
+from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import AGE_ORDER, pair_key
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import frame_schema
+from slowwave.stages.asking import author_columns
+from slowwave.stages.run import Stage
 
-PAIR = ["cell_id", "target_id"]
 
-UNWRITTEN = {"prompt_version": pl.lit(None, dtype=pl.String), "model": pl.lit(None, dtype=pl.String)}
-"""No model said it."""
+def judged_pairs(run: Stage, cell_ids: Collection[str] | pl.Series, *columns: str) -> pl.DataFrame:
+    """Pairs that were judged or noted and of which a side is among these memories, with more `columns` of theirs."""
+    return pl.concat([run.store.having("judgements", name, cell_ids, [*PAIR, *columns]) for name in PAIR])
+
+
+def contradicting_pairs(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
+    """Pairs of these memories that stand or stood in a contradiction."""
+    found = run.store.having("contradictions", "cell_a", cell_ids, ["cell_a", "cell_b"])
+    return found.select(cell_id="cell_b", target_id="cell_a")
 
 
 def with_both(pairs: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
@@ -76,7 +87,7 @@ def judgement_rows(judged: pl.DataFrame) -> pl.DataFrame:
 def unjudged_rows(pairs: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
     """Rows of `pair.judged` for pairs (with the owner) that wait for a judge."""
     waits = {"verdict": pl.lit("unjudged"), "effect": pl.lit("none"), "reason": reason}
-    return judgement_rows(pairs.with_columns(**waits, **UNWRITTEN))
+    return judgement_rows(pairs.with_columns(*author_columns(), **waits))
 
 
 def near_rows(pairs: pl.DataFrame) -> pl.DataFrame:

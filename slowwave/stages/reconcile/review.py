@@ -7,15 +7,14 @@ import polars as pl
 
 from slowwave.chains.stored import standing_ends
 from slowwave.chains.timelines import AGE_ORDER
-from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import review_prompt
 from slowwave.prompting.judging_answers import ReviewAnswer
 from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.stages.asking import ask
+from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.reconcile.chain_plan import elaborated_pairs
-from slowwave.stages.reconcile.judge import failures, without_waiting
+from slowwave.stages.reconcile.judge import commit_failed, without_waiting
 from slowwave.stages.reconcile.judgements import checked, contradictions_to_open, plan_judged
 from slowwave.stages.reconcile.pairs import judgement_rows
 from slowwave.stages.run import Stage
@@ -45,21 +44,21 @@ def review(run: Stage, flagged: pl.DataFrame) -> None:
     asked = due.head(run.settings.reconcile.review_cells)
     run.reject("marked for review, waits for the next night", due.height - asked.height)
     changes = _changes(run, asked)
-    calm = asked.join(changes, on="cell_id", how="anti")
+    calm = asked.join(changes, on="cell_id", how="anti").select("cell_id", *author_columns())
     why = pl.lit("what it rests on stands, or is no longer there")
-    run.commit({"cell.reviewed": _reviewed(calm.select("cell_id", verdict=pl.lit("keep"), reason=why))})
+    run.commit({"cell.reviewed": calm.with_columns(verdict=pl.lit("keep"), reason=why)})
     pages = asked.join(changes, on="cell_id", how="semi", maintain_order="left")
     lines = {str(part["cell_id"][0]): part for part in changes.partition_by("cell_id", maintain_order=True)}
     requests = [_request(row, lines[row["cell_id"]]) for row in pages.iter_rows(named=True)]
     outcomes = ask(run, requests, work="review")
-    failed: list[dict[str, object]] = []
+    waiting: list[tuple[str, Outcome]] = []
     for cell, outcome in zip(pages["cell_id"], outcomes, strict=False):
         if outcome.answer is None:
             run.reject("marked for review, waits for the next night")
-            failed += failures(run, pl.Series([cell]), outcome)
+            waiting.append((cell, outcome))
         else:
             _commit_answer(run, cell, lines[cell], outcome)
-    run.commit({"judging.failed": rows_of("judging.failed", failed)})
+    commit_failed(run, waiting)
 
 
 def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
@@ -103,6 +102,7 @@ def _commit_answer(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcom
     """Commits what one answer changes, behind the same guard as any judgement."""
     answer = cast("ReviewAnswer", outcome.answer)
     head = changes["head_id"][max(answer.change, 1) - 1]
+    author = author_columns(outcome.prompt_version, outcome.model)
     said = pl.DataFrame(
         {
             "cell_id": [head],
@@ -111,10 +111,8 @@ def _commit_answer(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcom
             "subject": [answer.subject],
             "attribute": [answer.attribute],
             "reason": [answer.reason],
-            "prompt_version": [outcome.prompt_version],
-            "model": [outcome.model],
         }
-    )
+    ).with_columns(author)
     cells = run.store.by_key("cells", [head, cell])
     judged = checked(run, said, cells)
     plan = plan_judged(run, judged)
@@ -126,13 +124,6 @@ def _commit_answer(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcom
             "pair.judged": judgement_rows(named),
             **plan.events,
             "contradiction.opened": opened,
-            "cell.reviewed": _reviewed(rows, outcome),
+            "cell.reviewed": rows.with_columns(author),
         }
-    )
-
-
-def _reviewed(rows: pl.DataFrame, outcome: Outcome | None = None) -> pl.DataFrame:
-    return rows.with_columns(
-        prompt_version=pl.lit(outcome.prompt_version if outcome else None, dtype=pl.String),
-        model=pl.lit(outcome.model if outcome else None, dtype=pl.String),
     )
