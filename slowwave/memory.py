@@ -76,13 +76,13 @@ _NO_FIELDS = ("self", "now", "filters", "words")
 class Memory:
     """The memory of one home folder, kept warm. Threads may share it; each process opens its own.
 
-    Whose memory is read and written is what the home's settings say (`owner.user_id`, `owner.project_id`,
-    `owner.scope`). Every memory that `search` or `context` returns is noted as retrieved, in batches, unless
-    `records_usage` is False.
+    Its owner is the one that the home's settings name (`owner`). Every memory that `search` or `context` returns
+    is noted as retrieved, in batches, unless `records_usage` is False. A keyword that is not possible raises an
+    `InputError`; `now` is the present moment, in UTC where it has no zone.
     """
 
     def __init__(self, home: Path | str | None = None, *, records_usage: bool = True) -> None:
-        """Opens the home at `home`, else at `SLOWWAVE_HOME`, else `data/home`; a `ConfigError` if it is not usable."""
+        """Open the home at `home`, else at `SLOWWAVE_HOME`, else `data/home`; a `ConfigError` if it is not usable."""
         self._home = open_home(home)
         self._reader = open_reader(self._home)
         self._usage = Usage(self._home)
@@ -108,13 +108,9 @@ class Memory:
         now: datetime | None = None,
         **words: Unpack[FilterWords],
     ) -> SearchResult:
-        """Answer a question from topic summaries, memories and, at `evidence`, raw turns, best first.
+        """Answer a question (`SearchRequest`) from topic summaries, memories and, at `evidence`, raw turns.
 
-        `SearchRequest` describes the keywords. Filters are given as keywords (`entity="Mara"`, `after="last_week"`) or
-        whole as `filters`. `now` is the present moment; without a zone it is UTC.
-
-        Raises:
-            InputError: the question is empty or too long, the limit is out of range, or a filter is not possible.
+        Filters are given as keywords (`entity="Mara"`, `after="last_week"`) or whole as `filters`.
         """
         if filters is not None and words:
             raise InputError(f"give filters or the keywords {', '.join(sorted(words))}, not both")
@@ -137,13 +133,7 @@ class Memory:
         small: bool = False,
         now: datetime | None = None,
     ) -> Context:
-        """Assemble the memory that an agent should have in its prompt now, as one fenced text of bounded length.
-
-        `ContextRequest` describes the keywords.
-
-        Raises:
-            InputError: a keyword is not possible.
-        """
+        """Assemble the memory that an agent should have in its prompt now (`ContextRequest`), as one fenced text."""
         recent_errors = [recent_errors] if isinstance(recent_errors, str) else recent_errors
         request = _request(ContextRequest, locals())
         moment = _moment(now)
@@ -153,11 +143,11 @@ class Memory:
         return found
 
     def entity(self, name: str) -> EntityResult:
-        """Who or what a name stands for, with its values now and before; see `slowwave.search.entity`."""
+        """Describe the entities that a name stands for, with their values now and before."""
         return describe(self._reader, clean_text(name))
 
     def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
-        """Dated memories in order of one name, topic or session; see `slowwave.search.timeline.timeline`."""
+        """Dated memories of one name, topic or session, in order (`TimelineRequest`)."""
         return timeline(self._reader, _request(TimelineRequest, locals()))
 
     def remember(
@@ -172,14 +162,12 @@ class Memory:
         salience: float = 0.8,
         now: datetime | None = None,
     ) -> Remembered:
-        """Record a person's statement: a turn and a memory that rests on it, in one segment of the journal.
+        """Record a person's statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
 
-        `RememberRequest` describes the keywords; `now` is when it was said. The memory can be searched at once,
-        unless someone else writes the store (`Remembered.is_searchable`). The same text on the same day is the same
-        memory; on another day it becomes a confirmation. Secrets are redacted.
+        The same text on the same day is the same memory; on another day it becomes a confirmation.
 
         Raises:
-            InputError: the text is empty or too long, a name is, or this memory was deleted before.
+            InputError: a keyword is not possible, or this memory was deleted before.
             TransientError: the journal cannot be written; nothing was recorded.
         """
         return remember.remember(self._reader, _request(RememberRequest, locals()), now=_moment(now))
@@ -196,27 +184,21 @@ class Memory:
         note: str = "",
         now: datetime | None = None,
     ) -> Done:
-        """A person says what is right: the text takes the memory's place, protected from the start.
-
-        What is not given is carried over: subject, attribute and entities; the value only where the text says it. The
-        old memory stays for audit, and what depended on it is flagged. Ids may be cut to six characters or more.
+        """Put what is right in a memory's place (`CorrectRequest`); the new memory is protected, the old one kept.
 
         Raises:
-            InputError: the id, the text or a name is not possible, or the memory was superseded already.
+            InputError: a keyword is not possible, or the memory was superseded already.
             NotFoundError: there is no memory yet.
             BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
         """
         return correct.correct(self._home, _request(CorrectRequest, locals()), now=_moment(now))
 
     def confirm(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
-        """A person says that a memory holds: it never fades, and no judge retires it. Raises as `correct`."""
+        """Protect a memory that a person says holds: it never fades. Raises as `correct`."""
         return confirm.confirm(self._home, _request(CellRequest, locals()), now=_moment(now))
 
     def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
-        """A person takes a memory away; it stays out, also said in other words. Raises as `correct`.
-
-        The turns that it rests on stay in the record, and `search` shows them at `evidence`; `erase` takes those too.
-        """
+        """Delete a memory, also as said in other words; `erase` takes its turns too. Raises as `correct`."""
         return forget.forget(self._home, _request(CellRequest, locals()), now=_moment(now))
 
     def erase(
@@ -229,10 +211,9 @@ class Memory:
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Erased:
-        """Takes what was said out of the home, down to the bytes, and proves by a search over them that it is out.
+        """Take what was said out of the home down to the bytes (`EraseRequest`), with all that rests on it.
 
-        Exactly one thing is named; without any, an erase that was cut off is ended. With it goes what rests on it: of a
-        memory its turns, of turns every memory that was made from them. Raises as `correct`.
+        Without a name of what to erase, an interrupted erase is ended. Raises as `correct`.
         """
         return erase.erase(self._home, _request(EraseRequest, locals()), now=_moment(now))
 
@@ -249,20 +230,15 @@ class Memory:
         note: str = "",
         now: datetime | None = None,
     ) -> Resolved:
-        """A person settles a contradiction: `a_wins`, `b_wins`, `both_valid`, or `merged` with the `text` that holds.
-
-        Reconciliation never opens the same pair again. Raises as `correct`.
-        """
+        """End a contradiction for good, as a person decides (`ResolveRequest`). Raises as `correct`."""
         return resolve.resolve(self._home, _request(ResolveRequest, locals()), now=_moment(now))
 
     def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
-        """Takes a resolution back: both memories stand as before, open again. Raises as `correct`."""
+        """Take a resolution back: both memories stand as before, open again. Raises as `correct`."""
         return resolve.undo(self._home, contradiction_id, now=_moment(now))
 
     def cite(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> list[str]:
-        """Records at once that memories were used; returns their whole ids.
-
-        `cell_ids` may be cut to six characters or more. `context` says where, such as the conversation's id.
+        """Record at once that memories were used (`CiteRequest`); returns their whole ids.
 
         Raises:
             InputError: an id is unknown or stands for several memories; nothing was recorded.
@@ -279,15 +255,15 @@ class Memory:
         return found
 
     def ignore(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> None:
-        """Notes that memories were shown and did not help: once a `context`, counted with the next night."""
+        """Note that memories were shown and did not help: once a `context`, counted with the next night."""
         self._usage.note(cell_ids, "ignored", context=context, at=_moment(now))
 
     def settle(
         self, conversation_id: str, *, cited: Iterable[str] = (), now: datetime | None = None
     ) -> list[str]:
-        """At the end of a conversation: what `context` showed it and nobody cited is noted as ignored.
+        """End a conversation: note as ignored what `context` showed it and nobody cited; returns the ids.
 
-        What this `Memory` cited in it is known; `cited` adds what others did. Returns the ids; again, it adds nothing.
+        `cited` adds ids to those that this `Memory` cited in it. A second call adds nothing.
         """
         moment, store = _moment(now), self._reader.current()
         kept = shown_to(self._home, conversation_id, now=moment) if store is not None else {}
@@ -296,7 +272,7 @@ class Memory:
         return self._usage.settle(conversation_id, shown=shown, cited=known, at=moment)
 
     def explain(self, cell_id: str, *, now: datetime | None = None) -> Explanation:
-        """Why a memory is there: its turns, chains, judgements and every event of its life, also once it is deleted.
+        """Tell why a memory is there: its turns, chains, judgements and every event, also once it is deleted.
 
         Raises:
             InputError: no memory of this owner has that id, or several begin so.
@@ -305,15 +281,15 @@ class Memory:
         return explain(self._reader, cell_id, now=_moment(now))
 
     def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
-        """What the nights will archive within so many days (else `edits.weak_days`) unless it is used."""
+        """Memories that the nights of the next days (`WeakRequest`) will archive unless they are used."""
         return overview.weak(self._reader, _request(WeakRequest, locals()), now=_moment(now))
 
     def archived(self, query: str, *, limit: int = 10) -> list[ForgottenCell]:
-        """What faded, by its words, best first; what is cited of it comes back with the next night."""
+        """Faded memories by their words, best first; a cited one comes back with the next night."""
         return find_forgotten(self._reader, _request(ArchivedRequest, locals()))
 
     def stats(self, *, now: datetime | None = None) -> Stats:
-        """What the memory holds, by type, status, topic, age and origin, and how much it is used."""
+        """Counts of all memories by type, status, topic, age and origin, and of their use."""
         return overview.stats(self._reader, now=_moment(now))
 
     def topics(self) -> list[TopicSummary]:
@@ -362,11 +338,11 @@ class Memory:
             ask(self._reader, "warm")
 
     def flush(self) -> None:
-        """Writes the uses noted so far to the home; a TransientError says that they wait for the next time."""
+        """Write the uses noted so far to the home; a TransientError says that they wait for the next time."""
         self._usage.flush()
 
     def close(self) -> None:
-        """Writes what is noted; what cannot be written waits for the end of the program, and no error says so."""
+        """Write the noted uses; those that cannot be written wait for the end of the program, without an error."""
         with suppress(TransientError):
             self.flush()
 
@@ -380,15 +356,9 @@ def _moment(now: datetime | None) -> datetime:
 
 
 def _request(model: type[Model], given: dict[str, Any]) -> Model:
-    """A request of what a method was called with: its `locals()`, and for filters what is beside them.
-
-    Raises:
-        InputError: a keyword is not possible.
-    """
+    """A request of what a method was called with: its `locals()`, and for a search its filters."""
     fields = {name: value for name, value in given.items() if name not in _NO_FIELDS}
-    return possible(model, {name: _tuple(value) for name, value in fields.items()})
-
-
-def _tuple(value: object) -> object:
-    """Other iterables than texts as a tuple, a column of a frame among them."""
-    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+    for name, value in fields.items():
+        if isinstance(value, Iterable) and not isinstance(value, str):  # a list, or a column of a frame
+            fields[name] = tuple(value)
+    return possible(model, fields)

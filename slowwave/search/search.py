@@ -6,7 +6,6 @@ priors. Only what the asking owner may see appears, and of that only what holds,
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import get_args
 
 from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
@@ -14,10 +13,8 @@ from slowwave.home.paths import Home
 from slowwave.language.intents import is_complex
 from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.schemas.episode_type import EPISODE
-from slowwave.schemas.refusals import clean_text, possible
+from slowwave.schemas.refusals import possible
 from slowwave.schemas.search import (
-    MAX_LIMIT,
-    MAX_QUERY_CHARACTERS,
     CellHit,
     ChainStep,
     DetailLevel,
@@ -110,12 +107,13 @@ def ask(
     and under each cell the turns that it came from. `vector` is the question's own, where the caller has it.
 
     Raises:
-        InputError: the question is empty or beyond 100,000 characters, the limit is not within 1..25, or the level is
-            none.
+        InputError: the question is empty, or `SearchRequest` refuses it.
     """
-    settings, filters, query = reader.settings, filters or Filters(), clean_text(query)
+    settings, filters = reader.settings, filters or Filters()
     most = settings.search.limit if limit is None else limit
-    _check(query, most, detail_level)
+    query = possible(SearchRequest, {"query": query, "limit": most, "detail_level": detail_level}).query
+    if not query.strip():
+        raise InputError("the question is empty: say what to look for")
     store = reader.current()
     cells_known = store.count("cells") if store is not None else 0
     if store is None or (cells_known == 0 and store.count("turns") == 0):
@@ -130,14 +128,15 @@ def ask(
     topic_count, cell_count = _shares(settings, most, detail_level)
     # a summary tells of more than a filter lets through, so it stands only where nothing but summaries is wanted
     summary_count = 0 if filters.is_narrow and cell_count else topic_count
-    found = _first_round(question, summary_count, cell_count, has_turns=detail_level == "evidence")
+    has_turns = detail_level == "evidence"
+    found = _first_round(question, summary_count, cell_count, has_turns=has_turns)
     topics = topic_hits(question, found["topics"], count=summary_count)
     cells, episodes = _hits(question, found["cells"], topic_count, most if cell_count else 0)
     topics = topics[: topic_count - len(episodes)]
     cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
     cells = episodes + cells if question.is_about_time else cells + episodes
-    turns = []
-    if detail_level == "evidence":
+    turns, period = [], question.period
+    if has_turns:
         # a memory that may be found rests on turns too that may not
         likely = rank_turns(found["turns"], most=most * EVIDENCE_OVERFETCH)
         turns = turn_hits(store, likely, recorded_condition(settings.owner, filters))[:most]
@@ -145,10 +144,9 @@ def ask(
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")
     notes += _why_empty(filters) if not (cells or topics or turns) else []
-    if question.is_about_time and not cells and question.period is not None:
-        notes.append(f"no memory that may be found is of that time ({question.period.text.strip()})")
+    if question.is_about_time and not cells and period is not None:
+        notes.append(f"no memory that may be found is of that time ({period.text.strip()})")
     cells = shown_by_age(cells, settings.episodes, now=filters.as_of or moment)
-    period = question.period
     return SearchResult(
         query=query,
         intent=question.intent,
@@ -170,20 +168,6 @@ def _why_empty(filters: Filters) -> list[str]:
         name for name in ("scope", "project") if getattr(filters, name) is not None
     ]
     return [f"no memory that may be found is left by the filter: {', '.join(named)}"] if named else []
-
-
-def _check(query: str, limit: int, detail_level: DetailLevel) -> None:
-    """Refuse what cannot be asked, as `ask` says."""
-    if not query.strip():
-        raise InputError("the question is empty: say what to look for")
-    if len(query) > MAX_QUERY_CHARACTERS:
-        raise InputError(
-            f"the question has {len(query)} characters, at most {MAX_QUERY_CHARACTERS} are possible: ask in a sentence"
-        )
-    if detail_level not in get_args(DetailLevel):
-        raise InputError(f"detail_level {detail_level!r} is not possible: {', '.join(get_args(DetailLevel))}")
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InputError(f"limit {limit} is not possible: choose 1 to {MAX_LIMIT}")
 
 
 def _reasons(question: Question, cells: list[CellHit]) -> list[ChainStep]:
