@@ -1,68 +1,48 @@
 """The groups of settings of the read path: search, and context for a prompt."""
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from slowwave.settings.groups import Group
+from slowwave.settings.groups import Amount, Count, Group, Positive, Share, setting
 
 
 class SearchSettings(Group):
     """The read path."""
 
-    limit: int = Field(default=10, ge=1, le=25, description="Hits of both tiers together.")
-    topics: int = Field(
-        default=3, ge=0, description="Share of topic summaries among the hits, against `cells`."
+    limit: int = setting(10, "Hits of both tiers together.", ge=1, le=25)
+    topics: Count = setting(3, "Share of topic summaries among the hits, against `cells`.")
+    cells: Count = setting(7, "Share of cells among the hits, against `topics`.")
+    rank_constant: Positive = setting(
+        60, "k of reciprocal rank fusion: of topic summaries, and of the candidates of reconciliation."
     )
-    cells: int = Field(default=7, ge=0, description="Share of cells among the hits, against `topics`.")
-    rank_constant: int = Field(
-        default=60,
-        ge=1,
-        description="k of reciprocal rank fusion: of topic summaries, and of the candidates of reconciliation.",
+    text_weight: Amount = setting(1.0, "Weight of the full-text list.")
+    vector_weight: Amount = setting(1.0, "Multiplied by the embedder profile's own weight.")
+    entity_weight: Amount = setting(
+        0.5, "Weight of the list of cells that name a person or thing of the question."
     )
-    text_weight: float = Field(default=1.0, ge=0, description="Weight of the full-text list.")
-    vector_weight: float = Field(
-        default=1.0, ge=0, description="Multiplied by the embedder profile's own weight."
+    time_weight: Amount = setting(0.5, "Weight of the list of cells from the time that the question names.")
+    former_weight: Amount = setting(
+        0.5, "Weight of what superseded cells would answer, given to their successors."
     )
-    entity_weight: float = Field(
-        default=0.5,
-        ge=0,
-        description="Weight of the list of cells that name a person or thing of the question.",
-    )
-    time_weight: float = Field(
-        default=0.5, ge=0, description="Weight of the list of cells from the time that the question names."
-    )
-    former_weight: float = Field(
-        default=0.5,
-        ge=0,
-        description="Weight of what superseded cells would answer, given to their successors.",
-    )
-    reason_weight: float = Field(
-        default=0.5, ge=0, description="Weight of decisions, insights and risks where a question asks why."
-    )
-    resident_minutes: float = Field(
-        default=10.0,
-        ge=0,
-        description="After a question of the command line a reader stays this long, so that the next one is "
+    reason_weight: Amount = setting(0.5, "Weight of decisions, insights and risks where a question asks why.")
+    resident_minutes: Amount = setting(
+        10.0,
+        "After a question of the command line a reader stays this long, so that the next one is "
         "answered at once; 0 leaves none.",
     )
-    memory_rows: int = Field(
-        default=200_000,
-        ge=0,
-        description="A reader that stays keeps tables of at most so many rows in memory, with their full text; "
+    memory_rows: Count = setting(
+        200_000,
+        "A reader that stays keeps tables of at most so many rows in memory, with their full text; "
         "0 leaves all on disk.",
     )
-    episodes: int = Field(
-        default=1,
+    episodes: int = setting(
+        1,
+        "Episodes among the hits, in the place of as many topic summaries, where a question asks when or for anything.",
         ge=0,
         le=25,
-        description="Episodes among the hits, in the place of as many topic summaries, where a question asks when "
-        "or for anything.",
     )
-    age_rate: float = Field(default=0.01, ge=0, description="Per day, in exp(-age_rate * age_days).")
-    prior_floor: float = Field(
-        default=0.5,
-        ge=0,
-        le=1,
-        description="The prior at its least: salience, age and retention fill the rest to 1.",
+    age_rate: Amount = setting(0.01, "Per day, in exp(-age_rate * age_days).")
+    prior_floor: Share = setting(
+        0.5, "The prior at its least: salience, age and retention fill the rest to 1."
     )
 
 
@@ -70,37 +50,31 @@ Shares = tuple[float, float, float, float]
 
 
 class ContextSettings(Group):
-    """What an agent is told unasked: budgets, and how the four tiers share them by activity."""
+    """Context that an agent gets unasked: budgets, and how the four tiers share them by activity."""
 
-    budget_tokens: int = Field(
-        default=8_000, ge=100, le=1_000_000, description="Tokens of a context, fence and headings included."
+    budget_tokens: int = setting(
+        8_000, "Tokens of a context, fence and headings included.", ge=100, le=1_000_000
     )
-    small_tokens: int = Field(
-        default=500, ge=50, le=10_000, description="Tokens of the small form, which goes with every message."
+    small_tokens: int = setting(
+        500, "Tokens of the small form, which goes with every message.", ge=50, le=10_000
     )
-    small_lines: int = Field(default=5, ge=1, le=50, description="Memories in the small form, at most.")
-    general_shares: Shares = Field(
-        default=(0.25, 0.375, 0.25, 0.125),
-        description="Shares of the tiers critical, relevant, background and index; together 1.",
+    small_lines: int = setting(5, "Memories in the small form, at most.", ge=1, le=50)
+    general_shares: Shares = setting(
+        (0.25, 0.375, 0.25, 0.125),
+        "Shares of the tiers critical, relevant, background and index; together 1.",
     )
-    feature_shares: Shares = Field(
-        default=(0.25, 0.375, 0.25, 0.125), description="The same while a feature is started."
+    feature_shares: Shares = setting((0.25, 0.375, 0.25, 0.125), "The same while a feature is started.")
+    debugging_shares: Shares = setting(
+        (0.375, 0.375, 0.125, 0.125), "The same while debugging: errors and their fixes first."
     )
-    debugging_shares: Shares = Field(
-        default=(0.375, 0.375, 0.125, 0.125),
-        description="The same while debugging: errors and their fixes first.",
+    reviewing_shares: Shares = setting(
+        (0.25, 0.25, 0.375, 0.125), "The same while reviewing: conventions are what a change is held against."
     )
-    reviewing_shares: Shares = Field(
-        default=(0.25, 0.25, 0.375, 0.125),
-        description="The same while reviewing: conventions are what a change is held against.",
+    shown_entries: int = setting(
+        2_000, "Memories remembered as shown, for each conversation.", ge=1, le=100_000
     )
-    shown_entries: int = Field(
-        default=2_000, ge=1, le=100_000, description="Memories remembered as shown, for each conversation."
-    )
-    shown_days: float = Field(
-        default=7.0,
-        gt=0,
-        description="Days after which a memory may be shown to the same conversation again.",
+    shown_days: float = setting(
+        7.0, "Days after which a memory may be shown to the same conversation again.", gt=0
     )
 
     @model_validator(mode="after")

@@ -202,7 +202,7 @@ answer = load_settings("home").night.nap_minutes
             "slowwave/settings/groups.py": (
                 after(
                     "class NightSettings(Group):\n",
-                    '    """Nights."""\n\n    nap_minutes: int = Field(default=5, description="Length of a nap.")\n',
+                    '    """Nights."""\n\n    nap_minutes: int = setting(5, "Length of a nap.")\n',
                 ),
             )
         },
