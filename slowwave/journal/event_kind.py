@@ -5,25 +5,31 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.schemas.tables import OWNER, TIMESTAMP, Dtype, frame_schema
+from slowwave.schemas.tables import OWNER, TABLES, Dtype, frame_schema
 
-STRINGS = pl.List(pl.String)
-
-
-def texts(*names: str) -> dict[str, Dtype]:
-    """Text columns of these names."""
-    return dict.fromkeys(names, pl.String)
-
-
-PROVENANCE = texts("prompt_version", "model")
-OWNER_FIELDS = texts(*OWNER)
-TRY_FIELDS: dict[str, Dtype] = {
-    "attempts": pl.Int64,
-    "status": pl.String,
-    "error": pl.String,
-    "retry_at": TIMESTAMP,
+OF_EVENTS_ALONE: dict[str, Dtype] = {
+    "is_worth": pl.Boolean,
+    "rejected_count": pl.Int64,
+    "confirmed_by": pl.String,
+    "effective_confidence": pl.Float64,
+    "similarity": pl.Float64,
+    "cell_ids": pl.List(pl.String),
+    "winner_id": pl.String,
+    "former_supersedes": pl.String,
+    "former_summary": pl.String,
 }
-"""The state of work that failed: how often it was tried, and when it is tried again."""
+"""Columns of payloads that no table has; every other one has the type that it has in the tables."""
+
+TYPES: dict[str, Dtype] = {name: dtype for table in TABLES for name, dtype in frame_schema(table).items()}
+TYPES |= OF_EVENTS_ALONE
+
+GROUPS = {
+    "OWNER": tuple(OWNER),
+    "MADE_BY": ("prompt_version", "model"),
+    "TRIED": ("attempts", "status", "error", "retry_at"),
+}
+"""Names of several columns that many payloads share. `TRIED` is the state of work that failed: how often it was tried,
+and when it is tried again."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class EventKind:
 
 def kind_of(
     kind: str,
-    payload: Mapping[str, Dtype],
+    payload: str | Mapping[str, Dtype],
     title: str,
     meaning: str,
     *,
@@ -66,11 +72,17 @@ def kind_of(
     status: str | None = None,
     sentence: Callable[[Mapping[str, object]], str] | None = None,
 ) -> EventKind:
-    """A kind of event; derived, and at version 1, unless said otherwise."""
-    return EventKind(kind, pl.Schema(payload), title, meaning, added, is_raw, status, sentence)
+    """A kind of event; derived, and at version 1, unless said otherwise. `payload` may be names (`columns_named`)."""
+    columns = columns_named(payload) if isinstance(payload, str) else payload
+    return EventKind(kind, pl.Schema(columns), title, meaning, added, is_raw, status, sentence)
 
 
-def row_of(table: str, *, without: tuple[str, ...] = ("recorded_at",), **extra: Dtype) -> dict[str, Dtype]:
-    """The columns of a table that an event of its rows carries, and some more."""
+def columns_named(names: str) -> dict[str, Dtype]:
+    """Columns by their names, with the types of the tables; a name of `GROUPS` stands for several."""
+    return {name: TYPES[name] for word in names.split() for name in GROUPS.get(word, (word,))}
+
+
+def row_of(table: str, more: str = "", *, without: tuple[str, ...] = ("recorded_at",)) -> dict[str, Dtype]:
+    """The columns of a table that an event of its rows carries, and `more` columns by name."""
     columns = {name: dtype for name, dtype in frame_schema(table).items() if name not in without}
-    return {**columns, **extra}
+    return {**columns, **columns_named(more)}

@@ -1,17 +1,6 @@
 """Events of what came in and of single memories: turns, files, chunks, cells, episodes, their use."""
 
-import polars as pl
-
-from slowwave.journal.event_kind import (
-    OWNER_FIELDS,
-    PROVENANCE,
-    STRINGS,
-    TRY_FIELDS,
-    kind_of,
-    row_of,
-    texts,
-)
-from slowwave.schemas.tables import TIMESTAMP
+from slowwave.journal.event_kind import kind_of, row_of
 
 NOT_OF_EPISODES = (
     "recorded_at", "topic_id", "topic_hint", "cell_type", "attribute", "value", "steps", "template", "status",
@@ -49,12 +38,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.deleted",
-        {
-            **texts("cell_id", "content_hash", "note"),
-            **OWNER_FIELDS,
-            "content": pl.String,
-            "evidence": STRINGS,
-        },
+        "cell_id content_hash note OWNER content evidence",
         "deleted memories kept out",
         "A person deleted a memory: a tombstone that no later run undoes.",
         is_raw=True,
@@ -64,7 +48,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "chunk.released",
-        texts("chunk_id"),
+        "chunk_id",
         "chunks sent back to work",
         "A person sent a chunk back to work: a quarantined one, or one of which a part was erased.",
         is_raw=True,
@@ -72,19 +56,19 @@ OF_MEMORIES = (
     kind_of("chunk.cut", row_of("chunks"), "chunks cut", "A window of turns was cut for extraction."),
     kind_of(
         "chunk.gated",
-        {"chunk_id": pl.String, "is_worth": pl.Boolean, "reason": pl.String, **PROVENANCE},
+        "chunk_id is_worth reason MADE_BY",
         "chunks through the gate",
         "The gate said whether a chunk holds anything worth remembering.",
     ),
     kind_of(
         "chunk.extracted",
-        {"chunk_id": pl.String, "cell_count": pl.Int64, "rejected_count": pl.Int64, **PROVENANCE},
+        "chunk_id cell_count rejected_count MADE_BY",
         "chunks extracted",
         "A chunk's memories were extracted.",
     ),
     kind_of(
         "chunk.failed",
-        {"chunk_id": pl.String, **TRY_FIELDS, **PROVENANCE},
+        "chunk_id TRIED MADE_BY",
         "chunks whose answers could not be used",
         "A model's answers for a chunk could not be used.",
     ),
@@ -98,20 +82,14 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.confirmed",
-        {
-            **texts("cell_id", "confirmed_by"),
-            "confirmations": pl.Int64,
-            "evidence": STRINGS,
-            "last_accessed": TIMESTAMP,
-            **PROVENANCE,
-        },
+        "cell_id confirmed_by confirmations evidence last_accessed MADE_BY",
         "memories said again",
         "A known memory was said again: the new count and the joined evidence.",
         sentence=lambda row: f"confirmed ({row['confirmations']} times): {row['confirmed_by']}",
     ),
     kind_of(
         "cell.merged",
-        {**texts("cell_id", "superseded_by"), "superseded_at": TIMESTAMP},
+        "cell_id superseded_by superseded_at",
         "exact repetitions merged",
         "A memory said exactly or, as judged, the same as another and lives on in it.",
         status="superseded",
@@ -119,7 +97,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.retired",
-        {"cell_id": pl.String, "superseded_at": TIMESTAMP},
+        "cell_id superseded_at",
         "raw memories replaced by extracted ones",
         "A memory made way: a raw one for the extracted ones of its chunk, a merged one for the two it stood for.",
         status="superseded",
@@ -127,13 +105,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.superseded",
-        {
-            **texts("cell_id", "superseded_by"),
-            "superseded_at": TIMESTAMP,
-            "valid_until": TIMESTAMP,
-            "verdict": pl.String,
-            **PROVENANCE,
-        },
+        "cell_id superseded_by superseded_at valid_until verdict MADE_BY",
         "memories superseded",
         "A memory was corrected or updated by another.",
         status="superseded",
@@ -141,7 +113,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.succeeded",
-        {**texts("cell_id", "supersedes", "summary"), **PROVENANCE},
+        "cell_id supersedes summary MADE_BY",
         "memories that took the place of others",
         "A memory took the place of another; its summary carries the timeline.",
         sentence=lambda row: (
@@ -150,28 +122,21 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.labelled",
-        texts("cell_id", "compressed", "index_label"),
+        "cell_id compressed index_label",
         "memories given their short forms",
         "A memory got the short forms that it lacked, from its own words.",
     ),
-    kind_of(
-        "cell.judged", texts("cell_id"), "memories reconciled", "A new memory went through reconciliation."
-    ),
+    kind_of("cell.judged", "cell_id", "memories reconciled", "A new memory went through reconciliation."),
     kind_of(
         "cell.flagged",
-        texts("cell_id", "reason"),
+        "cell_id reason",
         "memories marked for review",
         "A memory depends on one that was superseded and needs review.",
         sentence=lambda row: f"needs review: {row['reason']}",
     ),
     kind_of(
         "cell.archived",
-        {
-            "cell_id": pl.String,
-            "effective_confidence": pl.Float64,
-            "reason": pl.String,
-            "archived_count": pl.Int64,
-        },
+        "cell_id effective_confidence reason archived_count",
         "memories archived",
         "A faded memory left default search; it can be revived.",
         added=({"archived_count": 1},),
@@ -180,12 +145,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.revived",
-        {
-            "cell_id": pl.String,
-            "revived_count": pl.Int64,
-            "last_accessed": TIMESTAMP,
-            "reason": pl.String,
-        },
+        "cell_id revived_count last_accessed reason",
         "memories revived",
         "An archived memory came back.",
         added=({"reason": None},),
@@ -194,73 +154,61 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.pruned",
-        texts("cell_id", "reason"),
+        "cell_id reason",
         "superseded memories pruned",
         "A long superseded memory left the store; the journal keeps it.",
         sentence=lambda row: f"pruned: {row['reason']}",
     ),
     kind_of(
-        "cell.assigned",
-        {**texts("cell_id", "topic_id"), "similarity": pl.Float64},
-        "memories given a topic",
-        "A memory joined a topic.",
+        "cell.assigned", "cell_id topic_id similarity", "memories given a topic", "A memory joined a topic."
     ),
     kind_of(
         "episode.written",
-        {**row_of("cells", without=NOT_OF_EPISODES), "turn_count": pl.Int64, "cell_ids": STRINGS},
+        row_of("cells", "turn_count cell_ids", without=NOT_OF_EPISODES),
         "episodes written",
         "A conversation was told as one memory, from its turns and the memories named; or told anew.",
     ),
     kind_of(
         "episode.failed",
-        {
-            "cell_id": pl.String,
-            **OWNER_FIELDS,
-            **texts("session_id", "status"),
-            "turn_count": pl.Int64,
-            "attempts": pl.Int64,
-            "error": pl.String,
-            "retry_at": TIMESTAMP,
-            **PROVENANCE,
-        },
+        "cell_id OWNER session_id status turn_count attempts error retry_at MADE_BY",
         "episodes whose answers could not be used",
         "A model's answers for a conversation's episode could not be used.",
     ),
     kind_of(
         "episode.dropped",
-        texts("cell_id", "reason"),
+        "cell_id reason",
         "episodes dropped with their conversation",
         "An episode left the store: its conversation is gone, or a person deleted a memory of it.",
     ),
     kind_of(
         "episode.released",
-        texts("cell_id"),
+        "cell_id",
         "conversations sent back to work",
         "A person sent a quarantined conversation back to be told.",
         is_raw=True,
     ),
     kind_of(
         "judging.released",
-        texts("cell_id"),
+        "cell_id",
         "memories sent back to be judged",
         "A person sent a memory that no answer could judge back to work.",
         is_raw=True,
     ),
     kind_of(
         "cell.reviewed",
-        {**texts("cell_id", "verdict", "reason"), **PROVENANCE},
+        "cell_id verdict reason MADE_BY",
         "memories reviewed",
         "A memory that was marked for review was judged again; the mark is gone.",
     ),
     kind_of(
         "cell.scanned",
-        texts("cell_id"),
+        "cell_id",
         "memories whose neighbours were looked at again",
         "A memory's neighbours were looked at again.",
     ),
     kind_of(
         "cell.reinstated",
-        texts("cell_id"),
+        "cell_id",
         "repetitions that hold by themselves",
         "A repetition holds by itself: another value held between it and what it repeated.",
         status="active",
@@ -268,13 +216,13 @@ OF_MEMORIES = (
     ),
     kind_of(
         "judging.failed",
-        {"cell_id": pl.String, **TRY_FIELDS, **PROVENANCE},
+        "cell_id TRIED MADE_BY",
         "memories whose judgement could not be used",
         "A model's judgement of a memory could not be used.",
     ),
     kind_of(
         "cell.protected",
-        {"cell_id": pl.String, "confidence": pl.Float64, "note": pl.String},
+        "cell_id confidence note",
         "protections passed on",
         "A person confirmed a memory: it never fades, and no judge retires it.",
         is_raw=True,
@@ -282,7 +230,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.restored",
-        {**texts("cell_id", "status", "superseded_by"), "superseded_at": TIMESTAMP, "valid_until": TIMESTAMP},
+        "cell_id status superseded_by superseded_at valid_until",
         "memories restored",
         "By a person's word a memory stands again as it stood before.",
         is_raw=True,
@@ -290,14 +238,14 @@ OF_MEMORIES = (
     ),
     kind_of(
         "cell.erased",
-        {**texts("cell_id", "content_hash"), **OWNER_FIELDS},
+        "cell_id content_hash OWNER",
         "memories erased",
         "A person erased a memory: its text left the journal too, and it stays out.",
         is_raw=True,
     ),
     kind_of(
         "turn.erased",
-        {**texts("turn_id", "source_id", "content_hash"), **OWNER_FIELDS},
+        "turn_id source_id content_hash OWNER",
         "turns erased",
         "A person erased what was said: its text left the journal too, and it stays out.",
         is_raw=True,
@@ -309,19 +257,11 @@ OF_MEMORIES = (
         "A memory's counts after usage was folded in.",
         added=({"retrieved_at": None},),
     ),
+    kind_of("usage.folded", "usage_id", "usage records folded in", "A usage record reached cell usage."),
     kind_of(
-        "usage.folded", texts("usage_id"), "usage records folded in", "A usage record reached cell usage."
+        "cell.linked", "cell_id confirmations", "memories linked", "A memory got its place in the graph."
     ),
     kind_of(
-        "cell.linked",
-        {"cell_id": pl.String, "confirmations": pl.Int64},
-        "memories linked",
-        "A memory got its place in the graph.",
-    ),
-    kind_of(
-        "cell.unlinked",
-        texts("cell_id"),
-        "memories that left the graph",
-        "A memory that is gone left the graph.",
+        "cell.unlinked", "cell_id", "memories that left the graph", "A memory that is gone left the graph."
     ),
 )

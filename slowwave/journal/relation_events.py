@@ -1,39 +1,31 @@
 """Events of what memories form together: topics, pairs, contradictions, core memory, the graph, nights."""
 
-import polars as pl
-
-from slowwave.journal.event_kind import OWNER_FIELDS, PROVENANCE, STRINGS, kind_of, row_of, texts
-from slowwave.schemas.tables import TIMESTAMP
+from slowwave.journal.event_kind import kind_of, row_of
 
 OF_RELATIONS = (
-    kind_of(
-        "topic.opened",
-        {**texts("topic_id", "name"), **OWNER_FIELDS},
-        "topics opened",
-        "A topic was opened.",
-    ),
+    kind_of("topic.opened", "topic_id name OWNER", "topics opened", "A topic was opened."),
     kind_of(
         "topic.counted",
-        {"topic_id": pl.String, "cell_count": pl.Int64, "unsummarized_count": pl.Int64},
+        "topic_id cell_count unsummarized_count",
         "topics counted again",
         "A topic's live and unsummarized cells were counted again.",
     ),
     kind_of(
         "topic.merged",
-        texts("topic_id", "merged_into"),
+        "topic_id merged_into",
         "topics merged",
         "A topic was found near-identical to another.",
     ),
-    kind_of("topic.renamed", texts("topic_id", "name"), "topics renamed", "A topic got a better name."),
+    kind_of("topic.renamed", "topic_id name", "topics renamed", "A topic got a better name."),
     kind_of(
         "topic.summarized",
-        {**texts("topic_id", "summary", "compressed"), "cell_ids": STRINGS, **PROVENANCE},
+        "topic_id summary compressed cell_ids MADE_BY",
         "topic summaries written",
         "A topic's summary was written from the live cells named.",
     ),
     kind_of(
         "topic.flagged",
-        texts("topic_id", "reason"),
+        "topic_id reason",
         "topics marked for review",
         "A topic's summary depends on a superseded memory.",
     ),
@@ -45,114 +37,96 @@ OF_RELATIONS = (
     ),
     kind_of(
         "contradiction.opened",
-        {
-            **texts("contradiction_id", "cell_a", "cell_b", "subject", "attribute", "note"),
-            **OWNER_FIELDS,
-            **PROVENANCE,
-        },
+        "contradiction_id cell_a cell_b subject attribute note OWNER MADE_BY",
         "contradictions opened",
         "Two memories cannot both hold.",
     ),
     kind_of(
         "contradiction.closed",
-        texts("contradiction_id", "resolution", "note"),
+        "contradiction_id resolution note",
         "contradictions closed, since a side no longer stands",
         "A contradiction ended because one of its memories no longer stands.",
     ),
     kind_of(
         "contradiction.resolved",
-        texts(
-            "contradiction_id",
-            "resolution",
-            "resolution_note",
-            "winner_id",
-            "former_supersedes",
-            "former_summary",
-        ),
+        "contradiction_id resolution resolution_note winner_id former_supersedes former_summary",
         "contradictions resolved",
         "A person settled a contradiction; the former fields of the winner are what taking it back restores.",
         is_raw=True,
     ),
     kind_of(
         "contradiction.reopened",
-        texts("contradiction_id"),
+        "contradiction_id",
         "contradictions opened again",
         "A person took the resolution of a contradiction back.",
         is_raw=True,
     ),
     kind_of(
         "topic.unsummarized",
-        {"topic_id": pl.String, "cell_ids": STRINGS, "reason": pl.String},
+        "topic_id cell_ids reason",
         "topic summaries taken back",
         "A topic's summary held what a person took away: it is gone, and the live cells named wait for a new one.",
     ),
     kind_of(
         "core.promoted",
-        row_of("core", without=("promoted_at",), reason=pl.String(), **PROVENANCE),
+        row_of("core", "reason MADE_BY", without=("promoted_at",)),
         "lines of core memory that entered or were reworded",
         "A memory stands in core memory at this line.",
         sentence=lambda row: f"line {row['line_rank']} of core memory",
     ),
     kind_of(
         "core.moved",
-        {"cell_id": pl.String, "line_rank": pl.Int64},
+        "cell_id line_rank",
         "lines of core memory that moved up or down",
         "A line of core memory has another place, because of lines before it that came or left.",
     ),
     kind_of(
         "core.demoted",
-        texts("cell_id", "reason"),
+        "cell_id reason",
         "lines of core memory that left",
         "A memory left core memory; it stays in the store.",
         sentence=lambda row: f"left core memory: {row['reason']}",
     ),
     kind_of(
         "entity.resolved",
-        {
-            "entity_id": pl.String,
-            **OWNER_FIELDS,
-            **texts("canonical_name", "entity_type"),
-            "aliases": STRINGS,
-            "family": pl.String,
-            "mention_count": pl.Int64,
-        },
+        "entity_id OWNER canonical_name entity_type aliases family mention_count",
         "entities found or changed",
         "A person or thing was found, or its names and mentions changed.",
     ),
     kind_of(
         "entity.merged",
-        texts("entity_id", "merged_into"),
+        "entity_id merged_into",
         "entities that became one with others",
         "An entity turned out to be another one, which took over its names.",
     ),
     kind_of(
         "entity.dropped",
-        texts("entity_id"),
+        "entity_id",
         "entities that no memory names any more",
         "No memory names this entity any more.",
     ),
     kind_of(
         "entity.enriched",
-        {**texts("entity_id", "summary"), "enriched_count": pl.Int64, **PROVENANCE},
+        "entity_id summary enriched_count MADE_BY",
         "entity summaries written",
         "A model wrote who or what an entity is, from this many mentions.",
     ),
     kind_of(
         "entity.flagged",
-        texts("entity_id", "reason"),
+        "entity_id reason",
         "entities marked for review",
         "An entity's summary rests on a memory that was superseded.",
     ),
     kind_of(
         "entity.unsummarized",
-        texts("entity_id", "reason"),
+        "entity_id reason",
         "entity summaries taken back",
         "An entity's summary may tell what a person took away: it is gone, and the next one is written without it.",
     ),
     kind_of("mention.recorded", row_of("mentions"), "mentions recorded", "A memory names this entity."),
     kind_of(
         "mention.dropped",
-        texts("mention_id"),
+        "mention_id",
         "mentions of memories that are gone",
         "The memory that named an entity is gone.",
     ),
@@ -164,7 +138,7 @@ OF_RELATIONS = (
     ),
     kind_of(
         "artifact.dropped",
-        texts("artifact_id"),
+        "artifact_id",
         "artifacts of memories that are gone",
         "The memory that named an artifact is gone.",
     ),
@@ -175,27 +149,21 @@ OF_RELATIONS = (
         "Two memories, or a memory and its evidence, belong together.",
     ),
     kind_of(
-        "edge.ended",
-        {"edge_id": pl.String, "valid_until": TIMESTAMP, "reason": pl.String},
-        "edges that hold no longer",
-        "A relation holds no longer.",
+        "edge.ended", "edge_id valid_until reason", "edges that hold no longer", "A relation holds no longer."
     ),
     kind_of(
         "edge.dropped",
-        texts("edge_id"),
+        "edge_id",
         "edges taken away",
         "An end of this relation is gone, or it took another way.",
     ),
     kind_of(
         "edge.examined",
-        {"edge_id": pl.String, **PROVENANCE},
+        "edge_id MADE_BY",
         "pairs of sessions asked about causes",
         "A model was asked what of the later end the earlier one caused.",
     ),
     kind_of(
-        "night.completed",
-        row_of("nights"),
-        "nights recorded",
-        "A night ended: what it did and what it cost.",
+        "night.completed", row_of("nights"), "nights recorded", "A night ended: what it did and what it cost."
     ),
 )

@@ -160,7 +160,7 @@ answer = [CATALOGUE["cell.praised"].title, type(patch).__name__]
             "slowwave/journal/memory_events.py": (
                 before(
                     '    kind_of(\n        "cell.unlinked",',
-                    '    kind_of(\n        "cell.praised",\n        {"cell_id": pl.String, "salience": pl.Float64},\n'
+                    '    kind_of(\n        "cell.praised",\n        "cell_id salience",\n'
                     '        "memories praised",\n        "A person praised a memory.",\n    ),\n',
                 ),
             ),
