@@ -39,12 +39,6 @@ def episode_lines(situation: Situation) -> list[Candidate]:
 
 def _line(situation: Situation, memory: KnownCell, score: float, why: str) -> Candidate:
     """One line: the form of its age, else the compressed form."""
-    text = told_by_age(
-        memory.content,
-        memory.summary,
-        memory.compressed,
-        memory.event_time,
-        now=situation.now,
-        settings=situation.settings.episodes,
-    )
+    forms, settings = (memory.content, memory.summary, memory.compressed), situation.settings.episodes
+    text = told_by_age(*forms, memory.event_time, now=situation.now, settings=settings)
     return cell_line("background", replace(memory, content=text, summary=None), score, why)

@@ -60,7 +60,7 @@ def fix_lines(situation: Situation) -> list[Candidate]:
     lines = [
         cell_line("critical", cell, 1.0 + sameness, "the same error", kind=f"seen before, {cell.cell_type}")
         for cell in found.cells.values()
-        if not cell.is_raw and (sameness := _sameness(situation, cell.content)) >= SAME_ERROR
+        if not cell.is_raw and (sameness := situation.sameness(cell.content)) >= SAME_ERROR
     ]
     sessions: dict[str, list[TurnHit]] = {}
     for turn in sorted(
@@ -68,7 +68,7 @@ def fix_lines(situation: Situation) -> list[Candidate]:
     ):
         if (
             turn.session_id != situation.request.conversation_id
-            and _sameness(situation, turn.content) >= SAME_ERROR
+            and situation.sameness(turn.content) >= SAME_ERROR
         ):
             sessions.setdefault(turn.session_id, []).append(turn)
     for place, (session_id, errors) in enumerate(list(sessions.items())[:SESSIONS]):
@@ -117,7 +117,7 @@ def _session_lines(situation: Situation, session_id: str, first: int) -> list[Ca
 def _clearest(situation: Situation, turns: Sequence[TurnHit], count: int) -> list[Candidate]:
     """The turns that sound most like cause and fix, at most `count`; of equal ones the later."""
     scored = [
-        (cue + _sameness(situation, turn.content), turn.turn_index, turn)
+        (cue + situation.sameness(turn.content), turn.turn_index, turn)
         for turn in turns
         if (cue := fix_cue(turn.content)) >= MIN_CUE and turn.origin != "untrusted"
     ]
@@ -134,8 +134,4 @@ def _clearest(situation: Situation, turns: Sequence[TurnHit], count: int) -> lis
 def _fix_score(situation: Situation, cell: KnownCell) -> float:
     cue = fix_cue(cell.content) + 0.35 * ("cause" in (cell.attribute or ""))
     bonus = _TYPE_BONUS.get(cell.cell_type, 0.0)
-    return 0.6 + 0.4 * cue + 0.5 * _sameness(situation, cell.content) + bonus + 0.2 * cell.salience
-
-
-def _sameness(situation: Situation, text: str) -> float:
-    return max(failure.sameness(text) for failure in situation.failures)
+    return 0.6 + 0.4 * cue + 0.5 * situation.sameness(cell.content) + bonus + 0.2 * cell.salience

@@ -1,7 +1,7 @@
 """Candidate lines of the first two tiers: from searches for the signals, or from what is newest."""
 
 import math
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TypeVar
 
 import polars as pl
@@ -55,7 +55,7 @@ def signals_find(situation: Situation) -> Findings:
     elif around or errors:
         _topics(situation, f"{around} {errors}", found)
     hints = [Near(around, 0.5, "near the file or branch"), Near(errors, 0.5, "near the error")]
-    found.join(look_near(situation, hints))
+    look_near(situation, hints, found)
     if request.current_file:
         for memory in _of_file(situation, request.current_file):
             found.add(memory.cell_id, 0.9 + 0.1 * memory.salience, NAMES_FILE)
@@ -82,7 +82,10 @@ def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
     named = col("topic_id").isin(found.topics)
     compressed = dict(situation.store.rows("topics", ("topic_id", "compressed"), named).iter_rows())
     best_topics = sorted(found.topics.values(), key=lambda entry: -entry[1])[:TOPICS]
-    newest = _newest(situation, [topic.topic_id for topic, _ in best_topics])
+    living = cell_condition(situation.settings.owner)
+    named = col("topic_id").isin([topic.topic_id for topic, _ in best_topics])
+    cells = situation.store.rows("cells", ("topic_id", "event_time"), living & named)
+    newest = dict(cells.group_by("topic_id").agg(pl.col("event_time").max()).iter_rows())
     for topic, score in best_topics:
         until = newest.get(topic.topic_id, topic.updated_at)
         lines.append(topic_line(topic, compressed.get(topic.topic_id), 0.2 + score, told_until=until))
@@ -95,22 +98,10 @@ def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
 # Inside
 
 
-def _newest(situation: Situation, topic_ids: list[str]) -> dict[str, datetime]:
-    """The moment at which the newest living memory of each topic was said."""
-    living = cell_condition(situation.settings.owner) & col("topic_id").isin(topic_ids)
-    cells = situation.store.rows("cells", ("topic_id", "event_time"), living)
-    return dict(cells.group_by("topic_id").agg(pl.col("event_time").max()).iter_rows())
-
-
 def _answer(situation: Situation, found: Findings) -> None:
     """Add what the question finds and what is near enough; scores are shares of the best."""
-    answer = ask(
-        situation.reader,
-        situation.request.question,
-        limit=MAX_LIMIT,
-        detail_level="evidence",
-        now=situation.now,
-    )
+    question, now = situation.request.question, situation.now
+    answer = ask(situation.reader, question, limit=MAX_LIMIT, detail_level="evidence", now=now)
     found.notes += answer.notes
     for cell, score in _near(situation, answer.cells):
         found.add(cell.cell_id, score, "answers the question")

@@ -131,18 +131,8 @@ def line(
     turn_ids: tuple[str, ...] = (),
 ) -> Candidate:
     """A candidate whose forms are `texts`, longest first, each with its date and source."""
-    return Candidate(
-        tier=tier,
-        score=score,
-        kind=kind,
-        forms=tuple(dict.fromkeys(line_of(kind, text, *source) for text in texts)),
-        event_time=source[0],
-        source_name=source[1],
-        why=why,
-        cell_ids=cell_ids,
-        topic_ids=topic_ids,
-        turn_ids=turn_ids,
-    )
+    forms = tuple(dict.fromkeys(line_of(kind, text, *source) for text in texts))
+    return Candidate(tier, score, kind, forms, *source, why, cell_ids, topic_ids, turn_ids)
 
 
 def cell_line(

@@ -52,13 +52,6 @@ class Findings:
         if turn.turn_id not in self.turns or self.turns[turn.turn_id][1] < score:
             self.turns[turn.turn_id] = (turn, score)
 
-    def join(self, other: "Findings") -> None:
-        """Add the findings of another round."""
-        for cell_id, (score, why) in other.cells.items():
-            self.add(cell_id, score, why)
-        for turn, score in other.turns.values():
-            self.add_turn(turn, score)
-
     def keep_untold_turns(self, situation: Situation) -> None:
         """Drop the turns that a model has worked through (`untold_turns`)."""
         untold = untold_turns(situation, [turn for turn, _ in self.turns.values()])
@@ -135,10 +128,10 @@ def neighbours(situation: Situation, wanted: Sequence[Near]) -> Neighbours:
     return Neighbours(cell_lists, turn_lists, cells, {turn.turn_id: turn for turn in turns_of(turn_rows)})
 
 
-def look_near(situation: Situation, wanted: Sequence[Near]) -> Findings:
-    """Memories near the texts; scores are 0..weight, and of several the best counts."""
+def look_near(situation: Situation, wanted: Sequence[Near], found: Findings | None = None) -> Findings:
+    """Memories near the texts; scores are 0..weight, and of several the best counts. `found` is added to, if given."""
     wanted = [near for near in wanted if telling_words(near.text, most=1)]
-    found, beside = Findings(), neighbours(situation, wanted)
+    found, beside = found or Findings(), neighbours(situation, wanted)
     cells = {key: cell.content for key, cell in beside.cells.items()}
     turns = {key: turn.content for key, turn in beside.turns.items()}
     for near, of_cells, of_turns in zip(wanted, beside.of_cells, beside.of_turns, strict=True):

@@ -28,10 +28,6 @@ class Failure:
     signature: frozenset[str]
     words: frozenset[str]
 
-    def sameness(self, text: str) -> float:
-        """Certainty that a text speaks of the same error, 0..1."""
-        return error_sameness(text, signature=self.signature, words=self.words)
-
     @property
     def query(self) -> str:
         """Words for full text, the signature first."""
@@ -61,6 +57,13 @@ class Situation:
             for text in dict.fromkeys(messages[:MAX_ERRORS])
         ]
         return [failure for failure in found if failure.query]
+
+    def sameness(self, text: str) -> float:
+        """Certainty that a text speaks of one of the errors, 0..1."""
+        return max(
+            error_sameness(text, signature=failure.signature, words=failure.words)
+            for failure in self.failures
+        )
 
     @cached_property
     def file_and_branch(self) -> tuple[str, str]:

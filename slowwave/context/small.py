@@ -16,7 +16,7 @@ from slowwave.context.near import turn_prior, value_of
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.language.signals import holds_words
-from slowwave.schemas.search import MAX_LIMIT, Hit
+from slowwave.schemas.search import MAX_LIMIT, CellHit, TurnHit
 from slowwave.search import ask
 from slowwave.store import col
 
@@ -24,7 +24,7 @@ MIN_WORD_SHARE = 0.5
 MIN_WORDS = 2
 NEAR_BEST = 0.8
 
-SomeHit = TypeVar("SomeHit", bound=Hit)
+SomeHit = TypeVar("SomeHit", CellHit, TurnHit)
 
 
 def small_lines(situation: Situation) -> tuple[list[Candidate], list[str]]:
@@ -37,7 +37,7 @@ def small_lines(situation: Situation) -> tuple[list[Candidate], list[str]]:
         situation.reader, request.question, limit=MAX_LIMIT, detail_level="evidence", now=situation.now
     )
     hits = [hit for hit in answer.cells if hit.session_id != request.conversation_id]
-    told = _relevant(situation, hits, [hit.content for hit in hits])
+    told = _relevant(situation, hits)
     known = read_memories(situation, col("cell_id").isin([hit.cell_id for hit, _ in told]))
     lines += [
         cell_line("relevant", known[hit.cell_id], relevance, "answers the message")
@@ -46,20 +46,20 @@ def small_lines(situation: Situation) -> tuple[list[Candidate], list[str]]:
     ]
     turns = [turn for turn in answer.turns if turn.session_id != request.conversation_id]
     turns = untold_turns(situation, turns)
-    for turn, relevance in _relevant(situation, turns, [turn.content for turn in turns]):
+    for turn, relevance in _relevant(situation, turns):
         score = relevance * turn_prior(situation, turn)
         lines += quote_lines("relevant", turn, score, "answers the message", words=situation.words)
     return lines, answer.notes
 
 
-def _relevant(situation: Situation, hits: list[SomeHit], contents: list[str]) -> list[tuple[SomeHit, float]]:
+def _relevant(situation: Situation, hits: list[SomeHit]) -> list[tuple[SomeHit, float]]:
     """The hits that are worth telling unasked, by the rule in this module's docstring, with their relevance (0..1)."""
     embedder, words = situation.reader.embedder, situation.words
     if embedder is not None:
         values = [value_of(hit, "vector") for hit in hits]
         least = max(embedder.profile.relevance_threshold, NEAR_BEST * max(values, default=0.0))
         return [(hit, value) for hit, value in zip(hits, values, strict=True) if value >= least]
-    shares = [holds_words(content, words) for content in contents]
+    shares = [holds_words(hit.content, words) for hit in hits]
     needed = min(MIN_WORDS, len(words))
     return [
         (hit, share)

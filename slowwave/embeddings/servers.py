@@ -30,19 +30,15 @@ _TOO_LONG = re.compile(
 def open_ollama(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
     """The embedder of a model that Ollama has, or may pull; raises as `open_embedder`."""
     model = settings.model
-    with ExitStack() as undo:
-        client = undo.enter_context(closing(_ollama_client(settings, settings.timeout_seconds)))
-        if plain_name(model) not in _ollama_names(client):
-            _pull(settings)
+    if plain_name(model) not in ollama_names(settings, settings.timeout_seconds):
+        _pull(settings)
+    client = _ollama_client(settings, settings.timeout_seconds)
 
-        def ask(texts: list[str]) -> object:
-            with _ollama_errors(model):
-                return client.embed(model=model, input=texts, truncate=False).embeddings
+    def ask(texts: list[str]) -> object:
+        with _ollama_errors(model):
+            return client.embed(model=model, input=texts, truncate=False).embeddings
 
-        who = f"Ollama's {model}"
-        embedder = _server_embedder("ollama", settings, calibration_path, client, ask, who)
-        undo.pop_all()
-    return embedder
+    return _server_embedder("ollama", settings, calibration_path, client, ask, f"Ollama's {model}")
 
 
 def ollama_names(settings: EmbeddingSettings, timeout_seconds: float) -> set[str]:
@@ -51,8 +47,11 @@ def ollama_names(settings: EmbeddingSettings, timeout_seconds: float) -> set[str
     Raises:
         SlowwaveError: Ollama is away, refuses us, or its answer cannot be read.
     """
-    with closing(_ollama_client(settings, timeout_seconds)) as client:
-        return _ollama_names(client)
+    try:
+        with closing(_ollama_client(settings, timeout_seconds)) as client, _ollama_errors(""):
+            return {plain_name(entry.model) for entry in client.list().models if entry.model}
+    except (RefusedError, BrokenError) as error:
+        raise TransientError(f"Ollama is broken ({error}). Look at its log; try again later.") from None
 
 
 def open_openai(settings: EmbeddingSettings, calibration_path: Path | None) -> Embedder:
@@ -65,24 +64,17 @@ def open_openai(settings: EmbeddingSettings, calibration_path: Path | None) -> E
             "OpenAI needs a key: set embedding.api_key or OPENAI_API_KEY, or embedding.base_url."
         )
     model = settings.model
-    with ExitStack() as undo:
-        client = openai.OpenAI(
-            api_key=key or "none",
-            base_url=settings.base_url,
-            timeout=settings.timeout_seconds,
-            max_retries=0,
-        )
-        undo.enter_context(closing(client))
+    client = openai.OpenAI(
+        api_key=key or "none", base_url=settings.base_url, timeout=settings.timeout_seconds, max_retries=0
+    )
 
-        def ask(texts: list[str]) -> object:
-            with _openai_errors(model):
-                answer = client.embeddings.create(model=model, input=texts, encoding_format="float")
-                return [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+    def ask(texts: list[str]) -> object:
+        with _openai_errors(model):
+            answer = client.embeddings.create(model=model, input=texts, encoding_format="float")
+            return [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
 
-        who = f"the embedding server's {model}"
-        embedder = _server_embedder("openai", settings, calibration_path, client, ask, who)
-        undo.pop_all()
-    return embedder
+    who = f"the embedding server's {model}"
+    return _server_embedder("openai", settings, calibration_path, client, ask, who)
 
 
 def _server_embedder(
@@ -99,7 +91,6 @@ def _server_embedder(
     """
     import tenacity  # noqa: PLC0415
 
-    profile = load_profile(settings.model, calibration_path)
     again = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(TransientError),
         stop=tenacity.stop_after_attempt(settings.transport_retries + 1),
@@ -110,14 +101,17 @@ def _server_embedder(
     def vectors_of(texts: list[str]) -> Vectors:
         return again(lambda: matrix(ask(texts), len(texts), profile.dims, who))
 
-    if not profile.dims:
-        try:
-            answer = vectors_of([PROBE_TEXT])
-        except (RefusedError, BrokenError) as error:
-            raise TransientError(f"the embedding server is broken ({error}). Try again later.") from None
-        profile = profile.model_copy(update={"dims": answer.shape[1]})
-    embedder = BatchEmbedder(provider, profile.model, settings, profile, vectors_of)
-    weakref.finalize(embedder, client.close)
+    with ExitStack() as undo:
+        undo.enter_context(closing(client))
+        profile = load_profile(settings.model, calibration_path)
+        if not profile.dims:
+            try:
+                width = vectors_of([PROBE_TEXT]).shape[1]
+            except (RefusedError, BrokenError) as error:
+                raise TransientError(f"the embedding server is broken ({error}). Try again later.") from None
+            profile = profile.model_copy(update={"dims": width})
+        embedder = BatchEmbedder(provider, profile.model, settings, profile, vectors_of)
+        weakref.finalize(embedder, undo.pop_all().close)
     return embedder
 
 
@@ -169,14 +163,6 @@ def _ollama_errors(model: str) -> Iterator[None]:
         ) from None
     except ValueError as error:  # no JSON, or not the shape of an answer
         raise OutputError(f"Ollama's answer cannot be read ({type(error).__name__})") from None
-
-
-def _ollama_names(client: Any) -> set[str]:
-    try:
-        with _ollama_errors(""):
-            return {plain_name(entry.model) for entry in client.list().models if entry.model}
-    except (RefusedError, BrokenError) as error:
-        raise TransientError(f"Ollama is broken ({error}). Look at its log; try again later.") from None
 
 
 def _pull(settings: EmbeddingSettings) -> None:

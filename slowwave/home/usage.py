@@ -138,7 +138,8 @@ def cite(
         raise InputError(f"{len(wanted)} memories at once are too many: cite at most {MOST_CITED}")
     found = whole_ids(store or open_store(home.store_root), wanted, owner=home.settings.owner)
     where = _label(context)
-    home.journal.commit(_events([Use(cell_id, "cited", now, where) for cell_id in found]), now=now)
+    uses = [Use(cell_id, "cited", now, where) for cell_id in found]
+    home.journal.commit(encode(RECORDED, _rows(uses)), now=now)
     return found
 
 
@@ -172,7 +173,8 @@ def collect_spools(home: Home) -> Spooled:
     if not folder.is_dir():
         return Spooled(_rows([]), 0, ())
     with _spool_lock(home):
-        _take_aside(folder / "usage.jsonl")
+        with suppress(FileNotFoundError):
+            (folder / "usage.jsonl").rename(folder / f"usage-{ULID()}.jsonl")
         paths = tuple(sorted(folder.glob("usage-*.jsonl")))
         lines = [line for path in paths for line in _lines_of(path)]
     uses = [_parsed(line) for line in lines]
@@ -235,11 +237,6 @@ def _append(home: Home, uses: Sequence[Use]) -> int:
         return file.tell()
 
 
-def _take_aside(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.rename(path.with_name(f"usage-{ULID()}.jsonl"))
-
-
 def _lines_of(path: Path) -> list[bytes]:
     try:
         return [line for line in path.read_bytes().split(b"\n") if line.strip()]
@@ -288,10 +285,6 @@ def _rows(uses: Sequence[Use]) -> pl.DataFrame:
         for use in uses
     ]
     return rows_of(RECORDED, whole).unique("usage_id", keep="first", maintain_order=True)
-
-
-def _events(uses: Sequence[Use]) -> pl.DataFrame:
-    return encode(RECORDED, _rows(uses))
 
 
 def _label(context: str) -> str:

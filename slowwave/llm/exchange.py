@@ -106,11 +106,12 @@ class Exchange:
         """The server as Instructor sees it: real texts in, repeats while it can pass, answers parseable."""
         self.attempt_count += 1
         prompt = self.request.prompt
-        asked_again = [message for message in request["messages"][2:] if not _is_empty(message)]
+        # some servers refuse a message that says nothing
+        further = [said for said in request["messages"][2:] if said.get("content") or said.get("tool_calls")]
         request["messages"] = [
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": prompt.user},
-            *asked_again,
+            *further,
         ]
         for tool in request.get("tools", []):
             tool["function"] = {**tool["function"], "strict": True}
@@ -245,11 +246,6 @@ def _said(completion: ChatCompletion) -> str:
     calls: list[Any] = message.tool_calls or []
     said: object = calls[0].function.arguments if calls else message.content
     return said if isinstance(said, str) else json.dumps(said)
-
-
-def _is_empty(message: dict[str, Any]) -> bool:
-    """Whether a message says nothing; some servers refuse such a message."""
-    return not message.get("content") and not message.get("tool_calls")
 
 
 def _tokens(messages: Sequence[object]) -> int:

@@ -11,7 +11,7 @@ from slowwave.decay.retention import days_ago, unused_days_of
 from slowwave.language.time_phrases import TimeRange
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import PAST, held, scope_condition
-from slowwave.search.episodes import EPISODE_LIST, episode_queries, episodes_of, without_episodes
+from slowwave.search.episodes import EPISODE_LIST, INTENTS, episode_list, without_episodes
 from slowwave.search.fusing import Fused, RankedList, fuse_scores, prior
 from slowwave.search.question import Question
 from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
@@ -56,7 +56,9 @@ def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
     if question.is_about_time and question.period is not None:
         then = _within(question.period)
         queries_then: dict[str, Query] = {"time": RowsQuery("cells", ("cell_id", *columns), where & then)}
-        return queries_then | episodes_of(question.where & then, filters, settings, columns=columns)
+        return queries_then | episode_list(
+            question.where & then, filters, settings, words=None, columns=columns
+        )
 
     def matching(condition: Expr, k: int, *fields: str) -> TextQuery:
         return TextQuery("cells", question.words, k, condition, fields=fields, columns=columns)
@@ -74,10 +76,9 @@ def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
         queries["former"] = TextQuery("cells", question.words, count, former, columns=("superseded_by",))
     if question.intent == "why":
         queries["reason"] = matching(where & col("cell_type").isin(list(REASONS)), count)
-    episodes = episode_queries(
-        question.words, question.where, filters, question.intent, settings, columns=columns
-    )
-    return {**queries, **episodes}
+    if question.intent in INTENTS:
+        queries |= episode_list(question.where, filters, settings, words=question.words, columns=columns)
+    return queries
 
 
 def rank_cells(question: Question, found: Mapping[str, list[Row]], *, count: int) -> list[RankedCell]:

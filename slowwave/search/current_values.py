@@ -75,11 +75,12 @@ def former_values(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str
     for cell in cells:
         if cell["status"] == "superseded" and cell["valid_until"] is not None and cell["superseded_by"]:
             next_of[cell["cell_id"]] = cell["superseded_by"]
-    holders = ends(next_of)
+    last = ends(next_of)
     former: dict[str, list[Row]] = {}
     for cell in sorted(cells, key=_holding, reverse=True):
-        if cell["cell_id"] in holders and not never_held(cell):
-            former.setdefault(holders[cell["cell_id"]], []).append(cell)
+        is_corrected = cell["valid_until"] is not None and cell["valid_until"] <= cell["valid_from"]
+        if cell["cell_id"] in last and not is_corrected:
+            former.setdefault(last[cell["cell_id"]], []).append(cell)
     return former
 
 
@@ -97,11 +98,6 @@ def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit
         return attribute <= asked <= attribute | plain_words(hit.subject)
 
     return sorted(hits, key=lambda hit: not is_asked(hit))
-
-
-def never_held(cell: Row) -> bool:
-    """Whether a value ended when it began: it was corrected."""
-    return cell["valid_until"] is not None and bool(cell["valid_until"] <= cell["valid_from"])
 
 
 def _holding(cell: Row) -> tuple[Any, ...]:

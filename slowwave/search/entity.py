@@ -39,7 +39,7 @@ def describe(reader: Reader, name: str) -> EntityResult:
     if store is None:
         raise NotFoundError(NOTHING)
     owner = reader.settings.owner
-    found = entities_named(store, owner, name.strip(), is_name=True)
+    found = entities_named(store, owner, name.strip())
     if found.is_empty():
         raise NotFoundError(
             f"memory knows nobody and nothing called {name.strip()!r}: the night resolves names, and "

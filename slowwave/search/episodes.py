@@ -12,7 +12,7 @@ from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.search import CellHit, Filters, Intent
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.settings.tree import Settings
-from slowwave.store import Expr, RowsQuery, TextQuery, col, lit
+from slowwave.store import Expr, Query, RowsQuery, TextQuery, col, lit
 
 INTENTS: tuple[Intent, ...] = ("when", "general")
 """Questions that a whole conversation can answer."""
@@ -33,30 +33,20 @@ def without_episodes(where: Expr, filters: Filters) -> Expr:
     return where if are_asked_for(filters) else where & (col("cell_type") != lit(EPISODE))
 
 
-def episode_queries(
-    words: str, where: Expr, filters: Filters, intent: Intent, settings: Settings, *, columns: tuple[str, ...]
-) -> dict[str, TextQuery]:
-    """The list of episodes by full text; none for other questions, and none where cells of some type are wanted.
+def episode_list(
+    where: Expr, filters: Filters, settings: Settings, *, words: str | None, columns: tuple[str, ...]
+) -> dict[str, Query]:
+    """The list of episodes that full text finds; without words, of all for which the condition holds.
 
-    None for the past either: an episode is told anew when a memory of it is superseded, and then tells what came later.
+    None where cells of some type are wanted. None for the past either: an episode is told anew when a memory of it is
+    superseded, and then tells what came later.
     """
-    most = settings.search.episodes
-    if intent not in INTENTS or not _can_be_told(filters, settings):
+    most, where = settings.search.episodes, where & _IS_EPISODE
+    if filters.cell_types or filters.is_historical or most == 0:
         return {}
-    return {EPISODE_LIST: TextQuery("cells", words, most, where & _IS_EPISODE, columns=columns)}
-
-
-def episodes_of(
-    where: Expr, filters: Filters, settings: Settings, *, columns: tuple[str, ...]
-) -> dict[str, RowsQuery]:
-    """The list of all episodes that a condition holds for, where `episode_queries` has any."""
-    if not _can_be_told(filters, settings):
-        return {}
-    return {EPISODE_LIST: RowsQuery("cells", ("cell_id", *columns), where & _IS_EPISODE)}
-
-
-def _can_be_told(filters: Filters, settings: Settings) -> bool:
-    return not filters.cell_types and not filters.is_historical and settings.search.episodes > 0
+    if words is None:
+        return {EPISODE_LIST: RowsQuery("cells", ("cell_id", *columns), where)}
+    return {EPISODE_LIST: TextQuery("cells", words, most, where, columns=columns)}
 
 
 def shown_by_age(cells: list[CellHit], settings: EpisodeSettings, *, now: datetime) -> list[CellHit]:
@@ -65,9 +55,8 @@ def shown_by_age(cells: list[CellHit], settings: EpisodeSettings, *, now: dateti
     def text(cell: CellHit) -> str:
         if cell.cell_type != EPISODE:
             return cell.content
-        return told_by_age(
-            cell.content, cell.summary, cell.compressed, cell.event_time, now=now, settings=settings
-        )
+        forms = (cell.content, cell.summary, cell.compressed)
+        return told_by_age(*forms, cell.event_time, now=now, settings=settings)
 
     return [cell.model_copy(update={"text": text(cell)}) for cell in cells]
 

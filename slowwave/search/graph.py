@@ -3,7 +3,6 @@
 Every read goes by an indexed column and starts from what the asking owner may see. Small frames in, small frames out.
 """
 
-import re
 from collections.abc import Iterable
 
 import polars as pl
@@ -24,12 +23,6 @@ from slowwave.search.conditions import scope_condition
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col, lit
 
-LONGEST_NAME = 4
-"""Words of a name that a question is searched for."""
-
-MOST_WORDS = 200
-"""Words of a question that are looked at: a longer text is no question."""
-
 SAID_MOST = 1_000
 """Memories that are looked at for a name as it was said."""
 
@@ -39,33 +32,25 @@ CHAINED = ["causal", "supersedes", "elaborates"]
 EDGE = ("source_id", "target_id", "relation", "predicate", "confidence", "valid_until")
 TOLD = ("cell_id", "content", "cell_type", "status", "event_time", "source_name")
 
-_WORD = re.compile(r"[\w'’/+#.&-]*\w[+#]*")
 _ENTITY = ["entity_id", *OWNER, "canonical_name", "entity_type", "aliases", "family", "mention_count"]
 
 
-def entity_ids(store: Store, owner: ScopeSettings, text: str, *, is_name: bool = False) -> list[str]:
-    """Entities that a question names, by any of their names; most mentioned first.
-
-    `is_name` says that the whole text is one name. In a question a name of three letters or fewer, or one that is a
-    common word, counts only with a capital: "will" is seldom a person.
-    """
-    return entities_named(store, owner, text, is_name=is_name)["entity_id"].to_list()
-
-
-def entities_named(store: Store, owner: ScopeSettings, text: str, *, is_name: bool = False) -> pl.DataFrame:
-    """`entity_ids` with the entities' columns (those of the table but summary and provenance)."""
-    asked = _asked([text] if is_name else _phrases(text), is_name=is_name)
+def entities_named(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
+    """Entities that are called so, by any of their names, most mentioned first; without summary and provenance."""
+    asked = pl.DataFrame({"phrase": [name]}, schema={"phrase": pl.String})
+    asked = _forms(asked.with_columns(phrase=said_name(pl.col("phrase"))), "phrase").filter(
+        pl.col("plain") != ""
+    )
     families = asked["family"].drop_nulls().unique().sort().to_list()
     if not families:
         return store.by_key("entities", [], _ENTITY)
-    mine = scope_condition(owner)
-    known = store.rows("entities", _ENTITY, mine & col("family").isin(families))
+    known = store.rows("entities", _ENTITY, scope_condition(owner) & col("family").isin(families))
     return _matching(asked, known).sort("mention_count", "entity_id", descending=[True, False])
 
 
 def cells_naming(store: Store, owner: ScopeSettings, name: str) -> list[str]:
     """Ids of the cells that name this person or thing under whatever name, sorted; whatever their status."""
-    return cells_of(store, owner, entity_ids(store, owner, name, is_name=True))
+    return cells_of(store, owner, entities_named(store, owner, name)["entity_id"])
 
 
 def cells_saying(store: Store, where: Expr, name: str) -> set[str]:
@@ -92,29 +77,6 @@ def cells_of(store: Store, owner: ScopeSettings, ids: Iterable[str]) -> list[str
         return {row["superseded_by"] for row in said if row["valid_until"] is None and row["superseded_by"]}
 
     return sorted(set(named).union(*walk(named, lives_on_in)))
-
-
-def _phrases(text: str) -> list[str]:
-    """Every run of one to `LONGEST_NAME` words of a question."""
-    words = _WORD.findall(text)[:MOST_WORDS]
-    return [
-        " ".join(words[start : start + length])
-        for length in range(1, LONGEST_NAME + 1)
-        for start in range(len(words) - length + 1)
-    ]
-
-
-def _asked(phrases: list[str], *, is_name: bool) -> pl.DataFrame:
-    """Phrases with the forms in which names are compared; those that are surely no name are left out."""
-    frame = (
-        pl.DataFrame({"phrase": phrases}, schema={"phrase": pl.String})
-        .unique()
-        .with_columns(phrase=said_name(pl.col("phrase")))
-    )
-    forms = _forms(frame, "phrase").filter(pl.col("plain") != "")
-    if is_name:
-        return forms
-    return forms.filter(~pl.col("is_ambiguous") | pl.col("phrase").str.contains(r"\p{Lu}"))
 
 
 def _forms(frame: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -212,7 +174,7 @@ def reasons(
     direction: Direction = "back",
     depth: int = 2,
 ) -> list[ChainStep]:
-    """The memories behind an answer to why, nearest first: what led to these cells, with the words of each.
+    """Memories that led to these cells, nearest first, each with its text.
 
     Archived and deleted cells are left out; a superseded one says so in `status`.
     """

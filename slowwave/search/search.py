@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 
 from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
-from slowwave.home.paths import Home
 from slowwave.language.intents import is_complex
 from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.schemas.episode_type import EPISODE
@@ -31,7 +30,7 @@ from slowwave.search.fusing import Fused
 from slowwave.search.graph import reasons
 from slowwave.search.hits import cell_hits
 from slowwave.search.question import Question, understand
-from slowwave.search.reader import Reader, open_reader
+from slowwave.search.reader import Reader
 from slowwave.search.topics import topic_hits, topic_queries
 from slowwave.search.turns import TurnQuestion, rank_turns, turn_hits, turn_queries
 from slowwave.settings.tree import Settings
@@ -56,19 +55,6 @@ NOTHING_EXTRACTED = (
     "no memory was made of what came in yet: `slowwave run nightly` does, "
     "`--detail evidence` asks what was said"
 )
-
-
-def search(
-    home: Home,
-    query: str,
-    *,
-    limit: int | None = None,
-    detail_level: DetailLevel = "full",
-    filters: Filters | None = None,
-    now: datetime | None = None,
-) -> SearchResult:
-    """`ask` of a reader that is opened for this one question."""
-    return ask(open_reader(home), query, limit=limit, detail_level=detail_level, filters=filters, now=now)
 
 
 def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchResult:

@@ -10,7 +10,7 @@ from slowwave.search.conditions import scope_condition
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Store, col, lit
+from slowwave.store import Store, col, lit
 
 TOLD = [
     "cell_id", "cell_type", "content", "status", "valid_from", "valid_until", "event_time", "superseded_by",
@@ -92,12 +92,9 @@ def _of_topic(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
     wanted = name.lower()
     is_it = (pl.col("name").str.to_lowercase() == wanted) | (pl.col("topic_id") == wanted)
     ids = topics.filter(is_it)["topic_id"].to_list()
-    return _rows(store, owner, col("topic_id").isin(ids or [""]))
+    return store.rows("cells", TOLD, mine & col("topic_id").isin(ids or [""]))
 
 
 def _of_session(store: Store, owner: ScopeSettings, session: str) -> pl.DataFrame:
-    return _rows(store, owner, (col("session_id") == lit(session)) | (col("source_name") == lit(session)))
-
-
-def _rows(store: Store, owner: ScopeSettings, where: Expr) -> pl.DataFrame:
-    return store.rows("cells", TOLD, scope_condition(owner) & where)
+    is_it = (col("session_id") == lit(session)) | (col("source_name") == lit(session))
+    return store.rows("cells", TOLD, scope_condition(owner) & is_it)

@@ -18,7 +18,7 @@ from slowwave.home.paths import open_home
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.report import NightReport
 from slowwave.schemas.search import Filters
-from slowwave.search import open_reader, search
+from slowwave.search import ask, open_reader
 from slowwave.stages.night.report import night_markdown
 from slowwave.store import Store, open_store
 
@@ -118,7 +118,7 @@ def test_the_value_that_changed_twice_shows_its_latest_and_its_timeline(night: S
 
 def test_the_correction_leaves_no_stale_value_in_search(night: SampleNight):
     correction = EXPECTED["correction"]
-    found = search(open_home(night.home), "which port does the staging database listen on")
+    found = ask(open_reader(open_home(night.home)), "which port does the staging database listen on")
     stale = about(night.cells, "staging database", f"port {correction['wrong']}").filter(
         (pl.col("attribute") == "port") & ~pl.col("content").str.contains(correction["right"], literal=True)
     )
@@ -133,7 +133,7 @@ def test_the_past_and_the_present_each_get_their_own_answer(night: SampleNight):
     changed = datetime.fromisoformat(decision["new_date"]).replace(tzinfo=UTC)
 
     def told(moment: datetime) -> str:
-        found = search(open_home(night.home), question, filters=Filters(as_of=moment))
+        found = ask(open_reader(open_home(night.home)), question, filters=Filters(as_of=moment))
         return " ".join(hit.content for hit in found.cells if hit.cell_type == "decision")
 
     before, after = told(changed - timedelta(days=1)), told(changed + timedelta(days=1))
@@ -146,7 +146,9 @@ def test_the_past_and_the_present_each_get_their_own_answer(night: SampleNight):
 def test_the_rate_limit_of_a_day_is_the_one_of_that_day(night: SampleNight):
     for value in EXPECTED["changed_value"]["values"]:
         day = datetime.fromisoformat(value["date"]).replace(tzinfo=UTC) + timedelta(days=2)
-        found = search(open_home(night.home), "departures rate limit per minute", filters=Filters(as_of=day))
+        found = ask(
+            open_reader(open_home(night.home)), "departures rate limit per minute", filters=Filters(as_of=day)
+        )
         said = [hit for hit in found.cells if (hit.value or "").startswith(value["value"])]
         assert said, (value, [hit.content for hit in found.cells])
 
@@ -226,10 +228,10 @@ def test_no_secret_is_anywhere_in_the_home(night: SampleNight):
 def test_a_summary_stands_under_no_filter_that_lets_a_part_of_it_through(night: SampleNight):
     home, question = open_home(night.home), "departures rate limit per minute"
     late = Filters(after=datetime(2026, 8, 1, tzinfo=UTC))
-    assert search(home, question).topics
-    assert search(home, question, filters=late).topics == []
-    assert search(home, question, filters=late).cells
-    assert search(home, question, filters=late, detail_level="summary").topics
+    assert ask(open_reader(home), question).topics
+    assert ask(open_reader(home), question, filters=late).topics == []
+    assert ask(open_reader(home), question, filters=late).cells
+    assert ask(open_reader(home), question, filters=late, detail_level="summary").topics
 
 
 def test_what_was_injected_or_planted_is_no_memory(night: SampleNight):

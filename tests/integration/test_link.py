@@ -17,7 +17,7 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.report import StageReport
-from slowwave.search.graph import cells_naming, chain, entity_ids, reasons
+from slowwave.search.graph import cells_naming, chain, entities_named, reasons
 from slowwave.settings.groups import ScopeSettings
 from tests.rows import DAY, NOW, events, of_row
 from tests.scripted_model import ScriptedModel, store_of, tables, write_settings
@@ -211,15 +211,13 @@ def test_a_raw_memory_names_who_speaks_and_leaves_when_it_is_retired(home: str) 
 # Questions
 
 
-def test_a_question_finds_its_people_and_things_by_any_name(spoken: str) -> None:
+def test_people_and_things_are_found_by_any_of_their_names(spoken: str) -> None:
     store = store_of(spoken)
-    names = dict(store.rows("entities").select("entity_id", "canonical_name").iter_rows())
 
-    def named(question: str) -> list[str]:
-        return sorted(names[entity] for entity in entity_ids(store, MINE, question))
+    def named(name: str) -> list[str]:
+        return entities_named(store, MINE, name)["canonical_name"].to_list()
 
-    assert named("What does Mara want of Postgres 17?") == ["Mara Lindqvist", "PostgreSQL"]
-    assert named("which port has the mysql server") == []
+    assert (named("Mara"), named("Postgres 17"), named("mysql")) == (["Mara Lindqvist"], ["PostgreSQL"], [])
     assert cells_naming(store, MINE, "postgresql") == ["port1", "port2"]
     assert cells_naming(store, MINE, "mara lindqvist's") == ["mara", "port1"]
     assert cells_naming(store, MINE, "'; DROP TABLE") == []
