@@ -7,7 +7,7 @@ from slowwave.context.near import WORD_SHARE, Near, look_near
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.language.signals import holds_words
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters
 from slowwave.search.episodes import told_by_age
 from slowwave.store import col, lit

@@ -11,8 +11,8 @@ from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.language.lexicon import CLOSED_STATES
 from slowwave.language.signals import quoted
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import TierName
-from slowwave.schemas.episode_type import EPISODE
 from slowwave.schemas.search import TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, scope_condition

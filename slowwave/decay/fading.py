@@ -1,4 +1,4 @@
-"""Which memories fade and when, which superseded ones may leave the store, and how often forgetting was wrong."""
+"""Memories that fade and the time, superseded ones that may leave the store, and the rate of wrong forgetting."""
 
 from datetime import datetime, timedelta
 
@@ -6,6 +6,7 @@ import polars as pl
 
 from slowwave.decay.retention import DAY, days_until, effective_confidence, rate_of, reinforced, unused_days
 from slowwave.schemas.report import Forgetting
+from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import DecaySettings, ForgetSettings
 
 
@@ -123,7 +124,6 @@ def to_prune(cells: pl.DataFrame, *, now: datetime, forget: ForgetSettings) -> p
 
 def to_delete_again(cells: pl.DataFrame, tombstones: pl.DataFrame) -> pl.DataFrame:
     """Cells that a person deleted and that some work brought back: by id, or by the same text of the same owner."""
-    owner = ["user_id", "project_id", "scope"]
-    by_text = cells.join(tombstones, on=[*owner, "content_hash"], how="semi")
+    by_text = cells.join(tombstones, on=[*OWNER, "content_hash"], how="semi")
     by_id = cells.join(tombstones, on="cell_id", how="semi")
     return pl.concat([by_text, by_id]).unique("cell_id").sort("cell_id")

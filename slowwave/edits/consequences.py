@@ -10,7 +10,7 @@ from slowwave.chains.timelines import timelines
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.journal.segments import Journal
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.store import Store, col, lit

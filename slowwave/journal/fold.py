@@ -7,6 +7,7 @@ folding once.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import polars as pl
 
@@ -23,7 +24,7 @@ RECORDED = pl.col("event_recorded_at")
 
 @dataclass(frozen=True)
 class Write:
-    """How a kind of event changes one table.
+    """The change of one table by a kind of event.
 
     A row takes the payload's columns that the table has (or of these only the named `columns`), and `values` in place
     of them or beside them. A row that is complete (a birth, or a whole one) is null elsewhere, and empty in lists.
@@ -45,24 +46,15 @@ class Write:
         return replace(self, rows=rows)
 
 
-def _birth(table: str, **values: Value) -> Write:
-    return Write(table, "birth", values)
+def _write(mode: Mode, table: str, **values: Value) -> Write:
+    return Write(table, mode, values)
 
 
-def _whole(table: str, **values: Value) -> Write:
-    return Write(table, "whole", values)
-
-
-def _patch(table: str, **values: Value) -> Write:
-    return Write(table, "patch", values)
+_birth, _whole, _patch = (partial(_write, mode) for mode in ("birth", "whole", "patch"))
 
 
 def _removals(*tables: str) -> list[Write]:
     return [Write(table, "removal", {}) for table in tables]
-
-
-def _refused(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.filter(~pl.col("is_worth"))
 
 
 def _named_cells(rows: pl.DataFrame) -> pl.DataFrame:
@@ -108,7 +100,7 @@ FOLDS: dict[str, list[Write]] = {
     "usage.recorded": [_birth("usage")],
     "usage.folded": [_patch("usage", folded_at=RECORDED)],
     "chunk.cut": [_birth("chunks", recorded_at=RECORDED)],
-    "chunk.gated": [_patch("chunks", status="gated_out").of(_refused)],
+    "chunk.gated": [_patch("chunks", status="gated_out").of(lambda rows: rows.filter(~pl.col("is_worth")))],
     "chunk.extracted": [_patch("chunks", status="extracted", error=None, retry_at=None)],
     "chunk.failed": [_patch("chunks")],
     "chunk.released": [_patch("chunks", status="pending", **TRIES_OVER)],

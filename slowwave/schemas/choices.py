@@ -1,6 +1,6 @@
 """Columns of few values: the words that they may hold. Apart from the tables, so that a face imports them cheaply."""
 
-from typing import Literal
+from typing import Final, Literal
 
 ExtractedType = Literal[
     "fact",
@@ -15,6 +15,7 @@ ExtractedType = Literal[
 ]
 """Types that the extractor may give; the newest prompt `extract_cells` says what each of them means."""
 CellType = Literal[ExtractedType, "episode"]
+EPISODE: Final = "episode"
 CellStatus = Literal["active", "superseded", "archived"]
 Origin = Literal["user", "agent", "tool", "untrusted", "system"]
 ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]

@@ -3,7 +3,7 @@
 import pandera.polars as pa
 import polars as pl
 
-from slowwave.schemas.choices import ArtifactType, EntityType, Relation
+from slowwave.schemas import choices
 from slowwave.schemas.table_parts import (
     Made,
     Owned,
@@ -12,9 +12,9 @@ from slowwave.schemas.table_parts import (
     count,
     key,
     nullable,
+    one_of,
     share,
     strings,
-    words,
 )
 
 
@@ -23,7 +23,7 @@ class Entities(Made, Owned):
 
     entity_id: str = key()
     canonical_name: str
-    entity_type: str = nullable(isin=words(EntityType))
+    entity_type: str = one_of(choices.EntityType, nullable=True)
     aliases: pl.List = strings()
     family: str
     summary: str = nullable()
@@ -34,13 +34,13 @@ class Entities(Made, Owned):
 
 
 class Mentions(Owned):
-    """Which cell names which entity, and how it names it."""
+    """Entities that cells name, with the name that each cell uses."""
 
     mention_id: str = key()
     cell_id: str
     entity_id: str
     name: str
-    entity_type: str = nullable(isin=words(EntityType))
+    entity_type: str = one_of(choices.EntityType, nullable=True)
     family: str
     event_time: Timestamp
 
@@ -51,7 +51,7 @@ class Edges(Made, Owned):
     edge_id: str = key()
     source_id: str
     target_id: str
-    relation: str = pa.Field(isin=words(Relation))
+    relation: str = one_of(choices.Relation)
     predicate: str = nullable()
     weight: float = share()
     confidence: float = share()
@@ -66,7 +66,7 @@ class Artifacts(Owned):
 
     artifact_id: str = key()
     cell_id: str
-    artifact_type: str = pa.Field(isin=words(ArtifactType))
+    artifact_type: str = one_of(choices.ArtifactType)
     reference: str
     event_time: Timestamp
 

@@ -1,12 +1,12 @@
 """Parts of the models of all tables: kinds of columns, and the columns that many tables share."""
 
 from functools import partial
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import pandera.polars as pa
 import polars as pl
 
-from slowwave.schemas.choices import SourceType
+from slowwave.schemas import choices
 
 Dtype = pl.DataType | type[pl.DataType]
 """A Polars type, with or without its parameters."""
@@ -27,9 +27,9 @@ share = partial(pa.Field, ge=0, le=1)
 strings = partial(pa.Field, dtype_kwargs={"inner": pl.String})
 
 
-def words(choices: object) -> list[str]:
-    """The words of a `Literal`."""
-    return list(get_args(choices))
+def one_of(literal: object, *, nullable: bool = False) -> Any:
+    """A column that holds one of the words of a `Literal`."""
+    return pa.Field(isin=list(get_args(literal)), nullable=nullable)
 
 
 class Strict(pa.DataFrameModel):
@@ -53,7 +53,7 @@ class Sourced(Strict):
     """Columns of what came from one conversation or file."""
 
     session_id: str
-    source_type: str = pa.Field(isin=words(SourceType))
+    source_type: str = one_of(choices.SourceType)
     source_id: str
     source_name: str
 

@@ -9,19 +9,7 @@ from functools import cache
 import pandera.polars as pa
 import polars as pl
 
-from slowwave.schemas.choices import (
-    CellStatus,
-    CellType,
-    ChunkStatus,
-    Effect,
-    EpisodeStatus,
-    JudgingStatus,
-    Origin,
-    Resolution,
-    Scale,
-    SourceType,
-    Verdict,
-)
+from slowwave.schemas import choices
 from slowwave.schemas.graph_tables import Artifacts, Edges, Entities, Links, Mentions
 from slowwave.schemas.table_parts import (
     OWNER,
@@ -36,9 +24,9 @@ from slowwave.schemas.table_parts import (
     count,
     key,
     nullable,
+    one_of,
     share,
     strings,
-    words,
 )
 
 __all__ = [
@@ -66,7 +54,7 @@ class Turns(Sourced, Owned):
     role: str = pa.Field(isin=["user", "assistant", "document"])
     speaker: str = nullable()
     content: str
-    origin: str = pa.Field(isin=words(Origin))
+    origin: str = one_of(choices.Origin)
     event_time: Timestamp
     recorded_at: Timestamp
     cwd: str = nullable()
@@ -78,7 +66,7 @@ class Sources(Owned):
     """Files that were taken in, with the hash they had."""
 
     source_id: str = key()
-    source_type: str = pa.Field(isin=words(SourceType))
+    source_type: str = one_of(choices.SourceType)
     source_name: str
     hash: str
     turn_count: int = count()
@@ -99,7 +87,7 @@ class Chunks(Made, Tried, Sourced, Owned):
     token_count: int = count()
     event_time: Timestamp
     recorded_at: Timestamp
-    status: str = pa.Field(isin=words(ChunkStatus))
+    status: str = one_of(choices.ChunkStatus)
 
 
 class Passages(Owned):
@@ -107,11 +95,11 @@ class Passages(Owned):
 
     passage_id: str = key()
     session_id: str
-    scale: str = pa.Field(isin=words(Scale))
+    scale: str = one_of(choices.Scale)
     turn_ids: pl.List = strings()
     content: str
     event_time: Timestamp
-    source_type: str = pa.Field(isin=words(SourceType))
+    source_type: str = one_of(choices.SourceType)
 
 
 class Cells(Sourced, Owned):
@@ -120,7 +108,7 @@ class Cells(Sourced, Owned):
     cell_id: str = key()
     topic_id: str = nullable()
     topic_hint: str = nullable()
-    cell_type: str = pa.Field(isin=words(CellType))
+    cell_type: str = one_of(choices.CellType)
     subject: str = nullable()
     attribute: str = nullable()
     value: str = nullable()
@@ -132,14 +120,14 @@ class Cells(Sourced, Owned):
     template: str = nullable()
     salience: float = share()
     confidence: float = share()
-    status: str = pa.Field(isin=words(CellStatus))
+    status: str = one_of(choices.CellStatus)
     supersedes: str = nullable()
     superseded_by: str = nullable()
     superseded_at: Timestamp = nullable()
     needs_review: bool
     is_judged: bool
     is_summarized: bool
-    origin: str = pa.Field(isin=words(Origin))
+    origin: str = one_of(choices.Origin)
     valid_from: Timestamp
     valid_until: Timestamp = nullable()
     event_time: Timestamp
@@ -160,7 +148,7 @@ class Episodes(Made, Tried, Owned):
 
     cell_id: str = key()
     session_id: str
-    status: str = pa.Field(isin=words(EpisodeStatus))
+    status: str = one_of(choices.EpisodeStatus)
     turn_count: int = count()
     written_at: Timestamp = nullable()
 
@@ -185,7 +173,7 @@ class Judging(Tried):
     """The state of reconciliation of a cell: failed tries, and when its neighbours were last looked at."""
 
     cell_id: str = key()
-    status: str = pa.Field(isin=words(JudgingStatus))
+    status: str = one_of(choices.JudgingStatus)
     scanned_at: Timestamp = nullable()
 
 
@@ -214,7 +202,7 @@ class Contradictions(Owned):
     attribute: str = nullable()
     detected_at: Timestamp
     status: str = pa.Field(isin=["open", "resolved"])
-    resolution: str = nullable(isin=words(Resolution))
+    resolution: str = one_of(choices.Resolution, nullable=True)
     resolved_at: Timestamp = nullable()
     note: str = nullable()
     resolution_note: str = nullable()
@@ -226,8 +214,8 @@ class Judgements(Made, Owned):
     judgement_id: str = key()
     cell_id: str
     target_id: str
-    verdict: str = pa.Field(isin=words(Verdict))
-    effect: str = pa.Field(isin=words(Effect))
+    verdict: str = one_of(choices.Verdict)
+    effect: str = one_of(choices.Effect)
     reason: str = nullable()
     judged_at: Timestamp
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, col, lit, owned_by

@@ -8,7 +8,7 @@ the type `episode` gives them as cells.
 from datetime import datetime
 
 from slowwave.decay.retention import days_ago
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import CellHit, Filters, Intent
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.settings.tree import Settings

@@ -11,7 +11,7 @@ from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
 from slowwave.language.intents import is_complex
 from slowwave.language.time_phrases import Use, time_of_filter
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.refusals import possible
 from slowwave.schemas.search import (
     CellHit,

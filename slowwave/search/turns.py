@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.embeddings import Vectors
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
 from slowwave.search.conditions import cell_condition, turn_condition
 from slowwave.search.fusing import Fused, RankedList, fuse_scores

@@ -49,10 +49,10 @@ class _Entry:
     is_settled: bool = False
     is_loading: bool = False
     next_read: float = 0.0
-    """When it may be read again while another process writes; seconds of the monotonic clock."""
+    """The earliest time to read it again while another process writes; seconds of the monotonic clock."""
     writes: int = 0
     seen_writes: int = 0
-    """How often this process had written the table when the copy was begun."""
+    """Number of writes by this process when the copy was begun."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -191,5 +191,5 @@ class TableCache:
 
 
 def _stamp(entry: _Entry) -> int:
-    """When the table's folder of versions changed last, in nanoseconds."""
+    """Time of the last change of the table's folder of versions, in nanoseconds."""
     return os.stat(entry.versions).st_mtime_ns  # noqa: PTH116 - often, and a Path takes ten times as long

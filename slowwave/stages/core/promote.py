@@ -10,7 +10,7 @@ from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import promote_prompt
 from slowwave.prompting.judging_answers import PromoteAnswer
 from slowwave.prompting.prompt_inputs import CandidateCell
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP
 from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.core.promotion import (

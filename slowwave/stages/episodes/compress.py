@@ -13,7 +13,7 @@ from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import episode_prompt
 from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine
 from slowwave.prompting.text_answers import EpisodeAnswer
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
 from slowwave.stages.episodes.episodes import episode_rows, joined_artifacts

@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.readers.statements import REMEMBERED
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.episodes.episodes import due_sessions, orphans, session_spans
 from slowwave.stages.run import Stage

@@ -9,7 +9,7 @@ from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer
 from slowwave.prompting.files import extract_prompt, gate_prompt
 from slowwave.prompting.prompt_inputs import KnownCell, TurnLine
 from slowwave.readers.chunking import chunk_turns
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
 from slowwave.stages.extract.deleted import keep_out_deleted, without_deleted_turns

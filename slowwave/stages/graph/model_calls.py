@@ -7,7 +7,7 @@ from slowwave.llm import Request
 from slowwave.prompting.files import enrich_prompt, infer_cause_prompt
 from slowwave.prompting.prompt_inputs import topic_lines
 from slowwave.prompting.text_answers import CausesAnswer, EntityAnswer
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import ask, usable_answers
 from slowwave.stages.graph.graph_edges import CAUSES, causal_edges

@@ -110,7 +110,7 @@ def maintain(night: Night) -> None:
 
 
 def _outcome(night: Night) -> str:
-    """How the night ended: `gated` if too little was new, `stopped` if the model went away or the budget was spent."""
+    """The end of the night: `gated` if too little was new, `stopped` if the model went away or the budget was spent."""
     if night.is_gated:
         return "gated"
     is_cut_short = any({AWAY, SPENT} & stage.rejected.keys() for stage in night.stages)

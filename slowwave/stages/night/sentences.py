@@ -5,6 +5,7 @@ Stored text stands in the sentences as it is, in one line and cut short; the fac
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Literal
 
 import polars as pl
 
@@ -105,14 +106,13 @@ def _learned(events: Events, texts: pl.DataFrame) -> StoryPart:
 
 
 def _heard_again(events: Events, texts: pl.DataFrame) -> StoryPart:
-    confirmed = _latest(events["cell.confirmed"])
     often = (
         pl.when(pl.col("confirmations") == 1)
         .then(pl.lit("once more"))
         .otherwise(pl.format("{} times more", "confirmations"))
     )
     lines = (
-        confirmed.join(texts, on="cell_id", how="inner", maintain_order="left")
+        _told(events["cell.confirmed"], texts)
         .sort("confirmations", "cell_id", descending=[True, False])
         .select(line=pl.format("{} ({})", "content", often))
     )
@@ -122,15 +122,9 @@ def _heard_again(events: Events, texts: pl.DataFrame) -> StoryPart:
 def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
     named = pl.format("{}, {}", "subject", "attribute")
     new = texts.select(superseded_by="cell_id", now="content", now_value="value", about=named)
-    both = (
-        _latest(events["cell.superseded"])
-        .join(
-            texts.select("cell_id", before="content", old_value="value"),
-            on="cell_id",
-            how="inner",
-            maintain_order="left",
-        )
-        .join(new, on="superseded_by", how="inner", maintain_order="left")
+    old = texts.select("cell_id", before="content", old_value="value")
+    both = _told(events["cell.superseded"], old).join(
+        new, on="superseded_by", how="inner", maintain_order="left"
     )
     until = pl.col("valid_until").dt.strftime("%Y-%m-%d").fill_null("then")
     is_correction = pl.col("verdict") == "corrects"
@@ -166,8 +160,7 @@ def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPa
 
 
 def _let_go(events: Events, texts: pl.DataFrame) -> StoryPart:
-    archived = _latest(events["cell.archived"])
-    archived = archived.join(texts, on="cell_id", how="inner", maintain_order="left")
+    archived = _told(events["cell.archived"], texts)
     pruned, deleted = events["cell.pruned"].height, events["cell.deleted"].height
     lines = archived.sort("salience", "cell_id", descending=[True, False]).select(
         line=pl.format("{} ({})", "content", "reason")
@@ -188,8 +181,7 @@ def _let_go(events: Events, texts: pl.DataFrame) -> StoryPart:
 
 
 def _came_back(events: Events, texts: pl.DataFrame) -> StoryPart:
-    back = _latest(events["cell.revived"])
-    lines = back.join(texts, on="cell_id", how="inner", maintain_order="left").select(
+    lines = _told(events["cell.revived"], texts).select(
         line=pl.format("{} ({})", "content", pl.col("reason").fill_null("used"))
     )
     return _part(
@@ -213,8 +205,8 @@ def _core_gained(events: Events, *, core_count: int) -> StoryPart:
 
 
 def _core_lost(events: Events, texts: pl.DataFrame) -> StoryPart:
-    left = _latest(events["core.demoted"])
-    lines = left.join(texts, on="cell_id", how="left", maintain_order="left").select(
+    left = _told(events["core.demoted"], texts, how="left")
+    lines = left.select(
         line=pl.format(
             "{} Reason: {}.",
             pl.col("content").fill_null("A deleted memory."),
@@ -223,6 +215,13 @@ def _core_lost(events: Events, texts: pl.DataFrame) -> StoryPart:
     )
     said = f"Core memory lost {many(left.height, 'line')}; what left can still be found."
     return _part("core_lost", said, lines)
+
+
+def _told(
+    rows: pl.DataFrame, texts: pl.DataFrame, *, how: Literal["inner", "left"] = "inner"
+) -> pl.DataFrame:
+    """The last event of each memory, with the memory's text."""
+    return _latest(rows).join(texts, on="cell_id", how=how, maintain_order="left")
 
 
 def _latest(rows: pl.DataFrame) -> pl.DataFrame:

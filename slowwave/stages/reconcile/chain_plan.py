@@ -8,7 +8,7 @@ from slowwave.chains.repetitions import between_elements, inherited, stand_ins
 from slowwave.chains.stored import PAIR, with_stored_chains
 from slowwave.chains.timelines import confirmations, supersessions, timelines
 from slowwave.decay.fading import revivals
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.stages.asking import author_columns
 from slowwave.stages.run import Plan, Stage
 

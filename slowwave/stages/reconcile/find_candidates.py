@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from slowwave.language.text import full_text_queries
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import fuse_candidates
 from slowwave.stages.run import Stage

@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.chains.timelines import AGE_ORDER
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import exact_duplicates, near_pairs
 from slowwave.stages.reconcile.chain_plan import NOTHING, plan_chains

@@ -11,7 +11,7 @@ from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import review_prompt
 from slowwave.prompting.judging_answers import ReviewAnswer
 from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.reconcile.chain_plan import elaborated_pairs
 from slowwave.stages.reconcile.judge import commit_failed, without_waiting

@@ -4,7 +4,7 @@ import polars as pl
 
 from slowwave.embeddings import load_profile
 from slowwave.language.text import without_speakers
-from slowwave.schemas.episode_type import EPISODE
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.run import Stage
 from slowwave.stages.topics.topic_names import name_topics
