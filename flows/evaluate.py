@@ -10,7 +10,7 @@ from slowwave.readers.question_sets import read_question_set
 from slowwave.schemas.questions import Evaluation
 from slowwave.stages.evaluation.evaluate import add_up, headline, markdown, measured_home, report_figures
 from tasks.evaluate import ask_conversation
-from tasks.stage import call_task, publish_page, run_name, stage
+from tasks.stage import call, publish_page, run_name, stage
 
 
 @flow(name="evaluate", flow_run_name=run_name)
@@ -30,7 +30,7 @@ def evaluate(questions: str = "", home: str = "") -> Evaluation:
     asked = read_question_set(Path(questions))
     started = time.monotonic()
     with measured_home(asked, home) as folder, stage("evaluate", home=folder) as run:
-        parts = [call_task(ask_conversation, run, conversation) for conversation in asked.conversations]
+        parts = [call(ask_conversation, run, conversation) for conversation in asked.conversations]
         found = add_up(parts, seconds=time.monotonic() - started)
         if not found.questions:
             why = ", ".join(f"{count} x {reason}" for reason, count in found.left_out.items())

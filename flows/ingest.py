@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.ingest.ingest import find_new_sources, index_new_turns, read_source, record_source
+from slowwave.stages.ingest.ingest import index_new_turns, ingest_sources
 from tasks.stage import run_name, stage
 
 
@@ -20,10 +20,7 @@ def ingest(sources: Sequence[str] = (), home: str = "", dry_run: bool = False) -
         dry_run: Only show what would be taken in.
     """
     with stage("ingest", home=home, dry_run=dry_run) as run:
-        for path, file_hash in find_new_sources(run, sources):
-            reading = read_source(run, path)
-            if reading is not None:
-                record_source(run, reading, path, file_hash)
+        ingest_sources(run, sources)
         run.refresh_vectors()
         index_new_turns(run)
     return run.report

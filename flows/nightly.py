@@ -17,7 +17,7 @@ from flows.promote import promote
 from flows.reconcile import reconcile
 from slowwave.schemas.report import NightReport
 from slowwave.stages.night.night import LLM_STAGES, close_gate, maintain, open_night, record
-from tasks.stage import call_flow, publish, run_name, steps
+from tasks.stage import call, publish, run_name, steps
 
 STAGES = (extract, cluster, reconcile, consolidate, compress, link, decay, forget)
 
@@ -39,13 +39,13 @@ def nightly(
     """
     started = time.monotonic()
     with open_night(home, dry_run=dry_run, steps=steps()) as night:
-        night.stages.append(call_flow(ingest, sources=sources, home=home, dry_run=dry_run))
+        night.stages.append(call(ingest, sources=sources, home=home, dry_run=dry_run))
         closed = close_gate(night, force=force)
         for flow_of_stage in STAGES:
             if closed and flow_of_stage.name in LLM_STAGES:
                 continue
-            night.stages.append(call_flow(flow_of_stage, home=home, dry_run=dry_run))
-        night.stages.append(call_flow(promote, home=home, is_choosing=not closed, dry_run=dry_run))
+            night.stages.append(call(flow_of_stage, home=home, dry_run=dry_run))
+        night.stages.append(call(promote, home=home, is_choosing=not closed, dry_run=dry_run))
         maintain(night)
         report = record(night, seconds=time.monotonic() - started)
         publish(report)

@@ -63,7 +63,7 @@ from slowwave.search import answer, ask, open_reader
 from slowwave.search.archived import find_forgotten
 from slowwave.search.entity import describe
 from slowwave.search.timeline import timeline
-from slowwave.stages.topics.calibrate import calibrate_home
+from slowwave.stages.topics.calibration import calibrate_home
 
 MOST_CONVERSATIONS = 1_000
 """Conversations whose citations are kept for `Memory.settle`; of more, the oldest go."""

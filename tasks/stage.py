@@ -5,7 +5,7 @@ report is only returned. That is how interactive commands and benchmarks run a s
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import ParamSpec, TypeVar
@@ -17,13 +17,11 @@ from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
-from slowwave.home.workspace import Workspace, open_workspace
-from slowwave.llm import LLM, Outcome, Request
+from slowwave.home.workspace import Workspace, open_workspace, refresh_vectors
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.stages import run as plain
 from slowwave.stages.night.report import headline, night_headline, night_markdown, stage_markdown
 from slowwave.stages.run import PLAIN, Stage, Steps
-from tasks.rebuild import embed_all, fold_journal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,22 +33,13 @@ def commit_segment(workspace: Workspace, events: pl.DataFrame, now: datetime) ->
     return plain.commit_segment(workspace, events, now)
 
 
-@task(name="embed", cache_policy=NO_CACHE, task_run_name="embed-missing")
-def embed_missing(workspace: Workspace) -> dict[str, int]:
-    """Computes missing vectors in batches."""
-    return plain.embed_missing(workspace)
-
-
-@task(name="ask-model", cache_policy=NO_CACHE, task_run_name="ask-{work}-{count}")
-def ask_model(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
-    """Asks the language model a batch of questions."""
-    return plain.ask_model(llm, requests, work, count)
-
-
-@task(name="optimize", cache_policy=NO_CACHE)
-def optimize(workspace: Workspace) -> pl.DataFrame:
-    """Compacts and indexes all tables."""
-    return plain.optimize(workspace)
+embed_missing = task(name="embed", cache_policy=NO_CACHE, task_run_name="embed-missing")(
+    Workspace.refresh_vectors
+)
+ask_model = task(name="ask-model", cache_policy=NO_CACHE, task_run_name="ask-{work}-{count}")(plain.ask_model)
+optimize = task(name="optimize", cache_policy=NO_CACHE)(plain.optimize)
+fold_journal = task(name="fold-journal", cache_policy=NO_CACHE)(plain.fold_journal)
+embed_all = task(name="embed-all", cache_policy=NO_CACHE)(refresh_vectors)
 
 
 def is_under_prefect() -> bool:
@@ -67,15 +56,9 @@ def steps() -> Steps:
     )
 
 
-def call_task(work: "Task[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
-    """Runs a task as a task within a flow run, and as a plain function outside of one."""
+def call(work: "Task[P, R] | Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
+    """Runs a task or a subflow as such within a flow run, and as a plain function outside of one."""
     function: Callable[P, R] = work if is_under_prefect() else work.fn
-    return function(*args, **kwargs)
-
-
-def call_flow(subflow: "Flow[P, R]", *args: P.args, **kwargs: P.kwargs) -> R:
-    """Runs a flow as a subflow within a flow run, and as a plain function outside of one."""
-    function: Callable[P, R] = subflow if is_under_prefect() else subflow.fn
     return function(*args, **kwargs)
 
 
@@ -117,7 +100,5 @@ def publish_page(text: str, *, key: str, headline: str) -> None:
 
 def run_name() -> str:
     """`<flow>-<date>-<time>`: the name of a run in Prefect's page; a dry run says so."""
-    parameters = flow_run.parameters or {}
-    return (
-        f"{flow_run.flow_name}-{datetime.now(UTC):%Y-%m-%d-%H%M}{'-dry' if parameters.get('dry_run') else ''}"
-    )
+    suffix = "-dry" if (flow_run.parameters or {}).get("dry_run") else ""
+    return f"{flow_run.flow_name}-{datetime.now(UTC):%Y-%m-%d-%H%M}{suffix}"

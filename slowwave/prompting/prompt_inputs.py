@@ -4,9 +4,13 @@ Numbers are those of the page, from 1 on, and are what a model's answer may name
 fields come from the store as they are; the prompt gateway fences them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import polars as pl
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +94,6 @@ class TopicCell:
     content: str
 
 
-def topic_lines(cells: pl.DataFrame, *, first: int = 1) -> list[TopicCell]:
-    """Rows of `cells` in their order, numbered from `first` on."""
-    return [
-        TopicCell(number, row["cell_type"], f"{row['valid_from']:%Y-%m-%d}", row["content"])
-        for number, row in enumerate(cells.iter_rows(named=True), start=first)
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class EpisodeCell:
     """A memory of a conversation; `replaced_by` is what holds since `replaced_date`, both "" while it holds itself."""
@@ -124,3 +120,22 @@ class CandidateCell:
     date: str
     is_core: bool
     ignores: int = 0
+
+
+def items(kind: Callable[..., Item], rows: pl.DataFrame, *, first: int = 1) -> list[Item]:
+    """Rows as items, counted from `first` unless they have a `number`; a time is its date, and a null is ""."""
+    numbered = rows if "number" in rows.columns else rows.with_row_index("number", offset=first)
+    dates = pl.selectors.datetime().dt.strftime("%Y-%m-%d").fill_null("")
+    shown = numbered.with_columns(pl.col(pl.String).fill_null(""), dates)
+    return [kind(**row) for row in shown.iter_rows(named=True)]
+
+
+def items_by(kind: Callable[..., Item], rows: pl.DataFrame) -> dict[object, list[Item]]:
+    """The items of every page, by the first column of `rows`, which names it."""
+    pages = rows.partition_by(rows.columns[0], as_dict=True, include_key=False)
+    return {key: items(kind, page) for (key,), page in pages.items()}
+
+
+def topic_lines(cells: pl.DataFrame, *, first: int = 1) -> list[TopicCell]:
+    """Rows of `cells` in their order, numbered from `first` on."""
+    return items(TopicCell, cells.select("cell_type", "content", date="valid_from"), first=first)

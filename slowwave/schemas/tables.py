@@ -4,6 +4,7 @@ A column has the same name, meaning and unit in every table; a test holds `data/
 are not here: their width belongs to the embedder, so the store adds them to the tables in `VECTOR_TEXT` itself.
 """
 
+from collections.abc import Mapping
 from functools import cache
 
 import pandera.polars as pa
@@ -323,3 +324,11 @@ def frame_schema(table: str) -> pl.Schema:
 def empty(table: str) -> pl.DataFrame:
     """A frame of no rows in the table's shape."""
     return pl.DataFrame(schema=frame_schema(table))
+
+
+def shaped(rows: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Rows in the columns and types of a schema; a column that is not given is null."""
+    return rows.select(
+        (pl.col(name) if name in rows.columns else pl.lit(None).alias(name)).cast(dtype)
+        for name, dtype in schema.items()
+    )

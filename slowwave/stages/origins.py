@@ -1,4 +1,4 @@
-"""Whose word a memory is: it has the least trusted origin of what it rests on."""
+"""The origin of a memory: the least trusted origin of what it rests on."""
 
 import polars as pl
 
@@ -7,5 +7,4 @@ from slowwave.schemas.choices import TRUST
 
 def least_trusted(origin: pl.Expr) -> pl.Expr:
     """The least trusted of several origins, as an aggregate."""
-    ranks = pl.Enum(TRUST)
-    return origin.cast(ranks).max().cast(pl.String)
+    return origin.cast(pl.Enum(TRUST)).max().cast(pl.String)

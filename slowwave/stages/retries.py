@@ -1,6 +1,6 @@
 """Failed tries: after an unusable answer comes a pause that doubles, and at last quarantine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 import polars as pl
@@ -31,16 +31,14 @@ def failed_try(run: Stage, outcome: Outcome, *, tries_before: int) -> dict[str, 
     }
 
 
-def failed_rows(
-    run: Stage, kind: str, tried: Iterable[tuple[dict[str, object], int]], outcomes: Sequence[Outcome]
-) -> pl.DataFrame:
+def failed_rows(run: Stage, kind: str, tried: pl.DataFrame, outcomes: Sequence[Outcome]) -> pl.DataFrame:
     """Payload of an event such as `chunk.failed`: a row for each outcome that was a try and failed.
 
-    `tried` gives the key columns of what was asked about, and how many tries it had before.
+    `tried` has the key columns of what was asked about, and as `attempts` how many tries it had before.
     """
     rows = [
-        {**keys, **state}
-        for (keys, tries), outcome in zip(tried, outcomes, strict=True)
-        if (state := failed_try(run, outcome, tries_before=tries)) is not None
+        {**asked, **state}
+        for asked, outcome in zip(tried.iter_rows(named=True), outcomes, strict=True)
+        if (state := failed_try(run, outcome, tries_before=asked["attempts"])) is not None
     ]
     return rows_of(kind, rows)

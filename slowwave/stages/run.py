@@ -5,7 +5,7 @@ run, plain functions otherwise.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -14,7 +14,7 @@ import polars as pl
 from slowwave.embeddings import Embedder
 from slowwave.errors import TransientError
 from slowwave.home.paths import Home
-from slowwave.home.topic_counts import topic_counts, with_counts
+from slowwave.home.topic_counts import with_counts
 from slowwave.home.workspace import Workspace, apply_pending, refresh_vectors
 from slowwave.journal.catalogue import encode_plan
 from slowwave.llm import LLM, Outcome, Request
@@ -30,11 +30,6 @@ Plan = dict[str, pl.DataFrame]
 def commit_segment(workspace: Workspace, events: pl.DataFrame, now: datetime) -> int:
     """Writes one journal segment and folds it into the store."""
     return workspace.commit(events, now=now)
-
-
-def embed_missing(workspace: Workspace) -> dict[str, int]:
-    """Computes missing vectors in batches."""
-    return workspace.refresh_vectors()
 
 
 def ask_model(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
@@ -54,11 +49,6 @@ def fold_journal(home: Home, store: Store) -> list[str]:
     return [f"{problem.path.name} ({problem.reason})" for problem in apply_pending(home.journal, store)]
 
 
-def embed_all(store: Store, embedder: Embedder | None) -> dict[str, int]:
-    """Computes every vector of a store."""
-    return refresh_vectors(store, embedder)
-
-
 def optimize(workspace: Workspace) -> pl.DataFrame:
     """Compacts and indexes all tables under the writer lock; a row a table."""
     settings = workspace.settings.store
@@ -73,11 +63,11 @@ class Steps:
     """The steps of a stage that reach the outside world: plain functions, or Prefect tasks of the same names."""
 
     commit: Callable[[Workspace, pl.DataFrame, datetime], int] = commit_segment
-    embed: Callable[[Workspace], dict[str, int]] = embed_missing
+    embed: Callable[[Workspace], dict[str, int]] = Workspace.refresh_vectors
     ask: Callable[[LLM, Sequence[Request], str, int], list[Outcome]] = ask_model
     optimize: Callable[[Workspace], pl.DataFrame] = optimize
     fold: Callable[[Home, Store], list[str]] = fold_journal
-    embed_all: Callable[[Store, Embedder | None], dict[str, int]] = embed_all
+    embed_all: Callable[[Store, Embedder | None], dict[str, int]] = refresh_vectors
     logger: "logging.Logger | logging.LoggerAdapter[logging.Logger]" = field(
         default_factory=lambda: logging.getLogger("slowwave")
     )
@@ -89,11 +79,9 @@ PLAIN = Steps()
 class Stage:
     """One run of a stage. `now` is read once, so that everything of a run has one time."""
 
-    def __init__(
-        self, name: str, workspace: Workspace, *, dry_run: bool, steps: "Steps | None" = None
-    ) -> None:
+    def __init__(self, name: str, workspace: Workspace, *, dry_run: bool, steps: Steps = PLAIN) -> None:
         self.workspace = workspace
-        self.steps = steps or PLAIN
+        self.steps = steps
         self.store = workspace.store
         self.settings = workspace.settings
         self.now = workspace.clock()
@@ -143,13 +131,6 @@ class Stage:
         self.count(**{kind: rows.height for kind, rows in parts.items()})
         if parts and not self.report.dry_run:
             self.steps.commit(self.workspace, encode_plan(parts), self.now)
-
-    def topic_counts(self, topic_ids: Collection[str], statuses: Mapping[str, str]) -> pl.DataFrame:
-        """Live and unsummarized cells of these topics, where they are not what is stored.
-
-        `statuses` is what the plan at hand makes of cells. Returns `topic_id`, `cell_count`, `unsummarized_count`.
-        """
-        return topic_counts(self.store, topic_ids, statuses)
 
     def refresh_vectors(self) -> None:
         """Embeds what lacks a vector; an embedder that is away leaves it waiting, and that is said."""

@@ -1,6 +1,5 @@
 """The compress stage: tells conversations as episodes, and gives memories the short forms that they lack."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -9,9 +8,9 @@ import polars as pl
 from slowwave.decay.fading import revivals
 from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import CHARACTERS_A_TOKEN
-from slowwave.llm import Outcome, Request
+from slowwave.llm import Request
 from slowwave.prompting.files import episode_prompt
-from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine
+from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by
 from slowwave.prompting.text_answers import EpisodeAnswer
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
@@ -102,23 +101,20 @@ def _by_extraction(run: Stage, material: Material) -> Plan:
         max_words=settings.max_words,
         summary_words=settings.summary_words,
     )
+    nothing = dict.fromkeys(["index_label", "topic_hint"], pl.lit(None, dtype=pl.String))
     texts = told.rename({"episode_id": "cell_id"}).with_columns(
-        *author_columns(RAW_PROMPT), index_label=pl.lit(None, dtype=pl.String)
+        *author_columns(RAW_PROMPT), **nothing, subject="title"
     )
-    labelled = short_forms(
-        texts.with_columns(subject=pl.col("title"), topic_hint=pl.lit(None, dtype=pl.String))
-    )
-    texts = texts.drop("index_label", "compressed").join(labelled, on="cell_id")
-    return _written(run, texts, material, shown=material.cells.clear())
+    labelled = texts.drop(nothing, "compressed").join(short_forms(texts), on="cell_id")
+    return _written(run, labelled, material, shown=material.cells.clear())
 
 
 def _main_topics(run: Stage, material: Material) -> pl.DataFrame:
     """`episode_id` and the name of the topic that holds more than half of its living extracted memories."""
     living = material.cells.filter((pl.col("status") == "active") & (pl.col("prompt_version") != RAW_PROMPT))
     counted = living.group_by("episode_id", "topic_id").len().drop_nulls("topic_id")
-    main = counted.join(living.group_by("episode_id").len(name="all"), on="episode_id").filter(
-        pl.col("len") * 2 > pl.col("all")
-    )
+    every = living.group_by("episode_id").len(name="all")
+    main = counted.join(every, on="episode_id").filter(pl.col("len") * 2 > pl.col("all"))
     names = run.store.by_key("topics", main["topic_id"], ["topic_id", "name"])
     return main.join(names, on="topic_id", how="inner").select("episode_id", topic="name")
 
@@ -127,14 +123,29 @@ def _by_model(run: Stage, material: Material) -> Plan:
     """Episodes that the model wrote, and the conversations whose answer could not be used."""
     settings = run.settings.episodes
     limits = {"max_words": settings.max_words, "summary_words": settings.summary_words}
-    characters = _page_characters(run)
+    room = run.settings.llm.context_tokens - run.settings.llm.max_answer_tokens
+    characters = min(settings.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
     cells = _page_cells(run, material, characters // 2)
+    lines = items_by(
+        EpisodeCell,
+        cells.select(
+            "episode_id",
+            "cell_type",
+            "content",
+            "replaced_by",
+            date="valid_from",
+            replaced_date="replaced_from",
+        ),
+    )
     excerpts = _excerpts(run, material, cells, characters)
+    said = items_by(
+        TurnLine, excerpts.select("episode_id", "number", "speaker", "role", "text", date="event_time")
+    )
     requests = [
         Request(
             episode_prompt(
-                _cell_lines(cells.filter(pl.col("episode_id") == row["cell_id"])),
-                _turn_lines(excerpts.filter(pl.col("episode_id") == row["cell_id"])),
+                lines.get(row["cell_id"], []),
+                said.get(row["cell_id"], []),
                 dates=(f"{row['valid_from']:%Y-%m-%d}", f"{row['event_time']:%Y-%m-%d}"),
                 turn_count=row["turn_count"],
                 **limits,
@@ -157,10 +168,11 @@ def _by_model(run: Stage, material: Material) -> Plan:
     ]
     names = ["cell_id", "title", "content", "summary", "compressed", "index_label", "prompt_version", "model"]
     texts = pl.DataFrame(told, schema=dict.fromkeys(names, pl.String))
-    return {
-        **_written(run, texts, material, shown=cells),
-        "episode.failed": _failed(run, material.sessions, outcomes),
-    }
+    # what grew since its last failure begins anew
+    tries = pl.when(pl.col("told_count") == pl.col("turn_count")).then("attempts").fill_null(0)
+    tried = material.sessions.select("cell_id", *OWNER, "session_id", "turn_count", attempts=tries)
+    failed = failed_rows(run, "episode.failed", tried, outcomes)
+    return {**_written(run, texts, material, shown=cells), "episode.failed": failed}
 
 
 def _written(run: Stage, texts: pl.DataFrame, material: Material, *, shown: pl.DataFrame) -> Plan:
@@ -190,29 +202,19 @@ def _written(run: Stage, texts: pl.DataFrame, material: Material, *, shown: pl.D
     return {"episode.written": rows, "cell.revived": revived}
 
 
-def _page_characters(run: Stage) -> int:
-    """Characters of memories and turns on one page, within the model's context."""
-    room = run.settings.llm.context_tokens - run.settings.llm.max_answer_tokens
-    return min(run.settings.episodes.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
-
-
 def _page_cells(run: Stage, material: Material, characters: int) -> pl.DataFrame:
     """The memories of each page, oldest first: the living ones and those that another replaced, most salient first.
 
     A replaced memory held until then; `replaced_by` is the text that holds since.
     """
     replaced = (pl.col("status") == "superseded") & pl.col("valid_until").is_not_null()
-    wanted = material.cells.filter(
-        ((pl.col("status") == "active") | replaced) & (pl.col("prompt_version") != RAW_PROMPT)
+    is_shown = (pl.col("status") == "active") | replaced
+    wanted = material.cells.filter(is_shown & (pl.col("prompt_version") != RAW_PROMPT))
+    columns = {"cell_id": "superseded_by", "content": "replaced_by", "valid_from": "replaced_from"}
+    later = run.store.by_key("cells", wanted["superseded_by"].drop_nulls(), list(columns)).rename(columns)
+    ranked = wanted.join(later, on="superseded_by", how="left").sort(
+        "episode_id", "salience", "event_time", "cell_id", descending=[False, True, True, False]
     )
-    later = run.store.by_key(
-        "cells", wanted["superseded_by"].drop_nulls(), ["cell_id", "content", "valid_from"]
-    )
-    ranked = wanted.join(
-        later.rename({"cell_id": "superseded_by", "content": "replaced_by", "valid_from": "replaced_from"}),
-        on="superseded_by",
-        how="left",
-    ).sort("episode_id", "salience", "event_time", "cell_id", descending=[False, True, True, False])
     size = pl.sum_horizontal(pl.col("content", "replaced_by").str.len_chars()).cum_sum().over("episode_id")
     place = pl.int_range(pl.len()).over("episode_id")
     kept = ranked.filter((place < run.settings.episodes.max_cells) & (size <= characters))
@@ -233,39 +235,3 @@ def _excerpts(run: Stage, material: Material, cells: pl.DataFrame, characters: i
         turn_characters=settings.turn_characters,
         page_characters=left,
     )
-
-
-def _cell_lines(cells: pl.DataFrame) -> list[EpisodeCell]:
-    return [
-        EpisodeCell(
-            number,
-            row["cell_type"],
-            f"{row['valid_from']:%Y-%m-%d}",
-            row["content"],
-            row["replaced_by"] or "",
-            f"{row['replaced_from']:%Y-%m-%d}" if row["replaced_from"] else "",
-        )
-        for number, row in enumerate(cells.iter_rows(named=True), start=1)
-    ]
-
-
-def _turn_lines(turns: pl.DataFrame) -> list[TurnLine]:
-    return [
-        TurnLine(
-            row["number"], row["speaker"] or "", row["role"], f"{row['event_time']:%Y-%m-%d}", row["text"]
-        )
-        for row in turns.iter_rows(named=True)
-    ]
-
-
-def _failed(run: Stage, sessions: pl.DataFrame, outcomes: Sequence[Outcome]) -> pl.DataFrame:
-    """Conversations whose answer could not be used; what grew since its last failure begins anew."""
-    keys = ("cell_id", *OWNER, "session_id", "turn_count")
-    tried = [
-        (
-            {name: session[name] for name in keys},
-            (session["attempts"] or 0) if session["told_count"] == session["turn_count"] else 0,
-        )
-        for session in sessions.iter_rows(named=True)
-    ]
-    return failed_rows(run, "episode.failed", tried, outcomes)

@@ -51,11 +51,7 @@ def due_sessions(
     quiet = pl.lit(now - timedelta(hours=settings.quiet_hours))
     is_over = pl.min_horizontal("event_time", "last_recorded") <= quiet
     state = episodes.select(
-        "cell_id",
-        "status",
-        "attempts",
-        "retry_at",
-        "written_at",
+        *("cell_id", "status", "attempts", "retry_at", "written_at"),
         told_count="turn_count",
         told_by="prompt_version",
     )
@@ -65,16 +61,16 @@ def due_sessions(
         .with_columns(is_flagged=pl.col("cell_id").is_in(flagged.implode()))
     )
     is_raw = (pl.col("told_by") == RAW_PROMPT).fill_null(value=False)
+    grew = pl.col("told_count") != pl.col("turn_count")
     is_behind = (
         pl.col("written_at").is_null()
-        | (pl.col("told_count") != pl.col("turn_count"))
+        | grew
         | (pl.col("status") != "written")
         | (pl.col("last_learned") > pl.col("written_at")).fill_null(value=False)
         | pl.col("is_flagged")
     )
     if has_llm:
         is_due = is_behind | is_raw
-        grew = pl.col("told_count") != pl.col("turn_count")
         pauses = (pl.col("status") == "failed") & (pl.col("retry_at") > now).fill_null(value=False)
         is_waiting = pauses | ((pl.col("status") == "quarantined") & ~grew).fill_null(value=False)
     else:
@@ -118,14 +114,10 @@ def episode_rows(
             origin=least_trusted(pl.col("origin")),
         )
     )
-    worth = cells.group_by("episode_id").agg(
-        salience=pl.col("salience").mean(), confidence=pl.col("confidence").mean()
-    )
+    worth = cells.group_by("episode_id").agg(pl.col("salience", "confidence").mean())
+    columns = ["cell_id", *OWNER, "session_id", "turn_count", "valid_from", "event_time"]
     rows = (
-        texts.join(
-            sessions.select("cell_id", *OWNER, "session_id", "turn_count", "valid_from", "event_time"),
-            on="cell_id",
-        )
+        texts.join(sessions.select(columns), on="cell_id")
         .join(said, left_on="cell_id", right_on="episode_id", how="inner")
         .join(worth, left_on="cell_id", right_on="episode_id", how="left")
         .join(artifacts, left_on="cell_id", right_on="episode_id", how="left")

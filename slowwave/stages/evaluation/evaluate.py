@@ -28,14 +28,13 @@ from slowwave.stages.evaluation.retrieval import (
     RANK_CONSTANT,
     by_shares,
     compared,
-    first_turns,
     given_cells,
     list_names,
     recall_table,
     said_turns,
     wanted_turns,
 )
-from slowwave.stages.ingest.ingest import find_new_sources, read_source, record_source
+from slowwave.stages.ingest.ingest import ingest_sources
 from slowwave.stages.night.report import plain
 from slowwave.stages.run import Stage
 from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
@@ -46,6 +45,18 @@ TURNS_RETURNED = 10
 """Turns whose tokens are counted: what a question costs the reader."""
 
 TOKENIZER = "Llama 2 (slowwave/language/tokens.py)"
+
+_FUSION = "min-max scores added, every list with weight 1"
+_MEANINGS: tuple[tuple[str, float | str, str], ...] = (
+    ("LIST_ROWS", LIST_ROWS, "rows that each list brings before they are fused"),
+    ("NEAR_TURNS", NEAR_TURNS, "messages of a near passage"),
+    ("NEAR_STRIDE", NEAR_STRIDE, "messages from one near passage to the next"),
+    ("fusion", _FUSION, "how the lists become one; a passage or memory gives its score to each of its turns"),
+    ("RANK_CONSTANT", RANK_CONSTANT, "k of the baseline `plain hybrid` alone"),
+    ("QUERY_WORDS", QUERY_WORDS, "most words of a question that full text looks for"),
+)
+PARAMETERS = {name: Parameter(value=value, meaning=meaning) for name, value, meaning in _MEANINGS}
+"""The parameters that the figures depend on."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +103,10 @@ def ask(workspace: Workspace, conversation: Conversation) -> Asked:
         conversation.questions, known.join(there, on="turn_id", how="semi", maintain_order="left")
     )
     found = ask_questions(workspace, conversation.questions)
-    first = first_turns(by_shares(found, list_names(found)), TURNS_RETURNED)
+    first = by_shares(found, list_names(found)).filter(pl.col("rank") <= TURNS_RETURNED)
     texts = workspace.store.by_key("turns", first["turn_id"], ["turn_id", "content"])
-    counted = texts.select(
-        "turn_id", tokens=pl.Series(count_tokens(texts["content"].to_list()), dtype=pl.Int64)
-    )
-    tokens = (
-        first.join(counted, on="turn_id", how="inner").group_by("question_index").agg(pl.col("tokens").sum())
-    )
+    counted = texts.with_columns(tokens=pl.Series(count_tokens(texts["content"].to_list()), dtype=pl.Int64))
+    tokens = first.join(counted, on="turn_id").group_by("question_index").agg(pl.col("tokens").sum())
     embedder = workspace.embedder.embedder_id if workspace.embedder else ""
     return Asked(found, wanted, tokens["tokens"], left_out, embedder)
 
@@ -108,9 +115,8 @@ def ask_conversation(workspace: Workspace, conversation: Conversation) -> Asked:
     """Asks one conversation's questions: of its own sessions in a home of their own, else of this one."""
     if not conversation.sessions:
         return ask(workspace, conversation)
-    root = workspace.home.root
-    folder = Path(tempfile.mkdtemp(dir=root))
-    _copy_settings(root, folder)
+    folder = Path(tempfile.mkdtemp(dir=workspace.home.root))
+    _copy_settings(workspace.home.root, folder)
     with conversation_home(folder, conversation, has_memories=True) as own_home:
         return ask(own_home, conversation)
 
@@ -126,10 +132,7 @@ def conversation_home(folder: Path, conversation: Conversation, *, has_memories:
     write_sessions(sources, conversation)
     with open_workspace(folder) as workspace:
         run = Stage("ingest", workspace, dry_run=False)
-        for path, file_hash in find_new_sources(run, [str(sources)]):
-            reading = read_source(run, path)
-            if reading is not None:
-                record_source(run, reading, path, file_hash)
+        ingest_sources(run, [str(sources)])
         if has_memories and workspace.store.count("cells") == 0:
             ids = said_turns(conversation)
             stored = workspace.store.by_key("turns", ids["turn_id"]).join(ids, on="turn_id", how="inner")
@@ -157,11 +160,8 @@ def ask_questions(workspace: Workspace, questions: Sequence[Question]) -> pl.Dat
     parts = [pl.DataFrame(schema=NO_TURNS)]
     for place, question in enumerate(questions):
         vector, _ = reader.vector_of(question.question)
-        asked = TurnQuestion(
-            telling_words(question.question, most=QUERY_WORDS),
-            vector,
-            Filters(as_of=question.asked_at),
-        )
+        words = telling_words(question.question, most=QUERY_WORDS)
+        asked = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
         found = as_frame(find_turns(workspace.store, asked, workspace.settings), key="turn_id")
         parts.append(found.with_columns(question_index=pl.lit(place, dtype=pl.Int64)))
     return pl.concat(parts, how="diagonal")
@@ -175,22 +175,20 @@ def add_up(parts: Sequence[Asked], *, seconds: float) -> Evaluation:
     left_out = sum((Counter(part.left_out) for part in parts), Counter())
     recall = recall_table(by_shares(found, list_names(found)), wanted)
     other = compared(found, wanted)
-    groups = {
-        group: _by_name(other.filter(pl.col("group") == group), "way")
-        for group in ("baseline", "alone", "without")
-    }
+    names = ("baseline", "alone", "without")
+    baselines, alone, without = (_by_name(other.filter(pl.col("group") == name), "way") for name in names)
     by_category = _by_name(recall, "category")
     return Evaluation(
-        recall=by_category[EVERY],
-        by_category={name: figures for name, figures in by_category.items() if name != EVERY},
-        baselines=groups["baseline"],
-        granularities={"alone": groups["alone"], "without": groups["without"]},
+        recall=by_category.pop(EVERY),
+        by_category=by_category,
+        baselines=baselines,
+        granularities={"alone": alone, "without": without},
         tokens_returned=round(float(cast("float | None", tokens) or 0.0), 1),
         tokenizer=TOKENIZER,
         questions=wanted["question_index"].n_unique(),
         left_out=dict(sorted(left_out.items())),
         embedder=", ".join(sorted({part.embedder for part in parts})),
-        parameters=parameters(),
+        parameters=PARAMETERS,
         seconds=round(seconds, 1),
     )
 
@@ -210,35 +208,17 @@ def _by_name(table: pl.DataFrame, name: str) -> dict[str, Figures]:
     }
 
 
-def parameters() -> dict[str, Parameter]:
-    """The parameters that the figures depend on."""
-    return {
-        "LIST_ROWS": Parameter(value=LIST_ROWS, meaning="rows that each list brings before they are fused"),
-        "NEAR_TURNS": Parameter(value=NEAR_TURNS, meaning="messages of a near passage"),
-        "NEAR_STRIDE": Parameter(value=NEAR_STRIDE, meaning="messages from one near passage to the next"),
-        "fusion": Parameter(
-            value="min-max scores added, every list with weight 1",
-            meaning="how the lists become one; a passage or memory gives its score to each of its turns",
-        ),
-        "RANK_CONSTANT": Parameter(value=RANK_CONSTANT, meaning="k of the baseline `plain hybrid` alone"),
-        "QUERY_WORDS": Parameter(
-            value=QUERY_WORDS, meaning="most words of a question that full text looks for"
-        ),
-    }
-
-
 def report_figures(run: Stage, found: Evaluation) -> None:
     """Enters the figures in the stage's report."""
-    for reason, count in found.left_out.items():
-        run.reject(reason, count)
+    run.report.rejected.update(found.left_out)
     run.report.rows_in = found.questions
     run.note(headline(found))
 
 
 def headline(found: Evaluation) -> str:
     """The figures that matter most, in a sentence."""
-    told = ", ".join(f"{found.recall[f'recall@{cut}']:.1%} at {cut}" for cut in CUTS)
-    return f"recall over {found.questions} questions: {told}"
+    told = [f"{share} at {cut}" for share, cut in zip(_shares(found.recall), CUTS, strict=True)]
+    return f"recall over {found.questions} questions: {', '.join(told)}"
 
 
 def markdown(found: Evaluation) -> str:
@@ -265,13 +245,13 @@ def markdown(found: Evaluation) -> str:
 
 
 def _lines(title: str, rows: dict[str, Figures]) -> list[str]:
-    head = " | ".join(f"at {cut}" for cut in CUTS)
-    body = [
-        f"| {plain(name)} | {_shares(figures)} | {figures['questions']:.0f} |"
-        for name, figures in rows.items()
+    cells = [[title, *(f"at {cut}" for cut in CUTS), "questions"]]
+    cells += [
+        [plain(name), *_shares(figures), f"{figures['questions']:.0f}"] for name, figures in rows.items()
     ]
-    return ["", f"| {title} | {head} | questions |", "|---|" + "---:|" * (len(CUTS) + 1), *body]
+    head, *body = (f"| {' | '.join(row)} |" for row in cells)
+    return ["", head, "|---|" + "---:|" * (len(CUTS) + 1), *body]
 
 
-def _shares(figures: Figures) -> str:
-    return " | ".join(f"{figures[f'recall@{cut}']:.1%}" for cut in CUTS)
+def _shares(figures: Figures) -> list[str]:
+    return [f"{figures[f'recall@{cut}']:.1%}" for cut in CUTS]

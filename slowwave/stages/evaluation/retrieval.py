@@ -15,7 +15,7 @@ from slowwave.schemas.tables import OWNER
 from slowwave.stages.extract.extraction import new_cells
 
 CUTS = (5, 10, 25, 50)
-"""How many turns are looked at."""
+"""Numbers of turns after which recall is measured."""
 
 RANK_CONSTANT = 60
 """k of the plain hybrid baseline: Cormack, Clarke and Buettcher, 2009."""
@@ -33,12 +33,9 @@ def wanted_turns(questions: Sequence[Question], known: pl.DataFrame) -> tuple[pl
     `known` has `id`, as evidence names a turn, and `turn_id`. Questions without any evidence left have no row.
     """
     asked = pl.DataFrame(
-        {
-            "question_index": range(len(questions)),
-            "category": [question.category for question in questions],
-            "id": [list(question.evidence) for question in questions],
-        },
+        [(place, question.category, list(question.evidence)) for place, question in enumerate(questions)],
         schema={"question_index": pl.Int64, "category": pl.String, "id": pl.List(pl.String)},
+        orient="row",
     )
     named = asked.explode("id").drop_nulls("id")
     wanted = named.join(known, on="id", how="inner", maintain_order="left").select(WANTED.names()).unique()
@@ -75,11 +72,8 @@ def _placed(found: pl.DataFrame, lists: Sequence[str], shares: list[pl.Expr]) ->
             "question_index", "turn_id", score=pl.sum_horizontal(share.fill_null(0.0) for share in shares)
         )
         .sort("question_index", "score", "turn_id", descending=[False, True, False])
-        .select(
-            "question_index",
-            "turn_id",
-            rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("question_index"),
-        )
+        .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("question_index"))
+        .drop("score")
     )
 
 
@@ -125,11 +119,6 @@ BASELINES = {"turn": "full text only", "vector": "vectors only"}
 """The lists of plain hybrid search, and what each is alone."""
 
 
-def first_turns(placed: pl.DataFrame, count: int) -> pl.DataFrame:
-    """The first `count` turns of each question."""
-    return placed.filter(pl.col("rank") <= count)
-
-
 def said_turns(conversation: Conversation) -> pl.DataFrame:
     """`id` and `turn_id` of a conversation's messages, as its file in the plain chat form is taken in."""
     pairs = [
@@ -146,11 +135,9 @@ def given_cells(conversation: Conversation, turns: pl.DataFrame) -> pl.DataFrame
     `turns` are the stored turns with `id`. A memory without evidence that is there is left out: it leads nowhere.
     """
     memories = pl.DataFrame(
-        {
-            "content": [memory.content for memory in conversation.memories],
-            "id": [list(memory.evidence) for memory in conversation.memories],
-        },
+        [(memory.content, list(memory.evidence)) for memory in conversation.memories],
         schema={"content": pl.String, "id": pl.List(pl.String)},
+        orient="row",
     ).with_row_index("place")
     inherited = ["session_id", "source_type", "source_id", "source_name", *OWNER]
     cells = (
@@ -164,22 +151,13 @@ def given_cells(conversation: Conversation, turns: pl.DataFrame) -> pl.DataFrame
             evidence=pl.col("turn_id").unique(maintain_order=True),
         )
     )
-    given = {
-        "cell_type": "fact",
-        "salience": 0.5,
-        "confidence": 0.9,
-        "origin": "agent",
-        "decay_rate": 0.0,
-        "prompt_version": "given",
-    }
-    nothing = pl.lit([], dtype=pl.List(pl.String))
+    given = {"cell_type": "fact", "origin": "agent", "prompt_version": "given"}
+    numbers = {"salience": 0.5, "confidence": 0.9, "decay_rate": 0.0}
     named = cells.with_columns(
         content_hashes(cells["content"]),
         stable_ids("cell", cells.select("place", "content", "session_id")),
         valid_from=pl.col("event_time"),
-        entities=nothing,
-        artifacts=nothing,
-        steps=nothing,
-        **{name: pl.lit(value) for name, value in given.items()},
+        **dict.fromkeys(["entities", "artifacts", "steps"], pl.lit([], dtype=pl.List(pl.String))),
+        **{name: pl.lit(value) for name, value in (given | numbers).items()},
     )
     return new_cells(named).drop("recorded_at")

@@ -13,12 +13,12 @@ from slowwave.errors import InputError, OutputError
 from slowwave.llm import Request
 from slowwave.prompting.extract_answers import TombstoneAnswer
 from slowwave.prompting.files import tombstone_prompt
-from slowwave.prompting.prompt_inputs import DeletedCell
+from slowwave.prompting.prompt_inputs import DeletedCell, items
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import ask
 from slowwave.stages.extract.tombstones import said_again, without_deleted
+from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Stage
-from slowwave.store import same_owner
 
 KEPT_OUT = "deleted by a person"
 WAITS = "waits: perhaps deleted by a person"
@@ -60,40 +60,39 @@ def keep_out_deleted(run: Stage, cells: pl.DataFrame) -> tuple[pl.DataFrame, set
 
 def _candidates(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
     """Pairs of a new cell and a deleted one that it could repeat (`PAIR`), nearest first."""
-    found = [pl.DataFrame(schema=PAIR)]
-    for owner in cells.partition_by(OWNER, maintain_order=True):
-        same = dead.join(owner.select(OWNER).unique(), on=OWNER, how="semi")
-        if same.is_empty():
-            continue
-        by_words = owner.select("cell_id", "content").join(same.select(deleted="content"), how="cross")
-        is_again = said_again("content", "deleted", same_words=run.settings.edits.same_words)
-        found += [by_words.filter(is_again).with_columns(similarity=pl.lit(1.0)), _near(run, owner, same)]
-    pairs = pl.concat(found).sort("cell_id", "similarity", "deleted", descending=[False, True, False])
-    distinct = pairs.unique(["cell_id", "deleted"], keep="first", maintain_order=True)
+    asked = cells.join(dead, on=OWNER, how="semi", maintain_order="left")
+    if asked.is_empty():
+        return pl.DataFrame(schema=PAIR)
+    pairs = asked.select("cell_id", "content", *OWNER).join(dead.select(*OWNER, deleted="content"), on=OWNER)
+    again = pairs.filter(_is_again(run)).select(*PAIR.names()[:3], similarity=pl.lit(1.0))
+    found = pl.concat([again, _near(run, asked, dead)])
+    ordered = found.sort("cell_id", "similarity", "deleted", descending=[False, True, False])
+    distinct = ordered.unique(["cell_id", "deleted"], keep="first", maintain_order=True)
     return distinct.group_by("cell_id", maintain_order=True).head(run.settings.edits.tombstones_a_memory)
 
 
+def _is_again(run: Stage) -> pl.Expr:
+    return said_again("content", "deleted", same_words=run.settings.edits.same_words)
+
+
 def _near(run: Stage, cells: pl.DataFrame, dead: pl.DataFrame) -> pl.DataFrame:
-    """The nearest deleted memories of one owner's cells, from the embedder's threshold for near pairs on."""
+    """The deleted memories nearest to cells of their owner, from the embedder's threshold for near pairs on."""
     embedder = run.workspace.embedder
     if embedder is None:
         return pl.DataFrame(schema=PAIR)
-    vectors = np.asarray(embedder.embed_documents(cells["content"].to_list()).vectors, dtype=np.float32)
-    most = run.settings.edits.tombstones_a_memory
-    near = run.store.nearest("tombstones", vectors, most, where=same_owner(cells), exact=True)
-    asked = cells.select("cell_id", "content").with_row_index("query_index").cast({"query_index": pl.Int64})
+    vectors = np.asarray(embedder.embed_documents(cells["content"].to_list()).vectors)
+    asked = cells.select("cell_id", *OWNER, "content", pl.Series("vector", vectors))
+    near = nearest_of_owner(run.store, "tombstones", asked, k=run.settings.edits.tombstones_a_memory)
     return (
-        near.rename({"cell_id": "dead_id"})
-        .filter(pl.col("similarity") >= embedder.profile.near_threshold)
-        .join(asked, on="query_index", how="inner")
-        .join(dead.select(dead_id="cell_id", deleted="content"), on="dead_id", how="inner")
+        near.filter(pl.col("similarity") >= embedder.profile.near_threshold)
+        .join(asked, on="cell_id", how="inner")
+        .join(dead.select(target_id="cell_id", deleted="content"), on="target_id", how="inner")
         .select(PAIR.names())
     )
 
 
 def _by_rule(run: Stage, pairs: pl.DataFrame) -> set[str]:
-    same = pairs.filter(said_again("content", "deleted", same_words=run.settings.edits.same_words))
-    return set(same["cell_id"])
+    return set(pairs.filter(_is_again(run))["cell_id"])
 
 
 def _judged(run: Stage, pairs: pl.DataFrame) -> tuple[set[str], set[str]]:
@@ -101,10 +100,7 @@ def _judged(run: Stage, pairs: pl.DataFrame) -> tuple[set[str], set[str]]:
     pages = pairs.partition_by("cell_id", maintain_order=True)
     requests = [
         Request(
-            tombstone_prompt(
-                page["content"][0],
-                [DeletedCell(number, text) for number, text in enumerate(page["deleted"], start=1)],
-            ),
+            tombstone_prompt(page["content"][0], items(DeletedCell, page.select(content="deleted"))),
             TombstoneAnswer,
             {"page_numbers": set(range(1, page.height + 1))},
         )

@@ -1,5 +1,6 @@
 """The extract stage: the chunks that wait, the questions about them, and what the answers become."""
 
+import numpy as np
 import polars as pl
 
 from slowwave.chains.timelines import confirmations
@@ -7,11 +8,11 @@ from slowwave.journal.catalogue import rows_of
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer
 from slowwave.prompting.files import extract_prompt, gate_prompt
-from slowwave.prompting.prompt_inputs import KnownCell, TurnLine
+from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items, items_by
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
-from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
+from slowwave.stages.asking import AWAY, Author, ask, author_columns, usable_answers
 from slowwave.stages.extract.deleted import keep_out_deleted, without_deleted_turns
 from slowwave.stages.extract.extraction import (
     ANSWER_SCHEMA,
@@ -20,9 +21,10 @@ from slowwave.stages.extract.extraction import (
     raw_cells,
     split_confirmed,
 )
+from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Plan, Stage
-from slowwave.store import col, lit, same_owner
+from slowwave.store import col, lit
 
 SHOWN = ["cell_type", "topic_hint", "subject", "attribute", "value", "valid_from", "content"]
 """Columns of a known cell that the extractor is shown."""
@@ -50,14 +52,8 @@ def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
     turns = without_deleted_turns(run, chunks, _turns_of(run, chunks))
     cells = raw_cells(chunks, turns, decay_rate=run.settings.decay.default_rate, now=run.now)
     cells, _ = keep_out_deleted(run, cells)
-    run.commit(
-        {
-            "cell.extracted": cells,
-            "chunk.extracted": _extracted(chunks["chunk_id"].to_list(), cells).with_columns(
-                author_columns(RAW_PROMPT)
-            ),
-        }
-    )
+    done = _extracted(chunks["chunk_id"].to_list(), cells, {"prompt_version": RAW_PROMPT})
+    run.commit({"cell.extracted": cells, "chunk.extracted": done})
     run.note("chunks became raw memories; they go through the extractor once there is a language model")
 
 
@@ -129,40 +125,27 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
         done = [chunk for chunk in done if chunk not in waiting]
         confirmed = confirmed.filter(~pl.col("confirmed_by").is_in(sorted(waiting)))
     run.show(cells.select(pl.format("[{}] {}", "cell_type", "content")).to_series())
+    known_cells = run.store.by_key("cells", confirmed["cell_id"], ["cell_id", "evidence"])
+    cell_usage = run.store.by_key("cell_usage", confirmed["cell_id"])
+    again = confirmations(confirmed, known_cells, cell_usage, now=run.now)
     return {
         "cell.extracted": cells,
-        "cell.confirmed": _confirmed(run, confirmed).with_columns(author_columns(**author)),
+        "cell.confirmed": again.with_columns(author_columns(**author)),
         "cell.retired": _raw_cells_of(run, done),
-        "chunk.extracted": _extracted(done, cells).with_columns(author_columns(**author)),
+        "chunk.extracted": _extracted(done, cells, author),
         **failed,
     }
 
 
-def _pages(turns: pl.DataFrame) -> dict[str, list[TurnLine]]:
-    lines = turns.with_columns(
-        pl.col("speaker").fill_null(""), date=pl.col("event_time").dt.strftime("%Y-%m-%d")
-    )
-    pages: dict[str, list[TurnLine]] = {}
-    for row in lines.iter_rows(named=True):
-        line = TurnLine(row["turn_number"], row["speaker"], row["role"], row["date"], row["text"])
-        pages.setdefault(row["chunk_id"], []).append(line)
-    return pages
+def _pages(turns: pl.DataFrame) -> dict[object, list[TurnLine]]:
+    """The lines of each chunk, by its id."""
+    lines = turns.select("chunk_id", "speaker", "role", "text", number="turn_number", date="event_time")
+    return items_by(TurnLine, lines)
 
 
 def _extract_request(page: list[TurnLine], known: pl.DataFrame) -> Request:
-    shown = [
-        KnownCell(
-            row["known"],
-            row["cell_type"],
-            row["topic_hint"] or "",
-            row["subject"] or "",
-            row["attribute"] or "",
-            row["value"] or "",
-            f"{row['valid_from']:%Y-%m-%d}",
-            row["content"],
-        )
-        for row in known.iter_rows(named=True)
-    ]
+    columns = ["cell_type", "subject", "attribute", "value", "content"]
+    shown = items(KnownCell, known.select(*columns, number="known", topic="topic_hint", date="valid_from"))
     context = {
         "turn_numbers": {line.number for line in page},
         "known_numbers": {cell.number for cell in shown},
@@ -171,72 +154,47 @@ def _extract_request(page: list[TurnLine], known: pl.DataFrame) -> Request:
 
 
 def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """The nearest known cells of each chunk, numbered from 1, by exact vector search: the same on every run.
-
-    `chunk_id`, `known` (the number), `target_id` and the columns `SHOWN`.
-    """
-    cell_types = frame_schema("cells")
-    texts_and_dates = {name: cell_types[name] for name in SHOWN}
-    key = {"chunk_id": pl.String, "known": pl.Int64, "target_id": pl.String}
-    found = [pl.DataFrame(schema={**key, **texts_and_dates})]
+    """The nearest known cells of each chunk: `chunk_id`, `known` (numbered from 1), `target_id`, columns `SHOWN`."""
+    types = frame_schema("cells")
+    key = {"chunk_id": pl.String(), "known": pl.Int64(), "target_id": pl.String()}
+    shape = key | {name: types[name] for name in SHOWN}
     embedder, most = run.workspace.embedder, run.settings.night.known_cells
     if embedder is None or most == 0:
-        return found[0]
+        return pl.DataFrame(schema=shape)
     texts = turns.group_by("chunk_id").agg(pl.col("text").str.join("\n"))
-    for owner in chunks.partition_by(OWNER, maintain_order=True):
-        page = owner.select("chunk_id").join(texts, on="chunk_id", how="inner", maintain_order="left")
-        vectors = embedder.embed_documents(page["text"].to_list()).vectors
-        where = (
-            (col("status") == lit("active"))
-            & same_owner(owner)
-            & (col("prompt_version") != lit(RAW_PROMPT))
-            & (col("cell_type") != lit(EPISODE))
-        )
-        near = run.store.nearest("cells", vectors, most, where=where, exact=True)
-        cells = run.store.by_key("cells", near["cell_id"], ["cell_id", *SHOWN])
-        chunk_of = page.select("chunk_id").with_row_index("query_index").cast({"query_index": pl.Int64})
-        numbered = (
-            near.join(cells, on="cell_id", how="inner")
-            .join(chunk_of, on="query_index", how="inner")
-            .sort("query_index", "similarity", "cell_id", descending=[False, True, False])
-            .with_columns(known=pl.int_range(1, pl.len() + 1).over("chunk_id"))
-        )
-        found.append(numbered.rename({"cell_id": "target_id"}).select(found[0].columns))
-    return pl.concat(found)
+    pages = chunks.select("chunk_id", *OWNER).join(texts, on="chunk_id", how="inner", maintain_order="left")
+    vectors = np.asarray(embedder.embed_documents(pages["text"].to_list()).vectors)
+    is_extracted = (col("prompt_version") != lit(RAW_PROMPT)) & (col("cell_type") != lit(EPISODE))
+    where = (col("status") == lit("active")) & is_extracted
+    near = nearest_of_owner(
+        run.store, "cells", pages.with_columns(vector=pl.Series(vectors)), k=most, where=where
+    )
+    cells = run.store.by_key("cells", near["target_id"], ["cell_id", *SHOWN]).rename({"cell_id": "target_id"})
+    return (
+        near.join(cells, on="target_id", how="inner")
+        .sort("chunk_id", "similarity", "target_id", descending=[False, True, False])
+        .with_columns(known=pl.int_range(1, pl.len() + 1).over("chunk_id"))
+        .select(list(shape))
+    )
 
 
 def _failed(run: Stage, chunks: pl.DataFrame, outcomes: list[Outcome]) -> pl.DataFrame:
     """Chunks that do not fit, or whose answer could not be used."""
-    tries = chunks.select("chunk_id", "attempts").iter_rows()
-    return failed_rows(
-        run, "chunk.failed", [({"chunk_id": chunk}, count) for chunk, count in tries], outcomes
+    return failed_rows(run, "chunk.failed", chunks.select("chunk_id", "attempts"), outcomes)
+
+
+def _extracted(chunk_ids: list[str], cells: pl.DataFrame, author: Author) -> pl.DataFrame:
+    """The payload of `chunk.extracted`, with the number of cells that each chunk gave."""
+    made = cells.group_by("chunk_id").agg(cell_count=pl.len())
+    chunks = pl.DataFrame({"chunk_id": chunk_ids}, schema={"chunk_id": pl.String})
+    return chunks.join(made, on="chunk_id", how="left", maintain_order="left").with_columns(
+        pl.col("cell_count").fill_null(0), *author_columns(**author), rejected_count=pl.lit(0)
     )
-
-
-def _extracted(chunk_ids: list[str], cells: pl.DataFrame) -> pl.DataFrame:
-    made = cells.group_by("chunk_id").agg(cell_count=pl.len().cast(pl.Int64))
-    return (
-        pl.DataFrame({"chunk_id": chunk_ids}, schema={"chunk_id": pl.String})
-        .join(made, on="chunk_id", how="left", maintain_order="left")
-        .with_columns(pl.col("cell_count").fill_null(0), rejected_count=pl.lit(0, dtype=pl.Int64))
-    )
-
-
-def _confirmed(run: Stage, confirmed: pl.DataFrame) -> pl.DataFrame:
-    cells = run.store.by_key("cells", confirmed["cell_id"], ["cell_id", "evidence"])
-    cell_usage = run.store.by_key("cell_usage", confirmed["cell_id"])
-    return confirmations(confirmed, cells, cell_usage, now=run.now)
 
 
 def _raw_cells_of(run: Stage, chunk_ids: list[str]) -> pl.DataFrame:
-    where = (
-        col("chunk_id").isin(chunk_ids)
-        & (col("prompt_version") == lit(RAW_PROMPT))
-        & (col("status") == lit("active"))
-        & (col("protected") == lit(value=False))
-    )
-    return (
-        run.store.rows("cells", ["cell_id"], where)
-        .sort("cell_id")
-        .with_columns(superseded_at=pl.lit(run.now))
-    )
+    """The payload of `cell.retired` for the raw cells of chunks, protected ones apart."""
+    is_raw = (col("prompt_version") == lit(RAW_PROMPT)) & (col("status") == lit("active"))
+    where = col("chunk_id").isin(chunk_ids) & is_raw & (col("protected") == lit(value=False))
+    raw = run.store.rows("cells", ["cell_id"], where).sort("cell_id")
+    return raw.with_columns(superseded_at=pl.lit(run.now))

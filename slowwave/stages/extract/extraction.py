@@ -1,13 +1,13 @@
 """From chunks and a model's answers to rows of cells."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import polars as pl
 
 from slowwave.language.text import hard_values
 from slowwave.readers.chunking import SOURCE
 from slowwave.schemas.identity import content_hashes, stable_ids
-from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP, frame_schema
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP, frame_schema, shaped
 from slowwave.stages.origins import least_trusted
 
 _TEXTS = [
@@ -65,9 +65,7 @@ def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, n
         prompt_version=pl.lit(RAW_PROMPT),
         model=pl.lit(None, dtype=pl.String),  # the chunk may name one that failed on it
         decay_rate=pl.lit(decay_rate),
-        entities=pl.lit([], dtype=pl.List(pl.String)),
-        artifacts=pl.lit([], dtype=pl.List(pl.String)),
-        steps=pl.lit([], dtype=pl.List(pl.String)),
+        **dict.fromkeys(["entities", "artifacts", "steps"], pl.lit([], dtype=pl.List(pl.String))),
     )
     return _as_cells(rows, now=now)
 
@@ -119,7 +117,7 @@ def extracted_cells(
             ),
         )
     )
-    return _as_cells(rows, now=now, keep=["relation", "known"])
+    return _as_cells(rows, now=now)
 
 
 def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -146,26 +144,23 @@ def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFr
     return paired.filter(~same).select(frame_schema("cells").names()), confirmed
 
 
-def _as_cells(rows: pl.DataFrame, *, now: object, keep: Sequence[str] = ()) -> pl.DataFrame:
+def _as_cells(rows: pl.DataFrame, *, now: object) -> pl.DataFrame:
     """`new_cells` with their ids: one session says one thing once."""
     hashed = rows.with_columns(content_hashes(rows["content"]))
     identity = hashed.select(*OWNER, "session_id", "content_hash")
     named = hashed.with_columns(stable_ids("cell", identity), recorded_at=pl.lit(now).cast(TIMESTAMP))
-    return named.pipe(new_cells, keep=keep).unique("cell_id", keep="first", maintain_order=True)
+    return new_cells(named).unique("cell_id", keep="first", maintain_order=True)
 
 
-def new_cells(rows: pl.DataFrame, *, keep: Sequence[str] = ()) -> pl.DataFrame:
-    """The columns of `cells` and those to `keep`: new cells are active and not looked at; what is not given is null."""
-    start = {
-        name: pl.lit(value=False) for name in ("needs_review", "is_judged", "is_summarized", "protected")
-    }
-    schema = frame_schema("cells")
-    missing = {name: pl.lit(None, dtype=dtype) for name, dtype in schema.items() if name not in rows.columns}
-    return (
-        rows.with_columns(**{**missing, "status": pl.lit("active"), **start})
-        .select(*schema.names(), *keep)
-        .cast(dict(schema.items()))
-    )
+def new_cells(rows: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `cells`, with `relation` and `known` where they are given.
+
+    New cells are active and nothing happened to them yet; a column that is not given is null.
+    """
+    unmarked = dict.fromkeys(["needs_review", "is_judged", "is_summarized", "protected"], pl.lit(value=False))
+    answered = [name for name in ("relation", "known") if name in rows.columns]
+    schema = frame_schema("cells") | {name: ANSWER_SCHEMA[name] for name in answered}
+    return shaped(rows.with_columns(status=pl.lit("active"), **unmarked), schema)
 
 
 def _midnight(column: str) -> pl.Expr:

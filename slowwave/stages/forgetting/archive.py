@@ -52,16 +52,12 @@ def archive(run: Stage, cells: pl.DataFrame) -> None:
     cell_usage = run.store.by_key("cell_usage", cells["cell_id"])
     faded = to_archive(cells, cell_usage, now=run.now, forget=run.settings.forget, decay=run.settings.decay)
     left = cells.join(faded, on="cell_id", how="semi").drop_nulls("topic_id")
-    topics = left.select("topic_id").unique().sort("topic_id")
+    reason = pl.lit("a memory of this topic was archived")
+    topics = left.select("topic_id").unique().sort("topic_id").with_columns(reason=reason)
     texts = run.store.by_key("cells", faded["cell_id"], ["cell_id", "content"])
     told = faded.join(texts, on="cell_id", how="inner", maintain_order="left")
     run.show(told.select(pl.format("{}: {}", "content", "reason")).to_series())
-    run.commit(
-        {
-            "cell.archived": faded,
-            "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was archived")),
-        }
-    )
+    run.commit({"cell.archived": faded, "topic.flagged": topics})
 
 
 def preview_fading(run: Stage) -> None:

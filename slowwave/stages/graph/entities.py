@@ -86,26 +86,18 @@ def _with_kinds(names: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("thing"))
     )
     known = names.with_columns(plain=plain_name(pl.col("name")), said_kind=kind)
-    typed = known.drop_nulls("said_kind")
-    only = pl.col("said_kind").unique()
-    same = typed.group_by(*OWNER, "plain").agg(same=only)
-    persons = typed.filter(pl.col("said_kind") == "person")
-    first = persons.group_by(_PER_FAMILY).agg(is_person=pl.lit(value=True))
-    is_first_name = ~pl.col("plain").str.contains(" ") & pl.col("is_person")
-    return (
-        known.join(same, on=[*OWNER, "plain"], how="left")
-        .join(first, on=_PER_FAMILY, how="left")
-        .with_columns(
-            kind=pl.coalesce(
-                "said_kind",
-                pl.when(pl.col("same").list.len() == 1).then(pl.col("same").list.first()),
-                # Mara without a type, where Mara Lindqvist is a person and nothing else is called Mara
-                pl.when(pl.col("same").is_null() & is_first_name).then(pl.lit("person")),
-                pl.lit("thing"),
-            )
+    same = pl.col("said_kind").drop_nulls().unique().over(*OWNER, "plain", mapping_strategy="join")
+    is_person = (pl.col("said_kind") == "person").any().over(_PER_FAMILY)
+    kinds = known.with_columns(same=same, is_first_name=~pl.col("plain").str.contains(" ") & is_person)
+    return kinds.with_columns(
+        kind=pl.coalesce(
+            "said_kind",
+            pl.when(pl.col("same").list.len() == 1).then(pl.col("same").list.first()),
+            # Mara without a type, where Mara Lindqvist is a person and nothing else is called Mara
+            pl.when((pl.col("same").list.len() == 0) & pl.col("is_first_name")).then(pl.lit("person")),
+            pl.lit("thing"),
         )
-        .drop("same", "is_person", "said_kind")
-    )
+    ).drop("same", "is_first_name", "said_kind")
 
 
 def _with_keys(names: pl.DataFrame) -> pl.DataFrame:
@@ -120,18 +112,10 @@ def _with_keys(names: pl.DataFrame) -> pl.DataFrame:
 
 def _person_keys(names: pl.DataFrame) -> pl.DataFrame:
     """The whole name; for a first name, the one whole name that begins with it, if there is just one."""
-    whole = names.with_columns(person=person_name(pl.col("plain")))
+    whole = names.with_columns(person=person_name(pl.col("plain")), first=first_name(pl.col("plain")))
     is_whole = pl.col("person").str.contains(" ")
-    candidates = (
-        whole.filter(is_whole)
-        .group_by(*OWNER, first=first_name(pl.col("plain")))
-        .agg(whole=pl.col("person").unique())
-        .filter(pl.col("whole").list.len() == 1)
-        .select(*OWNER, "first", whole=pl.col("whole").list.first())
-    )
-    only = whole.with_columns(first=first_name(pl.col("plain"))).join(
-        candidates, on=[*OWNER, "first"], how="left"
-    )
+    candidates = whole.filter(is_whole).select(*OWNER, "first", whole="person")
+    only = whole.join(_only(candidates, "first"), on=[*OWNER, "first"], how="left")
     stands_for = pl.when(~is_ambiguous(pl.col("plain"))).then("whole")
     return only.with_columns(key=pl.when(is_whole).then("person").otherwise(pl.coalesce(stands_for, "plain")))
 
@@ -142,15 +126,16 @@ def _thing_keys(names: pl.DataFrame) -> pl.DataFrame:
     organizations = bare.filter(pl.col("entity_type") == "organization").with_columns(
         stem=pl.col("bare").str.replace(_TRADE, "")
     )
-    longer = (
-        organizations.filter((pl.col("stem") != pl.col("bare")) & ~is_ambiguous(pl.col("stem")))
-        .group_by(*OWNER, "stem")
-        .agg(full=pl.col("bare").unique())
-        .filter(pl.col("full").list.len() == 1)
-        .select(*OWNER, bare="stem", full=pl.col("full").list.first())
-    )
-    short = organizations.select(*OWNER, "bare").unique().join(longer, on=[*OWNER, "bare"], how="inner")
+    longer = organizations.filter((pl.col("stem") != pl.col("bare")) & ~is_ambiguous(pl.col("stem")))
+    full = _only(longer.select(*OWNER, bare="stem", full="bare"), "bare")
+    short = organizations.select(*OWNER, "bare").unique().join(full, on=[*OWNER, "bare"], how="inner")
     return bare.join(short, on=[*OWNER, "bare"], how="left").with_columns(key=pl.coalesce("full", "bare"))
+
+
+def _only(rows: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Rows of the owner, `key` and one value, for keys that have just one value."""
+    distinct = rows.unique()
+    return distinct.filter(pl.len().over(*OWNER, key) == 1)
 
 
 def _described(keyed: pl.DataFrame) -> pl.DataFrame:
@@ -172,16 +157,12 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
     rising, falling = ["has_legal_form"], ["is_cased", "is_formal", "times", "has_accents", "length", "shown"]
     order = ["entity_id", "is_whole", *rising, *falling]
     best = named.sort(order, descending=[False, True, False, *[True] * len(falling)])
+    by_type = pl.col("entity_type").cast(pl.Enum(TYPES))
     types = (
         keyed.drop_nulls("entity_type")
         .group_by("entity_id", "entity_type")
         .agg(times=pl.col("said_count").sum())
-        .sort(
-            "entity_id",
-            "times",
-            pl.col("entity_type").cast(pl.Enum(TYPES)),
-            descending=[False, True, False],
-        )
+        .sort("entity_id", "times", by_type, descending=[False, True, False])
         .unique("entity_id", keep="first", maintain_order=True)
         .select("entity_id", "entity_type")
     )
@@ -203,9 +184,9 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
 def entity_changes(entities: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """Rows of `entities` (as `resolve` gives them) that are new or say something else than the rows of `known`."""
     names = entities.columns
-    same = entities.with_columns(_joined("aliases")).join(
-        known.select(names).with_columns(_joined("aliases")), on=names, how="semi", nulls_equal=True
-    )
+    flat = pl.col("aliases").list.join("\x1f")
+    before = known.select(names).with_columns(flat)
+    same = entities.with_columns(flat).join(before, on=names, how="semi", nulls_equal=True)
     return entities.join(same, on="entity_id", how="anti", maintain_order="left")
 
 
@@ -227,7 +208,3 @@ def vanished(known: pl.DataFrame, before: pl.DataFrame, after: pl.DataFrame) -> 
         .select("entity_id", "merged_into")
     )
     return gone.join(moved, on="entity_id", how="left").sort("entity_id")
-
-
-def _joined(column: str) -> pl.Expr:
-    return pl.col(column).list.join("\x1f")

@@ -20,7 +20,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.identity import stable_ids
-from slowwave.schemas.tables import OWNER
+from slowwave.schemas.tables import OWNER, shaped
 
 EDGE = CATALOGUE["edge.drawn"].payload
 MIRRORED = ["supersedes", "contradicts", "elaborates"]
@@ -31,40 +31,33 @@ CAUSES = ["decision", "insight", "risk"]
 
 def evidence_edges(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
     """From each cell to the first `most` turns that it rests on. `cells` has the owner, `evidence`, `event_time`."""
-    rows = (
-        cells.select("cell_id", *OWNER, "event_time", target_id=pl.col("evidence").list.head(most))
-        .explode("target_id")
-        .drop_nulls("target_id")
-    )
-    named = rows.with_columns(source_id="cell_id", valid_from="event_time")
-    return _edges(named, "derived_from", key=["source_id", "target_id"])
+    first = pl.col("evidence").list.head(most)
+    rows = cells.select(*OWNER, source_id="cell_id", valid_from="event_time", target_id=first)
+    told = rows.explode("target_id").drop_nulls("target_id")
+    return _edges(told, "derived_from", key=["source_id", "target_id"])
 
 
 def entity_edges(mentions: pl.DataFrame) -> pl.DataFrame:
     """From each cell to the cell before it that names the same entity: a chain an entity, never a clique."""
-    order = ["event_time", "cell_id"]
     rows = (
         mentions.unique(["entity_id", "cell_id"])
-        .sort("entity_id", *order)
-        .with_columns(target_id=pl.col("cell_id").shift(1).over("entity_id", order_by=order))
-        .drop_nulls("target_id")
+        .sort("entity_id", "event_time", "cell_id")
+        .with_columns(
+            source_id="cell_id",
+            target_id=pl.col("cell_id").shift(1).over("entity_id"),
+            valid_from="event_time",
+            evidence=pl.concat_list("entity_id"),
+        )
     )
-    named = rows.with_columns(
-        source_id="cell_id", valid_from="event_time", evidence=pl.concat_list("entity_id")
-    )
-    return _edges(named, "entity", key=["entity_id", "source_id"])
+    return _edges(rows.drop_nulls("target_id"), "entity", key=["entity_id", "source_id"])
 
 
 def chain_edges(nodes: pl.DataFrame) -> pl.DataFrame:
     """From each node to the next one of its owner. `nodes` has `node_id`, the owner, `event_time`."""
-    order = ["event_time", "node_id"]
-    rows = (
-        nodes.sort(*OWNER, *order)
-        .with_columns(source_id=pl.col("node_id").shift(1).over(*OWNER, order_by=order))
-        .drop_nulls("source_id")
+    rows = nodes.sort(*OWNER, "event_time", "node_id").with_columns(
+        source_id=pl.col("node_id").shift(1).over(OWNER), target_id="node_id", valid_from="event_time"
     )
-    named = rows.with_columns(target_id="node_id", valid_from="event_time")
-    return _edges(named, "temporal", key=[*OWNER, "target_id"])
+    return _edges(rows.drop_nulls("source_id"), "temporal", key=[*OWNER, "target_id"])
 
 
 def mirrored_edges(
@@ -85,7 +78,7 @@ def mirrored_edges(
         valid_from="detected_at",
         evidence=pl.concat_list("contradiction_id"),
     )
-    more = elaborations.with_columns(
+    more = elaborations.drop("prompt_version", "model", strict=False).with_columns(
         source_id="cell_id", valid_from="judged_at", evidence=pl.concat_list("judgement_id")
     )
     ends = ["source_id", "target_id"]
@@ -130,17 +123,11 @@ def causal_edges(answers: pl.DataFrame, cells: pl.DataFrame, *, confidence: floa
     `answers` has `source_id`, `target_id`, `predicate`, `prompt_version`, `model`; `cells` the owner, `event_time` and
     `evidence` of both. A cause of another owner than its effect is left out.
     """
-    effects = cells.select("cell_id", *OWNER, valid_from="event_time", target_evidence="evidence")
-    causes = cells.select("cell_id", *OWNER, source_evidence="evidence")
+    effects = cells.select(*OWNER, target_id="cell_id", valid_from="event_time", target_evidence="evidence")
+    causes = cells.select(*OWNER, source_id="cell_id", source_evidence="evidence")
     rows = (
-        answers.join(effects, left_on="target_id", right_on="cell_id", how="inner", maintain_order="left")
-        .join(
-            causes,
-            left_on=["source_id", *OWNER],
-            right_on=["cell_id", *OWNER],
-            how="inner",
-            maintain_order="left",
-        )
+        answers.join(effects, on="target_id", how="inner", maintain_order="left")
+        .join(causes, on=["source_id", *OWNER], how="inner", maintain_order="left")
         .with_columns(
             evidence=pl.col("source_evidence").list.set_union("target_evidence").list.sort(),
             confidence=pl.lit(confidence),
@@ -167,21 +154,11 @@ def edge_changes(wanted: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFram
 def _edges(rows: pl.DataFrame, relation: str, *, key: list[str]) -> pl.DataFrame:
     """Rows in the shape of `edge.drawn`: what is not given is null, of full weight, certain, without evidence."""
     identity = rows.select(pl.lit(relation).alias("relation"), *key)
-    plain: dict[str, pl.Expr] = {
-        "relation": pl.lit(relation),
+    plain = {
         "weight": pl.lit(1.0),
         "confidence": pl.lit(1.0),
         "evidence": pl.lit([], dtype=pl.List(pl.String)),
     }
-    given = {"source_id", "target_id", "valid_from", "weight", "confidence", "evidence", "predicate", *OWNER}
-    given |= {"prompt_version", "model"} if relation == "causal" else set()
-    known = [name for name in EDGE if name in given and name in rows.columns]
-    return (
-        rows.with_columns(stable_ids("edge", identity))
-        .with_columns(
-            (plain.get(name, pl.lit(None, dtype=dtype)).alias(name))
-            for name, dtype in EDGE.items()
-            if name not in {*known, "edge_id"}
-        )
-        .select(pl.col(name).cast(dtype) for name, dtype in EDGE.items())
-    )
+    missing = {name: value for name, value in plain.items() if name not in rows.columns}
+    named = rows.with_columns(stable_ids("edge", identity), relation=pl.lit(relation), **missing)
+    return shaped(named, EDGE)

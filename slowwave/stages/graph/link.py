@@ -5,7 +5,6 @@ What is new is found by reading ids and counts alone; of the rest only the famil
 
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from slowwave.schemas.choices import EPISODE
@@ -23,8 +22,9 @@ from slowwave.stages.graph.graph_edges import (
     mirrored_edges,
     related_edges,
 )
+from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Plan, Stage
-from slowwave.store import col, lit, same_owner
+from slowwave.store import col, lit
 
 READ = [
     "topic_id", "cell_type", "session_id", "prompt_version", "content", "evidence", "entities", "artifacts",
@@ -204,27 +204,18 @@ def _nodes(run: Stage, present: pl.DataFrame) -> list[pl.DataFrame]:
 def _related(run: Stage, changes: Changes) -> pl.DataFrame:
     """Edges from new memories to near ones of other topics of the same owner."""
     most, embedder = run.settings.graph.related_edges, run.workspace.embedder
-    found = [pl.DataFrame(schema=EDGE)]
     if embedder is None or not most:
-        return found[0]
-    for owner in changes.cells.partition_by(OWNER, maintain_order=True):
-        vectors = run.store.vectors("cells", owner["cell_id"])
-        if vectors.is_empty():
-            continue
-        live = same_owner(owner) & (col("status") == lit("active"))
-        sought = vectors["vector"].to_numpy().astype(np.float32)
-        near = run.store.nearest("cells", sought, most * NEAR_OVERFETCH, where=live, exact=True)
-        least = embedder.profile.near_threshold
-        close = near.filter(pl.col("similarity") >= least).rename({"cell_id": "target_id"})
-        topics = run.store.by_key("cells", close["target_id"], ["cell_id", "topic_id"])
-        placed = vectors.select("cell_id").with_row_index("query_index").cast({"query_index": pl.Int64})
-        rows = (
-            close.join(placed, on="query_index", how="inner")
-            .join(owner.select("cell_id", *OWNER, "topic_id", "event_time"), on="cell_id", how="inner")
-            .join(topics.select(target_id="cell_id", target_topic_id="topic_id"), on="target_id", how="inner")
-        )
-        found.append(related_edges(rows, most=most, least=least))
-    return _unknown(run, "edges", pl.concat(found).unique("edge_id", keep="first", maintain_order=True))
+        return pl.DataFrame(schema=EDGE)
+    least, is_live = embedder.profile.near_threshold, col("status") == lit("active")
+    vectors = run.store.vectors("cells", changes.cells["cell_id"])
+    cells = changes.cells.select("cell_id", *OWNER, "topic_id", "event_time").join(vectors, on="cell_id")
+    near = nearest_of_owner(run.store, "cells", cells, k=most * NEAR_OVERFETCH, where=is_live)
+    close = near.filter(pl.col("similarity") >= least)
+    topics = run.store.by_key("cells", close["target_id"], ["cell_id", "topic_id"])
+    rows = close.join(cells, on="cell_id").join(
+        topics.select(target_id="cell_id", target_topic_id="topic_id"), on="target_id"
+    )
+    return _unknown(run, "edges", related_edges(rows, most=most, least=least))
 
 
 def _doubtful_entities(run: Stage, drawn: pl.DataFrame) -> pl.DataFrame:

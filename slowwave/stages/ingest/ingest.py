@@ -6,15 +6,23 @@ from pathlib import Path
 import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
+from slowwave.journal.catalogue import CATALOGUE
 from slowwave.progress import progress
 from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.readers.detect import find_sources, read_path, source_hash
 from slowwave.readers.reading import Reading, source_id_of
 from slowwave.schemas.report import UNREADABLE
-from slowwave.schemas.tables import OWNER
-from slowwave.stages.ingest.new_turns import changed_turns, owned, pending_chunks
+from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+
+
+def ingest_sources(run: Stage, sources: Sequence[str]) -> None:
+    """Commits the new turns of files and folders, a segment a file."""
+    for path, file_hash in find_new_sources(run, sources):
+        reading = read_source(run, path)
+        if reading is not None:
+            record_source(run, reading, path, file_hash)
 
 
 def find_new_sources(run: Stage, sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
@@ -58,9 +66,10 @@ def read_source(run: Stage, path: Path) -> Reading | None:
 
 def record_source(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
     """Commits a source in one segment: its new turns, their chunks, and the hash that it has now."""
-    turns = _not_erased(run, owned(reading.turns, run.settings.owner), source_id_of(path))
+    owner = [pl.lit(getattr(run.settings.owner, name)).alias(name) for name in OWNER]
+    turns = _not_erased(run, reading.turns.with_columns(owner), source_id_of(path))
     known = run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
-    new = changed_turns(turns, known)
+    new = turns.join(known, on=["turn_id", "content_hash"], how="anti", maintain_order="left")
     window = run.settings.chunks
     context = with_overlap(turns, new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens)
     cut = cut_chunks(context, window_tokens=window.window_tokens, overlap_tokens=window.overlap_tokens)
@@ -73,12 +82,13 @@ def record_source(run: Stage, reading: Reading, path: Path, file_hash: str) -> N
             "turn_count": [turns.height],
             "indexed_at": [run.now],
             "consolidated_at": [None],
-            **{name: [getattr(run.settings.owner, name)] for name in OWNER},
         }
-    )
+    ).with_columns(owner)
     if new.height:
         run.show(pl.Series([f"{path.name}: {new.height} turns, {cut.height} chunks"]))
-    run.commit({"turn.recorded": new, "chunk.cut": pending_chunks(cut), "source.recorded": source})
+    pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
+    chunks = shaped(pending, CATALOGUE["chunk.cut"].payload)
+    run.commit({"turn.recorded": new, "chunk.cut": chunks, "source.recorded": source})
 
 
 def _not_erased(run: Stage, turns: pl.DataFrame, source_id: str) -> pl.DataFrame:

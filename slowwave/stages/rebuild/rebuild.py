@@ -83,13 +83,10 @@ def _differences(living: Store, fresh: Store) -> list[str]:
         old, new = living.rows(table).sort(key), fresh.rows(table).sort(key)
         if old.equals(new):
             continue
-        gone = old.join(new, on=key, how="anti").height
-        added = new.join(old, on=key, how="anti").height
         common = old.join(new, on=key, how="semi").height
-        same = _same_rows(old, new)
         notes.append(
-            f"{table}: {added} rows that the store lacked, {gone} that the journal does not know, "
-            f"{common - same} that differ"
+            f"{table}: {new.height - common} rows that the store lacked, {old.height - common} that the journal "
+            f"does not know, {common - _same_rows(old, new)} that differ"
         )
     return notes
 

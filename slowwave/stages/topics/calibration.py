@@ -18,13 +18,19 @@ analysis plain and shifted): F1 lies on average 10 % under the best threshold th
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slowwave.embeddings import THRESHOLDS, load_profile, write_calibration
 from slowwave.errors import InputError
+from slowwave.home.paths import Home
+from slowwave.schemas.results import Calibration
 from slowwave.stages.topics.topic_clusters import nearest_other
+from slowwave.store import col, lit, open_store
+
+SAMPLE = 2_000
 
 TOPIC_SHARE = 0.45
 NEAR_SHARE = 0.77
@@ -87,4 +93,35 @@ def calibrate(vectors: NDArray[np.float32], *, sample: int, seed: int) -> Thresh
         merge_threshold=max(merge, MERGE_FLOOR),
         noise=round(noise, 4),
         kin=round(kin, 4),
+    )
+
+
+def calibrate_home(home: Home, *, dry_run: bool) -> Calibration:
+    """Measure thresholds on the vectors of active cells, and keep them in the home unless it is a dry run.
+
+    Raises:
+        NotFoundError: there is no store yet.
+        InputError: the store has no vectors, or too few to measure on.
+    """
+    store = open_store(home.store_root)
+    if not store.meta.embedder_id:
+        raise InputError("the store holds no vectors, so there is nothing to measure. Set an embedder first.")
+    cells = store.rows("cells", ["cell_id"], col("status") == lit("active"))["cell_id"]
+    vectors = store.vectors("cells", cells)["vector"]
+    matrix = vectors.to_numpy() if len(vectors) else np.empty((0, store.meta.dims), dtype=np.float32)
+    measured = asdict(calibrate(matrix, sample=SAMPLE, seed=0))
+    thresholds = {name: value for name, value in measured.items() if name in THRESHOLDS}
+    provider, *name, _, _ = store.meta.embedder_id.split("/")  # provider/model/dims/prefix version
+    model = provider if provider == "wordllama" else "/".join(name)
+    before = load_profile(model, home.calibration_path).model_dump(include=set(thresholds))
+    if not dry_run:
+        write_calibration(home.calibration_path, model, thresholds)
+    return Calibration(
+        model=model,
+        memory_count=len(vectors),
+        before=before,
+        thresholds=thresholds,
+        noise=measured["noise"],
+        kin=measured["kin"],
+        path=None if dry_run else home.calibration_path,
     )

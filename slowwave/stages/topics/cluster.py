@@ -3,6 +3,7 @@
 import polars as pl
 
 from slowwave.embeddings import load_profile
+from slowwave.home.topic_counts import topic_counts
 from slowwave.language.text import without_speakers
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
@@ -41,21 +42,24 @@ def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
 
 def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
     """A topic for each memory, by hint and vector where there is an embedder, else by hint and words."""
-    known = run.store.rows("topics", ["topic_id", *OWNER, "name", "summary"], col("merged_into").is_null())
     embedder = run.workspace.embedder
     if embedder is None:
-        topics = known.rename({"summary": "text"})
         run.note("no embedder: topics by hint and by words")
-        return assign_topics_by_text(cells, topics, threshold=load_profile("lexical").topic_threshold)
+        known = _living_topics(run, "name", "summary").rename({"summary": "text"})
+        return assign_topics_by_text(cells, known, threshold=load_profile("lexical").topic_threshold)
     placed = cells.join(run.store.vectors("cells", cells["cell_id"]), on="cell_id", how="inner")
-    topics = known.join(_centroids(run), on="topic_id", how="inner")
+    topics = _with_centroids(run)
     by_vector = assign_topics if is_raw else assign_hinted_topics
     return by_vector(placed, topics, threshold=embedder.profile.mean_topic_threshold)
 
 
-def _centroids(run: Stage) -> pl.DataFrame:
-    """`topic_id` and `vector` of all living topics, in one pass instead of one read for every portion of keys."""
-    topics = run.store.rows("topics", ["topic_id", "centroid"], col("merged_into").is_null())
+def _living_topics(run: Stage, *columns: str) -> pl.DataFrame:
+    return run.store.rows("topics", ["topic_id", *OWNER, *columns], col("merged_into").is_null())
+
+
+def _with_centroids(run: Stage) -> pl.DataFrame:
+    """Living topics with `name`, `cell_count` and their centroid as `vector`."""
+    topics = _living_topics(run, "name", "cell_count", "centroid")
     return topics.drop_nulls("centroid").rename({"centroid": "vector"})
 
 
@@ -64,8 +68,7 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
     embedder = run.workspace.embedder
     if embedder is None or run.report.dry_run:
         return set()
-    known = run.store.rows("topics", ["topic_id", *OWNER, "name", "cell_count"], col("merged_into").is_null())
-    topics = known.join(_centroids(run), on="topic_id", how="inner")
+    topics = _with_centroids(run)
     merged = merge_topics(topics, touched, threshold=embedder.profile.merge_threshold)
     members = run.store.rows(
         "cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list())
@@ -73,7 +76,7 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
     moved = members.join(merged, on="topic_id", how="inner").select(
         "cell_id", topic_id="merged_into", similarity=pl.lit(None, dtype=pl.Float64)
     )
-    names = dict(zip(known["topic_id"], known["name"], strict=True))
+    names = dict(topics.select("topic_id", "name").iter_rows())
     named = [pl.col(name).replace(names) for name in ("topic_id", "merged_into")]
     run.show(merged.select(pl.format("topic merged: {} into {}", *named)).to_series())
     run.commit({"topic.merged": merged, "cell.assigned": moved.sort("cell_id")})
@@ -97,12 +100,8 @@ def split(run: Stage, touched: set[str]) -> set[str]:
     founders = members.drop("topic_id").join(leaving, on="cell_id", how="inner")
     opened = _opened(founders)
     run.show(opened.select(pl.format("topic split off: {}", "name")).to_series())
-    run.commit(
-        {
-            "topic.opened": opened,
-            "cell.assigned": leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64)),
-        }
-    )
+    moved = leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64))
+    run.commit({"topic.opened": opened, "cell.assigned": moved})
     return set(leaving["topic_id"])
 
 
@@ -115,12 +114,12 @@ def _opened(founders: pl.DataFrame) -> pl.DataFrame:
 def count_topics(run: Stage, touched: set[str]) -> None:
     """Counts the live and the unsummarized cells of topics that changed."""
     if not run.report.dry_run:
-        run.commit({"topic.counted": run.topic_counts(touched, {})})
+        run.commit({"topic.counted": topic_counts(run.store, touched, {})})
 
 
 def find_miscounted(run: Stage) -> set[str]:
     """Topics whose count is not that of their living memories: a run was cut off before it had counted them."""
-    topics = run.store.rows("topics", ["topic_id", "cell_count"], col("merged_into").is_null())
+    topics = _living_topics(run, "cell_count")
     active = run.store.rows("cells", ["topic_id"], col("status") == lit("active"))
     living = active.group_by("topic_id").agg(living=pl.len().cast(pl.Int64))
     counts = topics.join(living, on="topic_id", how="left").with_columns(pl.col("living").fill_null(0))

@@ -46,8 +46,8 @@ def extractive_summaries(
         .agg(summary=pl.col("sentence").str.join(" "))
     )
     live = cells.sort("cell_id").group_by("topic_id", maintain_order=True).agg(cell_ids=pl.col("cell_id"))
-    told = live.join(text, on="topic_id", how="inner").join(best, on="topic_id", how="inner")
-    return told.select("topic_id", "summary", "compressed", "cell_ids").sort("topic_id")
+    told = text.join(best, on="topic_id", how="inner").join(live, on="topic_id", how="inner")
+    return told.sort("topic_id")
 
 
 def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:

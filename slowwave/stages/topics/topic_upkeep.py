@@ -24,7 +24,7 @@ SPLIT_SAMPLE = 1_000
 adds to it, and Ward linkage grows with the square."""
 
 MIN_GAIN = 0.10
-"""How much a split must raise the mean member-centroid similarity, relative to what it was. With this gain
+"""The least rise of the mean member-centroid similarity by a split, relative to what it was. With this gain
 the centroids of two equal parts have a cosine of at most 0.65 (2 / 1.1 ** 2 - 1), and of unequal parts less,
 which stays under every merge threshold (profiles, `calibration.MERGE_FLOOR`): no merge undoes a split."""
 

@@ -35,7 +35,7 @@ def assign_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float
     known = with_vectors(topics).sort("topic_id")
     centroid_of = known.partition_by(OWNER, as_dict=True)
     none_known = known.clear()
-    answers = [empty_assignment()]
+    answers = [pl.DataFrame(schema=ASSIGNMENT)]
     for owner, members in usable.partition_by(OWNER, as_dict=True, maintain_order=True).items():
         topics_of_owner = centroid_of.get(owner, none_known)
         ids = topics_of_owner["topic_id"].to_list()
@@ -64,7 +64,7 @@ def assign_hinted_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold
     named = usable.filter(pl.col("hint") != "").join(
         names.select(*OWNER, "hint", "topic_id"), on=[*OWNER, "hint"], how="inner"
     )
-    by_name = named.select("cell_id", "topic_id", similarity=pl.lit(1.0), is_new_topic=pl.lit(value=False))
+    by_name = by_hint(named, is_new=False)
     rest = usable.join(named, on="cell_id", how="anti")
     leader = pl.col("cell_id").min().over(*OWNER, "hint")
     grouped = rest.with_columns(
@@ -76,14 +76,12 @@ def assign_hinted_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold
     by_vector = grouped.select("cell_id", "leader").join(
         placed.rename({"cell_id": "leader"}), on="leader", how="inner"
     )
-    return (
-        pl.concat([by_name, by_vector.select(by_name.columns)]).sort("cell_id").cast(dict(ASSIGNMENT.items()))
-    )
+    return pl.concat([by_name, by_vector.select(by_name.columns)]).sort("cell_id")
 
 
-def empty_assignment() -> pl.DataFrame:
-    """`ASSIGNMENT` without a row."""
-    return pl.DataFrame(schema=ASSIGNMENT)
+def by_hint(rows: pl.DataFrame, *, is_new: bool) -> pl.DataFrame:
+    """`ASSIGNMENT` of rows with `cell_id` and `topic_id` that a hint decided."""
+    return rows.select("cell_id", "topic_id", similarity=pl.lit(1.0), is_new_topic=pl.lit(is_new))
 
 
 def assignment(cell_ids: pl.Series, opened: Placed, known: list[str]) -> pl.DataFrame:

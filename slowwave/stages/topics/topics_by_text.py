@@ -12,7 +12,7 @@ from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.topics.topic_clusters import Placed, free_id, joined_known, place, unit_means
 from slowwave.stages.topics.topic_names import normalized, rarity, words_of
-from slowwave.stages.topics.topics import assignment, empty_assignment
+from slowwave.stages.topics.topics import ASSIGNMENT, assignment, by_hint
 
 
 def assign_topics_by_text(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
@@ -27,25 +27,25 @@ def assign_topics_by_text(cells: pl.DataFrame, topics: pl.DataFrame, *, threshol
     Returns:
         `ASSIGNMENT`; similarity is 1 where the hint decided. Every cell is in it.
     """
-    answers = [empty_assignment()]
+    answers = [pl.DataFrame(schema=ASSIGNMENT)]
     known = topics.sort("topic_id").partition_by(OWNER, as_dict=True, maintain_order=True)
-    none_known = topics.clear()
-    ordered = cells.sort("cell_id")
-    for owner, members in ordered.partition_by(OWNER, as_dict=True, maintain_order=True).items():
-        answers.append(_assign_own_by_text(members, known.get(owner, none_known), threshold))
+    for owner, members in (
+        cells.sort("cell_id").partition_by(OWNER, as_dict=True, maintain_order=True).items()
+    ):
+        answers.append(_assign_of_owner(members, known.get(owner, topics.clear()), threshold))
     return pl.concat(answers).sort("cell_id")
 
 
-def _assign_own_by_text(cells: pl.DataFrame, topics: pl.DataFrame, threshold: float) -> pl.DataFrame:
+def _assign_of_owner(cells: pl.DataFrame, topics: pl.DataFrame, threshold: float) -> pl.DataFrame:
     """The four steps of `assign_topics_by_text` for one owner; both frames are sorted by id."""
-    hinted = cells.select("cell_id", hint=normalized("topic_hint"))
+    hinted = cells.with_columns(hint=normalized("topic_hint"))
     named = topics.select("topic_id", hint=normalized("name")).unique(
         "hint", keep="first", maintain_order=True
     )
     by_name = hinted.filter(pl.col("hint") != "").join(named, on="hint")
-    answers = [_decided(by_name, is_new=False)]
+    answers = [by_hint(by_name, is_new=False)]
 
-    rest = cells.join(by_name, on="cell_id", how="anti", maintain_order="left")
+    rest = hinted.join(by_name, on="cell_id", how="anti", maintain_order="left")
     known = topics.select("topic_id", text=pl.concat_str("name", "text", separator="\n", ignore_nulls=True))
     rows, known_rows = _word_vectors(rest["content"], known["text"])
     position, similarity = joined_known(rows, known_rows, threshold)
@@ -53,30 +53,24 @@ def _assign_own_by_text(cells: pl.DataFrame, topics: pl.DataFrame, threshold: fl
     joined = Placed(position[near], similarity[near], known["topic_id"].to_list())
     answers.append(assignment(rest["cell_id"].filter(pl.Series(near)), joined, joined.topic_ids))
 
-    apart = (
-        rest.select("cell_id", hint=normalized("topic_hint")).with_row_index("row").filter(pl.Series(~near))
-    )
-    by_hint = apart.filter(pl.col("hint") != "").with_columns(founder=pl.col("cell_id").min().over("hint"))
-    founders = by_hint["founder"].unique().sort()
+    apart = rest.select("cell_id", "hint").with_row_index("row").filter(pl.Series(~near))
+    grouped = apart.filter(pl.col("hint") != "").with_columns(founder=pl.col("cell_id").min().over("hint"))
+    founders = grouped["founder"].unique().sort()
     taken = set(joined.topic_ids)
     ids = [free_id(stable_id("topic", founder), taken) for founder in founders]
     opened = pl.DataFrame({"founder": founders, "topic_id": pl.Series(ids, dtype=pl.String)})
-    by_hint = by_hint.join(opened, on="founder", how="left", maintain_order="left")
-    answers.append(_decided(by_hint, is_new=True))
+    grouped = grouped.join(opened, on="founder", how="left", maintain_order="left")
+    answers.append(by_hint(grouped, is_new=True))
 
     bare = apart.filter(pl.col("hint") == "")
     if bare.height:
         centres = None
         if ids:
-            group = by_hint["founder"].rank("dense").to_numpy().astype(np.intp) - 1
-            centres = unit_means(rows[by_hint["row"].to_numpy()], group)
+            group = grouped["founder"].rank("dense").to_numpy().astype(np.intp) - 1
+            centres = unit_means(rows[grouped["row"].to_numpy()], group)
         found = place(rows[bare["row"].to_numpy()], bare["cell_id"].to_list(), centres, ids, threshold)
         answers.append(assignment(bare["cell_id"], found, []))
     return pl.concat(answers)
-
-
-def _decided(rows: pl.DataFrame, *, is_new: bool) -> pl.DataFrame:
-    return rows.select("cell_id", "topic_id", similarity=pl.lit(1.0), is_new_topic=pl.lit(is_new))
 
 
 def _word_vectors(texts: pl.Series, topic_texts: pl.Series) -> tuple[csr_array, csr_array]:
