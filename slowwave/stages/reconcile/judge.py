@@ -87,12 +87,12 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
 
 def commit_failed(run: Stage, waiting: list[tuple[str, Outcome]]) -> None:
     """One try more for memories without a usable answer; an outage or a spent budget is no try."""
-    known = run.store.by_key("judging", [cell for cell, _ in waiting], ["cell_id", "attempts"])
-    before = dict(known.iter_rows())
-    tried: list[tuple[dict[str, object], int]] = [
-        ({"cell_id": cell}, before.get(cell, 0)) for cell, _ in waiting
-    ]
-    outcomes = [outcome for _, outcome in waiting]
+    cells, outcomes = [cell for cell, _ in waiting], [outcome for _, outcome in waiting]
+    known = run.store.by_key("judging", cells, ["cell_id", "attempts"])
+    asked = pl.DataFrame({"cell_id": cells}, schema={"cell_id": pl.String})
+    tried = asked.join(known, on="cell_id", how="left", maintain_order="left").with_columns(
+        pl.col("attempts").fill_null(0)
+    )
     run.commit({"judging.failed": failed_rows(run, "judging.failed", tried, outcomes)})
 
 
