@@ -63,12 +63,11 @@ def between_elements(pairs: pl.DataFrame, repeats: pl.DataFrame, elements: pl.Da
     """
     again = repeats.select("cell_id", "target_id", verdict=pl.lit("updates"))
     ends = pl.concat([pairs.select("cell_id", "target_id", "verdict"), again])
-    for name in ("cell_id", "target_id"):
-        renamed = elements.select(pl.col("cell_id").alias(name), "element_id")
-        ends = ends.join(renamed, on=name, how="inner", maintain_order="left").with_columns(
-            pl.col("element_id").alias(name)
-        )
-        ends = ends.drop("element_id")
+    stands_for = dict(elements.select("cell_id", "element_id").iter_rows())
+    both = pl.col("cell_id", "target_id")
+    ends = ends.with_columns(
+        both.replace_strict(stands_for, default=None, return_dtype=pl.String)
+    ).drop_nulls(["cell_id", "target_id"])
     return ends.filter(pl.col("cell_id") != pl.col("target_id")).unique(
         ["cell_id", "target_id"], keep="first", maintain_order=True
     )

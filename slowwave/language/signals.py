@@ -77,16 +77,15 @@ def names_file(text: str, path: str) -> bool:
     mentions, place = list[list[str]](), said.find(name)
     while place >= 0:
         end = place + len(name)
-        begin = len(said[max(0, place - PATH_LENGTH) : place].rstrip(_PATH_CHARACTERS)) + max(
-            0, place - PATH_LENGTH
-        )
+        first = max(0, place - PATH_LENGTH)
+        begin = first + len(said[first:place].rstrip(_PATH_CHARACTERS))
         follows = said[end : end + 1]
         mention = _parts(said[begin:end])
         if not follows.isalnum() and follows not in ("_", "-") and mention[-1:] == [name]:
             mentions.append(mention)
         place = said.find(name, end)
     placed = [mention for mention in mentions if len(mention) > 1] or mentions
-    return any(_ends_alike(mention, wanted) for mention in placed)
+    return any(wanted[-len(mention) :] == mention[-len(wanted) :] for mention in placed)
 
 
 def error_message(error: str) -> str:
@@ -138,8 +137,7 @@ def quoted(text: str, *, words: Collection[str], most: int) -> str:
     plain = " ".join(text.split())
     if len(plain) <= most:
         return plain
-    sentences = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", text) if part.strip()]
-    sentences = [" ".join(sentence.split()) for sentence in sentences]
+    sentences = [" ".join(part.split()) for part in re.split(r"(?<=[.!?])\s+|\n+", text) if part.strip()]
     wanted = set(words)
     ranked = sorted(
         range(len(sentences)),
@@ -175,8 +173,3 @@ def _stem(word: str) -> str:
 
 def _parts(path: str) -> list[str]:
     return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..", "~")]
-
-
-def _ends_alike(one: list[str], other: list[str]) -> bool:
-    length = min(len(one), len(other))
-    return length > 0 and one[-length:] == other[-length:]

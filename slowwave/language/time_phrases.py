@@ -60,7 +60,7 @@ _LEAD = re.compile(
     re.I | re.A,
 )
 _DIGIT = re.compile(r"\d")
-_WORD = re.compile(r"(?<![\w./@#:\\-])(?=[A-Za-z0-9])")
+_WORD = re.compile(r"(?<![\w./@#:\\-])(?=[A-Za-z0-9])[^\W_]+")
 _TO = re.compile(r"\s*(?:\b(?P<word>and|to|until|till|through)\b|[–—]|\s-\s)\s*", re.I | re.A)
 _POSSESSIVE = re.compile(r"['’]s?(?!\w)")
 _END_OF = re.compile(r"(?:the\s+)?end\s+of\b", re.I | re.A)
@@ -110,7 +110,7 @@ def time_of_question(question: str, *, now: datetime) -> TimeRange | None:
     position = 0
     while (start := _WORD.search(text, position)) is not None:
         found = _range_at(text, start.start(), question, now)
-        position = found[2] if found else _past_word(text, start.start())
+        position = found[2] if found else start.end() + 1
         if found and (best is None or found[0] > best[0]):
             best = found[0], found[1]
     return best[1] if best else None
@@ -119,12 +119,6 @@ def time_of_question(question: str, *, now: datetime) -> TimeRange | None:
 def _readable(question: str) -> str:
     """The beginning of a question with every quoted name blanked out; positions stay."""
     return _QUOTED.sub(lambda quoted: '"' * len(quoted[0]), question[:LONGEST_QUESTION])
-
-
-def _past_word(text: str, position: int) -> int:
-    while position < len(text) and text[position].isalnum():
-        position += 1
-    return position + 1
 
 
 def _range_at(text: str, position: int, question: str, now: datetime) -> tuple[int, TimeRange, int] | None:
@@ -247,9 +241,13 @@ def _anchor_words(text: str, question: str, match: re.Match[str]) -> str:
     return question[match.end() : min(end, match.end() + LONGEST_ANCHOR)].strip()
 
 
+def _is_before(match: re.Match[str]) -> bool:
+    side = match["side"] or match["next_side"] or match["open"] or ""
+    return side.lower().startswith(("before", "prior"))
+
+
 def _offset_of(match: re.Match[str]) -> Offset:
-    side = (match["side"] or match["next_side"] or match["open"] or "").lower()
-    is_before = side.startswith(("before", "prior"))
+    is_before = _is_before(match)
     if match["count"]:
         unit = match["unit"].lower()
         fewest, most = counted(" ".join(match["count"].lower().split()))
@@ -264,7 +262,8 @@ def _offset_of(match: re.Match[str]) -> Offset:
         return Offset(timedelta(0), DAY * UNIT_DAYS[match["same"].lower()])
     if match["close"]:
         return Offset(-_WEEK, DAY) if is_before else Offset(timedelta(0), _WEEK + DAY)
-    return Offset(None, DAY) if is_before or side == "until" else Offset(timedelta(0), None)
+    is_open_before = is_before or match["open"].lower() == "until"
+    return Offset(None, DAY) if is_open_before else Offset(timedelta(0), None)
 
 
 def _from_date(text: str, question: str, now: datetime) -> TimeRange | None:
@@ -275,10 +274,7 @@ def _from_date(text: str, question: str, now: datetime) -> TimeRange | None:
         period = read_period(text, match.end(), now=now, lead="after")
         if period is None:
             continue
-        is_before = (
-            (match["side"] or match["next_side"] or match["open"] or "before").lower().startswith(("b", "p"))
-        )
-        at = period.start if is_before else period.end - timedelta.resolution
+        at = period.start if match["same"] or _is_before(match) else period.end - timedelta.resolution
         return resolve_anchor(_offset_of(match), at, text=question[match.start() : period.until])
     return None
 

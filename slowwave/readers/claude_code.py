@@ -19,16 +19,8 @@ from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
 from slowwave.schemas.refusals import clean_text
 
 RECORD_TYPES = frozenset(
-    {
-        "user",
-        "assistant",
-        "system",
-        "summary",
-        "file-history-snapshot",
-        "queue-operation",
-        "progress",
-        "attachment",
-    }
+    {"user", "assistant", "system", "summary", "progress", "attachment"}
+    | {"file-history-snapshot", "queue-operation"}
 )
 """Record types that Claude Code is known to write; others are counted together as unknown."""
 
@@ -87,7 +79,7 @@ class _Session:
                 self._at_time[message.role, message.native_id, message.time] = message
         elif texts and all(text in known.parts for text in texts):
             return False
-        new_texts = [text for text in texts if text not in known.parts] if known is not message else texts
+        new_texts = [text for text in texts if text not in known.parts]
         if new_texts and not known.parts:
             self.messages.append(known)
             if known.role == "user":
@@ -218,13 +210,11 @@ def _texts(record: dict[str, object], role: _SpokenRole, skipped: Counter[str]) 
 def _block_text(block: object, skipped: Counter[str]) -> str | None:
     if isinstance(block, str):
         return block
-    if isinstance(block, dict):
-        kind, text = block.get("type"), block.get("text")
-        if kind == "text" and isinstance(text, str):
-            return text
-        skipped[_BLOCK_NAMES.get(kind, "unknown block") if isinstance(kind, str) else "unknown block"] += 1
-    else:
-        skipped["unknown block"] += 1
+    parts = block if isinstance(block, dict) else {}
+    kind, text = parts.get("type"), parts.get("text")
+    if kind == "text" and isinstance(text, str):
+        return text
+    skipped[_BLOCK_NAMES.get(str(kind), "unknown block")] += 1
     return None
 
 

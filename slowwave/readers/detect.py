@@ -84,10 +84,7 @@ def source_hash(path: Path) -> str:
         InputError: It cannot be read.
     """
     with open_bytes(path) as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-        return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _walk(folder: Path) -> list[Path]:

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE, clean_text
@@ -20,7 +20,7 @@ _LATEST_EPOCH_SECOND = 1e11
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
+def open_bytes(path: Path) -> Iterator[BufferedReader]:
     """A regular file, open for reading.
 
     Raises:
@@ -61,7 +61,8 @@ def json_records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, object
     line_count = unreadable_count = 0
     with open_bytes(path) as file:
         for line in file:
-            if not (text := _line_text(line, is_first=line_count == 0)):
+            bare = line.removeprefix(_FILE_START_BOM) if line_count == 0 else line
+            if not (text := bare.decode("utf-8", "replace").strip(" \t\r\n\x00")):
                 continue
             line_count += 1
             try:
@@ -79,12 +80,6 @@ def json_records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, object
             f"{shown_path(path)} has {line_count} lines and none is JSON: "
             "expected a transcript with one JSON object a line."
         )
-
-
-def _line_text(line: bytes, *, is_first: bool) -> str:
-    if is_first:
-        line = line.removeprefix(_FILE_START_BOM)
-    return line.decode("utf-8", "replace").strip(" \t\r\n\x00")
 
 
 def text_of(record: dict[str, object], *names: str) -> str | None:

@@ -6,6 +6,7 @@ was ingested, and is decided in `slowwave/stages/evaluation/retrieval.py`.
 
 import json
 import re
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -149,11 +150,9 @@ def _check_ids(found: QuestionSet, path: Path) -> None:
         InputError: an id stands twice in a conversation.
     """
     for conversation in found.conversations:
-        named: set[str] = set()
-        for turn in (turn for session in conversation.sessions for turn in session.turns):
-            if turn.id in named:
-                raise InputError(
-                    f"{shown_path(path)} is no question set: the turn id {turn.id!r} stands twice in "
-                    f"{conversation.name!r}. Give each turn of a conversation its own id."
-                )
-            named.add(turn.id)
+        named = Counter(turn.id for session in conversation.sessions for turn in session.turns)
+        for twice in (name for name, count in named.items() if count > 1):
+            raise InputError(
+                f"{shown_path(path)} is no question set: the turn id {twice!r} stands twice in "
+                f"{conversation.name!r}. Give each turn of a conversation its own id."
+            )

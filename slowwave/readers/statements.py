@@ -1,6 +1,7 @@
 """Statements that a person asks Slowwave to remember: checked, cleaned, redacted, then a turn and a memory."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -48,14 +49,14 @@ def read_statement(
     ):
         if given is not None and there is None:
             raise InputError(f"the {needing} needs the {needed} that it belongs to: give both, or neither")
-    redacted: dict[str, int] = {}
+    redacted: Counter[str] = Counter()
     content = _clean(text, "text", redacted)
     names = list(dict.fromkeys(_line(name, "entity", redacted) for name in entities))
     owner = {
         what: None if given is None else _line(given, what, redacted)
         for what, given in (("subject", subject), ("attribute", attribute), ("value", value))
     }
-    return Statement(content, **owner, entities=tuple(names), redacted=redacted)
+    return Statement(content, **owner, entities=tuple(names), redacted=dict(redacted))
 
 
 def read_note(note: str) -> str:
@@ -131,15 +132,14 @@ def cell_id_of(owner: Mapping[str, str], session_id: str, digest: str) -> str:
     return stable_id("cell", *(owner[name] for name in OWNER), session_id, digest)
 
 
-def _clean(text: str, what: str, redacted: dict[str, int]) -> str:
+def _clean(text: str, what: str, redacted: Counter[str]) -> str:
     bare, _ = strip_injected(text)
     safe, found = redact(bare.strip())
-    for kind, count in found.items():
-        redacted[kind] = redacted.get(kind, 0) + count
+    redacted.update(found)
     if not any(character.isalnum() for character in _MARK.sub("", safe)):
         raise InputError(f"the {what} is empty: there is nothing to remember in it")
     return safe
 
 
-def _line(text: str, what: str, redacted: dict[str, int]) -> str:
+def _line(text: str, what: str, redacted: Counter[str]) -> str:
     return " ".join(_clean(text, what, redacted).split())
