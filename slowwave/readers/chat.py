@@ -25,17 +25,12 @@ from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
 from slowwave.schemas.refusals import clean_text
 
 _ROLES: dict[str, Literal["user", "assistant"]] = {
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "ai"), "assistant"),
 }
-_UNSPOKEN = {
-    "system": "system message",
-    "developer": "system message",
-    "tool": "tool message",
-    "function": "tool message",
-}
+_UNSPOKEN = dict.fromkeys(("system", "developer"), "system message") | dict.fromkeys(
+    ("tool", "function"), "tool message"
+)
 
 
 def read_chat(path: Path) -> Reading:

@@ -103,11 +103,7 @@ class _Session:
 
 
 def read_claude_code(path: Path, *, speaker: str | None = None) -> Reading:
-    """Turns of a Claude Code session file.
-
-    Args:
-        path: The session's JSONL file.
-        speaker: Name of the person whose sessions these are; null leaves it open.
+    """Turns of a Claude Code session file; `speaker` is the person whose sessions these are, null if unknown.
 
     Raises:
         NotFoundError: There is no such file.

@@ -30,9 +30,7 @@ _Format = Literal["claude_code", "chat", "codex"]
 def read_path(path: Path, *, speaker: str | None = None) -> Reading:
     """Turns of one file, read by the reader that its content asks for.
 
-    Args:
-        path: A transcript or a document.
-        speaker: Name of the person whose Claude Code sessions these are; null leaves it open.
+    `speaker` is the person whose Claude Code sessions these are, null if unknown.
 
     Raises:
         NotFoundError: There is no such file.

@@ -95,16 +95,9 @@ def to_reading(
 ) -> Reading:
     """Turns of the messages, in order, without injected memory and without secrets.
 
-    Messages that end up empty and repetitions of a turn are dropped and counted. An id that a format used
-    twice for different texts of one file goes to the first; the others get an id by position, so that no
-    text is lost.
-
-    Args:
-        messages: In file order; a message that may still grow must already hold all its parts.
-        source: The file that they come from.
-        kind: Name of the format.
-        skipped: Counts by reason so far.
-        redacted: Counts by kind of secret so far, where the reader had to redact earlier itself.
+    `messages` are in file order and hold all their parts; `skipped` and `redacted` are the reader's own counts.
+    Messages that end up empty and repetitions of a turn are dropped and counted. An id that a format used twice for
+    different texts of one file goes to the first; the others get an id by position, so that no text is lost.
     """
     skipped, redacted = Counter(skipped), Counter(redacted or {})
     rows: list[dict[str, object]] = []

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 import polars as pl
 
@@ -43,20 +44,15 @@ def read_statement(
         InputError: the text or a name is empty, or a value stands without its attribute or an attribute
             without its subject.
     """
-    for (needing, given), (needed, there) in (
-        (("attribute", attribute), ("subject", subject)),
-        (("value", value), ("attribute", attribute)),
-    ):
+    facts = {"subject": subject, "attribute": attribute, "value": value}
+    for (needed, there), (needing, given) in pairwise(facts.items()):
         if given is not None and there is None:
             raise InputError(f"the {needing} needs the {needed} that it belongs to: give both, or neither")
     redacted: Counter[str] = Counter()
     content = _clean(text, "text", redacted)
     names = list(dict.fromkeys(_line(name, "entity", redacted) for name in entities))
-    owner = {
-        what: None if given is None else _line(given, what, redacted)
-        for what, given in (("subject", subject), ("attribute", attribute), ("value", value))
-    }
-    return Statement(content, **owner, entities=tuple(names), redacted=dict(redacted))
+    safe = {what: None if given is None else _line(given, what, redacted) for what, given in facts.items()}
+    return Statement(content, **safe, entities=tuple(names), redacted=dict(redacted))
 
 
 def read_note(note: str) -> str:

@@ -165,12 +165,7 @@ def _is_sql(match: re.Match[str]) -> bool:
 
 
 _NAMED = tuple(
-    rule(
-        kind,
-        rf"(?i)(?<!redacted:)(?P<name>{names}){_TAIL}{_GIVEN}{_VALUE}",
-        *hints,
-        accepts=accepts,
-    )
+    rule(kind, rf"(?i)(?<!redacted:)(?P<name>{names}){_TAIL}{_GIVEN}{_VALUE}", *hints, accepts=accepts)
     for kind, names, hints, accepts in (
         ("password", _STRONG_NAMES, ("pass", "pwd", "kennwort", "contrase"), _is_given_strong),
         ("secret", _KEY_NAMES, ("secret", "key"), _is_given_strong),
@@ -212,13 +207,12 @@ _SAID = (
         "</",
         accepts=_is_secret,
     ),
+    rule(
+        "password",  # a cell of a table
+        r"(?i)\b(?:password|passwd|pwd|pass)\s{0,8}\|\s{0,4}`?(?P<secret>[^\s|`]{4,})`?\s{0,8}\|",
+        "|",
+        accepts=lambda match: looks_chosen(match["secret"]),
+    ),
 )
 
-_TABLE_CELL = rule(
-    "password",
-    r"(?i)\b(?:password|passwd|pwd|pass)\s{0,8}\|\s{0,4}`?(?P<secret>[^\s|`]{4,})`?\s{0,8}\|",
-    "|",
-    accepts=lambda match: looks_chosen(match["secret"]),
-)
-
-RULES = (*FORMS, *_PLACES, *_NAMED, *_SAID, _TABLE_CELL)
+RULES = (*FORMS, *_PLACES, *_NAMED, *_SAID)

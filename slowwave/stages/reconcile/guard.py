@@ -179,16 +179,16 @@ def _differs() -> pl.Expr:
     alike = shared / (pl.col("words_new").list.len() + pl.col("words_old").list.len() - shared)
     is_denied = (pl.col("is_negated_new") != pl.col("is_negated_old")) & (alike >= ALIKE)
     denies = (_denies("new", "old") | _denies("old", "new")) & (alike >= RELATED)
-    differ = [*conflicts, is_denied, denies, _names_others()]
+    names_others = _names_alone("new", "old") & _names_alone("old", "new")
+    differ = [*conflicts, is_denied, denies, names_others]
     # two sentences that are alike and begin with two names that the other does not say
     are_words = pl.col("first_new").is_not_null() & pl.col("first_old").is_not_null()
-    others = ~_says("old", pl.col("first_new")) & ~_says("new", pl.col("first_old"))
+    others = ~(
+        pl.col("words_old").list.contains(pl.col("first_new"))
+        | pl.col("words_new").list.contains(pl.col("first_old"))
+    )
     begins = are_words & others & (alike >= ALIKE)
     return pl.any_horizontal(*differ, begins.fill_null(value=False)).fill_null(value=True)
-
-
-def _says(side: str, word: pl.Expr) -> pl.Expr:
-    return pl.col(f"words_{side}").list.contains(word)
 
 
 def _denies(one: str, other: str) -> pl.Expr:
@@ -197,12 +197,8 @@ def _denies(one: str, other: str) -> pl.Expr:
     return pl.col(f"denied_{one}").list.set_intersection(plain).list.len() > 0
 
 
-def _names_others() -> pl.Expr:
-    """Each side names a known person whom the text of the other does not name."""
-    return pl.all_horizontal(_names_alone("new", "old"), _names_alone("old", "new"))
-
-
 def _names_alone(one: str, other: str) -> pl.Expr:
+    """One side names a known person whom the text of the other does not name."""
     known = pl.col(f"people_{one}")
     said, heard = (pl.col(f"text_{side}").str.extract_many(known, overlapping=True) for side in (one, other))
     return said.list.set_difference(heard).list.len() > 0

@@ -36,24 +36,21 @@ def commit_judgements(run: Stage, pages: Iterable[Page]) -> pl.Series:
 def _grouped(pages: Iterable[Page]) -> list[list[Page]]:
     """Pages in groups that change no memory twice; of two that name the same one the later page comes after."""
     groups: list[list[Page]] = []
+    authors: list[tuple[str | None, str]] = []
     after: dict[str, int] = {}
     for page in pages:
         said = page.judgements.drop_nulls("target_id")
         named = [*said["cell_id"], *said["target_id"]]
         at = max((after.get(cell, 0) for cell in named), default=0)
-        while at < len(groups) and not _has_room(groups[at], page):
+        author = page.outcome.model, page.outcome.prompt_version
+        while at < len(groups) and (len(groups[at]) == PAGES_A_COMMIT or authors[at] != author):
             at += 1
         if at == len(groups):
             groups.append([])
+            authors.append(author)
         groups[at].append(page)
         after.update(dict.fromkeys(named, at + 1))
     return groups
-
-
-def _has_room(group: list[Page], page: Page) -> bool:
-    one, other = group[0].outcome, page.outcome
-    is_same_model = (one.model, one.prompt_version) == (other.model, other.prompt_version)
-    return is_same_model and len(group) < PAGES_A_COMMIT
 
 
 def _commit_together(run: Stage, pages: Sequence[Page]) -> pl.Series:
