@@ -63,10 +63,9 @@ def between_elements(pairs: pl.DataFrame, repeats: pl.DataFrame, elements: pl.Da
     """
     again = repeats.select("cell_id", "target_id", verdict=pl.lit("updates"))
     ends = pl.concat([pairs.select("cell_id", "target_id", "verdict"), again])
-    stands_for = dict(elements.select("cell_id", "element_id").iter_rows())
     both = pl.col("cell_id", "target_id")
     ends = ends.with_columns(
-        both.replace_strict(stands_for, default=None, return_dtype=pl.String)
+        both.replace_strict(elements["cell_id"], elements["element_id"], default=None, return_dtype=pl.String)
     ).drop_nulls(["cell_id", "target_id"])
     return ends.filter(pl.col("cell_id") != pl.col("target_id")).unique(
         ["cell_id", "target_id"], keep="first", maintain_order=True
@@ -79,19 +78,18 @@ def inherited(merged: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
     `merged` has `cell_id` (which goes) and `superseded_by` (which stands); `cell_usage` has the rows of both.
     Only those that gain a use are returned; confirmations are not counted here.
     """
-    counts = ["retrieval_count", "citation_count", "ignore_count"]
+    counts, times = ["retrieval_count", "citation_count", "ignore_count"], ["last_accessed", "retrieved_at"]
     gained = (
         merged.join(cell_usage, on="cell_id", how="inner")
         .group_by("superseded_by")
-        .agg(pl.col(counts).sum(), pl.col("last_accessed", "retrieved_at").max())
+        .agg(pl.col(counts).sum(), pl.col(times).max())
         .filter(pl.sum_horizontal(counts) > 0)
     )
     return (
         cell_usage.join(gained, left_on="cell_id", right_on="superseded_by", how="inner", suffix="_gained")
         .with_columns(
             *(pl.col(name) + pl.col(f"{name}_gained") for name in counts),
-            pl.max_horizontal("last_accessed", "last_accessed_gained").alias("last_accessed"),
-            pl.max_horizontal("retrieved_at", "retrieved_at_gained").alias("retrieved_at"),
+            *(pl.max_horizontal(name, f"{name}_gained").alias(name) for name in times),
         )
         .select(cell_usage.columns)
         .sort("cell_id")

@@ -27,12 +27,12 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     Returns `cell_id`, `superseded_by`, `valid_until`, `verdict`, oldest first; empty groups give no rows.
     """
     groups = connected(pairs)
-    said = cells.select(AGE_ORDER)
+    said = cells.select(AGE_ORDER).sort(AGE_ORDER[1:]).with_row_index("said_rank")
     corrections = (
         pairs.filter(pl.col("verdict") == "corrects")
         .join(said, on="cell_id", how="inner")
         .join(said.select(pl.all().name.suffix("_other"), target_id="cell_id"), on="target_id", how="inner")
-        .with_columns(is_later=_is_later("event_time", "recorded_at", "cell_id"))
+        .with_columns(is_later=pl.col("said_rank") > pl.col("said_rank_other"))
     )
     wrong = corrections.select(cell_id=pl.when("is_later").then("target_id").otherwise("cell_id")).unique()
     return (
@@ -54,15 +54,6 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             verdict=pl.when("is_wrong").then(pl.lit("corrects")).otherwise(pl.lit("updates")),
         )
     )
-
-
-def _is_later(*columns: str) -> pl.Expr:
-    """The row is after its `_other` in the order of these columns."""
-    later = pl.lit(value=False)
-    for name in reversed(columns):
-        other = f"{name}_other"
-        later = (pl.col(name) > pl.col(other)) | ((pl.col(name) == pl.col(other)) & later)
-    return later
 
 
 def _holding_from(said: pl.DataFrame, corrections: pl.DataFrame) -> pl.DataFrame:

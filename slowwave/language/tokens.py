@@ -26,9 +26,8 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
     """
     if not texts:
         return []
-    whole = [
-        text.encode("utf-8", "replace").decode("utf-8") for text in texts
-    ]  # half characters have no tokens
+    # half characters have no tokens
+    whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
     return [len(entry.ids) for entry in _tokenizer().encode_batch(whole, add_special_tokens=False)]
 
 

@@ -117,17 +117,13 @@ def _time(value: object, session: str) -> datetime:
 
 def _memories(observed: Fields) -> list[Fields]:
     """Observations: by session and speaker, pairs of a sentence and the turns that it comes from."""
-    pairs = [
-        pair
+    return [
+        {"content": pair[0], "evidence": pair[1]}
         for speakers in observed.values()
         if isinstance(speakers, dict)
         for told in speakers.values()
         if isinstance(told, list)
         for pair in told
-    ]
-    return [
-        {"content": pair[0], "evidence": pair[1]}
-        for pair in pairs
         if isinstance(pair, list) and len(pair) > 1
     ]
 
