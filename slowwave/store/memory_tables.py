@@ -23,20 +23,10 @@ Row = dict[str, Any]
 
 LOOKED_UP = frozenset(
     {
-        "cell_id",
-        "turn_id",
-        "topic_id",
-        "session_id",
-        "entity_id",
-        "family",
-        "source_id",
-        "target_id",
-        "superseded_by",
-        "subject",
-        "cell_a",
-        "cell_b",
+        "cell_id", "turn_id", "topic_id", "session_id", "entity_id", "family",
+        "source_id", "target_id", "superseded_by", "subject", "cell_a", "cell_b",
     }
-)
+)  # fmt: skip
 """Columns by whose values rows are looked up; the others are compared row by row."""
 
 OF_FEW_VALUES = frozenset({"cell_type", "status", "scope", "source_type", "scale"})
