@@ -1,4 +1,4 @@
-"""What reconciliation decided and what waits for it: the queue, the judgements, the candidates. Reads the store only.
+"""Decisions of reconciliation and the work that waits for it: the queue, the judgements, the candidates. Reads the store only.
 
 .venv/bin/marimo run notebooks/contradictions.py -- --home HOME
 """
@@ -46,7 +46,7 @@ with app.setup:
     """
 
     class Stored(NamedTuple):
-        """What the page looks at: only what the home's owner may see."""
+        """The rows of the page: only what the home's owner may see."""
 
         cells: pl.DataFrame
         contradictions: pl.DataFrame

@@ -1,4 +1,4 @@
-"""How memories fade: what is left of each, what will go, what came back. Reads the store and nothing else.
+"""The fading of memories: what is left of each, what will go, what came back. Reads the store and nothing else.
 
 .venv/bin/marimo run notebooks/decay.py -- --home HOME --year FILE
 """
@@ -57,7 +57,7 @@ with app.setup:
         problem: str
 
     class Year(NamedTuple):
-        """What `benchmarks/year.py --json` wrote; `problem` says why there is none."""
+        """Output of `benchmarks/year.py --json`; `problem` says why there is none."""
 
         result: dict
         months: pl.DataFrame

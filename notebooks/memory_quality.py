@@ -1,4 +1,4 @@
-"""What the memory holds, what is found in it and what is missed. Reads the store and nothing else.
+"""The content of a memory, what is found in it and what is missed. Reads the store and nothing else.
 
 make notebook, or: .venv/bin/marimo run notebooks/memory_quality.py -- --home HOME --questions FILE
 """
@@ -670,12 +670,12 @@ class Memory(NamedTuple):
 
     @property
     def search_note(self) -> str:
-        """What search goes without."""
+        """The parts that search goes without."""
         return self.reader.note if self.reader is not None else ""
 
     @property
     def owner(self) -> str:
-        """Whose memory is counted."""
+        """The owner whose memory is counted."""
         owner = self.home.settings.owner if self.home else None
         return (
             f"Counted is what user {owner.user_id!r} may see in project {owner.project_id!r}."
@@ -725,7 +725,7 @@ def shape_of(table):
 
 @app.function
 def texts(memory, cell_ids):
-    """What these memories say, by id."""
+    """Texts of these memories, by id."""
     if memory.store is None or not cell_ids:
         return {}
     rows = memory.store.by_key("cells", cell_ids, ["cell_id", "content"])
@@ -734,7 +734,7 @@ def texts(memory, cell_ids):
 
 @app.function
 def turn_texts(memory, turn_ids):
-    """What was said in these turns, with speaker and day, by id; only those that the owner may see."""
+    """Texts of these turns, with speaker and day, by id; only those that the owner may see."""
     if memory.store is None or not turn_ids:
         return {}
     where = scope_condition(memory.home.settings.owner, Filters()) & col("turn_id").isin(
@@ -1235,7 +1235,7 @@ def panel(title, text, shown):
 
 @app.function
 def section(memory, shown):
-    """What a cell shows; of a home without memory nothing, for the first cell says so."""
+    """The output of a cell; of a home without memory nothing, for the first cell says so."""
     return None if memory.is_empty else shown
 
 
@@ -1264,7 +1264,7 @@ def table(heads, rows, more=0):
 
 @app.function
 def form_of(value):
-    """How a column of such values stands: numbers to the right, dates in one line."""
+    """Alignment of a column of such values: numbers to the right, dates in one line."""
     return "sw-n" if isinstance(value, int) else "sw-d" if isinstance(value, datetime) else ""
 
 

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from slowwave.schemas.refusals import CLEAN, Request, Text
+from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
 from slowwave.schemas.search import Query
 
 Activity = Literal["feature", "debugging", "reviewing", "general"]
@@ -19,10 +19,6 @@ MAX_ERRORS = 5
 
 Path = Annotated[str, Field(max_length=4_096), CLEAN]
 Label = Annotated[str, Field(max_length=1_000), CLEAN]
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ContextRequest(Request):
@@ -52,7 +48,7 @@ class ContextRequest(Request):
     )
 
 
-class ContextLine(_Frozen):
+class ContextLine(Frozen):
     """One line: a memory, the two sides of a contradiction, a quote, or a pointer to more."""
 
     kind: str = Field(
@@ -68,7 +64,7 @@ class ContextLine(_Frozen):
     turn_ids: tuple[str, ...] = ()
 
 
-class ContextTier(_Frozen):
+class ContextTier(Frozen):
     """A tier with its lines, best first. `budget_tokens` is its share, before anything flowed down to it."""
 
     name: TierName
@@ -77,7 +73,7 @@ class ContextTier(_Frozen):
     lines: list[ContextLine]
 
 
-class Context(_Frozen):
+class Context(Frozen):
     """The context for an agent. `text` is fenced as recalled memory; it is empty where there is nothing to say."""
 
     activity: Activity

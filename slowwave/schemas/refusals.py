@@ -31,10 +31,14 @@ Text = Annotated[str, CLEAN]
 """Text of a caller, clean."""
 
 
-class Request(BaseModel):
-    """Base of the models that say what can be asked: bounds, defaults and descriptions stand there and nowhere else."""
+class Frozen(BaseModel):
+    """Base of requests and results: no other fields, and no change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Request(Frozen):
+    """Base of the models that say what can be asked: bounds, defaults and descriptions stand there and nowhere else."""
 
 
 Model = TypeVar("Model", bound=BaseModel)

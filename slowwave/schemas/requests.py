@@ -1,4 +1,4 @@
-"""What a person or an agent asks the memory to do, beside `SearchRequest` and `ContextRequest`.
+"""Requests to the memory by a person or an agent, beside `SearchRequest` and `ContextRequest`.
 
 One model a call: `Memory` makes it from keywords, the command line takes its help texts, bounds and defaults from it.
 """
@@ -31,7 +31,7 @@ class CellRequest(Request):
 
 
 class _Statement(Request):
-    """What a person says, and what it is about."""
+    """A person's statement, and what it is about."""
 
     subject: Name | None = Field(default=None, description="The person or thing that it is about.")
     attribute: Name | None = Field(
@@ -55,7 +55,7 @@ class RememberRequest(_Statement):
 
 
 class CorrectRequest(CellRequest, _Statement):
-    """What is right instead of a memory. What is not given is taken over from that memory."""
+    """The right text instead of a memory. Fields that are not given are taken over from that memory."""
 
     text: Sentence = Field(description="What is right, as a sentence that can be understood alone.")
     entities: tuple[Name, ...] | None = Field(
@@ -66,7 +66,7 @@ class CorrectRequest(CellRequest, _Statement):
 
 
 class ResolveRequest(Request):
-    """How a contradiction ends."""
+    """The end of a contradiction."""
 
     contradiction_id: Text = Field(
         description="Id of a contradiction; its first 6 or more characters are enough."
@@ -89,7 +89,7 @@ class ResolveRequest(Request):
 
 
 class EraseRequest(Request):
-    """What to erase: exactly one of the four; none of them ends an erase that was interrupted."""
+    """One memory, turn, conversation or text to erase; none of them ends an erase that was interrupted."""
 
     cell_id: Text | None = Field(
         default=None, description="A memory, together with the turns that it was made from."
@@ -128,7 +128,7 @@ class ArchivedRequest(Request):
 
 
 class WeakRequest(Request):
-    """How far to look ahead for memories that will fade."""
+    """Days to look ahead for memories that will fade."""
 
     days: float | None = Field(
         default=None, ge=0, description="Days to look ahead (default: the setting edits.weak_days, 30)."

@@ -4,16 +4,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from slowwave.schemas.choices import CellStatus, Resolution
+from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.report import Forgetting
-
-
-class Frozen(BaseModel):
-    """Base of these results."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Remembered(Frozen):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Generic, Literal, TypedDict, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from slowwave.schemas.choices import CellStatus, CellType, EntityType, Origin, Relation, SourceType
-from slowwave.schemas.refusals import CLEAN, Request, Text
+from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
 
 DetailLevel = Literal["summary", "full", "evidence"]
 Intent = Literal["why", "when", "who", "what", "general"]
@@ -28,10 +28,6 @@ Moment = Annotated[datetime, AfterValidator(in_utc)]
 
 Direction = Literal["back", "forward"]
 """`back` goes to causes and to what was there before, `forward` to effects and to what came after."""
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 Query = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), CLEAN]
@@ -134,7 +130,7 @@ class FilterWords(TypedDict, total=False):
     known_at: When | None
 
 
-class Share(_Frozen):
+class Share(Frozen):
     """The part of one list in a hit: its rank there, the value that ranked it, and its part of the score."""
 
     list_name: str
@@ -143,7 +139,7 @@ class Share(_Frozen):
     share: float = Field(ge=0, description="Part of the fused score.")
 
 
-class Hit(_Frozen):
+class Hit(Frozen):
     """The score of a hit, which only orders hits of one tier, and the lists that found it."""
 
     score: float = Field(
@@ -176,7 +172,7 @@ class TopicHit(Hit):
     cell_count: int
 
 
-class FormerValue(_Frozen):
+class FormerValue(Frozen):
     """A value that held once, and until when."""
 
     cell_id: str
@@ -227,7 +223,7 @@ class CellHit(Hit):
     prior: float = Field(ge=0, le=1, description="Salience x age x retention, bounded below.")
 
 
-class ChainStep(_Frozen):
+class ChainStep(Frozen):
     """A memory that a chain reaches, and the edge that led to it."""
 
     cell_id: str
@@ -243,7 +239,7 @@ class ChainStep(_Frozen):
     source_name: str
 
 
-class SearchResult(_Frozen):
+class SearchResult(Frozen):
     """Both tiers, best first. `notes` say what the reader should know: no memory yet, full text only."""
 
     query: str
@@ -262,7 +258,7 @@ class SearchResult(_Frozen):
     )
 
 
-class Fact(_Frozen):
+class Fact(Frozen):
     """A single-valued property of an entity as it holds now, with the values before."""
 
     cell_id: str
@@ -274,7 +270,7 @@ class Fact(_Frozen):
     history: list[FormerValue] = Field(description="Newest first.")
 
 
-class Neighbour(_Frozen):
+class Neighbour(Frozen):
     """An entity that memories name together with this one."""
 
     entity_id: str
@@ -283,7 +279,7 @@ class Neighbour(_Frozen):
     shared_count: int = Field(ge=1, description="Memories that name both.")
 
 
-class TimelineEvent(_Frozen):
+class TimelineEvent(Frozen):
     """A memory at its date."""
 
     cell_id: str
@@ -297,7 +293,7 @@ class TimelineEvent(_Frozen):
     source_name: str
 
 
-class EntityPage(_Frozen):
+class EntityPage(Frozen):
     """An entity, and everything that memory holds of it."""
 
     entity_id: str
@@ -314,7 +310,7 @@ class EntityPage(_Frozen):
     lately: list[TimelineEvent] = Field(description="Live memories that name it, newest first.")
 
 
-class EntityResult(_Frozen):
+class EntityResult(Frozen):
     """Entities that a name stands for; several where it is the name of several."""
 
     name: str
@@ -322,7 +318,7 @@ class EntityResult(_Frozen):
     notes: list[str] = Field(default_factory=list)
 
 
-class Timeline(_Frozen):
+class Timeline(Frozen):
     """Dated memories in order, oldest first; superseded ones are marked."""
 
     title: str

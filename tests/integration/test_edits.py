@@ -454,5 +454,6 @@ def test_a_text_for_people_stands_for_every_word(folder):
     assert "Open again" in shown("resolve", "d11111", "--undo")
     assert "contradiction d11111, open" in shown("explain", "aaaaaa1")
     assert "next night" in shown("weak", "--days", "40000") or "fades" in shown("weak", "--days", "40000")
+    assert "1 more fade in that time" in shown("weak", "--days", "40000", "--limit", "1")
     assert "Would erase 0 turns, 1 memories" in shown("erase", "aaaaaa1", "--dry-run")
     assert "proof" in shown("erase", "aaaaaa1")

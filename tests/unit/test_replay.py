@@ -2,8 +2,11 @@
 
 import http.client
 import json
+import socket
+import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -198,6 +201,19 @@ def test_the_server_listens_on_this_machine_only_and_is_gone_after_the_block(tmp
         assert urlsplit(replay.base_url).hostname == "127.0.0.1"
     with pytest.raises(ConnectionError):
         post(replay.base_url, body())
+
+
+def test_a_client_that_hangs_up_leaves_nothing_on_the_screen(tmp_path, capfd):
+    recorded = tmp_path / "answers.jsonl"
+    write_line(recorded, body(), answer={})
+    with replaying(recorded) as replay:
+        parts = urlsplit(replay.base_url)
+        with socket.create_connection((parts.hostname, parts.port), timeout=10) as client:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        time.sleep(0.3)
+        assert post(replay.base_url, body())[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_a_recording_that_is_missing_or_broken_is_told_with_the_line(tmp_path):

@@ -1,12 +1,20 @@
 """The commands by which a person changes the memory."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from slowwave.entrypoints.commands.options import Asked, DryRunOption, HomeOption, JsonOption, asks, memory_of
+from slowwave.entrypoints.commands.options import (
+    Asked,
+    DryRunOption,
+    HomeOption,
+    JsonOption,
+    asks,
+    memory_of,
+    reply,
+)
 from slowwave.entrypoints.show.edits import show_disputes, show_done, show_erased, show_resolved, show_said
-from slowwave.entrypoints.show.terminal import show_json
 from slowwave.errors import InputError
 from slowwave.schemas.choices import Resolution
 from slowwave.schemas.requests import (
@@ -16,7 +24,6 @@ from slowwave.schemas.requests import (
     RememberRequest,
     ResolveRequest,
 )
-from slowwave.schemas.results import Done
 
 NOT_PROVEN = 1
 """Exit code of an erase whose text is still found somewhere."""
@@ -27,10 +34,7 @@ def remember(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fal
     """Remember what you say. It can be found at once; secrets in it are redacted."""
     with memory_of(home) as memory:
         said = memory.remember(**asked)
-    if as_json:
-        show_json(said)
-    else:
-        show_said("Remembered", said.cell_id, said.notes)
+    reply(said, lambda found: show_said("Remembered", found.cell_id, found.notes), as_json=as_json)
 
 
 @asks(CorrectRequest, "text", single="cell_id")
@@ -38,7 +42,7 @@ def correct(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fals
     """Replace a memory by what is right. Your text is protected; the old memory is kept for audit."""
     with memory_of(home) as memory:
         done = memory.correct(**asked)
-    _show_done("Corrected", done, as_json=as_json)
+    reply(done, partial(show_done, "Corrected"), as_json=as_json)
 
 
 @asks(CellRequest, single="cell_id")
@@ -46,7 +50,7 @@ def confirm(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fals
     """Confirm that a memory is right. It never fades, and no judge retires it without you."""
     with memory_of(home) as memory:
         done = memory.confirm(**asked)
-    _show_done("Confirmed", done, as_json=as_json)
+    reply(done, partial(show_done, "Confirmed"), as_json=as_json)
 
 
 @asks(CellRequest, single="cell_id")
@@ -54,7 +58,7 @@ def forget(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False
     """Delete a memory. It stays out, also said in other words; `erase` deletes the conversation's text as well."""
     with memory_of(home) as memory:
         done = memory.forget(**asked)
-    _show_done("Forgotten", done, as_json=as_json)
+    reply(done, partial(show_done, "Forgotten"), as_json=as_json)
 
 
 def contradictions(
@@ -66,10 +70,7 @@ def contradictions(
     """List contradictions that wait for your decision. Both sides are shown with dates and sources."""
     with memory_of(home) as memory:
         found = memory.contradictions(has_resolved=resolved)
-    if as_json:
-        show_json(found)
-    else:
-        show_disputes(found)
+    reply(found, show_disputes, as_json=as_json)
 
 
 @asks(ResolveRequest, single="contradiction_id", without="resolution")
@@ -96,10 +97,7 @@ def resolve(
             done = memory.unresolve(asked["contradiction_id"])
         else:
             done = memory.resolve(resolution=resolution, **asked)
-    if as_json:
-        show_json(done)
-    else:
-        show_resolved(done)
+    reply(done, show_resolved, as_json=as_json)
 
 
 @asks(EraseRequest, single="cell_id", without="dry_run")
@@ -119,19 +117,9 @@ def erase(
         raise InputError("name a memory, --turn, --session or --text; or give --resume alone")
     with memory_of(home) as memory:
         done = memory.erase(**asked, dry_run=dry_run)
-    if as_json:
-        show_json(done)
-    else:
-        show_erased(done)
+    reply(done, show_erased, as_json=as_json)
     if done.remaining:
         raise typer.Exit(NOT_PROVEN)
-
-
-def _show_done(word: str, done: Done, *, as_json: bool) -> None:
-    if as_json:
-        show_json(done)
-    else:
-        show_done(word, done)
 
 
 COMMANDS = (remember, correct, confirm, forget, contradictions, resolve, erase)

@@ -1,11 +1,20 @@
 """The commands that look into the memory and at its home."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from slowwave.entrypoints.commands.options import Asked, DryRunOption, HomeOption, JsonOption, asks, memory_of
+from slowwave.entrypoints.commands.options import (
+    Asked,
+    DryRunOption,
+    HomeOption,
+    JsonOption,
+    asks,
+    memory_of,
+    reply,
+)
 from slowwave.entrypoints.show.home import show_calibration, show_quarantine, show_status
 from slowwave.entrypoints.show.inspection import show_archived, show_explanation, show_stats, show_weak
 from slowwave.entrypoints.show.terminal import results, show_json
@@ -17,10 +26,7 @@ def explain(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fals
     """Explain why a memory is there. What was said, what was judged, and every event of its life."""
     with memory_of(home) as memory:
         found = memory.explain(**asked)
-    if as_json:
-        show_json(found)
-    else:
-        show_explanation(found)
+    reply(found, show_explanation, as_json=as_json)
 
 
 @asks(WeakRequest)
@@ -37,10 +43,8 @@ def weak(
     now = datetime.now(UTC)
     with memory_of(home) as memory:
         found = memory.weak(**asked, now=now)
-    if as_json:
-        show_json(found[:limit])
-    else:
-        show_weak(found[:limit], now=now, more=max(len(found) - limit, 0))
+    shown = partial(show_weak, now=now, more=max(len(found) - limit, 0))
+    reply(found[:limit], shown, as_json=as_json)
 
 
 @asks(ArchivedRequest, single="query")
@@ -48,20 +52,14 @@ def archived(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fal
     """Search memories that were archived. `cite` brings one back with the next night."""
     with memory_of(home) as memory:
         found = memory.archived(**asked)
-    if as_json:
-        show_json(found)
-    else:
-        show_archived(found)
+    reply(found, show_archived, as_json=as_json)
 
 
 def stats(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Count what the memory holds. By type, status, topic, age and origin; also its use and wrong forgetting."""
     with memory_of(home) as memory:
         found = memory.stats()
-    if as_json:
-        show_json(found)
-    else:
-        show_stats(found)
+    reply(found, show_stats, as_json=as_json)
 
 
 def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
@@ -69,30 +67,21 @@ def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     now = datetime.now(UTC)
     with memory_of(home) as memory:
         found = memory.status(now=now)
-    if as_json:
-        show_json(found)
-    else:
-        show_status(found, now=now)
+    reply(found, partial(show_status, now=now), as_json=as_json)
 
 
 def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
     """Measure the embedder's thresholds on this memory. They are kept, and replace the built-in ones."""
     with memory_of(home) as memory:
         found = memory.calibrate(dry_run=dry_run)
-    if as_json:
-        show_json(found)
-    else:
-        show_calibration(found)
+    reply(found, show_calibration, as_json=as_json)
 
 
 def list_quarantine(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the work in quarantine, with reasons. Chunks, conversations and memories to judge."""
     with memory_of(home) as memory:
         found = memory.quarantine()
-    if as_json:
-        show_json(found)
-    else:
-        show_quarantine(found)
+    reply(found, show_quarantine, as_json=as_json)
 
 
 def release(

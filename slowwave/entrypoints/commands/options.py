@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import typer
 from pydantic.fields import FieldInfo
 
+from slowwave.entrypoints.show.terminal import show_json
 from slowwave.schemas.refusals import Request, bounds
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ def asks(
         return command
 
     return made
+
+
+def reply(found: Any, show: Callable[[Any], None], *, as_json: bool) -> None:
+    """Print a result as one JSON document, or as `show` prints it for people."""
+    (show_json if as_json else show)(found)
 
 
 @contextmanager

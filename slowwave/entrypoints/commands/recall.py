@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, memory_of
+from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, memory_of, reply
 from slowwave.entrypoints.resident.client import read
 from slowwave.entrypoints.show.answer import show_answer
 from slowwave.entrypoints.show.context import show_context
@@ -26,20 +26,14 @@ def search(
 ) -> None:
     """Search the memory. No language model is asked. That a memory was found is noted; nothing else changes."""
     found = read(home, "search", asked, SearchResult)
-    if as_json:
-        show_json(found)
-    else:
-        show_answer(found, now=datetime.now(UTC), explain=explain)
+    reply(found, lambda found: show_answer(found, now=datetime.now(UTC), explain=explain), as_json=as_json)
 
 
 @asks(ContextRequest, "question")
 def context(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Print memory for a prompt, within a budget of tokens. Stdout is the text and nothing else."""
     found = read(home, "context", asked, Context)
-    if as_json:
-        show_json(found)
-    else:
-        show_context(found)
+    reply(found, show_context, as_json=as_json)
 
 
 @asks(CiteRequest, "cell_ids")
@@ -63,20 +57,14 @@ def entity(
 ) -> None:
     """Show a person or thing. Its other names, its values now and before, its neighbours."""
     found = read(home, "entity", {"name": " ".join(name)}, EntityResult)
-    if as_json:
-        show_json(found)
-    else:
-        show_entities(found, now=datetime.now(UTC))
+    reply(found, lambda found: show_entities(found, now=datetime.now(UTC)), as_json=as_json)
 
 
 @asks(TimelineRequest, "name")
 def timeline(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Show memories in the order of their dates. Superseded ones carry the date of their end."""
     found = read(home, "timeline", asked, Timeline)
-    if as_json:
-        show_json(found)
-    else:
-        show_timeline(found)
+    reply(found, show_timeline, as_json=as_json)
 
 
 COMMANDS = (search, context, cite, entity, timeline)

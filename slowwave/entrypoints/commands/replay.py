@@ -13,6 +13,7 @@ never the model's name or a key. A question that is not in the recording gets HT
 
 import hashlib
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,7 +49,7 @@ class Replay:
     answered_count: int = 0
 
     def problem(self) -> ConfigError | None:
-        """What to tell the user when questions were asked that are not in the recording."""
+        """The error to raise if questions were asked that are not in the recording."""
         if not self.misses:
             return None
         names = ", ".join(sorted(set(self.misses)))
@@ -121,7 +122,9 @@ def completion(entry: Body, body: Body) -> Body:
         message.pop("finish_reason", None)
     else:
         text = json.dumps(entry["answer"], ensure_ascii=False)
-        message = _tool_call(text, body) if body.get("tools") else {"content": text}
+        function = {"name": answer_name(body), "arguments": text}
+        called = {"content": None, "tool_calls": [{"type": "function", "function": function}]}
+        message = called if body.get("tools") else {"content": text}
     for call in message.get("tool_calls") or []:  # the server's own ids differ from run to run
         call["id"] = f"call_{entry['request'][:24]}"
     choice = {
@@ -139,11 +142,6 @@ def completion(entry: Body, body: Body) -> Body:
     return document | ({"usage": entry["usage"]} if entry.get("usage") else {})
 
 
-def _tool_call(arguments: str, body: Body) -> Body:
-    function = {"name": answer_name(body), "arguments": arguments}
-    return {"content": None, "tool_calls": [{"type": "function", "function": function}]}
-
-
 def failure(message: str, code: str) -> Body:
     """The body of an answer that says what went wrong."""
     return {"error": {"message": message, "code": code, "type": "slowwave_replay", "param": None}}
@@ -157,8 +155,10 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def handlefailure(self, request: object, client_address: object) -> None:
-        """A client that hangs up is no event."""
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that hangs up."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager
@@ -199,18 +199,16 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
             if self._path() == "/v1/models":
                 self._send(HTTPStatus.OK, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
             else:
-                self._send(HTTPStatus.NOT_FOUND, failure(f"no such address {self._path()[:80]}", "not-found"))
+                self._refuse(HTTPStatus.NOT_FOUND, f"no such address {self._path()[:80]}", "not-found")
 
         def do_POST(self) -> None:
             body = self._body()
             if self._path() != "/v1/chat/completions":
-                self._send(HTTPStatus.NOT_FOUND, failure(f"no such address {self._path()[:80]}", "not-found"))
+                self._refuse(HTTPStatus.NOT_FOUND, f"no such address {self._path()[:80]}", "not-found")
             elif body is None or not isinstance(body.get("messages"), list):
-                self._send(
-                    HTTPStatus.BAD_REQUEST, failure("a chat completion request is expected", "no-request")
-                )
+                self._refuse(HTTPStatus.BAD_REQUEST, "a chat completion request is expected", "no-request")
             elif body.get("stream"):
-                self._send(HTTPStatus.BAD_REQUEST, failure("streaming is not recorded", "no-streaming"))
+                self._refuse(HTTPStatus.BAD_REQUEST, "streaming is not recorded", "no-streaming")
             else:
                 status, document = respond(body, self.headers.get("Authorization", ""))
                 with counting:
@@ -233,6 +231,9 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 return None
             return body if isinstance(body, dict) else None
+
+        def _refuse(self, status: int, message: str, code: str) -> None:
+            self._send(status, failure(message, code))
 
         def _send(self, status: int, document: Body) -> None:
             payload = json.dumps(document).encode()

@@ -47,7 +47,7 @@ def run_plain(name: FlowName, home: str | None, parameters: Parameters | None = 
 
 
 def run_evaluation(home: str | None, questions: Path) -> "tuple[Evaluation, str]":
-    """What a question set measured, and the same as a page; as a plain function."""
+    """Measure a question set in this process; the figures, and the same as a page."""
     from slowwave.entrypoints.show.terminal import progress_bars
 
     folder = _prepared(home)

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from slowwave.errors import ConfigError, SlowwaveError, TransientError
 
 STARTUP_SECONDS = 90
-"""How long a temporary server may take to start: about 10 s on an idle machine, far longer on a busy one."""
+"""Longest start of a temporary server: about 10 s on an idle machine, far longer on a busy one."""
 
 LOOPBACK = "127.0.0.1"
 _HEALTH_SECONDS = 5.0

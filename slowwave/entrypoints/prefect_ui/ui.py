@@ -38,7 +38,7 @@ STOP_SECONDS = 20.0
 FOREIGN = ("PREFECT_",)
 """Settings of another Prefect, which would send this one's runs and logs there."""
 PRIVATE = ("SLOWWAVE_", "OPENAI_", "OLLAMA_")
-"""What only the worker needs: the server is not given the keys of the models."""
+"""Settings that only the worker needs: the server is not given the keys of the models."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def _free_port(port: int | None) -> int:
 
 
 def _environment(root: Path, address: str) -> dict[str, str]:
-    """What the server and the worker run with; the flow runs inherit the worker's."""
+    """The environment of the server and the worker; the flow runs inherit the worker's."""
     port = address.rpartition(":")[2]
     owner = {
         "SLOWWAVE_HOME": str(root),

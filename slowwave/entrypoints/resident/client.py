@@ -41,7 +41,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 def read(home: str | None, operation: Operation, arguments: dict[str, Any], answer: type[Answer]) -> Answer:
-    """What `Memory` answers, from the reader that stays; without one this process reads, and leaves one behind.
+    """Answer as `Memory` does, by the reader that stays; without one this process reads, and leaves one behind.
 
     Raises:
         SlowwaveError: what answering raised.
@@ -101,7 +101,7 @@ def leave_resident(home: str | None) -> None:
 
 
 def socket_path(folder: Path) -> Path:
-    """Where the reader of a home listens: a folder of this user alone, since a home's own path may be too long.
+    """The socket of a home's reader, in a folder of this user alone, since a home's own path may be too long.
 
     Raises:
         ConfigError: the folder belongs to somebody else or is open to others.
@@ -115,7 +115,7 @@ def socket_path(folder: Path) -> Path:
 
 
 def fingerprint(folder: Path) -> str:
-    """What a reader must share with who asks: the program's files, the settings file and the environment."""
+    """Hash of what a reader must share with its callers: the program's files, its settings file, the environment."""
     files = [*sorted(PACKAGE.rglob("*.py")), folder / "slowwave.toml", folder / "calibration.json"]
     stamps = [(str(path), path.stat().st_mtime_ns) for path in files if path.exists()]
     settings = sorted(

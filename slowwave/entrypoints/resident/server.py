@@ -15,7 +15,7 @@ from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
 
 REQUEST_SECONDS = 10
-"""How long a request may take to arrive, and its answer to be taken."""
+"""Seconds in which a request must arrive, and its answer be taken."""
 
 
 def serve(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a terminal shows of an answer: each tier under its labels, every line with its date and source."""
+"""An answer on a terminal: each tier under its labels, every line with its date and source."""
 
 from datetime import datetime
 

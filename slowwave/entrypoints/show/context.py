@@ -1,4 +1,4 @@
-"""What `slowwave context` shows: in a pipe the text for the prompt as it is, on a terminal with headings and notes."""
+"""The output of `slowwave context`: in a pipe the plain text for a prompt, on a terminal headings and notes too."""
 
 import sys
 from typing import TYPE_CHECKING

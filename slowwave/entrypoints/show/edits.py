@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from slowwave.entrypoints.show.terminal import flat, tell
+from slowwave.entrypoints.show.terminal import flat, tell, tell_notes
 from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 
 SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")
@@ -12,8 +12,7 @@ SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.r
 def show_said(word: str, cell_id: str, notes: Sequence[str]) -> None:
     """One line, and what a person should know."""
     tell(f"{word}: {cell_id}")
-    for note in notes:
-        tell(f"  {flat(note)}")
+    tell_notes(notes)
 
 
 def show_done(word: str, done: Done) -> None:
@@ -23,8 +22,7 @@ def show_done(word: str, done: Done) -> None:
     if done.replaced:
         tell(f"  with it: {', '.join(done.replaced)}")
     _show_changed(done.changed)
-    for note in done.notes:
-        tell(f"  {flat(note)}")
+    tell_notes(done.notes)
 
 
 def show_disputes(found: Sequence[Dispute]) -> None:
@@ -46,7 +44,7 @@ def show_disputes(found: Sequence[Dispute]) -> None:
 
 
 def show_resolved(done: Resolved) -> None:
-    """How a contradiction ended."""
+    """The end of a contradiction."""
     if done.resolution is None:
         tell(f"Open again: {done.contradiction_id}")
     else:
@@ -58,8 +56,7 @@ def show_resolved(done: Resolved) -> None:
     ):
         if any(ids):
             tell(f"  {label}: {', '.join(ids)}")
-    for note in done.notes:
-        tell(f"  {flat(note)}")
+    tell_notes(done.notes)
 
 
 def _show_changed(changed: dict[str, int]) -> None:
@@ -80,14 +77,13 @@ def _side(side: Side | None) -> str:
 
 
 def show_erased(done: Erased) -> None:
-    """What was or would be erased, and the proof that it is gone."""
+    """Counts of what was or would be erased, and the proof that it is gone."""
     counts = (
         f"{len(done.turn_ids)} turns, {len(done.cell_ids)} memories, {len(done.topic_ids)} topic summaries"
     )
     if done.dry_run:
         tell(f"Would erase {counts}:")
-        for line in done.shown:
-            tell(f"  {flat(line)}")
+        tell_notes(done.shown)
     else:
         tell(f"Erased {counts}.")
         for name, count in done.rewritten.items():
@@ -100,5 +96,4 @@ def show_erased(done: Erased) -> None:
             tell(f"  still in {flat(place)}: {count}")
         if done.short_texts:
             tell(f"  {done.short_texts} texts were too short to be looked for; their rows are gone")
-    for note in done.notes:
-        tell(f"  {flat(note)}")
+    tell_notes(done.notes)

@@ -42,7 +42,7 @@ def show_status(status: Status, *, now: datetime) -> None:
 
 
 def pending_lines(pending: Pending) -> dict[str, int]:
-    """What waits, in words; chunks that are done are not waiting."""
+    """Counts of waiting work by its name; chunks that are done are not waiting."""
     chunks = {f"chunks {name}": count for name, count in pending.chunks.items() if name in _WAITING_CHUNKS}
     return {
         **chunks,
@@ -75,7 +75,7 @@ def _night_line(night: Night | None, now: datetime) -> str:
 
 
 def show_quarantine(chunks: Sequence[QuarantinedChunk]) -> None:
-    """What is in quarantine, as a table."""
+    """The quarantine as a table."""
     console = results()
     if not chunks:
         console.print("Nothing is in quarantine.")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from slowwave.entrypoints.show.terminal import flat, number, results, shown_bytes, table, tell
+from slowwave.entrypoints.show.terminal import flat, number, results, shown_bytes, table, tell, tell_notes
 from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Stats
 
 QUOTED = 240
@@ -57,8 +57,7 @@ def show_explanation(found: Explanation) -> None:
         tell(f"  contradiction {dispute.contradiction_id}, {state}: {flat(dispute.note or '')}")
     for step in found.steps:
         tell(f"  {step.at:%Y-%m-%d %H:%M} {flat(step.told)}")
-    for note in found.notes:
-        tell(f"  {flat(note)}")
+    tell_notes(found.notes)
 
 
 def show_weak(found: Sequence[Fading], *, now: datetime, more: int) -> None:

@@ -15,7 +15,7 @@ EXAMPLES = 8
 
 
 def show_report(report: StageReport | NightReport, *, is_brief: bool = False) -> None:
-    """What a run did: numbers a stage and, unless `is_brief`, what was left out and why, notes, some examples."""
+    """Show a run: numbers a stage and, unless `is_brief`, what was left out and why, notes, some examples."""
     console = results()
     stages = report.stages if isinstance(report, NightReport) else [report]
     if isinstance(report, NightReport):
@@ -32,7 +32,7 @@ def show_report(report: StageReport | NightReport, *, is_brief: bool = False) ->
 
 
 def _show_story(console: Console, report: NightReport) -> None:
-    """What the night did, as a colleague would tell it."""
+    """Tell the night as a colleague would."""
     for part in report.story:
         console.print(Text(f"\n{flat(part.said)}", style="bold"))
         for line in part.lines:

@@ -1,4 +1,4 @@
-"""What a terminal shows: results on stdout, progress and notes on stderr.
+"""Output on a terminal: results on stdout, progress and notes on stderr.
 
 Stored text is data. It reaches the screen as plain `Text` without control characters, never as Rich
 markup, so that a memory cannot colour, hide or move anything. Nothing here opens a store.
@@ -95,6 +95,12 @@ def show_json(document: BaseModel | Sequence[BaseModel] | dict[str, object]) -> 
 def tell(text: str) -> None:
     """One line of a result, however narrow the terminal is."""
     results().print(Text(text), soft_wrap=True)
+
+
+def tell_notes(notes: Sequence[str]) -> None:
+    """Notes of a result, a line each, indented under it."""
+    for note in notes:
+        tell(f"  {flat(note)}")
 
 
 def show_error(message: str) -> None:
