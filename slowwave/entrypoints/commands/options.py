@@ -1,13 +1,14 @@
 """Options of the commands: those that several share, and those made from a request model."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import typer
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from slowwave.entrypoints.show.terminal import show_json
@@ -27,6 +28,8 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would c
 
 Asked = dict[str, Any]
 """Keywords for a method of `Memory`, as they were given on the command line."""
+
+Result = TypeVar("Result", bound=BaseModel | Sequence[BaseModel])
 
 SHORT_NAMES = {
     "cell_type": "type",
@@ -82,7 +85,7 @@ def asks(
     return made
 
 
-def reply(found: Any, show: Callable[[Any], None], *, as_json: bool) -> None:
+def reply(found: Result, show: Callable[[Result], None], *, as_json: bool) -> None:
     """Print a result as one JSON document, or as `show` prints it for people."""
     (show_json if as_json else show)(found)
 

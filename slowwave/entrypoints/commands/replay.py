@@ -199,16 +199,18 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
             if self._path() == "/v1/models":
                 self._send(HTTPStatus.OK, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
             else:
-                self._refuse(HTTPStatus.NOT_FOUND, f"no such address {self._path()[:80]}", "not-found")
+                self._send(HTTPStatus.NOT_FOUND, failure(f"no such address {self._path()[:80]}", "not-found"))
 
         def do_POST(self) -> None:
             body = self._body()
             if self._path() != "/v1/chat/completions":
-                self._refuse(HTTPStatus.NOT_FOUND, f"no such address {self._path()[:80]}", "not-found")
+                self._send(HTTPStatus.NOT_FOUND, failure(f"no such address {self._path()[:80]}", "not-found"))
             elif body is None or not isinstance(body.get("messages"), list):
-                self._refuse(HTTPStatus.BAD_REQUEST, "a chat completion request is expected", "no-request")
+                self._send(
+                    HTTPStatus.BAD_REQUEST, failure("a chat completion request is expected", "no-request")
+                )
             elif body.get("stream"):
-                self._refuse(HTTPStatus.BAD_REQUEST, "streaming is not recorded", "no-streaming")
+                self._send(HTTPStatus.BAD_REQUEST, failure("streaming is not recorded", "no-streaming"))
             else:
                 status, document = respond(body, self.headers.get("Authorization", ""))
                 with counting:
@@ -231,9 +233,6 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 return None
             return body if isinstance(body, dict) else None
-
-        def _refuse(self, status: int, message: str, code: str) -> None:
-            self._send(status, failure(message, code))
 
         def _send(self, status: int, document: Body) -> None:
             payload = json.dumps(document).encode()
