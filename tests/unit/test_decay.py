@@ -51,7 +51,12 @@ def test_retention_is_a_stretched_exponential(rate: float, days: float, left: fl
     frame = pl.DataFrame({"rate": [rate], "days": [float(days)]})
     found = frame.select(retention(pl.col("rate"), pl.col("days"), exponent=0.8)).item()
     assert found == pytest.approx(left, rel=1e-9)
-    assert retention_of(rate, days, exponent=0.8) == pytest.approx(left, rel=1e-9)
+
+
+@given(st.floats(0.0, 2.0), st.floats(0.0, 5_000.0), st.floats(0.3, 1.5))
+def test_one_memory_keeps_as_much_as_its_row_in_a_table(rate: float, days: float, exponent: float):
+    of_rows = pl.select(retention(pl.lit(rate), pl.lit(days), exponent=exponent)).item()
+    assert retention_of(rate, days, exponent=exponent) == pytest.approx(of_rows, rel=1e-9, abs=1e-300)
 
 
 def test_days_are_fractions_and_the_future_is_no_day_away():
@@ -176,8 +181,7 @@ def test_a_memory_retrieved_daily_and_always_ignored_fades_as_if_nobody_had_seen
 @given(st.floats(0.001, 0.999), st.floats(0.001, 2.0), st.floats(0.3, 1.5))
 def test_days_until_is_the_inverse_of_retention(share: float, rate: float, exponent: float):
     frame = pl.DataFrame({"share": [share], "rate": [rate]})
-    days = frame.select(days_until(pl.col("share"), pl.col("rate"), exponent=exponent))
-    back = pl.concat([frame, days.rename({"share": "days"})], how="horizontal").select(
+    back = frame.with_columns(days=days_until(pl.col("share"), pl.col("rate"), exponent=exponent)).select(
         retention(pl.col("rate"), pl.col("days"), exponent=exponent)
     )
     assert back.item() == pytest.approx(share, rel=1e-6)
