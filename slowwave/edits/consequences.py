@@ -1,24 +1,22 @@
-"""What follows when a person's word takes a memory out: the line of succession, and what depended on it."""
+"""Consequences of an edit that takes a memory out: the line of succession, and flags on what rested on it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import polars as pl
 
+from slowwave.chains.dependents import flags
 from slowwave.chains.stored import PERSON, with_stored_chains
 from slowwave.chains.timelines import timelines
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.journal.segments import Journal
-from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.store import Store, col, lit
 
 
-def succession(
-    store: Store, winner: pl.DataFrame, losers: pl.DataFrame, *, why: str, now: datetime
-) -> dict[str, pl.DataFrame]:
+def succession(store: Store, winner: pl.DataFrame, losers: pl.DataFrame, *, why: str, now: datetime) -> Plan:
     """Events by which `winner` (one row of `cells`) takes the place of `losers`, as a person said.
 
     A memory that a person found wrong never held, so its validity ends where it began. The winner's summary carries
@@ -38,10 +36,7 @@ def succession(
     told = timelines(links, members).filter(
         (pl.col("cell_id") == winner_id) & pl.col("supersedes").is_in(losers["cell_id"].implode())
     )
-    made_by = [
-        "prompt_version",
-        "model",
-    ]  # who made a memory stays with it; that a person spoke says the judgement
+    made_by = ["prompt_version", "model"]  # stay as they are: the judgement says that a person spoke
     return {
         "pair.judged": judged(winner_id, losers, effect="superseded", why=why),
         "cell.superseded": losers.select(
@@ -103,43 +98,24 @@ def judged(winner_id: str, losers: pl.DataFrame, *, effect: str, why: str) -> pl
     )
 
 
-def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> dict[str, pl.DataFrame]:
+def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> Plan:
     """Events that flag what rests on memories (`gone`, rows of `cells`) that a person took out.
 
-    Their topics' summaries, those of who and what they name, episodes of the same turns or session, and memories
-    that elaborate them.
+    To the flags of a night come the summaries of entities that they name, their lines of core memory, and the
+    episodes that tell of their turns or of what they had replaced. `why` ends the sentence "a memory ...".
     """
-    topics = gone.drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
     ids = gone["cell_id"].to_list()
-    elaborated = (col("effect") == lit("elaborated")) & (
-        col("cell_id").isin(ids) | col("target_id").isin(ids)
-    )
-    pairs = store.rows("judgements", ["cell_id", "target_id"], elaborated)
-    episodes = store.rows(
-        "cells",
-        ["cell_id", "evidence", "session_id"],
-        (col("cell_type") == lit(EPISODE)) & (col("status") == lit("active")),
-    )
-    # a telling says too what replaced a memory of its conversation
-    replaced = store.having("cells", "superseded_by", ids, ["session_id"])["session_id"]
-    told = set(gone["evidence"].explode().drop_nulls()), {*gone["session_id"], *replaced}
-    resting = episodes.filter(
-        pl.col("session_id").is_in(list(told[1]))
-        | (pl.col("evidence").list.set_intersection(sorted(told[0])).list.len() > 0)
-    )
-    others = pl.concat([pairs["cell_id"], pairs["target_id"], resting["cell_id"]]).unique()
-    living = store.by_key("cells", others, ["cell_id", "status"]).filter(
-        (pl.col("status") != "superseded") & ~pl.col("cell_id").is_in(ids)
-    )
-    core = store.by_key("core", ids, ["cell_id"])
+    turns = store.by_key("turns", gone["evidence"].explode().drop_nulls(), ["turn_id", "session_id"])
+    replaced = store.having("cells", "superseded_by", ids, ["session_id"])
     named = store.having("mentions", "cell_id", ids, ["entity_id"])["entity_id"].unique()
     entities = store.by_key("entities", named, ["entity_id", "summary"]).drop_nulls("summary")
-    reason = pl.lit(why)
+    sessions = [*turns["session_id"], *replaced["session_id"]]
     return {
-        "topic.flagged": topics.with_columns(reason=reason),
-        "entity.flagged": entities.select("entity_id", reason=reason).sort("entity_id"),
-        "cell.flagged": living.select("cell_id", reason=reason),
-        "core.demoted": core.with_columns(reason=reason),
+        **flags(store, gone, gone=ids, why=why, sessions=sessions),
+        "entity.flagged": entities.sort("entity_id").select(
+            "entity_id", reason=pl.lit(f"a memory that names it {why}")
+        ),
+        "core.demoted": store.by_key("core", ids, ["cell_id"]).with_columns(reason=pl.lit(f"it {why}")),
     }
 
 
@@ -159,9 +135,9 @@ def settled_by(store: Store, cell_ids: Sequence[str], *, why: str) -> pl.DataFra
     )
 
 
-def joined(*plans: Plan) -> dict[str, pl.DataFrame]:
+def joined(*plans: Plan) -> Plan:
     """Plans as one; rows of one kind stand together, in the order of the plans."""
-    together: dict[str, pl.DataFrame] = {}
+    together: Plan = {}
     for plan in plans:
         for kind, rows in plan.items():
             if rows.height:

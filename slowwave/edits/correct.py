@@ -11,7 +11,7 @@ from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import rows_of
+from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash, normalize_text
@@ -38,7 +38,7 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
         plan = joined(
             made,
             succession(work.store, winner, losers, why=note or WHY, now=now),
-            cascade(work.store, losers, why=WHY),
+            cascade(work.store, losers, why="was corrected by a person"),
             {"contradiction.resolved": settled_by(work.store, losers["cell_id"].to_list(), why=note or WHY)},
         )
         changed, notes = commit_edit(work, plan)
@@ -53,7 +53,7 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
 
 def take_in(
     work: Workspace, said: Statement, *, like: dict[str, object], valid_from: datetime, note: str
-) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+) -> tuple[Plan, pl.DataFrame]:
     """Events for a statement that is protected from the start, and its row of `cells`.
 
     It holds since `valid_from`. What was remembered in the same words today becomes that memory.

@@ -14,7 +14,7 @@ from slowwave.edits.chain_repair import bridging, chains_of, reworded
 from slowwave.edits.consequences import cascade, joined, settled_by
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.home.paths import Home
-from slowwave.journal.catalogue import rows_of
+from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import read_note
 from slowwave.schemas.requests import CellRequest
 from slowwave.schemas.results import Done
@@ -69,9 +69,9 @@ def forget(home: Home, request: CellRequest, *, now: datetime) -> Done:
         )
 
 
-def _written_from(store: Store, gone: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def _written_from(store: Store, gone: pl.DataFrame) -> Plan:
     """Events that take away what was written from memories that go, and mark what else rests on them."""
-    follows = cascade(store, gone, why=WHY)
+    follows = cascade(store, gone, why="was deleted by a person")
     topics, entities = follows.pop("topic.flagged"), follows.pop("entity.flagged")
     follows.pop("core.demoted")  # what is deleted leaves core memory with its row
     resting = follows.pop("cell.flagged")

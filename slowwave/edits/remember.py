@@ -9,7 +9,7 @@ from slowwave.errors import BusyError, ConfigError, InputError, TransientError
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace, wall_clock, workspace_of
-from slowwave.journal.catalogue import encode_plan
+from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.language.text import numbers
 from slowwave.readers.statements import REMEMBERED, Statement, cell_id_of, read_statement, statement_rows
 from slowwave.schemas.choices import CellType
@@ -53,7 +53,7 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
 
 def said_plan(
     home: Home, said: Statement, *, session_id: str, cell_type: CellType, salience: float, now: datetime
-) -> dict[str, pl.DataFrame]:
+) -> Plan:
     """The turn and the memory of a statement, as rows by event kind.
 
     Raises:

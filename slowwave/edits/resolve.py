@@ -12,7 +12,7 @@ from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import rows_of
+from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.schemas.choices import Resolution
@@ -88,7 +88,7 @@ def undo(home: Home, contradiction_id: str, *, now: datetime) -> Resolved:
         ids = [str(row["cell_a"]), str(row["cell_b"])]
         cells = work.store.by_key("cells", ids)
         winner_id = cast("str | None", settled["winner_id"])
-        plan: dict[str, pl.DataFrame] = {
+        plan: Plan = {
             "contradiction.reopened": rows_of(
                 "contradiction.reopened", [{"contradiction_id": row["contradiction_id"]}]
             )
@@ -119,7 +119,7 @@ def _decided(
     *,
     text: str,
     note: str,
-) -> tuple[str, list[str], dict[str, pl.DataFrame]]:
+) -> tuple[str, list[str], Plan]:
     """The winner ("" for none), the losers, and the events that say so."""
     older = cells.filter(pl.col("cell_id") == row["cell_a"])
     newer = cells.filter(pl.col("cell_id") == row["cell_b"])
@@ -138,14 +138,14 @@ def _decided(
     plan = joined(
         made,
         succession(work.store, winner, losers, why=note or WHY, now=work.clock()),
-        cascade(work.store, losers, why=WHY),
+        cascade(work.store, losers, why="lost a contradiction that a person resolved"),
     )
     return winner["cell_id"][0], losers["cell_id"].to_list(), plan
 
 
 def _standing_again(
     work: Workspace, losers: pl.DataFrame, winner_id: str, settled: dict[str, object], ids: list[str]
-) -> dict[str, pl.DataFrame]:
+) -> Plan:
     """Events that put both sides back; what `merged` wrote makes way."""
     plan = {
         "cell.restored": standing_again(work.home.journal, losers["cell_id"]),
@@ -164,7 +164,7 @@ def _standing_again(
         )
         plan["cell.succeeded"] = rows_of("cell.succeeded", [{"cell_id": winner_id}])
         gone = work.store.by_key("cells", [winner_id])
-    return joined(plan, cascade(work.store, gone, why="a person took a resolution back"))
+    return joined(plan, cascade(work.store, gone, why="was part of a resolution that a person took back"))
 
 
 def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_id: str | None) -> None:

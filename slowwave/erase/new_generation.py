@@ -10,7 +10,7 @@ import polars as pl
 from slowwave.edits.chain_repair import reworded, told_anew
 from slowwave.edits.session import embed
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import CATALOGUE, rows_of
+from slowwave.journal.catalogue import CATALOGUE, Plan, rows_of
 from slowwave.schemas.tables import KEYS, TIMESTAMP, VECTOR_TEXT
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
@@ -66,7 +66,7 @@ def regenerate(work: Workspace, after: Aftermath) -> list[str]:
     return topics
 
 
-def _bridges(after: Aftermath) -> dict[str, pl.DataFrame]:
+def _bridges(after: Aftermath) -> Plan:
     """Events that put memories behind the one that stands now where an erased one stood."""
     return {
         kind: _timed(kind, rows)
@@ -87,7 +87,7 @@ def _timed(kind: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return parsed if rows else rows_of(kind, [])
 
 
-def _names(store: Store, families: Collection[str]) -> dict[str, pl.DataFrame]:
+def _names(store: Store, families: Collection[str]) -> Plan:
     """Events for the people and things of these families, as the memories that are left name them."""
     before = store.having("mentions", "family", families)
     after, entities = resolve(before.drop("entity_id"))

@@ -8,7 +8,7 @@ from slowwave.journal.catalogue import CATALOGUE, Plan
 from slowwave.store import Store, col
 
 
-def with_counts(store: Store, plan: Plan) -> dict[str, pl.DataFrame]:
+def with_counts(store: Store, plan: Plan) -> Plan:
     """The rows of a plan that are there, with `topic.counted` for the topics whose counts it changes."""
     parts = {kind: rows for kind, rows in plan.items() if rows.height}
     statuses: dict[str, str] = {}

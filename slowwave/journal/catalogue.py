@@ -5,7 +5,7 @@ event says what came in, a derived one what was decided, naming the prompt versi
 `docs/events.md` writes the catalogue down and a test holds it against this file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -67,7 +67,7 @@ def encode(kind: str, rows: pl.DataFrame) -> pl.DataFrame:
     return wire.select(kind=pl.lit(kind), payload=pl.struct(pl.all()).struct.json_encode())
 
 
-Plan = Mapping[str, pl.DataFrame]
+Plan = dict[str, pl.DataFrame]
 """Rows by event kind, in the order in which they are committed."""
 
 

@@ -16,15 +16,12 @@ from slowwave.errors import TransientError
 from slowwave.home.paths import Home
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.workspace import Workspace, apply_pending, refresh_vectors
-from slowwave.journal.catalogue import encode_plan
+from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.llm import LLM, Outcome, Request
 from slowwave.progress import progress
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.report import StageReport
 from slowwave.store import Store
-
-Plan = dict[str, pl.DataFrame]
-"""Rows by event kind, in the order in which they are committed."""
 
 
 def commit_segment(workspace: Workspace, events: pl.DataFrame, now: datetime) -> int:

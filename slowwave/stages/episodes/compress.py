@@ -6,6 +6,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.decay.fading import revivals
+from slowwave.journal.catalogue import Plan
 from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.llm import Request
@@ -19,7 +20,7 @@ from slowwave.stages.episodes.episodes import episode_rows, joined_artifacts
 from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
 from slowwave.stages.episodes.labels import short_forms
 from slowwave.stages.retries import failed_rows
-from slowwave.stages.run import Plan, Stage
+from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
 SPOKEN = [

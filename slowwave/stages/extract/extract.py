@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from slowwave.chains.timelines import confirmations
-from slowwave.journal.catalogue import rows_of
+from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer
 from slowwave.prompting.files import extract_prompt, gate_prompt
@@ -23,7 +23,7 @@ from slowwave.stages.extract.extraction import (
 )
 from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.retries import failed_rows
-from slowwave.stages.run import Plan, Stage
+from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
 SHOWN = ["cell_type", "topic_hint", "subject", "attribute", "value", "valid_from", "content"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from slowwave.journal.catalogue import Plan
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.graph.artifacts import artifacts_of
@@ -23,7 +24,7 @@ from slowwave.stages.graph.graph_edges import (
     related_edges,
 )
 from slowwave.stages.nearest import nearest_of_owner
-from slowwave.stages.run import Plan, Stage
+from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
 READ = [

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from slowwave.chains.dependents import flags
 from slowwave.chains.repetitions import between_elements, inherited, stand_ins
 from slowwave.chains.stored import PAIR, with_stored_chains
 from slowwave.chains.timelines import confirmations, supersessions, timelines
 from slowwave.decay.fading import revivals
-from slowwave.schemas.choices import EPISODE
+from slowwave.journal.catalogue import Plan
 from slowwave.stages.asking import author_columns
-from slowwave.stages.run import Plan, Stage
+from slowwave.stages.run import Stage
 
 RETIRING = {"cell_id": pl.String, "target_id": pl.String, "verdict": pl.String}
 """Columns of guarded updates and corrections."""
@@ -68,7 +69,7 @@ def plan_chains(
         "cell.succeeded": timelines(follows, members).with_columns(made_by),
         "cell.reinstated": back.filter(pl.col("status") == "superseded").select("cell_id"),
         "cell.revived": revived(run, back.filter(pl.col("status") == "archived")["cell_id"]),
-        **_flagged(run, now.join(leaving, on="cell_id", how="semi"), gone),
+        **flags(run.store, now.join(leaving, on="cell_id", how="semi"), gone=gone, why="was superseded"),
     }
     _show(run, leaving, merged, now)
     return ChainPlan(events, merged, leaving["cell_id"])
@@ -110,41 +111,6 @@ def _protection_passed_on(merged: pl.DataFrame, members: pl.DataFrame) -> pl.Dat
 def revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
     """Archived memories that were said again, or hold again, come back, and that is counted."""
     return revivals(run.store.by_key("cell_usage", cell_ids), now=run.now, reason="said again")
-
-
-def _flagged(run: Stage, leaving: pl.DataFrame, gone: pl.Series) -> Plan:
-    """Marks what rests on the memories that leave: their topics' summaries, what elaborates them, their episodes.
-
-    What is in `gone` leaves with the plan itself.
-    """
-    topics = leaving.drop_nulls("topic_id").select("topic_id").unique().sort("topic_id")
-    told = elaborated_pairs(run, leaving["cell_id"]).select(
-        cell_id="target_id", reason=pl.lit("says the same as a memory that was superseded, with more in it")
-    )
-    sessions, wanted = leaving["session_id"].drop_nulls(), ["cell_id", "cell_type", "status"]
-    episodes = (
-        run.store.having("cells", "session_id", sessions, wanted)
-        .filter((pl.col("cell_type") == EPISODE) & (pl.col("status") == "active"))
-        .select("cell_id", reason=pl.lit("tells of a session of which a memory was superseded"))
-    )
-    rests = pl.concat([told, episodes]).filter(~pl.col("cell_id").is_in(gone.implode()))
-    alive = run.store.by_key("cells", rests["cell_id"], ["cell_id", "status"])
-    return {
-        "topic.flagged": topics.with_columns(reason=pl.lit("a memory of this topic was superseded")),
-        "cell.flagged": rests.unique("cell_id", keep="first", maintain_order=True)
-        .sort("cell_id")
-        .join(
-            alive.filter(pl.col("status") != "superseded"), on="cell_id", how="semi", maintain_order="left"
-        ),
-    }
-
-
-def elaborated_pairs(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
-    """Pairs of `cell_id` (one of these) and `target_id`: one says the same with more in it, each rests on the other."""
-    named = [run.store.having("judgements", name, cell_ids, [*PAIR, "effect"]) for name in PAIR]
-    found, turned = (pairs.filter(pl.col("effect") == "elaborated").select(PAIR) for pairs in named)
-    both = [found, turned.select(cell_id="target_id", target_id="cell_id")]
-    return pl.concat(both).unique(maintain_order=True)
 
 
 def _show(run: Stage, leaving: pl.DataFrame, merged: pl.DataFrame, now: pl.DataFrame) -> None:

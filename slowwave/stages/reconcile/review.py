@@ -5,6 +5,7 @@ from typing import cast
 
 import polars as pl
 
+from slowwave.chains.dependents import elaborated_pairs
 from slowwave.chains.stored import standing_ends
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.llm import Outcome, Request
@@ -13,7 +14,6 @@ from slowwave.prompting.judging_answers import ReviewAnswer
 from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
 from slowwave.schemas.choices import EPISODE
 from slowwave.stages.asking import ask, author_columns
-from slowwave.stages.reconcile.chain_plan import elaborated_pairs
 from slowwave.stages.reconcile.judge import commit_failed, without_waiting
 from slowwave.stages.reconcile.judgements import checked, contradictions_to_open, plan_judged
 from slowwave.stages.reconcile.pairs import judgement_rows
@@ -63,7 +63,7 @@ def review(run: Stage, flagged: pl.DataFrame) -> None:
 
 def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
     """Changes under each memory: `cell_id`, `head_id`, `is_correction`, `date`, `before`, `after`, by date."""
-    rests_on = elaborated_pairs(run, flagged["cell_id"])
+    rests_on = elaborated_pairs(run.store, flagged["cell_id"])
     columns = ["cell_id", "status", "superseded_by", "valid_from", "valid_until", "content"]
     before = run.store.by_key("cells", rests_on["target_id"], columns)
     changed = before.filter((pl.col("status") == "superseded") & pl.col("valid_until").is_not_null())
