@@ -12,17 +12,16 @@ nothing.
 """
 
 import json
-from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
 
 import polars as pl
 
 from slowwave.edits.session import edit_session
 from slowwave.erase.byte_scan import files_with, rows_with
 from slowwave.erase.leftovers import clean, take_spool
-from slowwave.erase.new_generation import Aftermath, regenerate
+from slowwave.erase.new_generation import regenerate
 from slowwave.erase.payloads import Erasure, payload_after
+from slowwave.erase.plan import ErasurePlan
 from slowwave.erase.scope import ErasureScope, erasure_scope
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import Home
@@ -32,51 +31,9 @@ from slowwave.journal.whole_file import remove_drafts, write_whole
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
-from slowwave.schemas.tables import OWNER
 
 SHOWN = 20
 SHOWN_CHARACTERS = 120
-
-
-@dataclass(frozen=True)
-class Unfinished:
-    """An erase that is under way: what `erase.json` holds until the proof is done.
-
-    `turns` and `cells` are payloads of the events that name them. `short_count` texts are too short to be looked for.
-    """
-
-    turns: list[dict[str, str]]
-    cells: list[dict[str, str]]
-    chunk_ids: list[str]
-    lone_topic_ids: list[str]
-    topic_ids: list[str]
-    cut_ids: list[str]
-    waiting_chunk_ids: list[str]
-    texts: list[str]
-    short_count: int
-    is_text: bool
-    episode_ids: list[str] = field(default_factory=list)
-    entity_ids: list[str] = field(default_factory=list)
-    families: list[str] = field(default_factory=list)
-    superseded: list[dict[str, Any]] = field(default_factory=list)
-    merged: list[dict[str, Any]] = field(default_factory=list)
-    stranded: list[str] = field(default_factory=list)
-    successors: list[str] = field(default_factory=list)
-
-    def erasure(self) -> Erasure:
-        """What goes, for events."""
-        return Erasure(
-            frozenset(row["turn_id"] for row in self.turns),
-            frozenset(row["cell_id"] for row in self.cells),
-            frozenset(self.chunk_ids),
-            frozenset(self.lone_topic_ids),
-            frozenset(self.cut_ids),
-            tuple(self.texts),
-            self.is_text,
-            frozenset(self.episode_ids),
-            frozenset(self.entity_ids),
-            frozenset([*self.stranded, *(row["cell_id"] for row in (*self.superseded, *self.merged))]),
-        )
 
 
 def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
@@ -86,7 +43,7 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
         if request.dry_run:
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
         with edit_session(home, now=now) as work:
-            ended = _carry_out(work, Unfinished(**json.loads(path.read_text(encoding="utf-8"))))
+            ended = _carry_out(work, ErasurePlan.model_validate_json(path.read_bytes()))
         if names_nothing:
             return ended
     if names_nothing:
@@ -95,58 +52,18 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
         found = erasure_scope(work, request)
         if request.dry_run:
             return _shown(found)
-        plan = _plan(home, found, is_text=request.text is not None)
-        write_whole(path, json.dumps(asdict(plan)), mode=0o600)  # for this user alone
-        return _carry_out(work, plan)
+        write_whole(path, found.plan.model_dump_json(), mode=0o600)  # for this user alone
+        return _carry_out(work, found.plan)
 
 
-def _plan(home: Home, found: ErasureScope, *, is_text: bool) -> Unfinished:
-    least = home.settings.edits.proof_shortest
-    texts = [text for text in found.texts if is_text or len(text) >= least]
-    return Unfinished(
-        turns=found.turns.select("turn_id", "source_id", "content_hash", *OWNER).to_dicts(),
-        cells=found.cells.select("cell_id", "content_hash", *OWNER).to_dicts(),
-        chunk_ids=found.chunk_ids,
-        lone_topic_ids=found.lone_topic_ids,
-        topic_ids=found.topic_ids,
-        cut_ids=found.cut_ids,
-        waiting_chunk_ids=found.waiting_chunk_ids,
-        texts=texts,
-        short_count=len(found.texts) - len(texts),
-        is_text=is_text,
-        episode_ids=found.episode_ids,
-        entity_ids=found.entity_ids,
-        families=found.families,
-        superseded=[_dated(row) for row in found.bridges.superseded],
-        merged=[_dated(row) for row in found.bridges.merged],
-        stranded=found.bridges.stranded,
-        successors=found.bridges.successors,
-    )
-
-
-def _dated(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose times are texts, as the plan's file holds them."""
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
-
-
-def _carry_out(work: Workspace, plan: Unfinished) -> Erased:
-    """All that follows the plan, from the start or from where a kill left it."""
+def _carry_out(work: Workspace, plan: ErasurePlan) -> Erased:
+    """Carry out a plan, from the start or from where a kill left it."""
     home, path = work.home, work.home.erase_path
     erasure = plan.erasure()
     take_spool(work, erasure.cell_ids | erasure.episode_ids)
     _commit(work, plan)
     rewritten = _rewrite(home, erasure)
-    topics = regenerate(
-        work,
-        Aftermath(
-            plan.topic_ids,
-            plan.waiting_chunk_ids,
-            plan.families,
-            plan.superseded,
-            plan.merged,
-            plan.successors,
-        ),
-    )
+    topics = regenerate(work, plan)
     shown = sorted({*erasure.cell_ids, *erasure.episode_ids})
     rewritten |= clean(home, work.store, shown, plan.texts)
     remove_drafts(path)
@@ -175,7 +92,7 @@ def _carry_out(work: Workspace, plan: Unfinished) -> Erased:
     )
 
 
-def _commit(work: Workspace, plan: Unfinished) -> None:
+def _commit(work: Workspace, plan: ErasurePlan) -> None:
     """Names what goes: a tombstone for each memory, an erasure for each turn; what is named already is left out."""
     turn_ids, cell_ids = (
         [row[key] for row in rows] for key, rows in (("turn_id", plan.turns), ("cell_id", plan.cells))
@@ -230,7 +147,7 @@ def _line_after(line: str, erasure: Erasure) -> str | None:
 
 
 def _shown(found: ErasureScope) -> Erased:
-    """What would go, with the first words of it."""
+    """The answer of a dry run: ids, and the beginnings of the first texts."""
     texts = [
         *(f"turn: {text}" for text in found.turns.sort("event_time", "turn_id")["content"]),
         *(f"memory: {text}" for text in found.cells.sort("event_time", "cell_id")["content"]),
@@ -244,7 +161,7 @@ def _shown(found: ErasureScope) -> Erased:
         dry_run=True,
         turn_ids=found.turns["turn_id"].sort().to_list(),
         cell_ids=found.cells["cell_id"].sort().to_list(),
-        topic_ids=sorted({*found.topic_ids, *found.lone_topic_ids}),
+        topic_ids=sorted({*found.plan.topic_ids, *found.plan.lone_topic_ids}),
         shown=[" ".join(text.split())[:SHOWN_CHARACTERS] for text in texts[:SHOWN]],
         notes=notes,
     )

@@ -1,17 +1,17 @@
 """A new generation of the store from a journal that was rewritten; vectors of texts that stayed are taken over."""
 
 import shutil
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection
+from dataclasses import replace
 
 import polars as pl
 
 from slowwave.edits.chain_repair import reworded, told_anew
 from slowwave.edits.session import embed
+from slowwave.erase.plan import ErasurePlan
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import CATALOGUE, Plan, rows_of
-from slowwave.schemas.tables import KEYS, TIMESTAMP, VECTOR_TEXT
+from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
 from slowwave.store import EMBEDDER_OF, Store, col, create_store, lit
@@ -19,24 +19,7 @@ from slowwave.store import EMBEDDER_OF, Store, col, create_store, lit
 WHY = "a person erased what it was written from"
 
 
-@dataclass(frozen=True)
-class Aftermath:
-    """What the new generation has to set right, by ids.
-
-    `topic_ids` lost memories, `chunk_ids` go back to work: what is left of them was in a memory that went.
-    `families` are of names that are resolved anew. `superseded` and `merged` are payloads of those kinds, their times
-    as texts, of memories whose successor went; `successors` tell their timelines anew.
-    """
-
-    topic_ids: Collection[str]
-    chunk_ids: Collection[str]
-    families: Collection[str]
-    superseded: Sequence[Mapping[str, Any]]
-    merged: Sequence[Mapping[str, Any]]
-    successors: Collection[str]
-
-
-def regenerate(work: Workspace, after: Aftermath) -> list[str]:
+def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
     """Makes the store anew, sets right what the erased memories leave behind, and removes every other generation.
 
     Returns the topics that wait for a new summary. `work.store` is the new generation afterwards.
@@ -49,11 +32,17 @@ def regenerate(work: Workspace, after: Aftermath) -> list[str]:
         renewed = replace(work, store=fresh)
         renewed.apply_all()
         _take_over_vectors(living, fresh)
-        renewed.commit_plan(_bridges(after) | _names(fresh, after.families))
-        succeeded = told_anew(fresh, after.successors)
+        renewed.commit_plan(
+            {
+                kind: rows_of(kind, [place.model_dump() for place in places])
+                for kind, places in (("cell.superseded", plan.superseded), ("cell.merged", plan.merged))
+            }
+            | _names(fresh, plan.families)
+        )
+        succeeded = told_anew(fresh, plan.successors)
         lines = reworded(fresh, succeeded, why=WHY, before=living)
         renewed.commit_plan({"cell.succeeded": succeeded, "core.promoted": lines})
-        topics = _flag(renewed, after)
+        topics = _flag(renewed, plan)
         embed(renewed)
         fresh.make_current()
     finally:
@@ -64,27 +53,6 @@ def regenerate(work: Workspace, after: Aftermath) -> list[str]:
             shutil.rmtree(folder, ignore_errors=True)
     work.store, work.last_segment = fresh, renewed.last_segment
     return topics
-
-
-def _bridges(after: Aftermath) -> Plan:
-    """Events that put memories behind the one that stands now where an erased one stood."""
-    return {
-        kind: _timed(kind, rows)
-        for kind, rows in (("cell.superseded", after.superseded), ("cell.merged", after.merged))
-    }
-
-
-def _timed(kind: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows of a kind from payloads whose times are texts."""
-    payload = CATALOGUE[kind].payload
-    times = [name for name, dtype in payload.items() if dtype == TIMESTAMP]
-    texts = pl.DataFrame(
-        [{name: row.get(name) for name in payload} for row in rows],
-        schema={**payload, **dict.fromkeys(times, pl.String)},
-        orient="row",
-    )
-    parsed = texts.with_columns(pl.col(times).str.to_datetime(time_unit="us", time_zone="UTC"))
-    return parsed if rows else rows_of(kind, [])
 
 
 def _names(store: Store, families: Collection[str]) -> Plan:
@@ -100,10 +68,10 @@ def _names(store: Store, families: Collection[str]) -> Plan:
     }
 
 
-def _flag(work: Workspace, after: Aftermath) -> list[str]:
+def _flag(work: Workspace, plan: ErasurePlan) -> list[str]:
     """Commits that topics lost memories: they are counted again, and answer by their memories until a new summary."""
     store = work.store
-    known = store.by_key("topics", after.topic_ids, ["topic_id"])
+    known = store.by_key("topics", plan.topic_ids, ["topic_id"])
     live = store.rows(
         "cells",
         ["cell_id", "topic_id"],
@@ -115,7 +83,7 @@ def _flag(work: Workspace, after: Aftermath) -> list[str]:
         .with_columns(pl.col("cell_ids").fill_null([]), reason=pl.lit(WHY))
         .sort("topic_id")
     )
-    waiting = store.by_key("chunks", after.chunk_ids, ["chunk_id"])
+    waiting = store.by_key("chunks", plan.waiting_chunk_ids, ["chunk_id"])
     work.commit_plan({"topic.unsummarized": emptied, "chunk.released": waiting})
     return known["topic_id"].sort().to_list()
 
@@ -124,8 +92,7 @@ def _take_over_vectors(living: Store, fresh: Store) -> None:
     for table, texts in VECTOR_TEXT.items():
         key = KEYS[table]
         missing = fresh.without_vector(table)[key]
-        embedder = EMBEDDER_OF["vector"]
-        names = [key, *texts]
+        embedder, names = EMBEDDER_OF["vector"], [key, *texts]
         before = living.by_key(table, missing, [*names, embedder]).filter(pl.col(embedder) != "")
         after = fresh.by_key(table, missing, names)
         same = after.join(before, on=names, how="semi", nulls_equal=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from slowwave.chains.repair import Bridges
 from slowwave.chains.walker import walk
 from slowwave.edits.chain_repair import chains_of
 from slowwave.edits.session import refuse_foreign
 from slowwave.erase.payloads import pattern_of, texts_of
+from slowwave.erase.plan import ErasurePlan, Place
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.ids import SHORTEST_PREFIX, whole_ids
 from slowwave.home.workspace import Workspace
@@ -24,28 +24,12 @@ from slowwave.store import Expr, Store, as_filter, col, lit, owned_by
 
 @dataclass(frozen=True)
 class ErasureScope:
-    """Rows of `turns` and `cells` that go, and the ids of what is touched by it.
-
-    `cells` may hold memories that left the store: they stand in the journal. `lone_topic_ids` held nothing else.
-    `episode_ids` tell of the conversations: they are told anew from what is left. `entity_ids` are named in what goes
-    or were joined with those, and `families` are theirs: they are resolved anew. `waiting_chunk_ids` gave memories
-    that rest on more than what goes: they go through the extractor again. `bridges` say where the memories stand
-    that lived on in those that go, or that these had replaced. `quoted_count` events quote a named text.
-    """
+    """Rows of `turns` and `cells` that go, the number of events that quote a named text, and the plan of it all."""
 
     turns: pl.DataFrame
     cells: pl.DataFrame
-    chunk_ids: list[str]
-    lone_topic_ids: list[str]
-    topic_ids: list[str]
-    cut_ids: list[str]
-    waiting_chunk_ids: list[str]
-    episode_ids: list[str]
-    entity_ids: list[str]
-    families: list[str]
-    bridges: Bridges
-    texts: list[str]
     quoted_count: int
+    plan: ErasurePlan
 
 
 def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
@@ -73,7 +57,7 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     ]:
         refuse_foreign(work.home, row)
     gone = cells["cell_id"].to_list()
-    # a telling says too what replaced a memory of its conversation
+    # an episode also tells of what replaced a memory of its conversation
     replaced = work.store.having("cells", "superseded_by", gone, ["session_id"])["session_id"]
     sessions = pl.concat([turns["session_id"], cells["session_id"], replaced]).unique()
     episodes = written.filter(pl.col("session_id").is_in(sessions.implode()))
@@ -84,24 +68,31 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
     entities = _entities(work.store, events, turns["turn_id"], cells["cell_id"])
     told = quoting.spelled if target.text else _texts(turns, cells, episodes)
     texts = sorted({*told, *entities.names})
+    least = 0 if target.text else work.settings.edits.proof_shortest
+    searched = [text for text in texts if len(text) >= least]
     left = pl.col("evidence").list.set_difference(turns["turn_id"].to_list()).list.len() > 0
     waiting = derived.filter(left & pl.col("chunk_id").is_in(touched_chunks))["chunk_id"].unique().sort()
     back = chains.cells.filter(pl.col("cell_id").is_in(bridges.stranded))["topic_id"].drop_nulls()
-    return ErasureScope(
-        turns,
-        cells,
-        chunk_ids,
-        lone,
-        sorted({*touched_topics, *back}),
-        sorted({*bridges.successors, *touched_chunks}),
-        waiting.to_list(),
-        episodes["cell_id"].unique().sort().to_list(),
-        entities.ids,
-        entities.families,
-        bridges,
-        texts,
-        len(quoting.payloads),
+    plan = ErasurePlan(
+        turns=turns.select("turn_id", "source_id", "content_hash", *OWNER).to_dicts(),
+        cells=cells.select("cell_id", "content_hash", *OWNER).to_dicts(),
+        chunk_ids=chunk_ids,
+        lone_topic_ids=lone,
+        topic_ids=sorted({*touched_topics, *back}),
+        cut_ids=sorted({*bridges.successors, *touched_chunks}),
+        waiting_chunk_ids=waiting.to_list(),
+        texts=searched,
+        short_count=len(texts) - len(searched),
+        is_text=target.text is not None,
+        episode_ids=episodes["cell_id"].unique().sort().to_list(),
+        entity_ids=entities.ids,
+        families=entities.families,
+        superseded=[Place(**row) for row in bridges.superseded],
+        merged=[Place(**row) for row in bridges.merged],
+        stranded=bridges.stranded,
+        successors=bridges.successors,
     )
+    return ErasureScope(turns, cells, len(quoting.payloads), plan)
 
 
 def _made(work: Workspace, events: pl.DataFrame, kind: str) -> pl.DataFrame:
