@@ -1,4 +1,4 @@
-"""The words of a person, one module a word: remember, correct, confirm, forget, erase, resolve; and explain.
+"""Edits by a person, one module each: remember, correct, confirm, forget, resolve; and reports such as explain.
 
-A person's word wins over every judge. Each word is one segment of the journal, so that `rebuild` gives the same memory.
+An edit wins over every judge. Each is one segment of the journal, so that `rebuild` gives the same memory.
 """

@@ -1,4 +1,4 @@
-"""`correct`: a person says what is right, and the memory that said otherwise makes way."""
+"""`correct`: a person says what is right, and it replaces the memory that said otherwise."""
 
 from datetime import datetime
 from typing import cast
@@ -32,7 +32,7 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
         if content_hash(said.content) == old["content_hash"]:
             raise InputError(f"memory {old['cell_id']} says exactly that already: confirm it instead")
         losers = work.store.by_key("cells", [str(old["cell_id"])])
-        made, winner = take_in(
+        made, winner = protected_statement(
             work, said, like=old, valid_from=cast("datetime", old["valid_from"]), note=note
         )
         plan = joined(
@@ -51,7 +51,7 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
         )
 
 
-def take_in(
+def protected_statement(
     work: Workspace, said: Statement, *, like: dict[str, object], valid_from: datetime, note: str
 ) -> tuple[Plan, pl.DataFrame]:
     """Events for a statement that is protected from the start, and its row of `cells`.
@@ -87,7 +87,7 @@ def protection(cell_id: str, note: str) -> pl.DataFrame:
 
 
 def refuse_retired(row: dict[str, object]) -> None:
-    """A word about a memory that another one replaced belongs to that other one.
+    """Refuse to edit a memory that another one replaced.
 
     Raises:
         InputError: the memory is superseded.

@@ -1,4 +1,4 @@
-"""`explain`: from a memory back to the words, judgements and events that made it what it is."""
+"""`explain`: the quotes, judgements and events that made a memory."""
 
 from datetime import datetime
 from typing import cast
@@ -20,7 +20,7 @@ MOST_LINKS = 100
 
 
 def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
-    """Everything that is known of one memory, as `Memory.explain` says."""
+    """Everything known of one memory, as `Memory.explain` says."""
     store = reader.current()
     if store is None:
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")

@@ -1,8 +1,7 @@
-"""`forget`: a person takes a memory away. A tombstone keeps it out, said in the same words or in others.
+"""`forget`: a person deletes a memory. A tombstone keeps it out, also when it is said in other words.
 
-The turns stay: what was said was said, and the raw record shows it. `erase` takes the text itself. What was written
-from the memory (summaries of its topic and of who it names, the telling of its conversation) goes until it is
-written anew without it.
+The turns stay; `erase` removes the text itself. Summaries of the topic and of entities, and the episode of the
+conversation, go until they are written anew without the memory.
 """
 
 from datetime import datetime
@@ -70,23 +69,25 @@ def forget(home: Home, request: CellRequest, *, now: datetime) -> Done:
 
 
 def _written_from(store: Store, gone: pl.DataFrame) -> Plan:
-    """Events that take away what was written from memories that go, and mark what else rests on them."""
+    """Events that remove texts written from memories that go, and flag other memories that rest on them."""
     follows = cascade(store, gone, why="was deleted by a person")
     topics, entities = follows.pop("topic.flagged"), follows.pop("entity.flagged")
     follows.pop("core.demoted")  # what is deleted leaves core memory with its row
     resting = follows.pop("cell.flagged")
-    # what a person remembered as an episode is no telling, and stays
-    told = resting.join(store.by_key("episodes", resting["cell_id"], ["cell_id"]), on="cell_id", how="semi")
+    # what a person remembered as an episode is not one of a conversation, and stays
+    episodes = resting.join(
+        store.by_key("episodes", resting["cell_id"], ["cell_id"]), on="cell_id", how="semi"
+    )
     return {
         "topic.unsummarized": unsummarized(store, topics["topic_id"], gone=gone, why=WHY),
         "entity.unsummarized": entities,
-        "episode.dropped": told,
-        "cell.flagged": resting.join(told, on="cell_id", how="anti"),
+        "episode.dropped": episodes,
+        "cell.flagged": resting.join(episodes, on="cell_id", how="anti"),
     }
 
 
 def _stranded(bridges: Bridges) -> list[str]:
-    """What a person should know of the memories that the deleted one had replaced."""
+    """A note on the memories that the deleted one had replaced."""
     if not bridges.stranded:
         return []
     which = ", ".join(bridges.stranded)

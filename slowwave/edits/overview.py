@@ -1,4 +1,4 @@
-"""`weak` and `stats`: what will fade soon, and what the memory holds."""
+"""`weak` and `stats`: memories that fade soon, and counts of the whole memory."""
 
 from datetime import datetime
 from pathlib import Path
@@ -37,7 +37,7 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]
 
 
 def stats(reader: Reader, *, now: datetime) -> Stats:
-    """What the memory of this owner holds, as `Memory.stats` says."""
+    """Count the memory of this owner, as `Memory.stats` says."""
     home, store = reader.home, reader.current()
     sizes = {
         "journal_bytes": _size(home.journal.root),
@@ -107,7 +107,7 @@ def _uses(store: Store, cells: pl.DataFrame) -> dict[str, int]:
 
 
 def _forgetting(journal: Journal) -> dict[str, int | float | None]:
-    """How often memories were archived and came back, counted from the events: a row in the store may be gone."""
+    """Numbers of archivals and revivals, counted from events since rows may have left the store."""
     archived = revived = 0
     for segment_id in journal.segment_ids():
         data = journal.path_of(segment_id).read_bytes()

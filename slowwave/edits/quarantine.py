@@ -24,7 +24,7 @@ IN_QUARANTINE = col("status") == lit("quarantined")
 
 
 def list_chunks(home: Home) -> list[QuarantinedChunk]:
-    """What is in quarantine, oldest first; nothing where there is no store yet."""
+    """List the work in quarantine, oldest first; none where there is no store yet."""
     try:
         store = open_store(home.store_root)
     except NotFoundError:
@@ -33,7 +33,7 @@ def list_chunks(home: Home) -> list[QuarantinedChunk]:
 
 
 def release_chunks(home: Home, chunk_ids: Sequence[str] | None, *, now: datetime) -> list[str]:
-    """Send what is in quarantine back to work, all of it when nothing is named; return the ids.
+    """Send work in quarantine back, all of it when none is named; return the ids.
 
     Raises:
         NotFoundError: there is no store, or nothing in quarantine with such an id.
@@ -54,7 +54,7 @@ def release_chunks(home: Home, chunk_ids: Sequence[str] | None, *, now: datetime
 
 
 def _check(store: Store, others: set[str]) -> None:
-    """Tells why these ids cannot be released."""
+    """Refuse ids that cannot be released, with the reason."""
     if not others:
         return
     first = min(others)
@@ -83,7 +83,7 @@ def _quarantined(store: Store) -> list[QuarantinedChunk]:
 
 
 def _conversations(store: Store) -> pl.DataFrame:
-    """Conversations that could not be told, by the id of their episode."""
+    """Conversations without a usable episode, by the id of their episode."""
     held = store.rows("episodes", ["cell_id", *OWNER, "session_id", "attempts", "error"], IN_QUARANTINE)
     on = [*OWNER, "session_id"]
     turns = store.having("turns", "session_id", held["session_id"], [*on, "event_time", "source_name"])
@@ -92,7 +92,7 @@ def _conversations(store: Store) -> pl.DataFrame:
 
 
 def _memories(store: Store) -> pl.DataFrame:
-    """Memories that no answer could judge."""
+    """Memories without a usable judgement."""
     held = store.rows("judging", ["cell_id", "attempts", "error"], IN_QUARANTINE)
     cells = store.by_key("cells", held["cell_id"], ["cell_id", "event_time", "source_name"])
     return held.join(cells, on="cell_id", how="inner").rename({"cell_id": "chunk_id"})

@@ -1,4 +1,4 @@
-"""`remember`: a person says something, and it is kept word by word."""
+"""`remember`: a person states something, and it is kept verbatim."""
 
 from datetime import datetime
 
@@ -78,12 +78,12 @@ def said_plan(
 
 
 def redacted(said: Statement) -> list[str]:
-    """What was taken out of a statement, in words."""
+    """Notes on what was redacted from a statement, one a kind."""
     return [f"{count} {kind} redacted" for kind, count in sorted(said.redacted.items())]
 
 
 def refuse_deleted(home: Home, store: Store, digest: str) -> None:
-    """A text that a person deleted is not taken in again.
+    """Refuse a text that a person deleted.
 
     Raises:
         InputError: it was deleted.
@@ -99,7 +99,7 @@ def refuse_deleted(home: Home, store: Store, digest: str) -> None:
 def session_of(home: Home, store: Store | None, digest: str, moment: datetime) -> tuple[str, bool]:
     """The session of a text said now, and whether it is remembered there already.
 
-    What is said on one day is one session; what is said again after it was retired that day has its own.
+    The statements of a day form one session; one repeated after it was retired that day has its own.
     """
     day = f"{REMEMBERED}-{moment:%Y-%m-%d}"
     if store is None:
@@ -113,7 +113,7 @@ def session_of(home: Home, store: Store | None, digest: str, moment: datetime) -
 
 
 def _apply(reader: Reader) -> tuple[bool, str]:
-    """Takes what is committed into the store, with vectors; returns whether it is there, else what to say."""
+    """Apply everything committed, with vectors; return whether that succeeded, and a note where something waits."""
     home = reader.home
     try:
         with writing(home, work="edit", patience_seconds=home.settings.edits.lock_seconds):
@@ -125,6 +125,6 @@ def _apply(reader: Reader) -> tuple[bool, str]:
             work.apply_all()
             return True, embed(work)
     except BusyError as error:
-        return False, f"recorded, and the next writer takes this memory in: {error}"
+        return False, f"recorded, and the next writer adds this memory: {error}"
     except (TransientError, ConfigError) as error:
         return False, f"recorded; the next writer makes it searchable: {error}"

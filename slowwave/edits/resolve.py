@@ -1,4 +1,4 @@
-"""The contradictions queue: what stands open, and how a person settles it or takes that back."""
+"""The contradictions queue: list them, resolve one, undo a resolution."""
 
 from datetime import datetime
 from typing import cast
@@ -6,7 +6,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.edits.consequences import cascade, joined, judged, settled_by, standing_again, succession
-from slowwave.edits.correct import take_in
+from slowwave.edits.correct import protected_statement
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
@@ -130,7 +130,8 @@ def _decided(
         said = read_statement(
             text, subject=like["subject"], attribute=like["attribute"], value=None, entities=like["entities"]
         )
-        made, winner = take_in(work, said, like=like, valid_from=cells["valid_from"].min(), note=note)  # type: ignore[arg-type]
+        since = cast("datetime", cells["valid_from"].min())
+        made, winner = protected_statement(work, said, like=like, valid_from=since, note=note)
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:
         made = {}
@@ -175,7 +176,7 @@ def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_i
     for cell_id, by in losers.select("cell_id", "superseded_by").iter_rows():
         if by != winner_id:
             raise InputError(
-                f"memory {cell_id} was not retired by this resolution but by another word, so this cannot be undone"
+                f"memory {cell_id} was not retired by this resolution but by another edit, so this cannot be undone"
             )
     winner = store.by_key("cells", [winner_id or ""], ["cell_id", "status", "superseded_by"])
     if winner.is_empty() or winner["status"][0] == "superseded":

@@ -45,7 +45,7 @@ def cell_of(work: Workspace, cell_id: str) -> dict[str, object]:
 
 
 def commit_edit(work: Workspace, plan: Plan) -> tuple[dict[str, int], list[str]]:
-    """Commits and applies a plan, with core memory and vectors: counts by kind, and what a person should know."""
+    """Commit and apply a plan, with core memory and vectors; return counts by kind, and notes."""
     changed = work.commit_plan(plan)
     if not changed:
         return {}, []
@@ -55,16 +55,16 @@ def commit_edit(work: Workspace, plan: Plan) -> tuple[dict[str, int], list[str]]
 
 
 def embed(work: Workspace) -> str:
-    """Computes missing vectors; a sentence where they have to wait."""
+    """Compute missing vectors; return a note where they have to wait, else an empty text."""
     try:
         work.refresh_vectors()
     except (TransientError, OutputError) as error:
-        return f"found by its words alone until a vector is there: {error}"
+        return f"found by full text alone until a vector is there: {error}"
     return ""
 
 
 def refuse_foreign(home: Home, row: Mapping[str, object]) -> None:
-    """What everyone may read is changed only from a home whose own scope it is.
+    """Refuse to change a memory of scope `system` from a home of another scope.
 
     Raises:
         InputError: the row is of scope `system`, and the home's settings are not.

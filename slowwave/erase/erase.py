@@ -1,4 +1,4 @@
-"""`erase`: a person's text leaves the home, down to the bytes, and a search over all of them proves it.
+"""`erase`: a text leaves the home, down to the bytes, and a search over all of them proves it.
 
     plan       what rests on the text: turns, memories, summaries; kept in `erase.json` until the end
     commit     events that name what went, by ids and hashes alone
@@ -77,9 +77,7 @@ def _carry_out(work: Workspace, plan: ErasurePlan) -> Erased:
     if rewritten["answers"]:
         notes.append("the answer cache is empty now: what is asked again costs again")
     if remaining:
-        notes.append(
-            "the same words stand elsewhere too: erase them by their text, or look at the places named"
-        )
+        notes.append("the same text occurs elsewhere too: erase it with --text, or look at the places named")
     return Erased(
         turn_ids=sorted(erasure.turn_ids),
         cell_ids=sorted(erasure.cell_ids),

@@ -1,4 +1,4 @@
-"""What a home holds beside journal and store that may quote a memory, and how `erase` gets it out."""
+"""Remove quotes of erased texts from files beside journal and store: caches, spools, core memory, Prefect's record."""
 
 import json
 import sqlite3

@@ -22,7 +22,7 @@ LINKS = frozenset({"supersedes", "superseded_by", "former_supersedes"})
 
 KEPT_KINDS = frozenset({"cell.erased", "turn.erased"})
 
-OWN_WORDS = frozenset({"turn.recorded", "cell.extracted", "cell.deleted"})
+VERBATIM = frozenset({"turn.recorded", "cell.extracted", "cell.deleted"})
 """Kinds that hold the words of one turn or memory: those of others are masked only where a text was named."""
 
 RETIRING = frozenset({"cell.superseded", "cell.merged"})
@@ -36,7 +36,7 @@ WHOLE_TURN = 2**31 - 1
 
 @dataclass(frozen=True)
 class Erasure:
-    """What goes: ids, and the texts that nothing may quote any more.
+    """Ids that go, and the texts that nothing may quote any more.
 
     `episode_ids` tell of conversations of which something goes, `entity_ids` are people and things that are named in
     what goes: both are made anew from what is left. `cut_ids` are memories whose timeline tells of erased ones, and
@@ -63,7 +63,7 @@ class Erasure:
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        """What is masked; None where there is no text."""
+        """Finds the texts to mask; None where there are none."""
         return pattern_of(self.texts, is_exact=not self.is_text)
 
 
@@ -94,7 +94,7 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
         if isinstance(value, str) and is_reference(name) and name not in LINKS
     }
     if about & erasure.episode_ids:
-        # that a person deleted the telling of a conversation holds, whatever is left to tell
+        # the deletion of an episode holds, whatever is left of its conversation
         return {**payload, "content": None, "note": None} if kind == "cell.deleted" else None
     is_about_gone = bool(about & erasure.gone)
     is_lone = payload.get("topic_id") in erasure.topic_ids and kind != "cell.extracted"
@@ -152,7 +152,7 @@ def _is_text_field(kind: str, name: str) -> bool:
 
 def _mask(kind: str, payload: dict[str, object], erasure: Erasure) -> dict[str, object]:
     pattern = erasure.pattern
-    if pattern is None or (kind in OWN_WORDS and not erasure.is_text):
+    if pattern is None or (kind in VERBATIM and not erasure.is_text):
         return payload
     masked = {
         name: [pattern.sub(ERASED, text) for text in texts] for name, texts in texts_of(kind, payload).items()

@@ -1,4 +1,4 @@
-"""What an erase takes: from what a person names to the turns, the memories made from them, and what speaks of these."""
+"""Scope of an erase: turns that a person names, the memories made from them, and whatever quotes either."""
 
 import json
 import unicodedata
@@ -96,7 +96,7 @@ def erasure_scope(work: Workspace, target: EraseRequest) -> ErasureScope:
 
 
 def _made(work: Workspace, events: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """What this owner's events of one kind made, every telling of it, oldest first: columns of `cells`."""
+    """Rows of `cells` from this owner's events of one kind, oldest first."""
     rows = of_kind(events, kind)
     names = [name for name in frame_schema("cells").names() if name in rows.columns]
     mine = as_filter(owned_by(work.home.settings.owner))
@@ -142,7 +142,7 @@ def _named(
     least = work.home.settings.edits.erase_shortest
     if len(text) < least:
         raise InputError(
-            f"{text!r} is too short to be erased by its words: at least {least} characters "
+            f"{text!r} is too short to be erased as a text: at least {least} characters "
             "(edits.erase_shortest in slowwave.toml)"
         )
     turns = _turns(store, mine)
@@ -166,7 +166,7 @@ class Quoting:
 
 
 def _quoting(events: pl.DataFrame, text: str) -> Quoting:
-    """What of the whole journal quotes a text, in any case and with any white space."""
+    """Find the events of the journal that quote a text, in any case and with any white space."""
     found = Quoting([], {text.strip()})
     pattern = pattern_of([text], is_exact=False)
     for kind, raw in events.select("kind", "payload").iter_rows() if pattern else ():
@@ -196,7 +196,7 @@ def _is_mine(work: Workspace, quoting: Quoting, extracted: pl.DataFrame) -> bool
 
 
 def _refuse_episode(name: str, written: pl.DataFrame) -> None:
-    """An episode rests on a whole conversation: to erase it is to erase that.
+    """Refuse the id of an episode: only its whole conversation can be erased.
 
     Raises:
         InputError: the id is one of an episode.
@@ -294,7 +294,7 @@ def _with_former(events: pl.DataFrame, ids: set[str]) -> set[str]:
 
 
 def _texts(turns: pl.DataFrame, cells: pl.DataFrame, episodes: pl.DataFrame) -> set[str]:
-    """What is looked for afterwards: all that was told by what goes."""
+    """Texts of the rows that go: none of them may be left afterwards."""
     named = {*ORIGINS, *LABELS}
     told = [
         rows[name].explode() if rows.schema[name] == pl.List(pl.String) else rows[name]

@@ -17,7 +17,7 @@ from slowwave.errors import BusyError, ConfigError
 from slowwave.home.paths import Home
 
 Work = Literal["run", "edit"]
-"""What a writer does: a run takes minutes, a person's edit a moment."""
+"""Kind of work of a writer: a run takes minutes, an edit a moment."""
 
 POLL_SECONDS = 0.05
 
@@ -34,7 +34,7 @@ class _Holder:
 
 @dataclass(frozen=True)
 class _Refusal:
-    """Who is at work, and whether that is worth waiting for."""
+    """A message that names the writer at work, and whether waiting for it makes sense."""
 
     message: str
     work: Work
@@ -120,7 +120,7 @@ def _elsewhere(home: Home) -> _Refusal:
 
 
 def _written_by(home: Home) -> dict[str, object]:
-    """What the holder of the writer lock says of itself; empty where nobody does."""
+    """The note that the holder of the writer lock left; empty where there is none."""
     try:
         held = json.loads(home.writer_path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

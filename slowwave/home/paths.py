@@ -37,7 +37,7 @@ class Home:
 
     @property
     def owner(self) -> dict[str, str]:
-        """Whose memory the settings speak of, as the columns `OWNER`."""
+        """The owner in the settings, as the columns `OWNER`."""
         return self.settings.owner.model_dump()
 
     @property
@@ -72,7 +72,7 @@ class Home:
 
     @property
     def writer_path(self) -> Path:
-        """Who writes the store at the moment. One that is killed leaves it behind, and the next one replaces it."""
+        """Names the process that writes the store. A killed one leaves it behind, and the next one replaces it."""
         return self.root / "writer.json"
 
 

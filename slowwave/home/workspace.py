@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from slowwave.llm import LLM
 
 Clock = Callable[[], datetime]
-"""What the present moment is asked of, in UTC."""
+"""Source of the present moment, in UTC."""
 
 SEGMENTS_A_FOLD = 200
 """Segments folded together: enough to be fast, few enough to bound memory."""
@@ -215,14 +215,14 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
 
 
 class Identity(TypedDict):
-    """What a generation of the store is made with."""
+    """Arguments of `create_store` that come from the embedder."""
 
     embedder_id: str
     dims: int
 
 
 def store_identity(embedder: Embedder | None) -> Identity:
-    """What a store that this embedder fills is made with."""
+    """The identity of a store that this embedder fills."""
     return {"embedder_id": embedder.embedder_id if embedder else "", "dims": embedder.dims if embedder else 1}
 
 
