@@ -2,12 +2,12 @@
 
 from slowwave.journal.event_kind import kind_of, row_of
 
-NOT_OF_EPISODES = (
-    "recorded_at", "topic_id", "topic_hint", "cell_type", "attribute", "value", "steps", "template", "status",
-    "supersedes", "superseded_by", "superseded_at", "needs_review", "is_judged", "is_summarized", "protected",
-    "chunk_id", "entities",
-)  # fmt: skip
-"""Columns of a cell that `episode.written` does not carry: an episode is born with fixed values there."""
+OF_EPISODES = (
+    "cell_id OWNER session_id source_type source_id source_name subject content summary compressed index_label "
+    "salience confidence origin valid_from valid_until event_time decay_rate evidence artifacts MADE_BY "
+    "content_hash turn_count cell_ids"
+)
+"""Columns of a cell that `episode.written` carries; an episode is born with fixed values in the others."""
 
 
 def _with_note(said: str, note: object) -> str:
@@ -164,7 +164,7 @@ OF_MEMORIES = (
     ),
     kind_of(
         "episode.written",
-        row_of("cells", "turn_count cell_ids", without=NOT_OF_EPISODES),
+        OF_EPISODES,
         "episodes written",
         "A conversation was told as one memory, from its turns and the memories named; or told anew.",
     ),

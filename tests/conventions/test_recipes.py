@@ -293,9 +293,10 @@ from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.tables import frame_schema
 from slowwave.store.layout import SCHEMA_VERSION
 kind = CATALOGUE["cell.extracted"]
-answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEMA_VERSION]
+of_episodes = CATALOGUE["episode.written"].payload
+answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEMA_VERSION, "mood" in of_episodes]
 """,
-        [True, 3, {"steps": [], "template": None, "mood": None}, 6],
+        [True, 3, {"steps": [], "template": None, "mood": None}, 6, False],
         {
             "slowwave/schemas/tables.py": (
                 before("    decay_rate: float", "    mood: str | None\n"),
