@@ -1,7 +1,7 @@
 """Parts of the models of all tables: kinds of columns, and the columns that many tables share."""
 
 from functools import partial
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import pandera.polars as pa
 import polars as pl
@@ -27,9 +27,10 @@ share = partial(pa.Field, ge=0, le=1)
 strings = partial(pa.Field, dtype_kwargs={"inner": pl.String})
 
 
-def one_of(literal: object, *, nullable: bool = False) -> Any:
+def one_of(literal: object, *, nullable: bool = False) -> str:
     """A column that holds one of the words of a `Literal`."""
-    return pa.Field(isin=list(get_args(literal)), nullable=nullable)
+    column: str = pa.Field(isin=list(get_args(literal)), nullable=nullable)
+    return column
 
 
 class Strict(pa.DataFrameModel):

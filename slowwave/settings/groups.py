@@ -1,7 +1,7 @@
 """The groups of settings: every number of the specification is a default here, never a constant in code."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
@@ -14,9 +14,20 @@ Amount = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-def setting(default: object, meaning: str, **limits: Any) -> Any:
-    """A field with its default, its line in `docs/settings.md` and its limits (`ge`, `gt`, `le`, `min_length`)."""
-    return Field(default=default, description=meaning, **limits)
+Default = TypeVar("Default")
+
+
+def setting(
+    default: Default,
+    meaning: str,
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    min_length: int | None = None,
+) -> Default:
+    """A field with its default, its line in `docs/settings.md` and its limits."""
+    return Field(default=default, description=meaning, ge=ge, gt=gt, le=le, min_length=min_length)
 
 
 class Group(BaseModel):
