@@ -9,7 +9,7 @@ from tasks.stage import run_name, stage
 
 @flow(name="forget", flow_run_name=run_name)
 def forget(home: str = "", dry_run: bool = True) -> StageReport:
-    """Lets go of what nobody needs. Archived memories can be revived; nothing is deleted without a word.
+    """Lets go of what nobody needs. Archived memories can be revived; nothing is deleted silently.
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else data/home.

@@ -38,7 +38,7 @@ class ConfigError(SlowwaveError):
 
 
 class InputError(SlowwaveError):
-    """What was given cannot be used."""
+    """Unusable input: a file, a value or a name that was given."""
 
     exit_code = 65
 

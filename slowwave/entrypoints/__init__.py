@@ -1,1 +1,1 @@
-"""The faces: each parses what it is given, calls one function and shows what came back."""
+"""The faces (command line, reader process, Prefect pages): each parses its input, calls `Memory` and shows the result."""

@@ -90,7 +90,7 @@ def ingest(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read transcripts and documents in. What did not change is skipped; no language model is asked.
+    """Read transcripts and documents. Unchanged files are skipped; no language model is asked.
 
     A named file that cannot be read ends with exit code 65; in a folder it is reported and stops no other.
     """

@@ -115,7 +115,7 @@ def _elsewhere(home: Home) -> _Refusal:
     held = _written_by(home)
     work: Work = "run" if held.get("work") == "run" else "edit"  # for a moment the holder has not said yet
     who = f"process {held['pid']} since {held['since']}" if {"pid", "since"} <= held.keys() else "unknown"
-    what = "another run is writing" if work == "run" else "an edit is being written"
+    what = "an edit is being written" if held.get("work") == "edit" else "another run is writing"
     return _Refusal(f"{what} to {home.root} ({who}); this one left everything as it was", work, False)
 
 

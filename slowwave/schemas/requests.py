@@ -27,7 +27,7 @@ class CellRequest(Request):
     """One memory, by its id: to explain, confirm or forget it."""
 
     cell_id: Text = Field(description="Id of a memory; its first 6 or more characters are enough.")
-    note: Sentence = Field(default="", description="Why you say so; kept with the memory.")
+    note: Sentence = Field(default="", description="Your reason; kept with the memory.")
 
 
 class _Statement(Request):
@@ -74,13 +74,13 @@ class ResolveRequest(Request):
     resolution: Resolution = Field(
         description="a_wins, b_wins, both_valid, or merged (a new text replaces both)."
     )
-    text: Sentence = Field(default="", description="The text that holds of both memories; only for merged.")
-    note: Sentence = Field(default="", description="Why you say so; kept with the contradiction.")
+    text: Sentence = Field(default="", description="The text that replaces both memories; only for merged.")
+    note: Sentence = Field(default="", description="Your reason; kept with the contradiction.")
 
     @model_validator(mode="after")
     def _has_a_text_if_merged(self) -> "ResolveRequest":
         if self.resolution == "merged" and not self.text.strip():
-            raise ValueError("`merged` needs the text that holds of both memories: give one")
+            raise ValueError("`merged` needs the text that replaces both memories: give one")
         if self.resolution != "merged" and self.text.strip():
             raise ValueError(
                 f"a text belongs to the resolution `merged`: {self.resolution} writes nothing new"

@@ -63,6 +63,17 @@ def private_words(name: str) -> list[str]:
     return [word for word in PRIVATE if f"_{word}_" in f"_{name}_"]
 
 
+def test_names_are_words_that_others_know():
+    found = {
+        f"{module.path}: {name}": PRIVATE[word]
+        for module in modules(*LIBRARY, "benchmarks", "tests")
+        if module.path != "tests/conventions/test_rooms.py"
+        for name in identifiers(module)
+        for word in private_words(name)
+    }
+    assert found == {}
+
+
 def test_columns_tables_settings_and_events_are_named_by_the_same_words():
     from slowwave.journal.catalogue import CATALOGUE
     from slowwave.schemas.tables import TABLES, frame_schema
@@ -73,6 +84,20 @@ def test_columns_tables_settings_and_events_are_named_by_the_same_words():
     for group, entry in Settings.model_fields.items():
         names |= {group, *getattr(entry.annotation, "model_fields", {})}
     assert {name: words for name in names if (words := private_words(name))} == {}
+
+
+RIDDLES = re.compile(r"(What|That which|Who|Whom|Whose|Where|Which|How|When)\b(?! to\b)")
+
+
+def test_a_docstring_begins_with_what_it_does_or_is():
+    found = []
+    for module in modules(*LIBRARY):
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                first = (ast.get_docstring(node) or "").split("\n", 1)[0]
+                if RIDDLES.match(first):
+                    found.append(f"{module.at(node)}: {first}")
+    assert found == []
 
 
 def contract(name: str) -> dict[str, object]:

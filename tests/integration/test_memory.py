@@ -288,7 +288,7 @@ def test_a_signal_that_is_not_possible_is_told_in_one_line(memory):
         memory.context("kiln", budget_tokens=-1)
 
 
-def test_use_reaches_the_vitals(memory, folder):
+def test_use_reaches_the_cell_usage(memory, folder):
     said = memory.remember("Invoices are due on Friday.", now=NOW)
     memory.search("invoices", now=NOW)
     memory.search("invoices", now=NOW + DAY)

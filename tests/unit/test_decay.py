@@ -216,7 +216,7 @@ RECORDS = st.lists(st.tuples(st.sampled_from("abcx"), KINDS, st.integers(-3, 3))
 
 @settings(max_examples=50)
 @given(RECORDS, st.randoms())
-def test_from_the_same_vitals_the_same_usage_gives_the_same_whatever_its_order(records, random):
+def test_from_the_same_cell_usage_the_same_usage_gives_the_same_whatever_its_order(records, random):
     usage, known = used(*records), cell_usage("a", "b", "c", retrieval_count=2)
     folded = fold_usage(usage, known)
     shuffled = usage[random.sample(range(usage.height), usage.height)]
@@ -230,7 +230,7 @@ def test_from_the_same_vitals_the_same_usage_gives_the_same_whatever_its_order(r
 
 @settings(max_examples=50)
 @given(RECORDS, st.data())
-def test_usage_that_comes_in_batches_of_any_order_gives_the_same_vitals(records, data):
+def test_usage_that_comes_in_batches_of_any_order_gives_the_same_cell_usage(records, data):
     usage, known = used(*records), cell_usage("a", "b", "c")
     order = data.draw(st.permutations(range(usage.height)))
     cut = data.draw(st.integers(0, usage.height))

@@ -195,7 +195,7 @@ DELETED = events("cell.deleted", {"cell_id": "c", "content_hash": "h", "evidence
 PROMOTED = of_row("core.promoted", "core", "c", reason="chosen")
 
 
-def test_deleting_takes_the_cell_its_vitals_and_its_line_and_leaves_a_tombstone() -> None:
+def test_deleting_takes_the_cell_its_usage_and_its_line_and_leaves_a_tombstone() -> None:
     tables = after(cell("c"), cell("d"), PROMOTED, DELETED)
     assert tables["cells"]["cell_id"].to_list() == ["d"]
     assert tables["cell_usage"]["cell_id"].to_list() == ["d"]

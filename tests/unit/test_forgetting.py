@@ -184,7 +184,7 @@ def test_only_superseded_memories_are_pruned_and_protected_ones_never():
     assert to_prune(kept, now=NOW, forget=PRUNE).is_empty()
 
 
-def test_what_was_deleted_is_buried_again_by_its_id_or_its_text_of_the_same_owner():
+def test_what_was_deleted_is_deleted_again_by_its_id_or_its_text_of_the_same_owner():
     cells = rows(
         "cells",
         row("cells", "same-id", content_hash="new"),

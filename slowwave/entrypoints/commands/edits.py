@@ -39,7 +39,7 @@ def remember(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fal
 
 @asks(CorrectRequest, "text", single="cell_id")
 def correct(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Replace a memory by what is right. Your text is protected; the old memory is kept for audit."""
+    """Replace a memory by what is right. Your text is protected; the old memory is kept in the history."""
     with memory_of(home) as memory:
         done = memory.correct(**asked)
     reply(done, partial(show_done, "Corrected"), as_json=as_json)
@@ -47,7 +47,7 @@ def correct(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fals
 
 @asks(CellRequest, single="cell_id")
 def confirm(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Confirm that a memory is right. It never fades, and no judge retires it without you."""
+    """Confirm that a memory is right. It never fades, and no model replaces it without asking you."""
     with memory_of(home) as memory:
         done = memory.confirm(**asked)
     reply(done, partial(show_done, "Confirmed"), as_json=as_json)
@@ -55,7 +55,7 @@ def confirm(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fals
 
 @asks(CellRequest, single="cell_id")
 def forget(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Delete a memory. It stays out, also said in other words; `erase` deletes the conversation's text as well."""
+    """Delete a memory. It stays out even if it is said again; `erase` deletes the conversation's text as well."""
     with memory_of(home) as memory:
         done = memory.forget(**asked)
     reply(done, partial(show_done, "Forgotten"), as_json=as_json)
@@ -85,7 +85,7 @@ def resolve(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Decide a contradiction, or take a decision back. The memory that loses is kept for audit."""
+    """Settle a contradiction, or take that back. The memory that loses is kept in the history."""
     if undo and resolution is not None:
         raise InputError(
             f"--undo takes the resolution back, and {resolution} gives one: choose one of the two"
