@@ -1,1 +1,1 @@
-"""The faces (command line, reader process, Prefect pages): each parses its input, calls `Memory` and shows the result."""
+"""The faces: each parses its input, calls `Memory` and shows the result."""
