@@ -19,16 +19,16 @@ from slowwave.stages.core.promotion import (
 )
 from tests.rows import NOW, row, rows
 
-CELL_USAGE = ("citation_count", "retrieval_count", "ignore_count", "confirmations", "last_accessed")
+USAGE = ("citation_count", "retrieval_count", "ignore_count", "confirmations", "last_accessed")
 Cells = tuple[tuple[str, dict[str, object]], ...]
 
 
 def candidates(
     *cells: tuple[str, dict[str, object]], core: str = "", limit: int = 100, doubted: str = ""
 ) -> pl.DataFrame:
-    whole = [row("cells", key, **{name: value for name, value in given.items() if name not in CELL_USAGE})
+    whole = [row("cells", key, **{name: value for name, value in given.items() if name not in USAGE})
              for key, given in cells]  # fmt: skip
-    used = [row("cell_usage", key, **{"last_accessed": NOW, **{name: given[name] for name in CELL_USAGE if name in given}})
+    used = [row("cell_usage", key, **{"last_accessed": NOW, **{name: given[name] for name in USAGE if name in given}})
             for key, given in cells]  # fmt: skip
     return promotion_candidates(
         rows("cells", *whole),
