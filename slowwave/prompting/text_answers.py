@@ -78,7 +78,7 @@ class EpisodeAnswer(Answer):
 
 
 class EntityAnswer(Answer):
-    """The description of an entity, from the memories that name it."""
+    """Who or what an entity is, from the memories that name it."""
 
     summary: Paragraph = Field(description="Who or what it is now, in one to three plain sentences")
 
@@ -113,7 +113,7 @@ class Cause(Answer):
 
 
 class CausesAnswer(Answer):
-    """Causes in an earlier conversation of memories of the later; an empty list is a good answer."""
+    """What of the later conversation the earlier one caused; an empty list is a good answer."""
 
     causes: list[Cause] = Field(max_length=MAX_CAUSES)
 
