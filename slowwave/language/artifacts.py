@@ -14,7 +14,7 @@ _KIND: Final = "|".join(get_args(ArtifactType))
 _FORM: Final = rf"(?i)^\s*({_KIND})s?\s*[:#]\s*#?\s*(.*\S)\s*$"
 _HASH: Final = "[0-9a-f]{7,40}"
 _BARE_PATH: Final = r"[^\s:]*[\w-]\.[A-Za-z]\w{0,9}|[^\s:]+/[^\s:]+"
-_ADDRESS: Final = r"(?i)\b[a-z][a-z0-9+.-]*://\S+"
+_ADDRESS: Final = r"(?i)\b[a-z][a-z0-9+.-]*://\S+|\b[\w.-]+@[\w.-]+:\S+"
 _COMMIT: Final = rf"(?i)\bcommit(?:ted|s)?(?:\s+(?:as|in|is|at|id|hash|sha))?:?\s+`?({_HASH})\b"
 _PULL_REQUEST: Final = r"(?i)(?:\b(?:PR|pull request|merge request)\s*#?\s*|/(?:pull|merge_requests)/)(\d+)\b"
 _DECISION: Final = r"(?i)\bADR[-_ #]*(\d+)\b"
@@ -49,7 +49,7 @@ def artifacts_in(text: pl.Expr) -> pl.Expr:
     """The artifacts that a text names, as a sorted list without repetition; an empty list for none.
 
     A hash counts after the word commit only, a number after PR, pull request or ADR; a file needs a folder and an
-    ending, or a common ending. Addresses of pages are no files.
+    ending, or a common ending. Addresses of pages and repositories are no files.
     """
     plain = text.str.replace_all(_ADDRESS, " ")
     found = [

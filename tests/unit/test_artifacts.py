@@ -34,6 +34,7 @@ def test_an_artifact_has_a_kind_and_a_reference_or_neither(
         ("ADR-7 says so", ["adr:7"]),
         ("I changed ./src/app.py and config.toml.", ["file:config.toml", "file:src/app.py"]),
         ("read https://example.org/guide.html", []),
+        ("clone git@forge.example:team/rowing.git and read a/b.py", ["file:a/b.py"]),
         ("the port is 5433, version 1.2.3, the committee of 1234567 people", []),
         ("", []),
         (None, []),
