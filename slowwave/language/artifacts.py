@@ -52,17 +52,14 @@ def artifacts_in(text: pl.Expr) -> pl.Expr:
     ending, or a common ending. Addresses of pages and repositories are no files.
     """
     plain = text.str.replace_all(_ADDRESS, " ")
+    none = pl.lit([], dtype=pl.List(pl.String))
     found = [
         _named("commit", plain, _COMMIT),
         _named("pr", text, _PULL_REQUEST),
         _named("adr", plain, _DECISION),
         plain.str.extract_all(_FILE).list.eval("file:" + pl.element().str.strip_prefix("./")),
     ]
-    return (
-        pl.concat_list(pl.coalesce(part, pl.lit([], dtype=pl.List(pl.String))) for part in found)
-        .list.unique()
-        .list.sort()
-    )
+    return pl.concat_list(pl.coalesce(part, none) for part in found).list.unique().list.sort()
 
 
 def _named(kind: str, text: pl.Expr, pattern: str) -> pl.Expr:

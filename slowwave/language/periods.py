@@ -37,7 +37,6 @@ _WEEK_OF = re.compile(
 )
 _GOES_ON = re.compile(r"[-_]\w")
 _GOES_ON_AFTER_DIGIT = re.compile(r"[-_./:]\w")
-_SHORT = DAY * 2
 
 
 def read_period(
@@ -80,7 +79,7 @@ def _part(text: str, position: int, now: datetime, exact: bool) -> Period | None
     start, length = whole.start, whole.end - whole.start
     if match["nth"]:
         span = _nth(match["nth"].lower(), match["unit"].lower(), whole)
-    elif length > _SHORT:
+    elif length > DAY * 2:
         first, last = PARTS[" ".join(match["part"].lower().split())]
         span = midnight(start + length * first / 3), min(midnight(start + length * last / 3), whole.end)
     else:

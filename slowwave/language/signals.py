@@ -5,6 +5,7 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from slowwave.language.lexicon import EVERYDAY_ERRORS, GENERAL_FOLDERS, STOP_WORDS, TRUNK_BRANCHES
+from slowwave.language.query_words import plain_words
 
 ERROR_CHARACTERS = 1_500
 """Most characters of an error that are compared, from its two ends: tracebacks name the error first or last."""
@@ -115,7 +116,7 @@ def error_sameness(text: str, *, signature: Collection[str], words: Collection[s
     A name of the signature counts 0.6 and the share of the words that the text holds up to 0.4. An error without
     a signature is told by its words alone, three at least.
     """
-    said = set(re.findall(r"\w+", text.lower()))
+    said = plain_words(text)
     share = len(said & set(words)) / len(words) if words else 0.0
     if not signature:
         return share if len(words) > FEW_WORDS else 0.0
@@ -141,10 +142,7 @@ def quoted(text: str, *, words: Collection[str], most: int) -> str:
     wanted = set(words)
     ranked = sorted(
         range(len(sentences)),
-        key=lambda place: (
-            -len(wanted & set(re.findall(r"\w+", sentences[place].lower()))) - 2 * fix_cue(sentences[place]),
-            place,
-        ),
+        key=lambda place: -len(wanted & plain_words(sentences[place])) - 2 * fix_cue(sentences[place]),
     )
     kept, length = set[int](), 0
     for place in ranked:
@@ -163,7 +161,7 @@ def holds_words(text: str, words: Collection[str]) -> float:
     """Share of the words that a text holds, 0..1; a plural or another ending of a longer word counts as the word."""
     if not words:
         return 0.0
-    said = {_stem(word) for word in re.findall(r"\w+", text.lower())}
+    said = {_stem(word) for word in plain_words(text)}
     return sum(_stem(word) in said for word in words) / len(words)
 
 

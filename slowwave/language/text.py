@@ -82,12 +82,8 @@ def hard_values(text: pl.Expr) -> pl.Expr:
 
     Two sentences that say the same have the same hard values; order and repetition do not count.
     """
-    parts = [
-        numbers(text).list.join("|"),
-        days_and_months(text).list.join("|"),
-        is_negated(text).cast(pl.String),
-    ]
-    return pl.concat_str(parts, separator=" ; ")
+    lists = [numbers(text).list.join("|"), days_and_months(text).list.join("|")]
+    return pl.concat_str(*lists, is_negated(text).cast(pl.String), separator=" ; ")
 
 
 def names(text: pl.Expr) -> pl.Expr:
@@ -96,12 +92,9 @@ def names(text: pl.Expr) -> pl.Expr:
     A capital first letter counts only past the first word of the text, since every sentence begins with one.
     """
     rest = text.str.replace(r"^\s*\S+\s*", "").str.replace_all(r"[.!?]\s+\S+", " ")
-    found = rest.str.extract_all(_NAME).list.eval(pl.element().str.to_lowercase())
-    return (
-        found.list.eval(pl.element().filter(~pl.element().str.contains(_MONTH_OR_DAY)))
-        .list.unique()
-        .list.sort()
-    )
+    lower = pl.element().str.to_lowercase()
+    found = rest.str.extract_all(_NAME).list.eval(lower.filter(~lower.str.contains(_MONTH_OR_DAY)))
+    return found.list.unique().list.sort()
 
 
 def normalized(text: pl.Expr) -> pl.Expr:
@@ -117,7 +110,6 @@ def full_text_queries(texts: pl.Series, *, whole: int, most: int) -> list[str]:
     """
     different = words(pl.col("text")).list.unique(maintain_order=True)
     asked = texts.to_frame("text").with_row_index("row").select("row", word=different)
-    is_long = asked["word"].list.len() > whole
     telling = (
         asked.explode("word")
         .with_columns(times=pl.len().over("word"), length=pl.col("word").str.len_chars())
@@ -125,10 +117,9 @@ def full_text_queries(texts: pl.Series, *, whole: int, most: int) -> list[str]:
         .group_by("row", maintain_order=True)
         .agg(telling=pl.col("word").head(most))
     )
-    chosen = pl.when(is_long).then("telling").otherwise("word").list.join(" ")
-    return (
-        asked.join(telling, on="row", how="left", maintain_order="left").select(chosen).to_series().to_list()
-    )
+    chosen = pl.when(pl.col("word").list.len() > whole).then("telling").otherwise("word").list.join(" ")
+    joined = asked.join(telling, on="row", how="left", maintain_order="left")
+    return joined.select(chosen).to_series().to_list()
 
 
 def without_speakers(text: pl.Expr) -> pl.Expr:

@@ -216,9 +216,8 @@ def anchored_time(question: str) -> Anchored | None:
         if match["open"] and not _opens(text, match):
             continue
         anchor = _anchor_words(text, question, match)
-        is_date = (
-            read_period(text, match.end(), now=_ANY_DAY, lead=(match["open"] or "after").lower()) is not None
-        )
+        lead = (match["open"] or "after").lower()
+        is_date = read_period(text, match.end(), now=_ANY_DAY, lead=lead) is not None
         if anchor and not is_date and not _NO_EVENT.match(text, match.end()):
             return Anchored(anchor, _offset_of(match), question[match.start() : match.end()])
     return None
@@ -287,12 +286,7 @@ def day_told(text: str, *, at: datetime) -> datetime | None:
     days: dict[str, datetime] = {}
     for word in _WORD.finditer(text[:LONGEST_QUESTION]):
         found = read_period(text, word.start(), now=at + _AHEAD)
-        is_day = (
-            found is not None
-            and found.end - found.start <= DAY
-            and _DIGIT.search(text, word.start(), found.until)
-        )
-        if found is not None and is_day:
+        if found and found.end - found.start <= DAY and _DIGIT.search(text, word.start(), found.until):
             days.setdefault(found.kind, found.start)
     return days.get("full", days.get("yearless"))
 

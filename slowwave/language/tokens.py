@@ -22,7 +22,7 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
     """Tokens of each text, without markers of begin and end; 0 for the empty text.
 
     Raises:
-        ConfigError: the tokenizer is not installed.
+        ConfigError: the tokenizer is not installed, or cannot be read.
     """
     if not texts:
         return []
@@ -33,11 +33,7 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
 
 @cache
 def _tokenizer() -> "Tokenizer":
-    """The tokenizer of the wheel, read once a process (about 0.1 s).
-
-    Raises:
-        ConfigError: the package or its file is not there, or cannot be read.
-    """
+    """The tokenizer of the wheel, read once a process (about 0.1 s)."""
     found = find_spec("wordllama")  # finds the folder without importing the package, which takes longer
     folders = list(found.submodule_search_locations or ()) if found else []
     path = next((Path(folder) / FILE for folder in folders if (Path(folder) / FILE).is_file()), None)

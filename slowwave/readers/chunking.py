@@ -22,11 +22,10 @@ def with_overlap(turns: pl.DataFrame, *, new_turn_ids: pl.Series, overlap_tokens
         .agg(first_new=pl.col("turn_index").min())
     )
     marked = turns.join(first_new, on="session_id", how="inner").sort("session_id", "turn_index")
-    before = marked.filter(pl.col("turn_index") < pl.col("first_new"))
+    is_new = pl.col("turn_index") >= pl.col("first_new")
     distance = tokens.reverse().cum_sum().reverse().over("session_id")
-    context = before.filter(distance <= overlap_tokens)
-    new = marked.filter(pl.col("turn_index") >= pl.col("first_new"))
-    return pl.concat([context, new]).sort("session_id", "turn_index").drop("first_new")
+    context = marked.filter(~is_new).filter(distance <= overlap_tokens)
+    return pl.concat([context, marked.filter(is_new)]).sort("session_id", "turn_index").drop("first_new")
 
 
 def cut_chunks(turns: pl.DataFrame, *, window_tokens: int, overlap_tokens: int) -> pl.DataFrame:
@@ -61,7 +60,10 @@ def cut_chunks(turns: pl.DataFrame, *, window_tokens: int, overlap_tokens: int) 
             event_time=pl.col("event_time").max(),
         )
     )
-    whole = _without_swallowed(windows)
+    # a last window that holds nothing beyond its predecessor (all of it overlap) is dropped
+    position = pl.struct("last_turn_index", "last_char")
+    is_more = position != position.shift(1).over("session_id", order_by="window")
+    whole = windows.filter(is_more.fill_null(value=True))
     hashed = whole.with_columns(content_hashes(whole["text"])).drop("text", "window")
     identity = hashed.select(
         "session_id", pl.col("turn_ids").list.join(" "), "first_char", "last_char", "content_hash"
@@ -84,22 +86,13 @@ def _pieces(turns: pl.DataFrame, *, window_tokens: int) -> pl.DataFrame:
     )
 
 
-def _without_swallowed(windows: pl.DataFrame) -> pl.DataFrame:
-    """A last window that holds nothing beyond its predecessor (all of it overlap) is dropped."""
-    position = pl.struct("last_turn_index", "last_char")
-    return windows.filter(
-        (position != position.shift(1).over("session_id", order_by="window")).fill_null(value=True)
-    )
-
-
 def chunk_turns(chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """The turns of each chunk as a model sees them: numbered from 1, cut to the chunk's part of a long turn.
 
     Returns `chunk_id`, `turn_number`, `turn_id`, `role`, `speaker`, `origin`, `event_time`, `text`, sorted.
     """
-    end = pl.when(pl.col("turn_number") == pl.col("turn_number").max().over("chunk_id")).then(
-        pl.col("last_char")
-    )
+    is_last = pl.col("turn_number") == pl.col("turn_number").max().over("chunk_id")
+    end = pl.when(is_last).then("last_char")
     begin = pl.when(pl.col("turn_number") == 1).then(pl.col("first_char")).otherwise(0)
     return (
         chunks.select("chunk_id", "first_char", "last_char", turn_id=pl.col("turn_ids"))

@@ -115,15 +115,15 @@ def read_claude_code(path: Path, *, speaker: str | None = None) -> Reading:
     for record in json_records(path, skipped):
         session_id = text_of(record, "sessionId") or session_id
         time = time_of(record, skipped) or time
-        if (role := _spoken_role(record, skipped)) is None:
+        if (spoken := _spoken(record, skipped)) is None:
             continue
-        texts = _texts(record, role, skipped)
-        if texts is None:
+        role, said = spoken
+        if (texts := _texts(said.get("content"), role, skipped)) is None:
             continue
         message = _Message(
             session_id=session_id,
             role=role,
-            native_id=_native_id(record, role),
+            native_id=(text_of(said, "id") if role == "assistant" else None) or text_of(record, "uuid"),
             time=time,
             cwd=text_of(record, "cwd"),
             git_branch=text_of(record, "gitBranch"),
@@ -153,10 +153,9 @@ def _raw(messages: list[_Message], *, speaker: str | None, fallback_time: dateti
         )
 
 
-def _spoken_role(record: dict[str, object], skipped: Counter[str]) -> _SpokenRole | None:
-    """The speaker's role; null, and counted by its reason, for a record that is no message."""
-    kind = record.get("type")
-    reason = None
+def _spoken(record: dict[str, object], skipped: Counter[str]) -> tuple[_SpokenRole, dict[str, object]] | None:
+    """The speaker's role and the message; null, and counted by its reason, for a record that is no message."""
+    kind, message = record.get("type"), record.get("message")
     if kind not in ("user", "assistant"):
         reason = kind if isinstance(kind, str) and kind in RECORD_TYPES else "unknown record type"
     elif record.get("isSidechain"):
@@ -167,27 +166,18 @@ def _spoken_role(record: dict[str, object], skipped: Counter[str]) -> _SpokenRol
         reason = "meta"
     elif "toolUseResult" in record:
         reason = "tool result"
-    elif not isinstance(message := record.get("message"), dict):
+    elif not isinstance(message, dict):
         reason = "unreadable message"
     elif record.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
         reason = "harness message"
-    if reason is not None:
-        skipped[reason] += 1
-        return None
-    return "user" if kind == "user" else "assistant"
+    else:
+        return "user" if kind == "user" else "assistant", message
+    skipped[reason] += 1
+    return None
 
 
-def _native_id(record: dict[str, object], role: _SpokenRole) -> str | None:
-    message = record.get("message")
-    if role == "assistant" and isinstance(message, dict) and (native := text_of(message, "id")):
-        return native
-    return text_of(record, "uuid")
-
-
-def _texts(record: dict[str, object], role: _SpokenRole, skipped: Counter[str]) -> list[str] | None:
-    """Texts of the record; an empty list where it has none, null where it is no message."""
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+def _texts(content: object, role: _SpokenRole, skipped: Counter[str]) -> list[str] | None:
+    """Texts of a message; an empty list where it has none, null where its content has no known form."""
     if isinstance(content, str):
         content = [content]
     if not isinstance(content, list):
@@ -221,17 +211,16 @@ def _typed_text(text: str, skipped: Counter[str]) -> str | None:
         if cut_count:
             skipped[tag.replace("_", " ").replace("-", " ")] += cut_count
     start = text.lstrip()
-    reason = None
     if start.startswith(_CONTINUED):
         reason = "compaction summary"
     elif _COMMAND.match(start):
         reason = "command"
     elif _HARNESS.match(start):
         reason = "harness message"
-    if reason is not None:
-        skipped[reason] += 1
-        return None
-    return text
+    else:
+        return text
+    skipped[reason] += 1
+    return None
 
 
 def _without_element(text: str, tag: str) -> tuple[str, int]:

@@ -89,10 +89,9 @@ def _walk(folder: Path) -> list[Path]:
     files: list[Path] = []
     for parent, folders, names in os.walk(folder, onerror=lambda error: files.append(Path(error.filename))):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        candidates = (Path(parent, name) for name in names if not name.startswith("."))
         files.extend(
             path
-            for path in candidates
+            for path in (Path(parent, name) for name in names if not name.startswith("."))
             if path.suffix.lower() in FOLDER_SUFFIXES and path.is_file() and not path.is_symlink()
         )
     with_transcripts = {

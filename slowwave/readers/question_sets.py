@@ -64,7 +64,6 @@ class _NotLocomoError(ValueError):
 
 
 def _from_locomo(entry: object, place: int) -> Fields:
-    """One conversation of LoCoMo in our form."""
     parts = entry if isinstance(entry, dict) else {}
     said, questions = parts.get("conversation"), parts.get("qa")
     if not isinstance(said, dict) or not isinstance(questions, list):

@@ -50,9 +50,9 @@ def read_statement(
             raise InputError(f"the {needing} needs the {needed} that it belongs to: give both, or neither")
     redacted: Counter[str] = Counter()
     content = _clean(text, "text", redacted)
-    names = list(dict.fromkeys(_line(name, "entity", redacted) for name in entities))
+    names = tuple(dict.fromkeys(_line(name, "entity", redacted) for name in entities))
     safe = {what: None if given is None else _line(given, what, redacted) for what, given in facts.items()}
-    return Statement(content, **safe, entities=tuple(names), redacted=dict(redacted))
+    return Statement(content, **safe, entities=names, redacted=dict(redacted))
 
 
 def read_note(note: str) -> str:
@@ -116,10 +116,9 @@ def statement_rows(
         "steps": [],
         "prompt_version": REMEMBERED,
     }
-    rows: dict[str, dict[str, object]] = {"turn.recorded": turn, "cell.extracted": cell}
     return {
         kind: rows_of(kind, [{name: row.get(name) for name in CATALOGUE[kind].payload}])
-        for kind, row in rows.items()
+        for kind, row in (("turn.recorded", turn), ("cell.extracted", cell))
     }
 
 

@@ -34,18 +34,6 @@ def _is_secret(match: re.Match[str]) -> bool:
     return not is_ordinary(match["secret"])
 
 
-def _is_random(match: re.Match[str]) -> bool:
-    return is_random(match["secret"])
-
-
-def _is_credential(match: re.Match[str]) -> bool:
-    return _is_secret(match) if match["scheme"] else is_random(match["secret"])
-
-
-def _is_login(match: re.Match[str]) -> bool:
-    return _is_secret(match) and not match["secret"].isdigit()
-
-
 _PLACES = (
     rule(
         "connection-string",
@@ -64,13 +52,13 @@ _PLACES = (
         r"(?i)authorization\\?[\"'`]?\s{0,4}[:=,]\s{0,4}\\?[\"'`]?"
         r"(?P<scheme>(?:bearer|basic|token|apikey|digest|bot|negotiate)\s{1,4})?(?P<secret>[^\s\"'`,;\\]{6,})",
         "authorization",
-        accepts=_is_credential,
+        accepts=lambda match: _is_secret(match) if match["scheme"] else is_random(match["secret"]),
     ),
     rule(
         "authorization",
         r"(?i)\bbearer\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{12,})",
         "bearer",
-        accepts=_is_random,
+        accepts=lambda match: is_random(match["secret"]),
     ),
     rule(
         "cookie",
@@ -87,7 +75,7 @@ _PLACES = (
         "password",
         r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,100}:(?P<secret>[^\s\"'`]{3,})",
         "curl",
-        accepts=_is_login,
+        accepts=lambda match: _is_secret(match) and not match["secret"].isdigit(),
     ),
     rule(
         "password",
@@ -160,10 +148,6 @@ def _is_flag(match: re.Match[str]) -> bool:
     return is_random(match["secret"]) if "token" in match["name"].lower() else _is_secret(match)
 
 
-def _is_sql(match: re.Match[str]) -> bool:
-    return looks_chosen(match["secret"]) or (bool(match["sql"]) and _is_secret(match))
-
-
 _NAMED = tuple(
     rule(kind, rf"(?i)(?<!redacted:)(?P<name>{names}){_TAIL}{_GIVEN}{_VALUE}", *hints, accepts=accepts)
     for kind, names, hints, accepts in (
@@ -199,7 +183,7 @@ _SAID = (
         r"(?P<mark>['\"`])(?P<secret>[^'\"`\s]{4,128})(?P=mark)",
         "password",
         "identified",
-        accepts=_is_sql,
+        accepts=lambda match: looks_chosen(match["secret"]) or (bool(match["sql"]) and _is_secret(match)),
     ),
     rule(
         "password",
