@@ -22,11 +22,12 @@ from types import FrameType
 
 from filelock import FileLock, Timeout
 
+import slowwave
 from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
+PROJECT = Path(slowwave.__file__).resolve().parents[1]
 HOST = "127.0.0.1"
 PORT = 4200
 PORTS_TRIED = 20
