@@ -15,10 +15,7 @@ from slowwave.language.time_forms import FORMS, Asked, Kind
 
 @dataclass(frozen=True)
 class Period:
-    """A period [start, end) in UTC that words name.
-
-    `until` is the position past the last character of those words.
-    """
+    """A period [start, end) in UTC that words name; `until` is the position past their last character."""
 
     start: datetime
     end: datetime

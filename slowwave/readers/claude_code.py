@@ -98,8 +98,7 @@ class _Session:
         same = self._at_time.get((message.role, message.native_id, message.time))
         if same is not None and (message.time is not None or same.session_id == message.session_id):
             return same
-        latest = self._latest.get((message.role, message.native_id))
-        return latest if latest is not None and message.role == "assistant" else None
+        return self._latest.get((message.role, message.native_id)) if message.role == "assistant" else None
 
 
 def read_claude_code(path: Path, *, speaker: str | None = None) -> Reading:

@@ -137,6 +137,7 @@ def _paragraphs(lines: list[str], numbers: range, code: set[int]) -> Iterator[st
 
 def _gather(heading: str, paragraphs: Iterator[str]) -> Iterator[str]:
     """Paragraphs put together to about `SECTION_WORDS`, each section under its heading."""
+    title = [heading] if heading else []
     gathered: list[str] = []
     word_count = 0
     for paragraph in paragraphs:
@@ -144,14 +145,9 @@ def _gather(heading: str, paragraphs: Iterator[str]) -> Iterator[str]:
         for piece in [paragraph] if is_whole else _PIECE.findall(paragraph):
             piece_words = len(piece.split())
             if gathered and word_count + piece_words > SECTION_WORDS:
-                yield _section(heading, gathered)
+                yield "\n\n".join([*title, *gathered])
                 gathered, word_count = [], 0
             gathered.append(piece.rstrip())
             word_count += piece_words
     if gathered:
-        yield _section(heading, gathered)
-
-
-def _section(heading: str, paragraphs: list[str]) -> str:
-    text = "\n\n".join(paragraphs)
-    return f"{heading}\n\n{text}" if heading else text
+        yield "\n\n".join([*title, *gathered])

@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import BufferedReader
 from pathlib import Path
@@ -107,7 +107,7 @@ def parse_time(value: object) -> datetime | None:
 
     A time without a zone is UTC; a year from `FIRST_YEAR_TOO_LATE` on is no time that anybody spoke at.
     """
-    try:
+    with suppress(ValueError, OverflowError, OSError):
         if isinstance(value, str):
             value = value.strip()
             if re.fullmatch(r"\d{9,19}(?:\.\d{1,9})?", value):
@@ -116,8 +116,6 @@ def parse_time(value: object) -> datetime | None:
             return _plausible((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC))
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _from_epoch(float(value))
-    except (ValueError, OverflowError, OSError):
-        return None
     return None
 
 

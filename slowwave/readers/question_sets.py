@@ -139,11 +139,7 @@ def _question(entry: object) -> Fields:
 
 
 def _check_ids(found: QuestionSet, path: Path) -> None:
-    """One id is one message, or evidence would mean several.
-
-    Raises:
-        InputError: an id stands twice in a conversation.
-    """
+    """One id is one message, or evidence would mean several."""
     for conversation in found.conversations:
         named = Counter(turn.id for session in conversation.sessions for turn in session.turns)
         for twice in (name for name, count in named.items() if count > 1):

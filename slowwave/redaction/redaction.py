@@ -34,16 +34,12 @@ def _cover(text: str, rule: Rule, found: Counter[str]) -> str:
     while match := rule.pattern.search(text, position):
         start, end = rule.span(match)
         if rule.accepts is None or rule.accepts(match):
-            pieces += [text[done:start], _mark(rule.kind)]
+            pieces += [text[done:start], f"[redacted:{rule.kind}]"]
             done = position = end
             found[rule.kind] += 1
         else:
             position = start if start > match.start() else end
     return "".join([*pieces, text[done:]]) if pieces else text
-
-
-def _mark(kind: str) -> str:
-    return f"[redacted:{kind}]"
 
 
 _KEY_BORDER = re.compile(r"-----(?P<side>BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -72,7 +68,7 @@ def _cover_private_keys(text: str, found: Counter[str]) -> str:
             end = lines.end()
         else:
             continue
-        pieces += [text[done : border.start()], _mark("private-key")]
+        pieces += [text[done : border.start()], "[redacted:private-key]"]
         done = end
         found["private-key"] += 1
     return "".join([*pieces, text[done:]])
