@@ -4,7 +4,11 @@ import polars as pl
 
 from slowwave.home.paths import Home
 from slowwave.journal.whole_file import write_whole
+from slowwave.schemas.tables import OWNER
 from slowwave.store import Store, owned_by
+
+LINE_CHARACTERS = 200
+LINES = ["cell_id", *OWNER, "line_rank", "line"]
 
 
 def write_core_file(home: Home, store: Store) -> bool:
@@ -50,9 +54,3 @@ def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
         )
         .select(LINES)
     )
-
-
-LINE_CHARACTERS = 200
-
-
-LINES = ["cell_id", "user_id", "project_id", "scope", "line_rank", "line"]

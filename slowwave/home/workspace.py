@@ -152,18 +152,10 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
             done[table] = done.get(table, 0) + kept.height
             done["failed"] = done.get("failed", 0) + len(embedded.failures)
             progress(f"embed {table}", min(start + EMBED_ROWS, missing.height), missing.height)
-    _refresh_centroids(store)
-    return done
-
-
-def _refresh_centroids(store: Store) -> None:
-    stale = store.without_centroid()
-    if stale:
-        members = store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)).drop_nulls(
-            "vector"
-        )
-        means = centroids(members) if members.height else members.clear()
+    if stale := store.without_centroid():
+        means = centroids(store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)))
         store.put_vectors("topics", means.rename({"vector": "centroid"}), column="centroid")
+    return done
 
 
 _OPEN: dict[Path, Workspace] = {}
@@ -210,7 +202,9 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
         embedder, note = open_embedder(home.settings.embedding, home.calibration_path)
         store = create_store(home.store_root, **store_identity(embedder))
     workspace = Workspace(home, store, embedder, [note], clock=clock)
-    workspace.notes += [_told(problem) for problem in workspace.apply_all()]
+    workspace.notes += [
+        f"skipped in the journal: {problem.path.name} ({problem.reason})" for problem in workspace.apply_all()
+    ]
     return workspace
 
 
@@ -243,7 +237,3 @@ def apply_segments(journal: Journal, store: Store, segment_ids: Sequence[str]) -
     torn = {problem.path.stem for problem in scan.problems}
     store.mark_applied([segment for segment in segment_ids if segment not in torn])
     return list(scan.problems)
-
-
-def _told(problem: Problem) -> str:
-    return f"skipped in the journal: {problem.path.name} ({problem.reason})"

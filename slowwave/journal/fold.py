@@ -63,6 +63,7 @@ def _named_cells(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 TRIES_OVER: dict[str, Value] = {"attempts": 0, "error": None, "retry_at": None}
+NO_SUMMARY: dict[str, Value] = {"summary": None, "prompt_version": None, "model": None}
 USAGE_AT_BIRTH = _birth(
     "cell_usage",
     last_accessed=RECORDED,  # what was learned today was not yet there to be used
@@ -83,6 +84,10 @@ EPISODE_AT_BIRTH = _birth(
     protected=False,
     recorded_at=RECORDED,
 )
+TO_TOMBSTONE = [
+    _whole("tombstones", deleted_at=RECORDED),
+    *_removals("cells", "cell_usage", "judging", "core"),
+]
 
 
 def _judging(*columns: str, **values: Value) -> list[Write]:
@@ -130,14 +135,8 @@ FOLDS: dict[str, list[Write]] = {
     "cell.archived": [_patch("cell_usage", archived_at=RECORDED), _patch("cells")],
     "cell.revived": [_patch("cell_usage", revived_at=RECORDED), _patch("cells")],
     "cell.pruned": _removals("cells", "cell_usage", "judging"),
-    "cell.deleted": [
-        _whole("tombstones", deleted_at=RECORDED),
-        *_removals("cells", "cell_usage", "judging", "core"),
-    ],
-    "cell.erased": [
-        _whole("tombstones", deleted_at=RECORDED),
-        *_removals("cells", "cell_usage", "judging", "core"),
-    ],
+    "cell.deleted": TO_TOMBSTONE,
+    "cell.erased": TO_TOMBSTONE,
     "cell.linked": [_whole("links", linked_at=RECORDED)],
     "cell.unlinked": _removals("links"),
     "cell_usage.folded": [_patch("cell_usage")],
@@ -169,15 +168,7 @@ FOLDS: dict[str, list[Write]] = {
         _patch("cells", is_summarized=True).of(_named_cells),
     ],
     "topic.unsummarized": [
-        _patch(
-            "topics",
-            summary=None,
-            compressed=None,
-            prompt_version=None,
-            model=None,
-            summarized_at=None,
-            needs_review=True,
-        ),
+        _patch("topics", **NO_SUMMARY, compressed=None, summarized_at=None, needs_review=True),
         _patch("cells", is_summarized=False).of(_named_cells),
     ],
     "topic.flagged": [_patch("topics", needs_review=True)],
@@ -199,16 +190,7 @@ FOLDS: dict[str, list[Write]] = {
     "entity.merged": _removals("entities"),
     "entity.dropped": _removals("entities"),
     "entity.enriched": [_patch("entities", needs_review=False, updated_at=RECORDED)],
-    "entity.unsummarized": [
-        _patch(
-            "entities",
-            summary=None,
-            prompt_version=None,
-            model=None,
-            enriched_count=None,
-            needs_review=False,
-        )
-    ],
+    "entity.unsummarized": [_patch("entities", **NO_SUMMARY, enriched_count=None, needs_review=False)],
     "entity.flagged": [_patch("entities", needs_review=True)],
     "mention.recorded": [_whole("mentions")],
     "mention.dropped": _removals("mentions"),

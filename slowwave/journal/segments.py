@@ -136,14 +136,10 @@ class Journal:
 
     def listing(self) -> tuple[list[str], list[Problem]]:
         """`segment_ids` and `foreign_files`, from one walk over the folders."""
-        segment_ids: list[str] = []
-        foreign: list[Path] = []
-        for path, is_placed in self._files():
-            if is_placed:
-                segment_ids.append(path.stem)
-            else:
-                foreign.append(path)
-        return sorted(segment_ids), [Problem(path, _foreign_reason(path)) for path in sorted(foreign)]
+        files = list(self._files())
+        foreign = sorted(path for path, is_placed in files if not is_placed)
+        segment_ids = sorted(path.stem for path, is_placed in files if is_placed)
+        return segment_ids, [Problem(path, _foreign_reason(path)) for path in foreign]
 
     def read(self, segment_ids: Iterable[str]) -> Scan:
         """Events of the named segments in their order; what is torn is skipped and named.
@@ -186,11 +182,9 @@ class Journal:
 
     def _next_id(self, now: datetime) -> str:
         """An id above all others, also after the clock went back: a decision folds after what it rests on."""
-        candidate = ULID.from_datetime(now)
-        last = self.last_id()
+        candidate, last = ULID.from_datetime(now), self.last_id()
         if last is not None and str(candidate) <= last:
-            after = ULID.from_str(last).milliseconds + 1
-            candidate = ULID.from_timestamp(after)
+            candidate = ULID.from_timestamp(ULID.from_str(last).milliseconds + 1)
         return str(candidate)
 
     def last_id(self) -> str | None:
@@ -293,10 +287,7 @@ def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
             pl.col("line").str.extract(r'^\{.*?"payload": (.*)\}$').alias("payload"),
         )
         .unnest("envelope")
-        .with_columns(
-            pl.col("kind").replace(FORMER_KINDS),
-            from_iso("recorded_at"),
-        )
+        .with_columns(pl.col("kind").replace(FORMER_KINDS), from_iso("recorded_at"))
         .select(*SCAN_SCHEMA.names())
     )
 

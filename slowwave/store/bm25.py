@@ -7,7 +7,6 @@ masked, and segments are merged when there are many: what a change costs follows
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import polars as pl
@@ -54,11 +53,6 @@ class TextIndex:
 
     segments: tuple[Segment, ...]
     height: int
-
-    @classmethod
-    def empty(cls) -> Self:
-        """Of no texts."""
-        return cls((), 0)
 
     def scores(self, text: str) -> Floats:
         """BM25 of every row, (height,): sum over the terms of the text of idf * saturated count; 0 where none occurs.

@@ -76,14 +76,8 @@ class Column:
         return IsNull(self.name, holds=False)
 
 
-def col(name: str) -> Column:
-    """The column of this name."""
-    return Column(name)
-
-
-def lit(value: Value) -> Lit:
-    """A constant."""
-    return Lit(value)
+col = Column
+lit = Lit
 
 
 @dataclass(frozen=True)

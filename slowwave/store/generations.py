@@ -37,8 +37,7 @@ def open_store(root: Path) -> Store:
     """
     try:
         name = (root / "CURRENT").read_text(encoding="utf-8").strip()
-        raw = json.loads((root / name / "meta.json").read_text(encoding="utf-8"))
-        meta = StoreMeta(**raw)
+        meta = StoreMeta(**json.loads((root / name / "meta.json").read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise NotFoundError(
             "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"

@@ -73,10 +73,7 @@ def plain_columns(table: str) -> tuple[str, ...]:
     return tuple(name for name in arrow_schema(table, 1).names if name not in EMBEDDER_OF)
 
 
-FullTextQuery = MatchQuery | MultiMatchQuery
-
-
-def full_text_query(text: str, columns: Sequence[str]) -> FullTextQuery:
+def full_text_query(text: str, columns: Sequence[str]) -> MatchQuery | MultiMatchQuery:
     """User text as a full-text query: words to match, never query syntax."""
     if len(columns) == 1:
         return MatchQuery(text, columns[0])  # type: ignore[call-arg]  # its stubs call optional arguments required

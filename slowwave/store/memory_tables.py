@@ -5,7 +5,7 @@ them. A copy is one version of one table and never changes; `table_cache.py` say
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -57,10 +57,6 @@ class MemoryTable:
     _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
     _lookups: dict[str, dict[str, list[int]]] = field(default_factory=dict, repr=False)
 
-    def has(self, columns: Collection[str]) -> bool:
-        """Whether these columns are in memory."""
-        return set(columns) <= set(self.frame.columns)
-
     def rows(self, columns: Sequence[str], where: Expr | None) -> pl.DataFrame:
         """The named columns of the rows that a condition holds for."""
         if where is None:
@@ -93,7 +89,12 @@ class MemoryTable:
         Of several fields the best counts.
         """
         names = fields or MATCHED[self.table]
-        scores = _kept(self._scores, (*names, text), MOST_SCORES, lambda: self._scored(text, names))
+        scores = _kept(
+            self._scores,
+            (*names, text),
+            MOST_SCORES,
+            lambda: np.maximum.reduce([self.texts[name].scores(text) for name in names]),
+        )
         return best(scores, self.mask(where) & (scores > 0), k)
 
     def nearest(self, vector: Floats, k: int, where: Expr | None) -> tuple[Places, Floats]:
@@ -123,18 +124,10 @@ class MemoryTable:
             held = np.zeros(self.frame.height, bool)
             held[self._rows_with(where)] = True
             return held
-        return _kept(self._masks, where, MOST_MASKS, lambda: self._held(where))
+        holds = as_filter(where)
+        return _kept(self._masks, where, MOST_MASKS, lambda: self.frame.select(holds).to_series().to_numpy())
 
     # -- inside
-
-    def _scored(self, text: str, names: Sequence[str]) -> Floats:
-        scores = self.texts[names[0]].scores(text)
-        for name in names[1:]:
-            scores = np.maximum(scores, self.texts[name].scores(text))
-        return scores
-
-    def _held(self, where: Expr) -> Mask:
-        return self.frame.select(as_filter(where).alias("held"))["held"].to_numpy()
 
     def _looked_up(self, where: Expr) -> Places | None:
         """Places of all rows that a condition may hold for, by a look-up; None where every row must be compared."""
@@ -202,7 +195,7 @@ def _index(
 ) -> TextIndex:
     new = pl.DataFrame({"key": keys, "hash": hashes}).with_row_index("row")
     if before is None:
-        index, kept = TextIndex.empty(), pl.Series(dtype=pl.Int32)
+        index, kept = TextIndex((), 0), pl.Series(dtype=pl.Int32)
     else:
         old_keys = before.frame[KEYS[before.table]]
         old = pl.DataFrame({"key": old_keys, "hash": before.text_hashes[name]})

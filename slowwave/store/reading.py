@@ -101,7 +101,7 @@ class StoreReader:
         names = list(columns) if columns is not None else frame_schema(table).names()
         asked = {*names, *(columns_of(where) if where is not None else ())}
         copy = self._cache.copy_of(table) if asked.issubset(plain_columns(table)) else None
-        if copy is not None and copy.has(asked):
+        if copy is not None and asked.issubset(copy.frame.columns):
             return copy.rows(names, where)
         return self._rows_on_disk(table, names, where)
 
@@ -270,9 +270,8 @@ class StoreReader:
         """Vectors of sorted rows; of those that `before` has, none is read again."""
         key = KEYS[table]
         texts = [*VECTOR_TEXT[table], EMBEDDER_OF["vector"]]
-        hashes = rows.select(pl.concat_str(texts, separator="\n", ignore_nulls=True).hash().alias("hash"))[
-            "hash"
-        ]
+        text = pl.concat_str(texts, separator="\n", ignore_nulls=True)
+        hashes = rows.select(text.hash()).to_series()
         whole = np.zeros((rows.height, self.meta.dims), np.float32)
         wanted = rows.select(key, EMBEDDER_OF["vector"], hash=hashes).with_row_index("place")
         old = before.vectors if before is not None else None
@@ -287,11 +286,11 @@ class StoreReader:
         if wanted.is_empty():
             return memory_vectors(whole, hashes, exact_rows=self._exact_rows, axes=axes)
         if wanted.height > KEYS_A_READ:
-            present = col(EMBEDDER_OF["vector"]) == lit(self.meta.embedder_id)
-            found = self._rows_on_disk(table, [key, "vector"], present)
-        else:  # past the tables in memory: this one is being read, under its lock
-            named = col(key).isin(wanted[key].to_list())
-            found = self._rows_on_disk(table, [key, "vector"], named)
+            asked = col(EMBEDDER_OF["vector"]) == lit(self.meta.embedder_id)
+        else:
+            asked = col(key).isin(wanted[key].to_list())
+        # past the tables in memory: this one is being read, under its lock
+        found = self._rows_on_disk(table, [key, "vector"], asked)
         fresh = wanted.join(found.drop_nulls("vector"), on=key, how="inner", maintain_order="left")
         if fresh.height:
             whole[fresh["place"].to_numpy()] = fresh["vector"].to_numpy()

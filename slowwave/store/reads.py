@@ -133,8 +133,12 @@ class Queries:
         return asyncio.run_coroutine_threadsafe(self._gather(queries, at_once), _loop())
 
     async def _gather(self, queries: Sequence[Query], at_once: int) -> list[pl.DataFrame]:
-        for table in {wanted.table for wanted in queries}:
-            await self._open(table)
+        for table in {wanted.table for wanted in queries} - self._tables.keys():
+            if self._connection is None:
+                self._connection = await lancedb.connect_async(
+                    self._folder, read_consistency_interval=timedelta(0)
+                )
+            self._tables[table] = await self._connection.open_table(table)
         turn = asyncio.Semaphore(at_once)
 
         async def answer(wanted: Query) -> pl.DataFrame:
@@ -142,14 +146,6 @@ class Queries:
                 return await self._answer(wanted)
 
         return list(await asyncio.gather(*map(answer, queries)))
-
-    async def _open(self, table: str) -> None:
-        if table not in self._tables:
-            if self._connection is None:
-                self._connection = await lancedb.connect_async(
-                    self._folder, read_consistency_interval=timedelta(0)
-                )
-            self._tables[table] = await self._connection.open_table(table)
 
     async def _answer(self, wanted: Query) -> pl.DataFrame:
         query: AsyncStandardQuery = self._tables[wanted.table].query()

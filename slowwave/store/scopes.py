@@ -14,10 +14,9 @@ def owned_by(owner: ScopeSettings) -> Expr:
     rows by all.
     """
     private = (col("scope") == lit("user-private")) & (col("user_id") == lit(owner.user_id))
+    shared = col("scope") == lit("project-shared")
     in_project = col("project_id") == lit(owner.project_id)
-    return ((private | (col("scope") == lit("project-shared"))) & in_project) | (
-        col("scope") == lit("system")
-    )
+    return ((private | shared) & in_project) | (col("scope") == lit("system"))
 
 
 def same_owner(rows: pl.DataFrame) -> Expr:

@@ -154,7 +154,7 @@ class TableCache:
         """Whether nobody changed the table since it was read, or found too large."""
         if entry.version < 0 or entry.is_outdated:
             return False
-        stamp = _stamp(entry)
+        stamp = os.stat(entry.versions).st_mtime_ns  # noqa: PTH116 - often, and a Path takes ten times as long
         if entry.is_settled and stamp == entry.stamp:
             return True
         is_late = time.time_ns() - stamp > SETTLED_SECONDS * 1e9
@@ -188,8 +188,3 @@ class TableCache:
                 self._read(entry, table)
         finally:
             entry.is_loading = False
-
-
-def _stamp(entry: _Entry) -> int:
-    """Time of the last change of the table's folder of versions, in nanoseconds."""
-    return os.stat(entry.versions).st_mtime_ns  # noqa: PTH116 - often, and a Path takes ten times as long

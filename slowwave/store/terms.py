@@ -25,7 +25,8 @@ def terms_of(texts: pl.Series) -> pl.DataFrame:
     words = words.filter(pl.col("word").str.len_chars() <= LONGEST_WORD)
     known = words["word"].unique()
     stems = pl.DataFrame(
-        {"word": known, "term": _stems(known.to_list())}, schema_overrides={"term": pl.String}
+        {"word": known, "term": Stemmer.Stemmer("english").stemWords(known.to_list())},
+        schema_overrides={"term": pl.String},
     )
     return words.join(stems, on="word", how="inner", maintain_order="left").select("row", "term")
 
@@ -34,8 +35,3 @@ def terms_of(texts: pl.Series) -> pl.DataFrame:
 def query_terms(text: str) -> tuple[str, ...]:
     """The terms of a question; one that is said twice counts twice."""
     return tuple(terms_of(pl.Series([text]))["term"])
-
-
-def _stems(words: list[str]) -> list[str]:
-    stems: list[str] = Stemmer.Stemmer("english").stemWords(words)
-    return stems

@@ -125,7 +125,8 @@ class Store(StoreReader):
         for table in (*TABLES, APPLIED):
             handle = self._table(table)
             rows, before = handle.count_rows(), int(handle.version)
-            if table in VECTOR_TEXT and rows >= vector_index_rows and not self._has_vector_index(table):
+            is_large = table in VECTOR_TEXT and rows >= vector_index_rows
+            if is_large and not any("vector" in index.columns for index in handle.list_indices()):
                 handle.create_index("vector", config=IvfSq(distance_type="cosine"))
             if rows >= INDEXED_ROWS:
                 self._index_columns(table)
@@ -253,9 +254,6 @@ class Store(StoreReader):
             raise ContractError(
                 f"rows for table {table!r} break its schema: {cases.head(3).to_dicts()}"
             ) from error
-
-    def _has_vector_index(self, table: str) -> bool:
-        return any("vector" in index.columns for index in self._table(table).list_indices())
 
     def _index_columns(self, table: str) -> None:
         """Indices of the columns that searches filter and look up by; without them every query reads these whole."""

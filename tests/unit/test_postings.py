@@ -18,7 +18,7 @@ TEXTS = st.lists(st.lists(WORDS, max_size=5).map(" ".join), max_size=12)
 def index_of(texts: list[str]) -> TextIndex:
     rows = np.arange(len(texts), dtype=np.int32)
     whole = pl.Series(texts, dtype=pl.String)
-    return TextIndex.empty().updated(rows, whole, kept=np.array([], np.int32), height=len(texts))
+    return TextIndex((), 0).updated(rows, whole, kept=np.array([], np.int32), height=len(texts))
 
 
 def test_scores_are_bm25():

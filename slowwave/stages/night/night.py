@@ -101,12 +101,11 @@ def maintain(night: Night) -> None:
     before = night.workspace.store.size_bytes()
     tables = night.steps.optimize(night.workspace)
     after = night.workspace.store.size_bytes()
-    report = StageReport(stage="upkeep", rows_in=int(tables["rows"].sum()))
-    report.notes.append(
+    note = (
         f"{tables.height} tables compacted and indexed: {before / 1e6:.1f} MB before, {after / 1e6:.1f} after"
     )
-    report.seconds = round(time.monotonic() - started, 3)
-    night.stages.append(report)
+    rows, seconds = int(tables["rows"].sum()), round(time.monotonic() - started, 3)
+    night.stages.append(StageReport(stage="upkeep", rows_in=rows, notes=[note], seconds=seconds))
 
 
 def _outcome(night: Night) -> str:

@@ -4,7 +4,7 @@ import polars as pl
 
 from slowwave.decay.measures import fading_of
 from slowwave.home.workspace import Workspace
-from slowwave.journal.catalogue import CATALOGUE, decode
+from slowwave.journal.lookup import of_kind
 from slowwave.schemas.report import StoryPart
 from slowwave.stages.night.sentences import KINDS, fading_part, night_story, told_cells
 from slowwave.store import Expr, Store, col, lit, owned_by
@@ -24,14 +24,8 @@ def tell_story(workspace: Workspace, *, since: str) -> list[StoryPart]:
     """
     journal, store, owner = workspace.home.journal, workspace.store, workspace.settings.owner
     segments = journal.segment_ids_after(since) if since else journal.segment_ids()
-    scanned = (
-        journal.read(segments).events.with_row_index("order").with_columns(pl.col("order").cast(pl.Int64))
-    )
-    events = {
-        kind: decode(kind, part) if part.height else pl.DataFrame(schema=CATALOGUE[kind].payload)
-        for kind in KINDS
-        for part in [scanned.filter(pl.col("kind") == kind)]
-    }
+    scanned = journal.read(segments).events
+    events = {kind: of_kind(scanned, kind) for kind in KINDS}
     mine = owned_by(owner)
     cells = _read(store, told_cells(events), mine)
     open_count = store.count("contradictions", mine & (col("status") == lit("open")))
