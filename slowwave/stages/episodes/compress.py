@@ -64,9 +64,8 @@ def write_episodes(run: Stage, due: pl.DataFrame) -> None:
 def label_cells(run: Stage) -> None:
     """Gives the active memories that lack an index label or a compressed line both, from their own words."""
     columns = ["cell_id", "subject", "topic_hint", "content", "compressed", "index_label"]
-    active = col("status") == lit("active")
     is_lacking = col("index_label").is_null() | col("compressed").is_null()
-    lacking = run.store.rows("cells", columns, active & is_lacking)
+    lacking = run.store.rows("cells", columns, (col("status") == lit("active")) & is_lacking)
     run.commit({"cell.labelled": short_forms(lacking)})
 
 
@@ -96,12 +95,8 @@ def _shown_turns(turns: pl.DataFrame) -> pl.DataFrame:
 def _by_extraction(run: Stage, material: Material) -> Plan:
     """Without a model: the most central turns, marked raw."""
     settings = run.settings.episodes
-    told = extractive_episodes(
-        _shown_turns(material.turns),
-        _main_topics(run, material),
-        max_words=settings.max_words,
-        summary_words=settings.summary_words,
-    )
+    limits = {"max_words": settings.max_words, "summary_words": settings.summary_words}
+    told = extractive_episodes(_shown_turns(material.turns), _main_topics(run, material), **limits)
     nothing = dict.fromkeys(["index_label", "topic_hint"], pl.lit(None, dtype=pl.String))
     texts = told.rename({"episode_id": "cell_id"}).with_columns(
         *author_columns(RAW_PROMPT), **nothing, subject="title"
@@ -127,21 +122,11 @@ def _by_model(run: Stage, material: Material) -> Plan:
     room = run.settings.llm.context_tokens - run.settings.llm.max_answer_tokens
     characters = min(settings.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
     cells = _page_cells(run, material, characters // 2)
-    lines = items_by(
-        EpisodeCell,
-        cells.select(
-            "episode_id",
-            "cell_type",
-            "content",
-            "replaced_by",
-            date="valid_from",
-            replaced_date="replaced_from",
-        ),
-    )
-    excerpts = _excerpts(run, material, cells, characters)
-    said = items_by(
-        TurnLine, excerpts.select("episode_id", "number", "speaker", "role", "text", date="event_time")
-    )
+    dated = cells.rename({"valid_from": "date", "replaced_from": "replaced_date"})
+    columns = ["episode_id", "cell_type", "date", "content", "replaced_by", "replaced_date"]
+    lines = items_by(EpisodeCell, dated.select(columns))
+    excerpts = _excerpts(run, material, cells, characters).rename({"event_time": "date"})
+    said = items_by(TurnLine, excerpts.select("episode_id", "number", "speaker", "role", "date", "text"))
     requests = [
         Request(
             episode_prompt(
@@ -224,15 +209,10 @@ def _page_cells(run: Stage, material: Material, characters: int) -> pl.DataFrame
 
 def _excerpts(run: Stage, material: Material, cells: pl.DataFrame, characters: int) -> pl.DataFrame:
     """Turns of each page with their number in the conversation; they get what the memories leave, half at least."""
-    settings = run.settings.episodes
     numbered = material.turns.sort("episode_id", "turn_index", "turn_id").with_columns(
         number=pl.int_range(1, pl.len() + 1).over("episode_id")
     )
     taken = cells.group_by("episode_id").agg(pl.col("content").str.len_chars().sum())
     left = characters - int(cast("int | None", taken["content"].max()) or 0)
-    return choose_excerpts(
-        _shown_turns(numbered),
-        most=settings.max_turns,
-        turn_characters=settings.turn_characters,
-        page_characters=left,
-    )
+    most, each = run.settings.episodes.max_turns, run.settings.episodes.turn_characters
+    return choose_excerpts(_shown_turns(numbered), most=most, turn_characters=each, page_characters=left)

@@ -28,13 +28,11 @@ def central_turns(turns: pl.DataFrame) -> pl.DataFrame:
     conversation alone.
     """
     keys = ["episode_id", "turn_id"]
-    tokens = (
+    scored = (
         turns.select(*keys, word=words(pl.col("content")).list.unique())
         .explode("word")
         .filter(_is_telling(pl.col("word")))
-    )
-    scored = (
-        tokens.with_columns(weight=pl.len().over("episode_id", "word").log())
+        .with_columns(weight=pl.len().over("episode_id", "word").log())
         .group_by(keys)
         .agg(centrality=pl.col("weight").sort().sum() / pl.len().sqrt(), word_count=pl.len().cast(pl.Int64))
     )
@@ -85,8 +83,7 @@ def extractive_episodes(
     `turns` has `episode_id`, `turn_id`, `turn_index`, `role`, `speaker`, `content`; `topics` has `episode_id` and
     `topic`, the name of a topic that holds most of a conversation's memories. The title is that topic, else the
     first telling request of a person. Returns `episode_id`, `title`, `content` (at most `max_words` words after the
-    title), `summary` (at most `summary_words`), `compressed` (what the title
-    says, in 15 words), sorted.
+    title), `summary` (at most `summary_words`), `compressed` (what the title says, in 15 words), sorted.
     """
     plain = turns.with_columns(content=_plain(pl.col("content"))).filter(pl.col("content") != "")
     each = max(summary_words // 2, 1)
@@ -143,20 +140,16 @@ def _told(chosen: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def _plain(text: pl.Expr) -> pl.Expr:
     """Talk without blocks of code and marks at the start of lines; talk of nothing else stays as it is."""
-    bare = text.str.replace_all(r"(?s)```.*?(?:```|$)", " ").str.replace_all(
-        r"(?m)^\s*(?:[-*#>|]+|\d+[.)])\s+", ""
-    )
+    talk = text.str.replace_all(r"(?s)```.*?(?:```|$)", " ")
+    bare = talk.str.replace_all(r"(?m)^\s*(?:[-*#>|]+|\d+[.)])\s+", "")
     short = bare.str.replace_all(r"[ \t]+", " ").str.strip_chars()
     return pl.when(short != "").then(short).otherwise(text.str.strip_chars())
 
 
 def _first_sentences(text: pl.Expr, most: int) -> pl.Expr:
     """Whole sentences from the beginning with at most `most` words together, else the first words."""
-    fits = (
-        sentences(text)
-        .list.eval(pl.element().filter(word_count(pl.element()).cum_sum() <= most))
-        .list.join(" ")
-    )
+    first = pl.element().filter(word_count(pl.element()).cum_sum() <= most)
+    fits = sentences(text).list.eval(first).list.join(" ")
     return pl.when(fits != "").then(fits).otherwise(shortened(text, most))
 
 

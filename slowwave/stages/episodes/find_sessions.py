@@ -34,8 +34,7 @@ def find_sessions(run: Stage) -> pl.DataFrame:
         has_llm=run.workspace.llm is not None,
     )
     dead = run.store.by_key("tombstones", due["cell_id"], ["cell_id"])
-    due = due.join(dead, on="cell_id", how="anti", maintain_order="left")
-    due = _worked_through(run, due)
+    due = _worked_through(run, due.join(dead, on="cell_id", how="anti", maintain_order="left"))
     run.reject("quarantined", due.filter("is_waiting", pl.col("status") == "quarantined").height)
     run.reject("waits for its next try", due.filter("is_waiting", pl.col("status") == "failed").height)
     run.report.rows_in = due.height
@@ -57,6 +56,6 @@ def _worked_through(run: Stage, due: pl.DataFrame) -> pl.DataFrame:
         waits = waits | is_raw.fill_null(value=False)
     open_parts = parts.filter(waits).select(on).unique()
     run.reject("waits for its memories", due.join(open_parts, on=on, how="semi").height)
-    done = parts.filter(pl.col("status") == "extracted").select(on).unique()
+    done = parts.filter(pl.col("status") == "extracted")
     ready = due.join(open_parts, on=on, how="anti", maintain_order="left")
     return ready.join(done, on=on, how="semi", maintain_order="left")

@@ -134,8 +134,7 @@ def _thing_keys(names: pl.DataFrame) -> pl.DataFrame:
 
 def _only(rows: pl.DataFrame, key: str) -> pl.DataFrame:
     """Rows of the owner, `key` and one value, for keys that have just one value."""
-    distinct = rows.unique()
-    return distinct.filter(pl.len().over(*OWNER, key) == 1)
+    return rows.unique().filter(pl.len().over(*OWNER, key) == 1)
 
 
 def _described(keyed: pl.DataFrame) -> pl.DataFrame:
@@ -154,8 +153,8 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
         times=pl.col("said_count").sum().over("entity_id", "shown"),
         length=pl.col("shown").str.len_chars(),
     )
-    rising, falling = ["has_legal_form"], ["is_cased", "is_formal", "times", "has_accents", "length", "shown"]
-    order = ["entity_id", "is_whole", *rising, *falling]
+    falling = ["is_cased", "is_formal", "times", "has_accents", "length", "shown"]
+    order = ["entity_id", "is_whole", "has_legal_form", *falling]
     best = named.sort(order, descending=[False, True, False, *[True] * len(falling)])
     by_type = pl.col("entity_type").cast(pl.Enum(TYPES))
     types = (
@@ -163,8 +162,8 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
         .group_by("entity_id", "entity_type")
         .agg(times=pl.col("said_count").sum())
         .sort("entity_id", "times", by_type, descending=[False, True, False])
-        .unique("entity_id", keep="first", maintain_order=True)
-        .select("entity_id", "entity_type")
+        .group_by("entity_id")
+        .agg(pl.col("entity_type").first())
     )
     return (
         best.group_by("entity_id", maintain_order=True)
@@ -204,7 +203,7 @@ def vanished(known: pl.DataFrame, before: pl.DataFrame, after: pl.DataFrame) -> 
         .group_by("entity_id", "merged_into")
         .len()
         .sort("entity_id", "len", "merged_into", descending=[False, True, False])
-        .unique("entity_id", keep="first", maintain_order=True)
-        .select("entity_id", "merged_into")
+        .group_by("entity_id")
+        .agg(pl.col("merged_into").first())
     )
     return gone.join(moved, on="entity_id", how="left").sort("entity_id")

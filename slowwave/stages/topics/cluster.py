@@ -33,8 +33,7 @@ def assign(run: Stage, cells: pl.DataFrame) -> set[str]:
     extracted, raw = cells.filter(~is_raw), cells.filter(is_raw)
     assigned = pl.concat([_assign(run, extracted, is_raw=False), _assign(run, raw, is_raw=True)])
     run.reject("waits for its vector", cells.height - assigned.height)
-    founders = assigned.filter("is_new_topic").join(cells, on="cell_id", how="inner")
-    opened = _opened(founders)
+    opened = _opened(assigned.filter("is_new_topic").join(cells, on="cell_id", how="inner"))
     run.show(opened.select(pl.format("new topic: {}", "name")).to_series())
     run.commit({"topic.opened": opened, "cell.assigned": assigned.sort("cell_id")})
     return set(assigned["topic_id"])
@@ -97,8 +96,7 @@ def split(run: Stage, touched: set[str]) -> set[str]:
         split_threshold=embedder.profile.split_threshold,
         min_cells=SPLIT_MIN_CELLS,
     )
-    founders = members.drop("topic_id").join(leaving, on="cell_id", how="inner")
-    opened = _opened(founders)
+    opened = _opened(members.drop("topic_id").join(leaving, on="cell_id", how="inner"))
     run.show(opened.select(pl.format("topic split off: {}", "name")).to_series())
     moved = leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64))
     run.commit({"topic.opened": opened, "cell.assigned": moved})

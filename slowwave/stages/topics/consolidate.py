@@ -46,10 +46,8 @@ def find_live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
 def summarize(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
     """Asks the model for each topic's name, summary and compressed line."""
     most = run.settings.summaries.max_words
-    pages = [
-        cells.filter(pl.col("topic_id") == topic).sort("valid_from", "event_time", "cell_id")
-        for topic in topics["topic_id"]
-    ]
+    in_time = cells.sort("valid_from", "event_time", "cell_id")
+    pages = [in_time.filter(pl.col("topic_id") == topic) for topic in topics["topic_id"]]
     requests = [
         Request(summarize_prompt(name, topic_lines(page), most), SummaryAnswer, {"max_words": most})
         for name, page in zip(topics["name"], pages, strict=True)

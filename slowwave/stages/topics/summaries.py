@@ -37,17 +37,12 @@ def extractive_summaries(
         .with_columns(total=pl.col("word_count").cum_sum().over("topic_id"))
         .filter(pl.col("total") <= max_words)
     )
-    best = chosen.group_by("topic_id", maintain_order=True).agg(
-        compressed=pl.col("sentence").first().str.split(" ").list.head(15).list.join(" ")
+    told = chosen.group_by("topic_id", maintain_order=True).agg(
+        summary=pl.col("sentence").sort_by("event_time", "cell_id", "position").str.join(" "),
+        compressed=pl.col("sentence").first().str.split(" ").list.head(15).list.join(" "),
     )
-    text = (
-        chosen.sort("topic_id", "event_time", "cell_id", "position")
-        .group_by("topic_id", maintain_order=True)
-        .agg(summary=pl.col("sentence").str.join(" "))
-    )
-    live = cells.sort("cell_id").group_by("topic_id", maintain_order=True).agg(cell_ids=pl.col("cell_id"))
-    told = text.join(best, on="topic_id", how="inner").join(live, on="topic_id", how="inner")
-    return told.sort("topic_id")
+    live = cells.group_by("topic_id").agg(cell_ids=pl.col("cell_id").sort())
+    return told.join(live, on="topic_id", how="inner").sort("topic_id")
 
 
 def _sentences(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:

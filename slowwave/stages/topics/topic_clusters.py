@@ -40,7 +40,7 @@ def place(
 ) -> Placed:
     """Join, then cluster what is left block by block; `rows` come in the order of `cell_ids`, sorted."""
     topic_ids, taken, topics = list(known), set(known), centres
-    position, similarity = joined_known(rows, topics, threshold)
+    position, similarity = joined_known(rows, centres, threshold)
     leftover = np.flatnonzero(position < 0)
     for start in range(0, len(leftover), BLOCK):
         block = leftover[start : start + BLOCK]

@@ -1,8 +1,4 @@
-"""Known topics kept in shape: their centroids, when two become one, and when one becomes two.
-
-Every function is pure and gives the same answer for any order of its rows. Topics of different owners never
-merge.
-"""
+"""Known topics kept in shape: when two become one, and when one becomes two; pure, for any order of rows."""
 
 from collections.abc import Collection
 
@@ -47,11 +43,8 @@ def merge_topics(topics: pl.DataFrame, touched: Collection[str], *, threshold: f
             threshold,
         )
         gone = survivor != np.arange(len(ids))
-        answers.append(
-            pl.DataFrame(
-                {"topic_id": ids[gone], "merged_into": ids[survivor[gone]]}, schema=answers[0].schema
-            )
-        )
+        merged = {"topic_id": ids[gone], "merged_into": ids[survivor[gone]]}
+        answers.append(pl.DataFrame(merged, schema=answers[0].schema))
     return pl.concat(answers).sort("topic_id")
 
 
@@ -91,9 +84,8 @@ def _survivors(
             return into
         sums = vectors[keep] * size[keep, None] + vectors[drop] * size[drop, None]
         length = np.linalg.norm(sums, axis=1, keepdims=True)
-        vectors = vectors.copy()
+        vectors, size = vectors.copy(), size.copy()
         vectors[keep] = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
-        size = size.copy()
         size[keep] += size[drop]
         alive[drop] = False
         touched[keep] = True

@@ -34,10 +34,9 @@ def assign_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float
     usable = with_vectors(cells).sort("cell_id")
     known = with_vectors(topics).sort("topic_id")
     centroid_of = known.partition_by(OWNER, as_dict=True)
-    none_known = known.clear()
     answers = [pl.DataFrame(schema=ASSIGNMENT)]
     for owner, members in usable.partition_by(OWNER, as_dict=True, maintain_order=True).items():
-        topics_of_owner = centroid_of.get(owner, none_known)
+        topics_of_owner = centroid_of.get(owner, known.clear())
         ids = topics_of_owner["topic_id"].to_list()
         centres = topics_of_owner["vector"].to_numpy() if ids else None
         opened = place(members["vector"].to_numpy(), members["cell_id"].to_list(), centres, ids, threshold)
@@ -52,8 +51,7 @@ def assign_hinted_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold
     name. A hint that is the name of a known topic decides. Else the cells of one hint stay together: their mean
     vector joins the nearest topic, or opens a new one, as one cell would. A cell without a hint stands for itself.
 
-    Returns:
-        `ASSIGNMENT`; similarity is 1 where the name decided, else that of the hint's mean.
+    Returns `ASSIGNMENT`; similarity is 1 where the name decided, else that of the hint's mean.
     """
     usable = with_vectors(cells).with_columns(hint=normalized("topic_hint"))
     names = (
@@ -61,9 +59,8 @@ def assign_hinted_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold
         .sort("topic_id")
         .unique([*OWNER, "hint"], keep="first", maintain_order=True)
     )
-    named = usable.filter(pl.col("hint") != "").join(
-        names.select(*OWNER, "hint", "topic_id"), on=[*OWNER, "hint"], how="inner"
-    )
+    names = names.select(*OWNER, "hint", "topic_id")
+    named = usable.filter(pl.col("hint") != "").join(names, on=[*OWNER, "hint"], how="inner")
     by_name = by_hint(named, is_new=False)
     rest = usable.join(named, on="cell_id", how="anti")
     leader = pl.col("cell_id").min().over(*OWNER, "hint")

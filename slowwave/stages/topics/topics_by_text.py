@@ -16,7 +16,7 @@ from slowwave.stages.topics.topics import ASSIGNMENT, assignment, by_hint
 
 
 def assign_topics_by_text(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
-    """A topic for every cell where there are no vectors: by hint, then by words.
+    """A topic for every cell.
 
     `cells`: cell_id, the owner's columns, topic_hint (nullable), content. `topics`: topic_id, the owner's
     columns, name, text (nullable; what describes the topic: its summary or its cells' contents). In order:
@@ -24,16 +24,15 @@ def assign_topics_by_text(cells: pl.DataFrame, topics: pl.DataFrame, *, threshol
     cosine) on; a new topic for each hint that is left; and for cells without a hint the same clustering as
     with vectors.
 
-    Returns:
-        `ASSIGNMENT`; similarity is 1 where the hint decided. Every cell is in it.
+    Returns `ASSIGNMENT` of every cell; similarity is 1 where the hint decided.
     """
-    answers = [pl.DataFrame(schema=ASSIGNMENT)]
     known = topics.sort("topic_id").partition_by(OWNER, as_dict=True, maintain_order=True)
-    for owner, members in (
-        cells.sort("cell_id").partition_by(OWNER, as_dict=True, maintain_order=True).items()
-    ):
-        answers.append(_assign_of_owner(members, known.get(owner, topics.clear()), threshold))
-    return pl.concat(answers).sort("cell_id")
+    by_owner = cells.sort("cell_id").partition_by(OWNER, as_dict=True, maintain_order=True)
+    answers = [
+        _assign_of_owner(members, known.get(owner, topics.clear()), threshold)
+        for owner, members in by_owner.items()
+    ]
+    return pl.concat([pl.DataFrame(schema=ASSIGNMENT), *answers]).sort("cell_id")
 
 
 def _assign_of_owner(cells: pl.DataFrame, topics: pl.DataFrame, threshold: float) -> pl.DataFrame:
