@@ -51,7 +51,9 @@ def _only_fenced(value: object) -> object:
     raise ContractError(f"a prompt template shows a {kind} that went through no fence; add a filter")
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
+@lru_cache(maxsize=64)
+def _template(user: str) -> Template:
+    """A prompt file's template, compiled once: that takes longer than to fill in a page."""
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         autoescape=False,
@@ -62,13 +64,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     environment.globals.clear()
     environment.filters.clear()
     environment.filters.update(fenced=fenced, fenced_line=fenced_line, dated=dated, calendar=calendar)
-    return environment
-
-
-@lru_cache(maxsize=64)
-def _template(user: str) -> Template:
-    """A prompt file's template, compiled once: that takes longer than to fill in a page."""
-    return _environment().from_string(user)
+    return environment.from_string(user)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +135,8 @@ def render_file(file: PromptFile, inputs: Mapping[str, object]) -> Prompt:
     """
     missing, undeclared = sorted(file.inputs - inputs.keys()), sorted(inputs.keys() - file.inputs)
     if missing or undeclared:
-        raise ContractError(
-            f"prompt {file.prompt_version}: missing inputs {missing}, undeclared inputs {undeclared}"
-        )
+        problem = f"missing inputs {missing}, undeclared inputs {undeclared}"
+        raise ContractError(f"prompt {file.prompt_version}: {problem}")
     try:
         user = _template(file.user).render(inputs)
     except TemplateError as error:
@@ -190,10 +185,9 @@ def episode_prompt(
     summary_words: int,
 ) -> Prompt:
     """Asks for an `EpisodeAnswer` about one conversation of `turn_count` turns; `dates` are its first and last day."""
-    first_date, last_date = dates
     inputs = {
-        "first_date": first_date,
-        "last_date": last_date,
+        "first_date": dates[0],
+        "last_date": dates[1],
         "cells": cells,
         "turns": turns,
         "shown_count": len(turns),

@@ -99,9 +99,8 @@ def ask(workspace: Workspace, conversation: Conversation) -> Asked:
         named = {name for question in conversation.questions for name in question.evidence}
         known = pl.DataFrame({"id": sorted(named)}, schema={"id": pl.String}).with_columns(turn_id="id")
     there = workspace.store.by_key("turns", known["turn_id"], ["turn_id"])
-    wanted, left_out = wanted_turns(
-        conversation.questions, known.join(there, on="turn_id", how="semi", maintain_order="left")
-    )
+    known = known.join(there, on="turn_id", how="semi", maintain_order="left")
+    wanted, left_out = wanted_turns(conversation.questions, known)
     found = ask_questions(workspace, conversation.questions)
     first = by_shares(found, list_names(found)).filter(pl.col("rank") <= TURNS_RETURNED)
     texts = workspace.store.by_key("turns", first["turn_id"], ["turn_id", "content"])
@@ -224,10 +223,8 @@ def headline(found: Evaluation) -> str:
 def markdown(found: Evaluation) -> str:
     """The figures as tables: by category, beside the baselines, and what each list adds."""
     whole = {"all questions": found.recall}
-    lists = {
-        **{f"{name} alone": figures for name, figures in found.granularities["alone"].items()},
-        **{f"all but {name}": figures for name, figures in found.granularities["without"].items()},
-    }
+    lists = {f"{name} alone": figures for name, figures in found.granularities["alone"].items()}
+    lists |= {f"all but {name}": figures for name, figures in found.granularities["without"].items()}
     lines = [
         f"# {headline(found)}",
         "",
@@ -246,9 +243,7 @@ def markdown(found: Evaluation) -> str:
 
 def _lines(title: str, rows: dict[str, Figures]) -> list[str]:
     cells = [[title, *(f"at {cut}" for cut in CUTS), "questions"]]
-    cells += [
-        [plain(name), *_shares(figures), f"{figures['questions']:.0f}"] for name, figures in rows.items()
-    ]
+    cells += [[plain(name), *_shares(row), f"{row['questions']:.0f}"] for name, row in rows.items()]
     head, *body = (f"| {' | '.join(row)} |" for row in cells)
     return ["", head, "|---|" + "---:|" * (len(CUTS) + 1), *body]
 

@@ -43,9 +43,8 @@ def wanted_turns(questions: Sequence[Question], known: pl.DataFrame) -> tuple[pl
         "evidence that is not there": named.join(known, on="id", how="anti").height,
         "question without evidence": asked.height - wanted["question_index"].n_unique(),
     }
-    return wanted.sort("question_index", "turn_id"), {
-        reason: count for reason, count in lost.items() if count
-    }
+    left_out = {reason: count for reason, count in lost.items() if count}
+    return wanted.sort("question_index", "turn_id"), left_out
 
 
 def list_names(found: pl.DataFrame) -> list[str]:
@@ -66,11 +65,10 @@ def by_ranks(found: pl.DataFrame, lists: Sequence[str]) -> pl.DataFrame:
 def _placed(found: pl.DataFrame, lists: Sequence[str], shares: list[pl.Expr]) -> pl.DataFrame:
     if not lists:
         return pl.DataFrame(schema={"question_index": pl.Int64, "turn_id": pl.String, "rank": pl.Int64})
+    score = pl.sum_horizontal(share.fill_null(0.0) for share in shares)
     return (
         found.filter(pl.any_horizontal(pl.col(f"{name}_rank").is_not_null() for name in lists))
-        .select(
-            "question_index", "turn_id", score=pl.sum_horizontal(share.fill_null(0.0) for share in shares)
-        )
+        .select("question_index", "turn_id", score=score)
         .sort("question_index", "score", "turn_id", descending=[False, True, False])
         .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("question_index"))
         .drop("score")

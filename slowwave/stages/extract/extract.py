@@ -101,13 +101,11 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
     if chunks.is_empty():
         return {}
     pages, known = _pages(turns), _known_cells(run, chunks, turns)
-    requests = [
-        _extract_request(pages[chunk], known.filter(pl.col("chunk_id") == chunk))
-        for chunk in chunks["chunk_id"]
-    ]
+    ids = chunks["chunk_id"]
+    requests = [_extract_request(pages[chunk], known.filter(pl.col("chunk_id") == chunk)) for chunk in ids]
     outcomes = ask(run, requests, work="extract")
     failed = {"chunk.failed": _failed(run, chunks, outcomes)}
-    told = usable_answers(ExtractAnswer, chunks["chunk_id"], outcomes)
+    told = usable_answers(ExtractAnswer, ids, outcomes)
     if not told:
         return failed
     author, done = told[0][2], [chunk for chunk, _, _ in told]
@@ -155,9 +153,8 @@ def _extract_request(page: list[TurnLine], known: pl.DataFrame) -> Request:
 
 def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """The nearest known cells of each chunk: `chunk_id`, `known` (numbered from 1), `target_id`, columns `SHOWN`."""
-    types = frame_schema("cells")
     key = {"chunk_id": pl.String(), "known": pl.Int64(), "target_id": pl.String()}
-    shape = key | {name: types[name] for name in SHOWN}
+    shape = key | {name: frame_schema("cells")[name] for name in SHOWN}
     embedder, most = run.workspace.embedder, run.settings.night.known_cells
     if embedder is None or most == 0:
         return pl.DataFrame(schema=shape)
@@ -166,9 +163,8 @@ def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.Da
     vectors = np.asarray(embedder.embed_documents(pages["text"].to_list()).vectors)
     is_extracted = (col("prompt_version") != lit(RAW_PROMPT)) & (col("cell_type") != lit(EPISODE))
     where = (col("status") == lit("active")) & is_extracted
-    near = nearest_of_owner(
-        run.store, "cells", pages.with_columns(vector=pl.Series(vectors)), k=most, where=where
-    )
+    asked = pages.with_columns(vector=pl.Series(vectors))
+    near = nearest_of_owner(run.store, "cells", asked, k=most, where=where)
     cells = run.store.by_key("cells", near["target_id"], ["cell_id", *SHOWN]).rename({"cell_id": "target_id"})
     return (
         near.join(cells, on="target_id", how="inner")

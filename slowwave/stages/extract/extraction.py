@@ -39,8 +39,7 @@ def in_turns(chunks: pl.DataFrame, *, sessions: int) -> pl.DataFrame:
         chunks.with_columns(began=began)
         .sort("began", "session_id", *position)
         .with_columns(
-            group=(pl.col("session_id").rle_id() // sessions),
-            place=pl.int_range(pl.len()).over("session_id"),
+            group=pl.col("session_id").rle_id() // sessions, place=pl.int_range(pl.len()).over("session_id")
         )
         .sort("group", "place", "began", "session_id", *position)
         .select(chunks.columns)
@@ -88,14 +87,11 @@ def extracted_cells(
     numbered = answers.with_row_index("position").with_columns(
         pl.when(pl.col(name) != "").then(name).alias(name) for name in _TEXTS
     )
+    said = turns.select("chunk_id", "turn_number", "turn_id", "origin", "event_time")
     evidence = (
         numbered.select("position", "chunk_id", turn_number=pl.col("evidence"))
         .explode("turn_number")
-        .join(
-            turns.select("chunk_id", "turn_number", "turn_id", "origin", "event_time"),
-            on=["chunk_id", "turn_number"],
-            how="inner",
-        )
+        .join(said, on=["chunk_id", "turn_number"], how="inner")
         .group_by("position")
         .agg(
             evidence=pl.col("turn_id").sort(),
@@ -104,6 +100,9 @@ def extracted_cells(
         )
     )
     source = chunks.select("chunk_id", "session_id", *OWNER, *SOURCE)
+    rate = pl.col("cell_type").replace_strict(
+        dict(decay_rates), default=default_decay_rate, return_dtype=pl.Float64
+    )
     rows = (
         numbered.drop("evidence")
         .join(evidence, on="position", how="inner", maintain_order="left")
@@ -112,9 +111,7 @@ def extracted_cells(
             topic_hint=pl.col("topic"),
             valid_from=pl.coalesce(_midnight("valid_from"), "event_time"),
             valid_until=_midnight("valid_until"),
-            decay_rate=pl.col("cell_type").replace_strict(
-                dict(decay_rates), default=default_decay_rate, return_dtype=pl.Float64
-            ),
+            decay_rate=rate,
         )
     )
     return _as_cells(rows, now=now)
@@ -129,12 +126,8 @@ def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFr
 
     Returns cells as for `cells`, and `cell_id` (the known one), `confirmed_by`, `evidence`.
     """
-    paired = cells.join(
-        known.select("chunk_id", "known", "target_id", known_content="content"),
-        on=["chunk_id", "known"],
-        how="left",
-        maintain_order="left",
-    )
+    shown = known.select("chunk_id", "known", "target_id", known_content="content")
+    paired = cells.join(shown, on=["chunk_id", "known"], how="left", maintain_order="left")
     same = (
         (pl.col("relation") == "confirmed")
         & pl.col("target_id").is_not_null()

@@ -11,7 +11,6 @@ from slowwave.language.text import hard_values, names, normalized
 LEAST_LINE_WORDS = 3
 """A line of fewer words stands in many conversations and tells nothing of a deleted one."""
 
-
 _SPEAKER = r"^([^:]{1,60}): "
 
 
@@ -40,22 +39,19 @@ def without_deleted(turns: pl.DataFrame, deleted: pl.DataFrame, *, owner: list[s
     `turns` has `chunk_id`, `turn_number`, `text` and the columns `owner`; `deleted` has `content` and the same columns.
     A deleted line counts with and without the name of who speaks; a turn of short lines alone stays.
     """
-    lines = turns.select("chunk_id", "turn_number", *owner, line=pl.col("text").str.split("\n")).explode(
-        "line"
-    )
+    key = ["chunk_id", "turn_number"]
     dead = deleted.select(*owner, line=pl.col("content").str.split("\n")).explode("line").drop_nulls()
     spoken = dead.with_columns(pl.col("line").str.replace(_SPEAKER, ""))
-    gone = pl.concat([dead, spoken]).with_columns(line=_compared("line")).unique()
-    asked = lines.with_columns(line=_compared("line")).filter(
-        pl.col("line").str.split(" ").list.len() >= LEAST_LINE_WORDS
+    gone = pl.concat([dead, spoken]).with_columns(line=_compared("line"))
+    asked = (
+        turns.select(*key, *owner, line=pl.col("text").str.split("\n"))
+        .explode("line")
+        .with_columns(line=_compared("line"))
+        .filter(pl.col("line").str.split(" ").list.len() >= LEAST_LINE_WORDS)
     )
-    told = asked.join(gone, on=[*owner, "line"], how="anti").select("chunk_id", "turn_number").unique()
-    silent = (
-        asked.select("chunk_id", "turn_number")
-        .unique()
-        .join(told, on=["chunk_id", "turn_number"], how="anti")
-    )
-    return turns.join(silent, on=["chunk_id", "turn_number"], how="anti", maintain_order="left")
+    told = asked.join(gone, on=[*owner, "line"], how="anti")
+    silent = asked.join(told, on=key, how="anti")
+    return turns.join(silent, on=key, how="anti", maintain_order="left")
 
 
 def _compared(line: str) -> pl.Expr:

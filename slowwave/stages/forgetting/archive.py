@@ -72,10 +72,9 @@ def preview_fading(run: Stage) -> None:
     counted = forgetting_of(run.store, now=run.now, days=forget.recent_days)
     if counted.archived_count:
         run.note(forgetting_line(counted))
-    if (counted.rate or 0.0) > forget.max_false_rate:
-        run.note(
-            f"that is above {forget.max_false_rate:.1%}: raise forget.unused_days, or lower the rates of decay"
-        )
+    most = forget.max_false_rate
+    if (counted.rate or 0.0) > most:
+        run.note(f"that is above {most:.1%}: raise forget.unused_days, or lower the rates of decay")
 
 
 def prune(run: Stage, cells: pl.DataFrame) -> None:

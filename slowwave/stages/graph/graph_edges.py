@@ -100,9 +100,7 @@ def related_edges(near: pl.DataFrame, *, most: int, least: float) -> pl.DataFram
     """
     is_elsewhere = pl.col("topic_id").is_not_null() & (pl.col("topic_id") != pl.col("target_topic_id"))
     best = (
-        near.filter(
-            is_elsewhere & (pl.col("similarity") >= least) & (pl.col("cell_id") != pl.col("target_id"))
-        )
+        near.filter(is_elsewhere, pl.col("similarity") >= least, pl.col("cell_id") != pl.col("target_id"))
         .sort("cell_id", "similarity", "target_id", descending=[False, True, False])
         .group_by("cell_id", maintain_order=True)
         .head(most)
@@ -133,9 +131,8 @@ def causal_edges(answers: pl.DataFrame, cells: pl.DataFrame, *, confidence: floa
             confidence=pl.lit(confidence),
         )
     )
-    return _edges(rows, "causal", key=["source_id", "target_id"]).unique(
-        "edge_id", keep="first", maintain_order=True
-    )
+    edges = _edges(rows, "causal", key=["source_id", "target_id"])
+    return edges.unique("edge_id", keep="first", maintain_order=True)
 
 
 def edge_changes(wanted: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -154,11 +151,8 @@ def edge_changes(wanted: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFram
 def _edges(rows: pl.DataFrame, relation: str, *, key: list[str]) -> pl.DataFrame:
     """Rows in the shape of `edge.drawn`: what is not given is null, of full weight, certain, without evidence."""
     identity = rows.select(pl.lit(relation).alias("relation"), *key)
-    plain = {
-        "weight": pl.lit(1.0),
-        "confidence": pl.lit(1.0),
-        "evidence": pl.lit([], dtype=pl.List(pl.String)),
-    }
+    none = pl.lit([], dtype=pl.List(pl.String))
+    plain = {"weight": pl.lit(1.0), "confidence": pl.lit(1.0), "evidence": none}
     missing = {name: value for name, value in plain.items() if name not in rows.columns}
     named = rows.with_columns(stable_ids("edge", identity), relation=pl.lit(relation), **missing)
     return shaped(named, EDGE)

@@ -101,15 +101,13 @@ def _resolve(run: Stage, changes: Changes) -> tuple[Plan, pl.DataFrame, pl.DataF
     before = run.store.having("mentions", "family", families)
     known = run.store.having("entities", "family", families)
     kept = before.join(dropped, on="mention_id", how="anti").select(named.columns)
-    after, entities = resolve(
-        pl.concat([kept, named]).unique("mention_id", keep="first", maintain_order=True)
-    )
+    mentions = pl.concat([kept, named]).unique("mention_id", keep="first", maintain_order=True)
+    after, entities = resolve(mentions)
     changed = entity_changes(entities, known)
     left = vanished(known, before, after)
     others = pl.col("aliases").list.join(", ")
-    told = pl.format(
-        "{} ({}): {} mentions", "canonical_name", pl.col("entity_type").fill_null("?"), "mention_count"
-    )
+    kind = pl.col("entity_type").fill_null("?")
+    told = pl.format("{} ({}): {} mentions", "canonical_name", kind, "mention_count")
     told = told + pl.when(others != "").then(pl.format("; also {}", others)).otherwise(pl.lit(""))
     run.show(changed.sort("mention_count", "entity_id", descending=[True, False]).select(told).to_series())
     chains, chains_before = entity_edges(after), entity_edges(before)
@@ -144,17 +142,15 @@ def _with_speakers(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
 
 def draw_edges(run: Stage, changes: Changes) -> None:
     """Sessions and episodes in their order, what reconciliation decided, and near memories of other topics."""
-    mirrored = _mirrored(run, changes.present)
     known = run.store.rows("edges", ENDS, col("relation").isin(MIRRORED))
-    drawn, ended = edge_changes(mirrored, known)
+    drawn, ended = edge_changes(_mirrored(run, changes.present), known)
     chains = pl.concat([chain_edges(nodes) for nodes in _nodes(run, changes.present)])
     order = run.store.rows("edges", [*ENDS, "prompt_version"], col("relation") == lit("temporal"))
     followed, cut = edge_changes(chains, _still_asked(changes, order))
+    reason = pl.lit("what it said was decided otherwise")
     run.commit(
         {
-            "edge.ended": ended.with_columns(
-                valid_until=pl.lit(run.now), reason=pl.lit("what it said was decided otherwise")
-            ),
+            "edge.ended": ended.with_columns(valid_until=pl.lit(run.now), reason=reason),
             "edge.dropped": cut,
             "edge.drawn": pl.concat([drawn, followed, _related(run, changes)]),
             "entity.flagged": _doubtful_entities(run, drawn),
@@ -170,19 +166,13 @@ def _still_asked(changes: Changes, order: pl.DataFrame) -> pl.DataFrame:
     is_new = pl.col("cell_id").is_in(changes.new_ids.implode())
     grown = changes.cells.filter(is_new & pl.col("cell_type").is_in([EPISODE, *CAUSES]))["session_id"]
     has_grown = pl.any_horizontal(pl.col("source_id", "target_id").is_in(grown.implode()))
-    return order.with_columns(
-        target_id=pl.when(has_grown & pl.col("prompt_version").is_not_null())
-        .then(pl.lit(""))
-        .otherwise("target_id")
-    )
+    asked_again = has_grown & pl.col("prompt_version").is_not_null()
+    return order.with_columns(target_id=pl.when(asked_again).then(pl.lit("")).otherwise("target_id"))
 
 
 def _mirrored(run: Stage, present: pl.DataFrame) -> pl.DataFrame:
-    cells = run.store.rows(
-        "cells",
-        ["cell_id", *OWNER, "superseded_by", "superseded_at", "valid_until"],
-        col("status") == lit("superseded"),
-    )
+    columns = ["cell_id", *OWNER, "superseded_by", "superseded_at", "valid_until"]
+    cells = run.store.rows("cells", columns, col("status") == lit("superseded"))
     contradictions = run.store.rows("contradictions", where=col("status") == lit("open"))
     elaborations = run.store.rows("judgements", where=col("effect") == lit("elaborated"))
     wanted = mirrored_edges(cells, contradictions, elaborations)
@@ -193,9 +183,8 @@ def _mirrored(run: Stage, present: pl.DataFrame) -> pl.DataFrame:
 
 def _nodes(run: Stage, present: pl.DataFrame) -> list[pl.DataFrame]:
     """Conversations, and the episodes that were written of them, each with when it began."""
-    chunks = run.store.rows(
-        "chunks", ["session_id", *OWNER, "event_time"], col("source_type") == lit("conversation")
-    )
+    is_talk = col("source_type") == lit("conversation")
+    chunks = run.store.rows("chunks", ["session_id", *OWNER, "event_time"], is_talk)
     sessions = chunks.group_by("session_id", *OWNER).agg(pl.col("event_time").min())
     episodes = run.store.rows("cells", ["cell_id", *OWNER, "event_time"], col("cell_type") == lit(EPISODE))
     written = episodes.join(present, on="cell_id", how="semi").rename({"cell_id": "node_id"})
@@ -213,9 +202,8 @@ def _related(run: Stage, changes: Changes) -> pl.DataFrame:
     near = nearest_of_owner(run.store, "cells", cells, k=most * NEAR_OVERFETCH, where=is_live)
     close = near.filter(pl.col("similarity") >= least)
     topics = run.store.by_key("cells", close["target_id"], ["cell_id", "topic_id"])
-    rows = close.join(cells, on="cell_id").join(
-        topics.select(target_id="cell_id", target_topic_id="topic_id"), on="target_id"
-    )
+    there = topics.select(target_id="cell_id", target_topic_id="topic_id")
+    rows = close.join(cells, on="cell_id").join(there, on="target_id")
     return _unknown(run, "edges", related_edges(rows, most=most, least=least))
 
 

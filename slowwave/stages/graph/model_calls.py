@@ -28,16 +28,11 @@ def enrich(run: Stage) -> None:
     pages = [_page(run, entity) for entity in due["entity_id"]]
     most = run.settings.graph.enrich_words
     asked = [(row, page) for row, page in zip(due.iter_rows(named=True), pages, strict=True) if page.height]
-    requests = [
-        Request(
-            enrich_prompt(
-                row["canonical_name"], row["entity_type"] or "", row["aliases"], topic_lines(page), most
-            ),
-            EntityAnswer,
-            {"max_words": most},
-        )
-        for row, page in asked
-    ]
+    requests = []
+    for row, page in asked:
+        kind, lines = row["entity_type"] or "", topic_lines(page)
+        prompt = enrich_prompt(row["canonical_name"], kind, row["aliases"], lines, most)
+        requests.append(Request(prompt, EntityAnswer, {"max_words": most}))
     told = usable_answers(EntityAnswer, [row for row, _ in asked], ask(run, requests, work="enrich"))
     run.reject("entity summary waits for the next run", len(asked) - len(told))
     rows = [
@@ -49,9 +44,8 @@ def enrich(run: Stage) -> None:
         }
         for row, answer, author in told
     ]
-    run.show(
-        pl.Series([f"{row['canonical_name']}: {answer.summary}" for row, answer, _ in told], dtype=pl.String)
-    )
+    shown = [f"{row['canonical_name']}: {answer.summary}" for row, answer, _ in told]
+    run.show(pl.Series(shown, dtype=pl.String))
     run.commit({"entity.enriched": rows_of("entity.enriched", rows)})
 
 
@@ -61,8 +55,7 @@ def _due(run: Stage) -> pl.DataFrame:
     enough = run.store.rows("entities", DESCRIBED, col("mention_count") >= lit(graph.enrich_mentions))
     has_grown = pl.col("mention_count") >= pl.col("enriched_count") * graph.enrich_growth
     due = enough.filter(pl.col("enriched_count").is_null() | has_grown | pl.col("needs_review"))
-    ordered = due.sort("mention_count", "entity_id", descending=[True, False])
-    return ordered.head(graph.enrich_entities)
+    return due.sort("mention_count", "entity_id", descending=[True, False]).head(graph.enrich_entities)
 
 
 def _page(run: Stage, entity_id: str) -> pl.DataFrame:
@@ -70,8 +63,7 @@ def _page(run: Stage, entity_id: str) -> pl.DataFrame:
     named = run.store.having("mentions", "entity_id", [entity_id], ["cell_id"])["cell_id"]
     live = run.store.by_key("cells", named, [*TOLD, "status"]).filter(pl.col("status") == "active")
     ranked = live.sort("salience", "event_time", "cell_id", descending=[True, True, False])
-    chosen = ranked.head(run.settings.graph.enrich_cells)
-    return chosen.sort("valid_from", "event_time", "cell_id")
+    return ranked.head(run.settings.graph.enrich_cells).sort("valid_from", "event_time", "cell_id")
 
 
 def infer_causes(run: Stage) -> None:
@@ -88,13 +80,12 @@ def infer_causes(run: Stage) -> None:
     pages = [(by_session[one,], by_session[other,]) for one, other in ends.iter_rows()]
     requests = []
     for earlier, later in pages:
-        first = earlier.height + 1
+        causes, effects = topic_lines(earlier), topic_lines(later, first=earlier.height + 1)
         numbers = {
-            "earlier_numbers": set(range(1, first)),
-            "later_numbers": set(range(first, first + later.height)),
+            "earlier_numbers": {line.number for line in causes},
+            "later_numbers": {line.number for line in effects},
         }
-        prompt = infer_cause_prompt(topic_lines(earlier), topic_lines(later, first=first))
-        requests.append(Request(prompt, CausesAnswer, numbers))
+        requests.append(Request(infer_cause_prompt(causes, effects), CausesAnswer, numbers))
     ids = [[*earlier["cell_id"], *later["cell_id"]] for earlier, later in pages]
     outcomes = ask(run, requests, work="causes")
     found = usable_answers(CausesAnswer, zip(pairs["edge_id"], ids, strict=True), outcomes)

@@ -94,9 +94,9 @@ def record_source(run: Stage, reading: Reading, path: Path, file_hash: str) -> N
 def _not_erased(run: Stage, turns: pl.DataFrame, source_id: str) -> pl.DataFrame:
     """Turns without those whose text a person erased, whatever place they have in their source by now."""
     gone = run.store.rows("erasures", ["turn_id", "content_hash"], col("source_id") == lit(source_id))
-    kept = turns.join(gone, on="turn_id", how="anti", maintain_order="left").join(
-        gone, on="content_hash", how="anti", maintain_order="left"
-    )
+    kept = turns
+    for key in ("turn_id", "content_hash"):
+        kept = kept.join(gone, on=key, how="anti", maintain_order="left")
     run.reject("erased by a person", turns.height - kept.height)
     return kept
 

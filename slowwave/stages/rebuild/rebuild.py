@@ -20,10 +20,9 @@ def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
     """Folds the whole journal into a new store, with the embedder of the living store where it serves."""
     with writing(where := open_home(home)):
         living = _open_living(where)
+        settings = where.settings.embedding
         embedder, note = (
-            embedder_of(where, living)
-            if living
-            else open_embedder(where.settings.embedding, where.calibration_path)
+            embedder_of(where, living) if living else open_embedder(settings, where.calibration_path)
         )
         report = StageReport(stage="rebuild", dry_run=dry_run, notes=[note])
         return _make_store(where, living, embedder, report, steps)

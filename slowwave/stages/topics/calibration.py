@@ -31,7 +31,6 @@ from slowwave.stages.topics.topic_clusters import nearest_other
 from slowwave.store import col, lit, open_store
 
 SAMPLE = 2_000
-
 TOPIC_SHARE = 0.45
 NEAR_SHARE = 0.77
 MERGE_SHARE = 0.85

@@ -27,9 +27,8 @@ def assign_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float
     topics of the blocks before it first; the id of a new topic is made from the smallest cell id that
     founded it.
 
-    Returns:
-        `ASSIGNMENT`; similarity is to the topic's centroid, for a new topic that of its founders. Cells whose
-        vector is null or NaN are left out: they have no place here until they are embedded.
+    Returns `ASSIGNMENT`; similarity is to the topic's centroid, for a new topic that of its founders. Cells whose
+    vector is null or NaN are left out: they have no place here until they are embedded.
     """
     usable = with_vectors(cells).sort("cell_id")
     known = with_vectors(topics).sort("topic_id")
