@@ -84,10 +84,7 @@ def has_legal_form(plain: pl.Expr) -> pl.Expr:
 
 
 def person_name(plain: pl.Expr) -> pl.Expr:
-    """A person's plain name with the whole first name, without title and middle initials.
-
-    Dr Bob J Smith is robert smith.
-    """
+    """A person's plain name without title and initials, the first name whole: Dr Bob J Smith is robert smith."""
     named = plain.str.replace(_TITLE, "")
     rest = named.str.replace(r"^\S+", "").str.replace_all(r" \p{L}\b", "")
     return first_name(named) + pl.when(rest.str.contains(r"\S")).then(rest).otherwise(pl.lit(""))

@@ -18,7 +18,6 @@ SAME_ERROR = 0.5
 
 _PATH_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_./\\@~-"
 FEW_WORDS = 2
-"""So few words tell no error from another."""
 
 STEMMED = 4
 """Words of so many letters may have an ending that does not count."""

@@ -210,8 +210,8 @@ def _unit(asked: Asked) -> Found:
 
 
 def _the_weekend(asked: Asked) -> Found:
-    spans: list[Span | None] = [_of_unit("weekend", back, asked.now) for back in (0, 1)]
-    return latest(spans, asked.now), "relative", _LEADS_OF_DAYS
+    weekend = latest([_of_unit("weekend", back, asked.now) for back in (0, 1)], asked.now)
+    return weekend, "relative", _LEADS_OF_DAYS
 
 
 def _day_word(asked: Asked) -> Found:

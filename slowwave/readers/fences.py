@@ -28,11 +28,10 @@ def strip_injected(text: str) -> tuple[str, int]:
     for tag in _TAG.finditer(text):
         if depth == 0:
             kept.append(text[position : tag.start()])
-        if not tag["close"]:
-            if not tag["rest"].endswith("/"):
-                depth += 1
-        elif depth:
-            depth -= 1
+        if tag["close"]:
+            depth = max(depth - 1, 0)
+        elif not tag["rest"].endswith("/"):
+            depth += 1
         if depth == 0:
             cut_count += 1
             position = tag.end()

@@ -41,7 +41,6 @@ _LONGEST_ORDINARY = 120
 _LINE_REACH = 64
 
 SHORTEST_GIVEN = 4
-"""Characters of a value that is assigned to a secret's name."""
 SHORTEST_CHOSEN = 6
 SHORTEST_RANDOM = 8
 SHORTEST_SAID_KEY = 12
