@@ -29,14 +29,13 @@ def flags(
         .select("cell_id", reason=pl.lit(f"tells of a session of which a memory {why}"))
     )
     resting = pl.concat([elaborating, episodes]).filter(~pl.col("cell_id").is_in(list(gone)))
-    living = store.by_key("cells", resting["cell_id"], ["cell_id", "status"])
+    named = store.by_key("cells", resting["cell_id"], ["cell_id", "status"])
+    living = named.filter(pl.col("status") != "superseded")
     return {
         "topic.flagged": topics.with_columns(reason=pl.lit(f"a memory of this topic {why}")),
         "cell.flagged": resting.unique("cell_id", keep="first", maintain_order=True)
         .sort("cell_id")
-        .join(
-            living.filter(pl.col("status") != "superseded"), on="cell_id", how="semi", maintain_order="left"
-        ),
+        .join(living, on="cell_id", how="semi", maintain_order="left"),
     }
 
 

@@ -7,6 +7,7 @@ not depend on the order in which the memories came in.
 
 import polars as pl
 
+from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import HOLDING_ORDER
 from slowwave.chains.walker import connected
 
@@ -27,13 +28,12 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
 
     Returns `cell_id`, `element_id` (itself where it stands for itself), sorted.
     """
-    both = pl.concat([pairs.select("cell_id", "target_id"), repeats.select("cell_id", "target_id")])
-    groups = connected(both)
+    groups = connected(pl.concat([pairs.select(PAIR), repeats.select(PAIR)]))
     value = pl.coalesce("value", "content")
     kinds = connected(repeats).rename({"group": "kind"})
     wrong = pairs.filter(pl.col("verdict") == "corrects").select("cell_id").unique()
     corrected = groups.join(wrong, on="cell_id", how="semi").select("group").unique()
-    ordered = (
+    return (
         groups.join(
             cells.select("cell_id", "valid_from", "event_time", "recorded_at", said=plain_value(value)),
             on="cell_id",
@@ -50,10 +50,9 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
         .with_columns(said=pl.col("said").first().over("group", "kind"))
         .with_columns(stretch=pl.col("said").rle_id().over("group"))
         .with_columns(stretch=pl.when("is_corrected").then(0).otherwise("stretch"))
+        .select("cell_id", element_id=pl.col("cell_id").first().over("group", "stretch", "kind"))
+        .sort("cell_id")
     )
-    return ordered.select(
-        "cell_id", element_id=pl.col("cell_id").first().over("group", "stretch", "kind")
-    ).sort("cell_id")
 
 
 def between_elements(pairs: pl.DataFrame, repeats: pl.DataFrame, elements: pl.DataFrame) -> pl.DataFrame:
@@ -61,14 +60,13 @@ def between_elements(pairs: pl.DataFrame, repeats: pl.DataFrame, elements: pl.Da
 
     `elements` is what `stand_ins` returned. Returns `cell_id`, `target_id`, `verdict`, each pair once.
     """
-    again = repeats.select("cell_id", "target_id", verdict=pl.lit("updates"))
-    ends = pl.concat([pairs.select("cell_id", "target_id", "verdict"), again])
-    both = pl.col("cell_id", "target_id")
-    ends = ends.with_columns(
+    again = repeats.select(*PAIR, verdict=pl.lit("updates"))
+    both = pl.col(PAIR)
+    ends = pl.concat([pairs.select(*PAIR, "verdict"), again]).with_columns(
         both.replace_strict(elements["cell_id"], elements["element_id"], default=None, return_dtype=pl.String)
-    ).drop_nulls(["cell_id", "target_id"])
+    )
     return ends.filter(pl.col("cell_id") != pl.col("target_id")).unique(
-        ["cell_id", "target_id"], keep="first", maintain_order=True
+        PAIR, keep="first", maintain_order=True
     )
 
 

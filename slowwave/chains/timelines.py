@@ -109,11 +109,10 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .group_by("group", maintain_order=True)
         .agg(history=until.reverse().str.join(", "))
     )
-    direct = links.select(cell_id="superseded_by", supersedes="cell_id")
     now = facts.filter(pl.col("superseded_by").is_null()).select("group", "cell_id", now=value)
     return (
         now.join(history, on="group", how="left")
-        .join(direct, on="cell_id", how="inner")
+        .join(links.select(cell_id="superseded_by", supersedes="cell_id"), on="cell_id", how="inner")
         .select(
             "cell_id",
             "supersedes",
@@ -131,8 +130,7 @@ def confirmations(
     """New counts and joined evidence of cells that were said again.
 
     `pairs` has `cell_id` (the survivor), `confirmed_by` and `evidence` (of the repetition); what had confirmed a
-    repetition counts on for the survivor. Returns one row a
-    survivor: `cell_id`, `confirmed_by`, `confirmations`, `evidence`, `last_accessed`.
+    repetition counts on for the survivor. Returns one row a survivor.
     """
     before = cell_usage.select(confirmed_by="cell_id", said_before="confirmations")
     counted = pairs.join(before, on="confirmed_by", how="left", maintain_order="left")

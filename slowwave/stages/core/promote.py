@@ -52,9 +52,8 @@ def drop_outdated_lines(run: Stage) -> None:
         ]
     ).join(lines, on="before_id", how="inner")
     cells = run.store.by_key("cells", wanted["cell_id"], ["cell_id", *TOLD, "status"])
-    standing = cells.filter(
-        (pl.col("status") == "active") & ~pl.col("cell_id").is_in(_doubted(run).implode())
-    )
+    is_doubted = pl.col("cell_id").is_in(_doubted(run).implode())
+    standing = cells.filter((pl.col("status") == "active") & ~is_doubted)
     gone = core.join(standing, on="cell_id", how="anti")
     if gone.is_empty():
         return

@@ -10,10 +10,9 @@ from slowwave.schemas.tables import OWNER
 
 
 def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
-    """Active cells that say exactly what an older one of the same owner says.
+    """Active cells that say exactly what an older one of the same owner says; they need no judge.
 
-    `cells` has `cell_id`, the owner, `content_hash`, `event_time`. Returns `cell_id`,
-    `superseded_by` (the survivor: the oldest), sorted; exact repetition needs no judge.
+    Returns `cell_id`, `superseded_by` (the survivor: the oldest), sorted.
     """
     oldest = pl.col("cell_id").first().over(*OWNER, "content_hash")
     ranked = cells.sort("event_time", "cell_id").select("cell_id", superseded_by=oldest)
@@ -36,15 +35,12 @@ def fuse_candidates(
             "query_index", target_id="cell_id", similarity=pl.lit(None, dtype=pl.Float64), value="match_score"
         ),
     ]
-    named = [
-        frame.join(queries, on="query_index", how="inner").filter(pl.col("cell_id") != pl.col("target_id"))
-        for frame in lists
-    ]
     ranked = [
-        frame.sort("cell_id", "value", "target_id", descending=[False, True, False]).with_columns(
-            share=1.0 / (rank_constant + pl.int_range(1, pl.len() + 1).over("cell_id"))
-        )
-        for frame in named
+        frame.join(queries, on="query_index", how="inner")
+        .filter(pl.col("cell_id") != pl.col("target_id"))
+        .sort("cell_id", "value", "target_id", descending=[False, True, False])
+        .with_columns(share=1.0 / (rank_constant + pl.int_range(1, pl.len() + 1).over("cell_id")))
+        for frame in lists
     ]
     return (
         pl.concat(ranked)
@@ -84,8 +80,7 @@ def build_pages(candidates: pl.DataFrame, new_ids: pl.Series, *, max_cells: int)
     }
     group = {cell: cell for cell in members}
     new = {cell: {cell} for cell in members}
-    pairs = wanted.sort("score", "cell_id", "target_id", descending=[True, False, False])
-    shared = _linked_pairs(pairs)
+    shared = _linked_pairs(wanted)
     for one, other in zip(shared["cell_id"].to_list(), shared["other_id"].to_list(), strict=True):
         left, right = group[one], group[other]
         if left != right and len(members[left] | members[right]) <= max_cells:

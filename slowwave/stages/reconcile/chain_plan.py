@@ -50,15 +50,12 @@ def plan_chains(
     elements = stand_ins(chains.links, chains.repeats, members)
     pairs = between_elements(chains.links, chains.repeats, elements)
     follows = supersessions(pairs, members).join(by_person, on="cell_id", how="anti")
-    now = members.select(
-        "cell_id", "status", "superseded_by", "valid_until", "topic_id", "session_id", "content"
-    )
-    merged = _newly_merged(elements, now)
-    leaving = follows.join(now.filter(pl.col("status") != "superseded"), on="cell_id", how="semi")
+    merged = _newly_merged(elements, members)
+    leaving = follows.join(members.filter(pl.col("status") != "superseded"), on="cell_id", how="semi")
     standing = elements.filter(pl.col("cell_id") == pl.col("element_id")).join(
         follows, on="cell_id", how="anti"
     )
-    back = now.join(standing, on="cell_id", how="semi").join(by_person, on="cell_id", how="anti")
+    back = members.join(standing, on="cell_id", how="semi").join(by_person, on="cell_id", how="anti")
     made_by = author_columns(prompt_version, model)
     gone = pl.concat([merged["cell_id"], leaving["cell_id"]])
     events: Plan = {
@@ -69,15 +66,15 @@ def plan_chains(
         "cell.succeeded": timelines(follows, members).with_columns(made_by),
         "cell.reinstated": back.filter(pl.col("status") == "superseded").select("cell_id"),
         "cell.revived": revived(run, back.filter(pl.col("status") == "archived")["cell_id"]),
-        **flags(run.store, now.join(leaving, on="cell_id", how="semi"), gone=gone, why="was superseded"),
+        **flags(run.store, members.join(leaving, on="cell_id", how="semi"), gone=gone, why="was superseded"),
     }
-    _show(run, leaving, merged, now)
+    _show(run, leaving, merged, members)
     return ChainPlan(events, merged, leaving["cell_id"])
 
 
-def _newly_merged(elements: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
+def _newly_merged(elements: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
     """`cell_id`, `superseded_by` of memories that others stand for and of which that is not stored yet."""
-    stored = now.filter((pl.col("status") == "superseded") & pl.col("valid_until").is_null())
+    stored = members.filter((pl.col("status") == "superseded") & pl.col("valid_until").is_null())
     return (
         elements.filter(pl.col("cell_id") != pl.col("element_id"))
         .select("cell_id", superseded_by="element_id")
@@ -113,8 +110,8 @@ def revived(run: Stage, cell_ids: pl.Series) -> pl.DataFrame:
     return revivals(run.store.by_key("cell_usage", cell_ids), now=run.now, reason="said again")
 
 
-def _show(run: Stage, leaving: pl.DataFrame, merged: pl.DataFrame, now: pl.DataFrame) -> None:
-    text = now.select("cell_id", "content")
+def _show(run: Stage, leaving: pl.DataFrame, merged: pl.DataFrame, members: pl.DataFrame) -> None:
+    text = members.select("cell_id", "content")
     both = leaving.join(text, on="cell_id").join(
         text, left_on="superseded_by", right_on="cell_id", suffix="_new"
     )

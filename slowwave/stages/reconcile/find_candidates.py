@@ -42,11 +42,7 @@ def find_candidates(run: Stage, new: pl.DataFrame, *, k: int | None = None) -> p
             sought = placed["vector"].to_numpy().astype(np.float32)
             # one pass for all queries costs less than the index does for each, and no state of an index changes pages
             near = run.store.nearest("cells", sought, 2 * k, where=where, exact=True)
-            near = near.with_columns(
-                query_index=pl.col("query_index").replace_strict(
-                    dict(enumerate(placed["query_index"])), return_dtype=pl.Int64
-                )
-            )
+            near = near.with_columns(placed["query_index"].gather(near["query_index"]))
         texts = full_text_queries(owner["content"], whole=WHOLE_WORDS, most=TELLING_WORDS)
         matching = run.store.matching("cells", texts, 2 * k, where=where)
         found.append(

@@ -142,9 +142,8 @@ def _without_owner(text: pl.Expr) -> pl.Expr:
 
 def _in_one_breath() -> pl.Expr:
     """Both memories rest on the very same turns and hold from the same day: a list, and no change."""
-    has_turns = pl.col("turns_new") != ""
     is_same = (pl.col("turns_new") == pl.col("turns_old")) & (pl.col("day_new") == pl.col("day_old"))
-    return (has_turns & is_same).fill_null(value=False)
+    return ((pl.col("turns_new") != "") & is_same).fill_null(value=False)
 
 
 def _word_set(text: pl.Expr) -> pl.Expr:

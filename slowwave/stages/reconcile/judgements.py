@@ -24,11 +24,7 @@ cut off has to ask for none of them again, since answers are kept."""
 
 
 def commit_judgements(run: Stage, pages: Iterable[Page]) -> pl.Series:
-    """Commits what the judgements of pages change; returns the new memories that still wait.
-
-    A judgement may stand on a memory that another one retired meanwhile: its new memory waits for a judgement against
-    what holds now.
-    """
+    """Commits what the judgements of pages change; returns the new memories that wait for another (`hold_back`)."""
     nothing = pl.Series("cell_id", [], dtype=pl.String)
     return pl.concat([nothing, *(_commit_together(run, group) for group in _grouped(pages))])
 

@@ -30,9 +30,8 @@ def find_new_cells(run: Stage) -> pl.DataFrame:
 def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
     """Memories that say exactly what another says live on in the oldest one; returns the others."""
     known = run.store.having("cells", "content_hash", new["content_hash"])
-    repeated = exact_duplicates(
-        known.filter((pl.col("status") != "superseded") & (pl.col("cell_type") != EPISODE))
-    )
+    living = known.filter((pl.col("status") != "superseded") & (pl.col("cell_type") != EPISODE))
+    repeated = exact_duplicates(living)
     if repeated.is_empty():
         return new
     plan = plan_chains(run, NOTHING, repeated.select("cell_id", target_id="superseded_by"))

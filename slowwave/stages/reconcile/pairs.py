@@ -62,8 +62,7 @@ def without_named(pairs: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
 
 def with_score(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """`pairs` (with `similarity`, 0..1, null as 0) with `score`: similarity times the mean salience of the two."""
-    mean = (pl.col("salience") + pl.col("salience_target")) / 2
-    score = pl.col("similarity").fill_null(0.0) * mean
+    score = pl.col("similarity").fill_null(0.0) * ((pl.col("salience") + pl.col("salience_target")) / 2)
     both = with_both(pairs, cells.select("cell_id", "salience"))
     return both.with_columns(score=score).drop("salience", "salience_target")
 

@@ -117,11 +117,10 @@ def _commit_answer(run: Stage, cell: str, changes: pl.DataFrame, outcome: Outcom
     judged = checked(run, said, cells)
     plan = plan_judged(run, judged)
     opened, _ = contradictions_to_open(judged, cells, plan)
-    named = judged.with_columns(reason=pl.coalesce("guard_note", "reason"))
     rows = pl.DataFrame({"cell_id": [cell], "verdict": [answer.verdict], "reason": [answer.reason]})
     run.commit(
         {
-            "pair.judged": judgement_rows(named),
+            "pair.judged": judgement_rows(judged.with_columns(reason=pl.coalesce("guard_note", "reason"))),
             **plan.events,
             "contradiction.opened": opened,
             "cell.reviewed": rows.with_columns(author),
