@@ -63,13 +63,10 @@ def fix_lines(situation: Situation) -> list[Candidate]:
         if not cell.is_raw and (sameness := situation.sameness(cell.content)) >= SAME_ERROR
     ]
     sessions: dict[str, list[TurnHit]] = {}
-    for turn in sorted(
-        found.turns.values(), key=lambda turn: (turn.event_time, turn.session_id), reverse=True
-    ):
-        if (
-            turn.session_id != situation.request.conversation_id
-            and situation.sameness(turn.content) >= SAME_ERROR
-        ):
+    newest = sorted(found.turns.values(), key=lambda turn: (turn.event_time, turn.session_id), reverse=True)
+    for turn in newest:
+        is_elsewhere = turn.session_id != situation.request.conversation_id
+        if is_elsewhere and situation.sameness(turn.content) >= SAME_ERROR:
             sessions.setdefault(turn.session_id, []).append(turn)
     for place, (session_id, errors) in enumerate(list(sessions.items())[:SESSIONS]):
         first = min(turn.turn_index for turn in errors)

@@ -6,13 +6,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from slowwave.context.memories import (
-    KnownCell,
-    cell_line,
-    quote_lines,
-    read_memories,
-    topic_line,
-)
+from slowwave.context.memories import KnownCell, cell_line, quote_lines, read_memories, topic_line
 from slowwave.context.near import Findings, Near, look_near, turn_prior, value_of
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate

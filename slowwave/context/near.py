@@ -4,7 +4,7 @@ A question is answered by the whole search (`slowwave.search.ask`); what a file'
 only hint at is looked up here, at a fraction of its cost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slowwave.context.memories import (
@@ -132,12 +132,10 @@ def look_near(situation: Situation, wanted: Sequence[Near], found: Findings | No
     """Memories near the texts; scores are 0..weight, and of several the best counts. `found` is added to, if given."""
     wanted = [near for near in wanted if telling_words(near.text, most=1)]
     found, beside = found or Findings(), neighbours(situation, wanted)
-    cells = {key: cell.content for key, cell in beside.cells.items()}
-    turns = {key: turn.content for key, turn in beside.turns.items()}
     for near, of_cells, of_turns in zip(wanted, beside.of_cells, beside.of_turns, strict=True):
-        for key, score in _scores(situation, near, of_cells, cells).items():
+        for key, score in _scores(situation, near, of_cells, beside.cells).items():
             found.add(key, score, near.why)
-        for key, score in _scores(situation, near, of_turns, turns).items():
+        for key, score in _scores(situation, near, of_turns, beside.turns).items():
             turn = beside.turns[key]
             found.add_turn(turn, score * turn_prior(situation, turn))
     return found
@@ -155,7 +153,10 @@ def turn_prior(situation: Situation, turn: TurnHit) -> float:
 
 
 def _scores(
-    situation: Situation, near: Near, lists: Sequence[dict[str, float]], contents: dict[str, str]
+    situation: Situation,
+    near: Near,
+    lists: Sequence[dict[str, float]],
+    known: Mapping[str, KnownCell | TurnHit],
 ) -> dict[str, float]:
     """Scores by id, of what the lists (full text, then vectors where there are any) found."""
     if not near.is_strict:
@@ -163,7 +164,7 @@ def _scores(
         for values in lists:
             for rank, key in enumerate(values, start=1):
                 scores[key] = scores.get(key, 0.0) + near.weight / rank / len(lists)
-        return {key: score for key, score in scores.items() if key in contents}
+        return {key: score for key, score in scores.items() if key in known}
     words = telling_words(near.text, most=QUERY_WORDS).split()
     least, share, embedder = 0.0, WORD_SHARE, situation.reader.embedder
     if len(lists) > 1 and embedder is not None:
@@ -172,8 +173,8 @@ def _scores(
         key: value
         for key, value in (lists[-1] if lists else {}).items()
         if value >= least
-        and key in contents
-        and (held := holds_words(contents[key], words)) > 0
+        and key in known
+        and (held := holds_words(known[key].content, words)) > 0
         and held >= share
     }
     best = max(kept.values(), default=1.0) or 1.0

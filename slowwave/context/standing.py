@@ -5,14 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from slowwave.context.memories import (
-    KnownCell,
-    cell_line,
-    count_of,
-    line,
-    quote_lines,
-    read_memories,
-)
+from slowwave.context.memories import KnownCell, cell_line, count_of, line, quote_lines, read_memories
 from slowwave.context.near import Findings, Near, look_near
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate

@@ -74,13 +74,9 @@ class AnswerCache(BaseCache):
             rows = self._database.execute("SELECT key, answer FROM answers").fetchall()
             keys = [(key,) for key, answer in rows if not wanted or _contains(answer, wanted)]
             if keys:
-                self._database.execute("BEGIN IMMEDIATE")
-                try:
+                with self._database:  # commits, or takes all back
+                    self._database.execute("BEGIN IMMEDIATE")
                     self._database.executemany("DELETE FROM answers WHERE key = ?", keys)
-                except BaseException:
-                    self._database.execute("ROLLBACK")
-                    raise
-                self._database.execute("COMMIT")
             self._database.execute("VACUUM")
             busy, _, _ = self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:

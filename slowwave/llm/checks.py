@@ -1,6 +1,7 @@
 """Whether the settings and the server are fit for a night: what `doctor` shows, and what opening refuses."""
 
 import json
+from contextlib import closing
 
 import openai
 
@@ -68,12 +69,8 @@ def settings_problem(settings: LLMSettings) -> str | None:
 
 
 def _ollama_models(settings: LLMSettings) -> set[str]:
-    client = ollama_client(settings)
-    try:
-        listed = call_ollama(client.list)
-    finally:
-        client.close()  # type: ignore[no-untyped-call]
-    return {found.model for found in listed.models if found.model}
+    with closing(ollama_client(settings)) as client:
+        return {found.model for found in call_ollama(client.list).models if found.model}
 
 
 def _openai_models(settings: LLMSettings) -> set[str] | None:

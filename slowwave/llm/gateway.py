@@ -1,7 +1,4 @@
-"""The language model of one run: many requests at once, each with its outcome, and answers that are kept.
-
-One item's failure never stops the others. What was paid for once comes from the cache the next time.
-"""
+"""The language model of one run: many requests at once, each with its outcome, and answers that are kept."""
 
 import logging
 from collections.abc import Callable, Sequence

@@ -1,7 +1,4 @@
-"""State that the requests of one run share: the clients, what was used, and whether anything may still be sent.
-
-An outage costs a few requests and not one for each item, and a budget is a bound.
-"""
+"""State that the requests of one run share: the clients, what was used, and whether anything may still be sent."""
 
 import threading
 

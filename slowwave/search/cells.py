@@ -55,18 +55,13 @@ def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
     columns = _weighed_columns(filters)
     if question.is_about_time and question.period is not None:
         then = _within(question.period)
-        queries_then: dict[str, Query] = {"time": RowsQuery("cells", ("cell_id", *columns), where & then)}
-        return queries_then | episode_list(
-            question.where & then, filters, settings, words=None, columns=columns
-        )
+        episodes = episode_list(question.where & then, filters, settings, words=None, columns=columns)
+        return {"time": RowsQuery("cells", ("cell_id", *columns), where & then), **episodes}
 
     def matching(condition: Expr, k: int, *fields: str) -> TextQuery:
         return TextQuery("cells", question.words, k, condition, fields=fields, columns=columns)
 
-    queries: dict[str, Query] = {
-        "text": matching(where, most),
-        "entity": matching(where, most, "entities"),
-    }
+    queries: dict[str, Query] = {"text": matching(where, most), "entity": matching(where, most, "entities")}
     if question.vector is not None:
         queries["vector"] = VectorQuery("cells", question.vector, most, where, columns=columns)
     if question.period is not None:
@@ -119,7 +114,6 @@ def _weighed(question: Question, fused: list[Fused], rows: Mapping[str, Row]) ->
         ids = [key for key in ids if held(rows[key], said, question.filters)]
     (cell_usage,) = store.find([RowsQuery("cell_usage", _CELL_USAGE, col("cell_id").isin(ids))])
     used = {row["cell_id"]: row for row in cell_usage}
-    ids = [key for key in ids if key in used]
     now = question.filters.as_of or question.now
     priors = {
         key: prior(
@@ -131,6 +125,7 @@ def _weighed(question: Question, fused: list[Fused], rows: Mapping[str, Row]) ->
             decay=settings.decay,
         )
         for key in ids
+        if key in used
     }
     ranked = [
         RankedCell(

@@ -20,17 +20,13 @@ def cell_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
         where &= (col("event_time") <= lit(filters.as_of)) & (col("valid_from") <= lit(filters.as_of))
     if filters.known_at is not None:
         where &= col("recorded_at") <= lit(filters.known_at)
-    if filters.is_historical:
-        return where
-    return where & (col("status") == lit("active"))
+    return where if filters.is_historical else where & (col("status") == lit("active"))
 
 
 def turn_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     """Turns and passages that may be found."""
     where = _said(owner, filters)
-    if filters.as_of is not None:
-        where &= col("event_time") <= lit(filters.as_of)
-    return where
+    return where if filters.as_of is None else where & (col("event_time") <= lit(filters.as_of))
 
 
 def recorded_condition(owner: ScopeSettings, filters: Filters) -> Expr:
@@ -75,10 +71,7 @@ def _end(cell: Row, survivors: Mapping[str, datetime]) -> datetime | None:
 
 
 def as_they_stood(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> Row:
-    """A cell with what came later taken back: what was superseded after the moment asked for was live then.
-
-    `survivors` has when the cells that superseded some were said.
-    """
+    """A cell with what came later taken back: what was superseded after the moment asked for was live then."""
     revised_at, end = cell["superseded_at"], _end(cell, survivors)
     revised = filters.known_at is not None and revised_at and revised_at > filters.known_at
     ended = filters.as_of is not None and end and end > filters.as_of

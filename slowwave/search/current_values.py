@@ -8,19 +8,17 @@ from slowwave.chains.walker import ends
 from slowwave.language.lexicon import PRESENT_WORDS
 from slowwave.language.query_words import plain_words
 from slowwave.schemas.search import CellHit
-from slowwave.store import Expr, Row, col, lit
+from slowwave.store import Row, RowsQuery, col, lit
 
 ATTRIBUTE = ("subject", "attribute")
 """The pair that names a single-valued property."""
 
-DISPUTE = ("cell_a", "cell_b", "status")
-"""Columns of contradictions that `doubted_and_both_valid` reads."""
 
-
-def side_by_side(cell_ids: list[str]) -> Expr:
+def side_by_side(cell_ids: list[str]) -> RowsQuery:
     """Contradictions of which both sides stand: open ones, and those that a person resolved as both valid."""
     stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
-    return (col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)) & stands
+    touches = col("cell_a").isin(cell_ids) | col("cell_b").isin(cell_ids)
+    return RowsQuery("contradictions", ("cell_a", "cell_b", "status"), touches & stands)
 
 
 def doubted_and_both_valid(rows: Iterable[Row]) -> tuple[set[str], set[frozenset[str]]]:

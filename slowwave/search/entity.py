@@ -8,7 +8,6 @@ from slowwave.schemas.search import EntityPage, EntityResult, Fact, FormerValue,
 from slowwave.search.conditions import scope_condition
 from slowwave.search.current_values import (
     ATTRIBUTE,
-    DISPUTE,
     doubted_and_both_valid,
     former_values,
     outdated_values,
@@ -18,7 +17,7 @@ from slowwave.search.graph import cells_of, entities_named
 from slowwave.search.reader import Reader
 from slowwave.search.timeline import NOTHING, TOLD, events_of, told_cells
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Store, col
+from slowwave.store import Row, Store, col
 
 SHOWN = 10
 """Neighbours, and late memories, on a page."""
@@ -54,28 +53,24 @@ def describe(reader: Reader, name: str) -> EntityResult:
     return EntityResult(name=name.strip(), entities=pages, notes=notes)
 
 
-def _page(store: Store, owner: ScopeSettings, row: dict[str, object]) -> EntityPage | None:
+def _page(store: Store, owner: ScopeSettings, row: Row) -> EntityPage | None:
     """The page of one entity; None if the memories that named it are gone since the last night."""
-    entity_id = str(row["entity_id"])
+    entity_id: str = row["entity_id"]
     ids = cells_of(store, owner, [entity_id])
     cells = told_cells(store, owner, ids, READ)
     if cells.is_empty():
         return None
-    names = [str(row["canonical_name"]), *(row["aliases"] if isinstance(row["aliases"], list) else [])]
-    lately = events_of(cells.filter(pl.col("status") == "active").select(TOLD))[::-1][:SHOWN]
+    copied = ("entity_id", "entity_type", "aliases", "summary", "needs_review", "mention_count")
+    names = [row["canonical_name"], *(row["aliases"] or [])]
     return EntityPage.model_validate(
         {
-            "entity_id": entity_id,
+            **{key: row[key] for key in copied},
             "name": row["canonical_name"],
             "first_at": cells["event_time"].min(),
             "last_at": cells["event_time"].max(),
             "facts": _facts(store, cells, names, str(row["entity_type"])),
             "neighbours": _neighbours(store, owner, ids, entity_id),
-            "lately": lately,
-            **{
-                key: row[key]
-                for key in ("entity_type", "aliases", "summary", "needs_review", "mention_count")
-            },
+            "lately": events_of(cells.filter(pl.col("status") == "active").select(TOLD))[::-1][:SHOWN],
         }
     )
 
@@ -88,9 +83,8 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
     ids = about["cell_id"].to_list()
     if not ids:
         return []
-    doubted, both_valid = doubted_and_both_valid(
-        store.rows("contradictions", DISPUTE, side_by_side(ids)).rows(named=True)
-    )
+    (contradictions,) = store.find([side_by_side(ids)])
+    doubted, both_valid = doubted_and_both_valid(contradictions)
     claims = about.rows(named=True)
     outdated = outdated_values(claims, doubted=doubted, both_valid=both_valid)
     former = former_values(claims, outdated)
@@ -111,14 +105,12 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
 
 def _keys(names: pl.Series, kind: str) -> pl.Series:
     """Names as they are compared: a subject is the entity when it is called as the entity is."""
-    frame = names.alias("name").to_frame()
     is_thing = kind in ("tool", "organization")
     form = thing_name(pl.col("name"), pl.lit(kind)) if is_thing else plain_name(pl.col("name"))
-    return frame.select(form).to_series()
+    return names.alias("name").to_frame().select(form).to_series()
 
 
 def _neighbours(store: Store, owner: ScopeSettings, cell_ids: list[str], entity_id: str) -> list[Neighbour]:
-    mine = scope_condition(owner)
     beside = store.having("mentions", "cell_id", cell_ids, ["cell_id", "entity_id"])
     counted = (
         beside.filter(pl.col("entity_id") != entity_id)
@@ -130,6 +122,7 @@ def _neighbours(store: Store, owner: ScopeSettings, cell_ids: list[str], entity_
     if counted.is_empty():
         return []
     columns = ["entity_id", "canonical_name", "entity_type"]
-    known = store.rows("entities", columns, mine & col("entity_id").isin(counted["entity_id"].to_list()))
+    wanted = scope_condition(owner) & col("entity_id").isin(counted["entity_id"].to_list())
+    known = store.rows("entities", columns, wanted)
     rows = counted.join(known, on="entity_id", how="inner", maintain_order="left")
     return [Neighbour(**row) for row in rows.rename({"canonical_name": "name"}).iter_rows(named=True)]

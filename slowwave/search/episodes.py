@@ -18,9 +18,6 @@ INTENTS: tuple[Intent, ...] = ("when", "general")
 """Questions that a whole conversation can answer."""
 
 EPISODE_LIST = "episode"
-"""The list that finds them."""
-
-_IS_EPISODE = col("cell_type") == lit(EPISODE)
 
 
 def are_asked_for(filters: Filters) -> bool:
@@ -41,7 +38,7 @@ def episode_list(
     None where cells of some type are wanted. None for the past either: an episode is told anew when a memory of it is
     superseded, and then tells what came later.
     """
-    most, where = settings.search.episodes, where & _IS_EPISODE
+    most, where = settings.search.episodes, where & (col("cell_type") == lit(EPISODE))
     if filters.cell_types or filters.is_historical or most == 0:
         return {}
     if words is None:

@@ -21,13 +21,10 @@ from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.search.conditions import scope_condition
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col, lit
+from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col
 
 SAID_MOST = 1_000
 """Memories that are looked at for a name as it was said."""
-
-CHAINED = ["causal", "supersedes", "elaborates"]
-"""Relations that a chain goes along."""
 
 EDGE = ("source_id", "target_id", "relation", "predicate", "confidence", "valid_until")
 TOLD = ("cell_id", "content", "cell_type", "status", "event_time", "source_name")
@@ -37,10 +34,8 @@ _ENTITY = ["entity_id", *OWNER, "canonical_name", "entity_type", "aliases", "fam
 
 def entities_named(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
     """Entities that are called so, by any of their names, most mentioned first; without summary and provenance."""
-    asked = pl.DataFrame({"phrase": [name]}, schema={"phrase": pl.String})
-    asked = _forms(asked.with_columns(phrase=said_name(pl.col("phrase"))), "phrase").filter(
-        pl.col("plain") != ""
-    )
+    said = pl.DataFrame({"name": [name]}).with_columns(name=said_name(pl.col("name")))
+    asked = _forms(said).filter(pl.col("plain") != "")
     families = asked["family"].drop_nulls().unique().sort().to_list()
     if not families:
         return store.by_key("entities", [], _ENTITY)
@@ -79,12 +74,14 @@ def cells_of(store: Store, owner: ScopeSettings, ids: Iterable[str]) -> list[str
     return sorted(set(named).union(*walk(named, lives_on_in)))
 
 
-def _forms(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    plain = plain_name(pl.col(name))
+def _forms(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with the forms in which its column `name` is compared."""
+    name = pl.col("name")
+    plain = plain_name(name)
     return frame.with_columns(
         plain=plain,
-        tool=thing_name(pl.col(name), pl.lit("tool")),
-        firm=thing_name(pl.col(name), pl.lit("organization")),
+        tool=thing_name(name, pl.lit("tool")),
+        firm=thing_name(name, pl.lit("organization")),
         person=person_name(plain),
         first=first_name(plain),
         family=family(plain),
@@ -97,13 +94,8 @@ def _matching(asked: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
     The same name; else the same without version or legal form; else a person's first name that just one person has.
     """
-    names = known.select(
-        "entity_id",
-        *OWNER,
-        "entity_type",
-        name=pl.concat_list(pl.concat_list("canonical_name"), "aliases"),
-    ).explode("name")
-    forms = _forms(names, "name")
+    every_name = pl.concat_list(pl.concat_list("canonical_name"), "aliases")
+    forms = _forms(known.select("entity_id", *OWNER, "entity_type", name=every_name).explode("name"))
     exact = forms.join(asked, on="plain", how="semi")
     left = asked.join(forms, on="plain", how="anti").filter(~pl.col("is_ambiguous"))
     is_person = pl.col("entity_type") == "person"
@@ -145,19 +137,20 @@ def chain(
 def _next(store: Store, owner: ScopeSettings, cells: list[str], direction: Direction) -> list[Row]:
     """One step: a cause is at the source of its edge, what was there before at the target of the others."""
     mine = scope_condition(owner)
-    to_source = col("relation") == lit("causal")
-    others = col("relation").isin([name for name in CHAINED if name != "causal"])
-    queries, ends = [], []
-    for where, leads_to_source in ((to_source, True), (others, False)):
-        at, to = ("target_id", "source_id") if leads_to_source else ("source_id", "target_id")
-        if direction == "forward":
-            at, to = to, at
-        queries.append(RowsQuery("edges", EDGE, mine & where & col(at).isin(cells)))
-        ends.append((at, to))
+    ways = [
+        (["causal"], "target_id", "source_id"),
+        (["supersedes", "elaborates"], "source_id", "target_id"),
+    ]
+    if direction == "forward":
+        ways = [(relations, to, at) for relations, at, to in ways]
+    queries = [
+        RowsQuery("edges", EDGE, mine & col("relation").isin(relations) & col(at).isin(cells))
+        for relations, at, _ in ways
+    ]
     told = ("relation", "predicate", "confidence")
     steps = [
         {"cell_id": row[to], "reached_from": row[at], **{name: row[name] for name in told}}
-        for (at, to), rows in zip(ends, store.find(queries), strict=True)
+        for (_, at, to), rows in zip(ways, store.find(queries), strict=True)
         for row in rows
         if row["valid_until"] is None
     ]

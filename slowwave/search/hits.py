@@ -8,7 +8,6 @@ from slowwave.search.cells import CHAIN_STEPS, RankedCell, followers
 from slowwave.search.conditions import as_they_stood, cell_condition
 from slowwave.search.current_values import (
     ATTRIBUTE,
-    DISPUTE,
     doubted_and_both_valid,
     former_values,
     outdated_values,
@@ -37,7 +36,7 @@ def cell_hits(question: Question, ranked: Sequence[RankedCell]) -> list[CellHit]
     around, contradictions, topics = store.find(
         [
             RowsQuery("cells", _SHOWN, _related(found, cell_condition(question.settings.owner, filters))),
-            RowsQuery("contradictions", DISPUTE, side_by_side(ids)),
+            side_by_side(ids),
             RowsQuery("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
         ]
     )

@@ -11,8 +11,6 @@ from slowwave.language.intents import EXEMPLARS
 from slowwave.settings.tree import Settings
 from slowwave.store import Store, open_store
 
-NOTHING = "No memory yet"
-
 
 @dataclass
 class Reader:
@@ -52,7 +50,7 @@ class Reader:
         """The note for a missing or empty store."""
         if self.store is None and self.home.journal.segment_ids():
             return "the store is gone; the journal holds everything: `slowwave rebuild` makes it anew"
-        return NOTHING
+        return "No memory yet"
 
     def exemplar_vectors(self) -> Vectors | None:
         """Vectors of the exemplar questions, (n, dims) in the order of `EXEMPLARS`; made once."""

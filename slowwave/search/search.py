@@ -38,12 +38,7 @@ from slowwave.store import Query, Row
 
 EVIDENCE_OVERFETCH = 3
 
-TIMES: tuple[tuple[str, Use], ...] = (
-    ("after", "after"),
-    ("before", "before"),
-    ("as_of", "as_of"),
-    ("known_at", "as_of"),
-)
+TIMES: dict[str, Use] = {"after": "after", "before": "before", "as_of": "as_of", "known_at": "as_of"}
 """Filters that are times, and how words are read for each."""
 
 SIMPLE_CHAIN, COMPLEX_CHAIN = (2, 5), (4, 20)
@@ -64,7 +59,7 @@ def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchRe
         InputError: as `ask`; words name no time, or the filters leave none.
     """
     wanted = {name: getattr(request, name) for name in Filters.model_fields}
-    for name, use in TIMES:
+    for name, use in TIMES.items():
         if isinstance(wanted[name], str):
             wanted[name] = time_of_filter(wanted[name], use=use, now=now)
     return ask(
