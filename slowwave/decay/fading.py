@@ -64,15 +64,12 @@ def fading(
     share = pl.lit(forget.min_confidence) / reinforced(pl.col("confidence"), settings=decay)
     lasts = days_until(share, rate_of(), exponent=decay.exponent).clip(lower_bound=forget.unused_days)
     ahead = lasts - unused_days(now=now, settings=decay)
+    microseconds = (pl.col("ahead") * DAY * 1e6).round(0).cast(pl.Int64)
     return (
         _may_fade(cells, cell_usage)
         .with_columns(ahead=ahead)
         .filter(pl.col("ahead") <= days)
-        .select(
-            "cell_id",
-            fades_at=pl.lit(now)
-            + pl.duration(microseconds=(pl.col("ahead") * DAY * 1e6).round(0).cast(pl.Int64)),
-        )
+        .select("cell_id", fades_at=pl.lit(now) + pl.duration(microseconds=microseconds))
         .sort("fades_at", "cell_id")
     )
 
@@ -113,13 +110,8 @@ def to_prune(cells: pl.DataFrame, *, now: datetime, forget: ForgetSettings) -> p
     """Superseded cells older than the limit; nothing unless pruning is allowed. Returns `cell_id`, `reason`."""
     limit = pl.lit(now - timedelta(days=forget.prune_superseded_days))
     old = (pl.col("status") == "superseded") & (pl.col("superseded_at") < limit) & ~pl.col("protected")
-    return (
-        cells.filter(old & pl.lit(forget.prune))
-        .select(
-            "cell_id", reason=pl.format("superseded on {}", pl.col("superseded_at").dt.strftime("%Y-%m-%d"))
-        )
-        .sort("cell_id")
-    )
+    reason = pl.format("superseded on {}", pl.col("superseded_at").dt.strftime("%Y-%m-%d"))
+    return cells.filter(old & pl.lit(forget.prune)).select("cell_id", reason=reason).sort("cell_id")
 
 
 def to_delete_again(cells: pl.DataFrame, tombstones: pl.DataFrame) -> pl.DataFrame:

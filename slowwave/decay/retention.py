@@ -140,9 +140,7 @@ def fold_usage(usage: pl.DataFrame, cell_usage: pl.DataFrame) -> pl.DataFrame:
 
 def found_again(usage: pl.DataFrame) -> pl.Series:
     """Ids of the cells that new usage found: cited, or shown in a place where they were not ignored."""
-    ignored = usage.filter(pl.col("usage_type") == "ignored")
-    shown = usage.filter(pl.col("usage_type") == "retrieved").join(
-        ignored, on=["cell_id", "context"], how="anti", nulls_equal=True
-    )
-    cited = usage.filter(pl.col("usage_type") == "cited")
+    kinds = ("ignored", "retrieved", "cited")
+    ignored, shown, cited = (usage.filter(pl.col("usage_type") == kind) for kind in kinds)
+    shown = shown.join(ignored, on=["cell_id", "context"], how="anti", nulls_equal=True)
     return pl.concat([cited["cell_id"], shown["cell_id"]]).unique().sort()

@@ -33,16 +33,11 @@ def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
     in the choice, or at the top. Returns the owner, `cell_id`, `line_rank` (1-based), `line`.
     """
     text = pl.coalesce("summary", "content").str.replace_all(r"\s+", " ").str.strip_chars()
-    short = (
-        pl.when(text.str.len_chars() > LINE_CHARACTERS)
-        .then(text.str.slice(0, LINE_CHARACTERS - 1) + "…")
-        .otherwise(text)
-    )
-    subject = (
-        pl.when(pl.col("summary").is_not_null() & pl.col("subject").is_not_null())
-        .then(pl.format("{} {}: ", "subject", pl.col("attribute").fill_null("")))
-        .otherwise(pl.lit(""))
-    )
+    cut = text.str.slice(0, LINE_CHARACTERS - 1) + "…"
+    short = pl.when(text.str.len_chars() > LINE_CHARACTERS).then(cut).otherwise(text)
+    named = pl.format("{} {}: ", "subject", pl.col("attribute").fill_null(""))
+    is_named = pl.col("summary").is_not_null() & pl.col("subject").is_not_null()
+    subject = pl.when(is_named).then(named).otherwise(pl.lit(""))
     date = pl.col("valid_from").dt.strftime("%Y-%m-%d")
     return (
         chosen.with_row_index("choice")

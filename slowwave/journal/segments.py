@@ -266,10 +266,8 @@ def _whole_lines(path: Path) -> Sequence[str] | str:
         return "its first line is not a segment header"
     if header.get("format") != FORMAT:
         return f"its format is {header.get('format')!r}, this program reads {FORMAT}"
-    if (header.get("event_count"), header.get("sha256")) != (
-        body.count(b"\n"),
-        hashlib.sha256(body).hexdigest(),
-    ):
+    hashed = hashlib.sha256(body).hexdigest()
+    if (header.get("event_count"), header.get("sha256")) != (body.count(b"\n"), hashed):
         return "its content does not match its header: torn or changed"
     return body.decode().rstrip("\n").split("\n")
 

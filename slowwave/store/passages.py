@@ -83,11 +83,8 @@ def wide_passages(chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
         .group_by("chunk_id", maintain_order=True)
         .agg(content=_spoken(pl.col("text")).str.join("\n"))
     )
-    return _in_shape(
-        chunks.join(spoken, on="chunk_id", how="inner").with_columns(
-            scale=pl.lit("wide"), passage_id=pl.col("chunk_id")
-        )
-    )
+    named = chunks.with_columns(scale=pl.lit("wide"), passage_id=pl.col("chunk_id"))
+    return _in_shape(named.join(spoken, on="chunk_id", how="inner"))
 
 
 def _spoken(text: pl.Expr) -> pl.Expr:

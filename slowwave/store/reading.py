@@ -34,6 +34,7 @@ from slowwave.store.reads import (
     RowsQuery,
     TextQuery,
     frame_in_memory,
+    frame_of,
     nothing_found,
     rows_in_memory,
     value_name,
@@ -154,8 +155,7 @@ class StoreReader:
         query = query.bypass_vector_index() if exact else query.refine_factor(5)
         present = col("embedder_id") == lit(self.meta.embedder_id)
         query = query.where(on_disk(present & where if where is not None else present), prefilter=True)
-        found = pl.from_arrow(query.limit(k + TIE_MARGIN).select([key, "_distance"]).to_arrow())
-        assert isinstance(found, pl.DataFrame)
+        found = frame_of(query.limit(k + TIE_MARGIN).select([key, "_distance"]).to_arrow())
         if "query_index" not in found.columns:
             found = found.with_columns(query_index=pl.lit(0))
         scored = found.select(
@@ -321,9 +321,7 @@ class StoreReader:
 @cache
 def _nothing(table: str, dims: int) -> pl.DataFrame:
     """No rows of a table, with the columns that it has on disk."""
-    frame = pl.from_arrow(arrow_schema(table, dims).empty_table())
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+    return frame_of(arrow_schema(table, dims).empty_table())
 
 
 def _best(found: pl.DataFrame, score: str, key: str, k: int) -> pl.DataFrame:

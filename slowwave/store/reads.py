@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import lancedb
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from lancedb.db import AsyncConnection
 from lancedb.query import AsyncStandardQuery
 from lancedb.table import AsyncTable
@@ -158,20 +158,21 @@ class Queries:
         if wanted.where is not None:
             query = query.where(on_disk(wanted.where))
         if isinstance(wanted, RowsQuery):
-            return _frame(await query.select(list(wanted.columns)).to_arrow()).select(wanted.columns)
+            return frame_of(await query.select(list(wanted.columns)).to_arrow()).select(wanted.columns)
         key = KEYS[wanted.table]
         raw = "_score" if isinstance(wanted, TextQuery) else "_distance"
         found = query.limit(wanted.k).select([key, *wanted.columns, raw])
         score, name = pl.col(raw).cast(pl.Float64), value_name(wanted)
         return (
-            _frame(await found.to_arrow())
+            frame_of(await found.to_arrow())
             .with_columns((score if raw == "_score" else 1.0 - score).alias(name))
             .drop(raw)
             .sort(name, key, descending=[True, False])
         )
 
 
-def _frame(arrow: Any) -> pl.DataFrame:
+def frame_of(arrow: pa.Table) -> pl.DataFrame:
+    """An Arrow table as a frame."""
     frame = pl.from_arrow(arrow)
     assert isinstance(frame, pl.DataFrame)
     return frame

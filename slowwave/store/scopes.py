@@ -21,9 +21,6 @@ def owned_by(owner: ScopeSettings) -> Expr:
 
 def same_owner(rows: pl.DataFrame) -> Expr:
     """Rows of exactly the owner of `rows`, which all have one: work on a memory never crosses owners."""
-    user_id, project_id, scope = rows.select(OWNER).row(0)
-    return (
-        (col("user_id") == lit(user_id))
-        & (col("project_id") == lit(project_id))
-        & (col("scope") == lit(scope))
-    )
+    owner = rows.select(OWNER).row(0, named=True)
+    user, project, scope = (col(name) == lit(value) for name, value in owner.items())
+    return user & project & scope

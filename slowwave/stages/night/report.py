@@ -70,9 +70,8 @@ def stage_markdown(report: StageReport) -> str:
         lines += ["", "## Examples", "", *(f"- {plain(example)}" for example in report.examples)]
     lines += ["", f"Spent: {spent(report.ledger)}."]
     if report.ledger.by_model:
-        models = ", ".join(report.ledger.by_model)
-        prompts = ", ".join(report.ledger.by_prompt_version)
-        lines += ["", f"Models: {plain(models)}. Prompts: {plain(prompts)}."]
+        models, prompts = report.ledger.by_model, report.ledger.by_prompt_version
+        lines += ["", f"Models: {plain(', '.join(models))}. Prompts: {plain(', '.join(prompts))}."]
     return "\n".join(lines) + "\n"
 
 

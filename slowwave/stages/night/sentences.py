@@ -106,11 +106,8 @@ def _learned(events: Events, texts: pl.DataFrame) -> StoryPart:
 
 
 def _heard_again(events: Events, texts: pl.DataFrame) -> StoryPart:
-    often = (
-        pl.when(pl.col("confirmations") == 1)
-        .then(pl.lit("once more"))
-        .otherwise(pl.format("{} times more", "confirmations"))
-    )
+    times = pl.format("{} times more", "confirmations")
+    often = pl.when(pl.col("confirmations") == 1).then(pl.lit("once more")).otherwise(times)
     lines = (
         _told(events["cell.confirmed"], texts)
         .sort("confirmations", "cell_id", descending=[True, False])
