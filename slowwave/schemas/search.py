@@ -23,12 +23,8 @@ def in_utc(moment: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, AfterValidator(in_utc)]
-"""A moment in UTC; one without a zone is taken as UTC."""
-
-
 Direction = Literal["back", "forward"]
 """`back` goes to causes and to what was there before, `forward` to effects and to what came after."""
-
 
 Query = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), CLEAN]
 Time = TypeVar("Time")

@@ -68,8 +68,7 @@ def run_demo(keep: Path | None, samples: Path = SAMPLES) -> None:
             report = run_plain("nightly", str(folder), parameters)
         except ConfigError as error:
             raise replay.problem() or error from error
-        problem = replay.problem()
-        if problem is not None:
+        if problem := replay.problem():
             raise problem
         _title("The night (with recorded answers)")
         show_report(report, is_brief=True)

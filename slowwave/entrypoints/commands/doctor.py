@@ -4,9 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from rich.table import Column
 from rich.text import Text
 
@@ -16,6 +15,7 @@ from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.llm import check_llm
+from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.tables import TABLES
 from slowwave.store import open_store
 
@@ -28,10 +28,8 @@ _IMPORT_SECONDS = 120
 _PROBE = "import prefect, prefect.server.api.server; print(prefect.__version__)"
 
 
-class Check(BaseModel):
+class Check(Frozen):
     """One row: what was looked at, whether it is well and needed, what was found or what to do."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     is_well: bool
@@ -45,8 +43,8 @@ def examine(path: str | None) -> list[Check]:
     try:
         home = open_home(path)
     except SlowwaveError as error:
-        return [*checks, Check(name="settings", is_well=False, found=str(error)), *_prefect()]
-    checks.append(Check(name="settings", is_well=True, found=f"home is {home.root.resolve()}"))
+        return [*checks, _row("settings", False, str(error)), *_prefect()]
+    checks.append(_row("settings", True, f"home is {home.root.resolve()}"))
     checks += [*_disk(home), *_journal(home), *_store(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
     checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
@@ -73,36 +71,31 @@ def show_checks(checks: list[Check]) -> None:
 
 
 def _row(name: str, is_well: bool, found: str) -> Check:
-    """A gateway's own row; guessed thresholds are worth a look and break nothing."""
-    return Check(name=name, is_well=is_well, is_needed=name != "thresholds", found=found)
+    """A row that is needed, except guessed thresholds and foreign files: worth a look, they break nothing."""
+    is_needed = name not in ("thresholds", "journal file")
+    return Check(name=name, is_well=is_well, is_needed=is_needed, found=found)
 
 
 def _python() -> Check:
     here = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
     is_well = PYTHONS[0] <= sys.version_info[:2] < PYTHONS[1]
-    return Check(name="python", is_well=is_well, found=here if is_well else f"{here}; use 3.11, 3.12 or 3.13")
+    return _row("python", is_well, here if is_well else f"{here}; use 3.11, 3.12 or 3.13")
 
 
 def _disk(home: Home) -> list[Check]:
-    place = _nearest(home.root)
+    whole = home.root.resolve()
+    place = next((place for place in (whole, *whole.parents) if place.exists()), whole)
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         found = f"{place} cannot be written. Mend its permissions, or choose another home with --home."
-        return [Check(name="home folder", is_well=False, found=found)]
-    state = "can be written" if place == home.root.resolve() else "is not there yet and will be made"
+        return [_row("home folder", False, found)]
+    state = "can be written" if place == whole else "is not there yet and will be made"
     free = shutil.disk_usage(place).free
-    found = f"{shown_bytes(free)} free" + (
-        "" if free >= ROOM_WISHED else ": make room, a night may need more"
-    )
+    is_wide = free >= ROOM_WISHED
+    found = f"{shown_bytes(free)} free" + ("" if is_wide else ": make room, a night may need more")
     return [
-        Check(name="home folder", is_well=True, found=f"{home.root} {state}"),
-        Check(name="disk room", is_well=free >= ROOM_WISHED, is_needed=free < ROOM_NEEDED, found=found),
+        _row("home folder", True, f"{home.root} {state}"),
+        Check(name="disk room", is_well=is_wide, is_needed=free < ROOM_NEEDED, found=found),
     ]
-
-
-def _nearest(path: Path) -> Path:
-    """The path itself, or the nearest parent that is there."""
-    whole = path.resolve()
-    return next((place for place in (whole, *whole.parents) if place.exists()), whole)
 
 
 def _journal(home: Home) -> list[Check]:
@@ -112,29 +105,18 @@ def _journal(home: Home) -> list[Check]:
         scan = journal.read(segment_ids)
         leftovers = journal.foreign_files()
     except (SlowwaveError, OSError) as error:
-        return [Check(name="journal", is_well=False, found=str(error))]
+        return [_row("journal", False, str(error))]
+    backup = "Its events are left out; restore it from a backup."
     torn = [
-        Check(
-            name="journal segment",
-            is_well=False,
-            found=f"{problem.path}: {problem.reason}. Its events are left out; restore it from a backup.",
-        )
+        _row("journal segment", False, f"{problem.path}: {problem.reason}. {backup}")
         for problem in scan.problems
     ]
     foreign = [
-        Check(
-            name="journal file",
-            is_well=False,
-            is_needed=False,
-            found=f"{problem.path}: {problem.reason}. It is passed by and may be removed.",
-        )
+        _row("journal file", False, f"{problem.path}: {problem.reason}. It is passed by and may be removed.")
         for problem in leftovers
     ]
-    whole = len(segment_ids) - len(torn)
-    summary = Check(
-        name="journal", is_well=True, found=f"{whole} whole segments, {scan.events.height} events"
-    )
-    return [summary, *torn, *foreign]
+    found = f"{len(segment_ids) - len(torn)} whole segments, {scan.events.height} events"
+    return [_row("journal", True, found), *torn, *foreign]
 
 
 def _store(home: Home) -> list[Check]:
@@ -143,19 +125,15 @@ def _store(home: Home) -> list[Check]:
         rows = {name: store.count(name) for name in TABLES}
         behind = len(set(home.journal.segment_ids()) - store.applied_segments())
     except NotFoundError as error:
-        return [Check(name="store", is_well=True, found=str(error))]
+        return [_row("store", True, str(error))]
     except (SlowwaveError, OSError, RuntimeError) as error:
-        return [
-            Check(
-                name="store", is_well=False, found=f"{error}. `slowwave rebuild` makes it from the journal."
-            )
-        ]
+        return [_row("store", False, f"{error}. `slowwave rebuild` makes it from the journal.")]
     vectors = store.meta.embedder_id or "no embedder"
     found = (
         f"schema version {store.meta.schema_version}, {vectors}, {rows['turns']} turns, {rows['cells']} cells"
     )
     waiting = f"; {behind} segments wait for the next writer" if behind else ""
-    return [Check(name="store", is_well=True, found=found + waiting)]
+    return [_row("store", True, found + waiting)]
 
 
 def _prefect() -> list[Check]:
@@ -169,15 +147,12 @@ def _prefect() -> list[Check]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return [Check(name="prefect", is_well=False, found=f"could not be tried ({type(error).__name__})")]
+        return [_row("prefect", False, f"could not be tried ({type(error).__name__})")]
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         found = f"cannot be imported ({last[:200]}). Install requirements.lock again."
-        return [Check(name="prefect", is_well=False, found=found)]
-    checks = [Check(name="prefect", is_well=True, found=f"version {done.stdout.split()[-1]}")]
+        return [_row("prefect", False, found)]
     address = api_address()
-    if address is None:
-        found = "PREFECT_API_URL is not set: `slowwave run` starts a temporary one"
-        return [*checks, Check(name="prefect server", is_well=True, found=found)]
-    is_well, found = check_server(address)
-    return [*checks, Check(name="prefect server", is_well=is_well, found=found)]
+    unset = (True, "PREFECT_API_URL is not set: `slowwave run` starts a temporary one")
+    server = unset if address is None else check_server(address)
+    return [_row("prefect", True, f"version {done.stdout.split()[-1]}"), _row("prefect server", *server)]

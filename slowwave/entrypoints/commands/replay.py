@@ -241,6 +241,5 @@ def _handler(respond: Respond, replay: Replay) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()
             self.wfile.write(payload)
-            self.wfile.flush()
 
     return Handler

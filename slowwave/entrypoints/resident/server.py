@@ -32,15 +32,13 @@ def serve(folder: Path) -> None:
         path.unlink(missing_ok=True)
         listener.bind(str(path))
         try:
-            with Memory(folder) as memory:
+            with suppress(TimeoutError), Memory(folder) as memory:
                 memory.warm()
                 listener.listen()
                 listener.settimeout(minutes * 60)
                 while _answer_one(listener, memory, own_print):
                     with suppress(TransientError):  # the uses wait for the next time
                         memory.flush()
-        except TimeoutError:
-            pass
         finally:
             path.unlink(missing_ok=True)
 

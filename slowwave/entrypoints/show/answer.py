@@ -5,7 +5,7 @@ from datetime import datetime
 from rich.console import Group
 from rich.text import Text
 
-from slowwave.entrypoints.show.terminal import ago, flat, results, say, visible
+from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
 from slowwave.schemas.search import CellHit, ChainStep, FormerValue, Hit, SearchResult, TopicHit, TurnHit
 
 SCREEN_CHARACTERS = 600
@@ -43,7 +43,8 @@ def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -
         *(_turn(hit, now, explain=explain) for hit in result.turns),
     ]
     if explain:
-        say(_asked(result))
+        since = f" from {result.after:%Y-%m-%d}" if result.after else ""
+        say(f"taken as a question for: {result.intent}{since}{until(result.before)}")
     for note in result.notes if blocks else ():
         say(note)
     if not blocks:
@@ -52,12 +53,6 @@ def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -
         console.print(" ".join(notes) + hint, soft_wrap=True)
     for block in blocks:
         console.print(block, soft_wrap=not console.is_terminal)
-
-
-def _asked(result: SearchResult) -> str:
-    since = f" from {result.after:%Y-%m-%d}" if result.after else ""
-    until = f" until {result.before:%Y-%m-%d}" if result.before else ""
-    return f"taken as a question for: {result.intent}{since}{until}"
 
 
 def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
@@ -110,10 +105,8 @@ def _turn(hit: TurnHit, now: datetime, *, explain: bool) -> Group:
 
 
 def _former(value: FormerValue) -> str:
-    until = f" until {value.valid_until:%Y-%m-%d}" if value.valid_until else ""
-    return (
-        f"before: {flat(_clipped(value.value, QUOTE_CHARACTERS))} (from {value.valid_from:%Y-%m-%d}{until})"
-    )
+    held = f"from {value.valid_from:%Y-%m-%d}{until(value.valid_until)}"
+    return f"before: {flat(_clipped(value.value, QUOTE_CHARACTERS))} ({held})"
 
 
 def _quoted(turn: TurnHit) -> str:

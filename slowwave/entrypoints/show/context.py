@@ -11,8 +11,6 @@ from slowwave.entrypoints.show.terminal import flat, results, say, visible
 if TYPE_CHECKING:
     from slowwave.schemas.context import Context
 
-NOTHING_NEW = "Nothing in memory that is relevant and new here."
-
 
 def show_context(context: "Context") -> None:
     """The assembled text on stdout, nothing where there is none; notes and the count of tokens go to stderr."""
@@ -20,7 +18,7 @@ def show_context(context: "Context") -> None:
         say(f"{note} {FIRST_STEPS}" if note.startswith("No memory yet") else note)
     if not context.text:
         if not context.notes:
-            say(NOTHING_NEW)
+            say("Nothing in memory that is relevant and new here.")
         return
     console = results()
     if not console.is_terminal:

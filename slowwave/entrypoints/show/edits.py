@@ -45,10 +45,8 @@ def show_disputes(found: Sequence[Dispute]) -> None:
 
 def show_resolved(done: Resolved) -> None:
     """The end of a contradiction."""
-    if done.resolution is None:
-        tell(f"Open again: {done.contradiction_id}")
-    else:
-        tell(f"Resolved, {done.resolution}: {done.contradiction_id}")
+    change = "Open again" if done.resolution is None else f"Resolved, {done.resolution}"
+    tell(f"{change}: {done.contradiction_id}")
     for label, ids in (
         ("holds", [done.winner_id or ""]),
         ("superseded", done.superseded),
@@ -78,9 +76,8 @@ def _side(side: Side | None) -> str:
 
 def show_erased(done: Erased) -> None:
     """Counts of what was or would be erased, and the proof that it is gone."""
-    counts = (
-        f"{len(done.turn_ids)} turns, {len(done.cell_ids)} memories, {len(done.topic_ids)} topic summaries"
-    )
+    memories = f"{len(done.turn_ids)} turns, {len(done.cell_ids)} memories"
+    counts = f"{memories}, {len(done.topic_ids)} topic summaries"
     if done.dry_run:
         tell(f"Would erase {counts}:")
         tell_notes(done.shown)

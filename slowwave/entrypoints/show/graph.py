@@ -4,7 +4,7 @@ from datetime import datetime
 
 from rich.text import Text
 
-from slowwave.entrypoints.show.terminal import ago, flat, results, say, visible
+from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
 from slowwave.schemas.search import EntityPage, EntityResult, Fact, Timeline, TimelineEvent
 
 LINE_CHARACTERS = 300
@@ -58,8 +58,7 @@ def _fact(fact: Fact) -> list[Text]:
     if fact.has_open_contradiction:
         first.append(" open contradiction", style="bold red")
     former = [
-        f"      before: {flat(one.value)} (from {one.valid_from:%Y-%m-%d}"
-        + (f" until {one.valid_until:%Y-%m-%d})" if one.valid_until else ")")
+        f"      before: {flat(one.value)} (from {one.valid_from:%Y-%m-%d}{until(one.valid_until)})"
         for one in fact.history
     ]
     return [first, *(Text(line, style="dim") for line in former)]
@@ -71,8 +70,7 @@ def _event(event: TimelineEvent) -> Text:
         text = f"{text[:LINE_CHARACTERS].rstrip()} ..."
     line = Text(f"  {event.at:%Y-%m-%d}  [{event.cell_type}] {text}")
     if event.status == "superseded":
-        until = f" until {event.until:%Y-%m-%d}" if event.until else ""
-        line.append(f" (superseded{until})", style="italic")
+        line.append(f" (superseded{until(event.until)})", style="italic")
         line.stylize("dim")
     elif event.status == "archived":
         line.append(" (archived)", style="italic")

@@ -6,7 +6,7 @@ from datetime import datetime
 from rich.table import Column
 
 from slowwave.entrypoints.show.answer import FIRST_STEPS
-from slowwave.entrypoints.show.terminal import ago, flat, number, results, shown_bytes, table
+from slowwave.entrypoints.show.terminal import ago, counts_table, flat, number, results, shown_bytes, table
 from slowwave.schemas.results import Calibration, Night, Pending, QuarantinedChunk, Status
 
 
@@ -19,23 +19,16 @@ def show_status(status: Status, *, now: datetime) -> None:
     if not status.has_memory:
         console.print(f"No memory yet {FIRST_STEPS}", soft_wrap=True)
         if status.pending.segments:
-            console.print(
-                f"{status.pending.segments} journal segments wait: `slowwave rebuild` makes the store."
-            )
+            waiting_count = status.pending.segments
+            console.print(f"{waiting_count} journal segments wait: `slowwave rebuild` makes the store.")
         return
     console.print(f"embedder  {flat(status.embedder_id or 'none: full-text search only')}", soft_wrap=True)
     console.print(f"night     {_night_line(status.last_night, now)}", soft_wrap=True)
     console.print(f"forgotten {forgetting_line(status.forgetting)}", soft_wrap=True)
-    waiting = table("waiting", number("how many"))
-    for name, count in pending_lines(status.pending).items():
-        waiting.add_row(name, str(count))
     console.print()
-    console.print(waiting)
+    console.print(counts_table("waiting", pending_lines(status.pending)))
     console.print()
-    held = table("table", number("rows"))
-    for name, count in status.rows.items():
-        held.add_row(name, str(count))
-    console.print(held)
+    console.print(counts_table("table", status.rows, heading="rows"))
     console.print()
     parts = {"journal": status.journal_bytes, "store": status.store_bytes, "cache": status.cache_bytes}
     console.print("on disk   " + ", ".join(f"{name} {shown_bytes(size)}" for name, size in parts.items()))
@@ -43,9 +36,9 @@ def show_status(status: Status, *, now: datetime) -> None:
 
 def pending_lines(pending: Pending) -> dict[str, int]:
     """Counts of waiting work by its name; chunks that are done are not waiting."""
-    chunks = {f"chunks {name}": count for name, count in pending.chunks.items() if name in _WAITING_CHUNKS}
+    waiting = ("pending", "failed", "quarantined")
     return {
-        **chunks,
+        **{f"chunks {name}": count for name, count in pending.chunks.items() if name in waiting},
         "journal segments not applied": pending.segments,
         "memories not reconciled": pending.unjudged_cells,
         "pairs not judged": pending.unjudged_pairs,
@@ -58,18 +51,13 @@ def pending_lines(pending: Pending) -> dict[str, int]:
     }
 
 
-_WAITING_CHUNKS = ("pending", "failed", "quarantined")
-
-
 def _night_line(night: Night | None, now: datetime) -> str:
     if night is None:
         return "none yet: `slowwave run nightly`"
-    cost = "cost unknown" if night.cost is None else f"${night.cost:.4f}"
-    spent = (
-        f"{night.call_count} calls, {night.token_count} tokens, {cost}"
-        if night.has_llm
-        else "no language model"
-    )
+    spent = "no language model"
+    if night.has_llm:
+        cost = "cost unknown" if night.cost is None else f"${night.cost:.4f}"
+        spent = f"{night.call_count} calls, {night.token_count} tokens, {cost}"
     note = f"; {flat(night.note)}" if night.note else ""
     return f"{night.outcome} {ago(night.finished_at, now)}, {spent}{note}"
 

@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from slowwave.entrypoints.show.terminal import flat, number, results, shown_bytes, table, tell, tell_notes
+from slowwave.entrypoints.show.terminal import (
+    counts_table,
+    flat,
+    number,
+    results,
+    shown_bytes,
+    table,
+    tell,
+    tell_notes,
+    until,
+)
 from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Stats
 
 QUOTED = 240
@@ -18,28 +28,20 @@ def show_explanation(found: Explanation) -> None:
         tell(f"  {about} = {flat(found.value or '?')}")
     if found.summary:
         tell(f"  {flat(found.summary)}")
-    until = f" until {found.valid_until:%Y-%m-%d}" if found.valid_until else ""
-    tell(
-        f"  said {found.event_time:%Y-%m-%d} in {flat(found.source_name)}, holds from "
-        f"{found.valid_from:%Y-%m-%d}{until}"
-    )
+    held = f"holds from {found.valid_from:%Y-%m-%d}{until(found.valid_until)}"
+    tell(f"  said {found.event_time:%Y-%m-%d} in {flat(found.source_name)}, {held}")
     by = found.model or "no language model"
     tell(
         f"  made by {flat(found.prompt_version)} ({flat(by)}), origin {found.origin}, chunk {found.chunk_id or 'none'}"
     )
-    strength = (
-        ""
-        if found.effective_confidence is None
-        else f", {found.effective_confidence:.2f} after fading and use"
-    )
+    left = found.effective_confidence
+    strength = "" if left is None else f", {left:.2f} after fading and use"
     tell(f"  salience {found.salience:.2f}, confidence {found.confidence:.2f}{strength}")
-    used = f"{found.retrieval_count} times retrieved, {found.citation_count} cited, {found.confirmations} said again"
-    tell(f"  {used}")
+    used = f"{found.retrieval_count} times retrieved, {found.citation_count} cited"
+    tell(f"  {used}, {found.confirmations} said again")
     if found.topic_name:
-        tell(
-            f"  topic {flat(found.topic_name)}"
-            + (f", core memory line {found.core_rank}" if found.core_rank else "")
-        )
+        rank = f", core memory line {found.core_rank}" if found.core_rank else ""
+        tell(f"  topic {flat(found.topic_name)}{rank}")
     for quote in found.quotes:
         speaker = flat(quote.speaker or quote.role)
         tell(f'  "{flat(quote.content)[:QUOTED]}" ({speaker}, {quote.event_time:%Y-%m-%d}, {quote.turn_id})')
@@ -68,10 +70,8 @@ def show_weak(found: Sequence[Fading], *, now: datetime, more: int) -> None:
     made = table("fades", number("strength"), "last used", "memory", "id")
     for one in found:
         day = "next night" if one.fades_at <= now else f"{one.fades_at:%Y-%m-%d}"
-        text = flat(one.content)[:QUOTED]
-        made.add_row(
-            day, f"{one.effective_confidence:.2f}", f"{one.last_accessed:%Y-%m-%d}", text, one.cell_id[:12]
-        )
+        used, text = f"{one.last_accessed:%Y-%m-%d}", flat(one.content)[:QUOTED]
+        made.add_row(day, f"{one.effective_confidence:.2f}", used, text, one.cell_id[:12])
     results().print(made)
     if more:
         tell(f"{more:,} more fade in that time: --limit shows them.")
@@ -100,10 +100,7 @@ def show_stats(found: Stats) -> None:
         ("use", found.usage),
     ):
         if counts:
-            made = table(title, number("how many"))
-            for name, count in counts.items():
-                made.add_row(flat(name), str(count))
-            console.print(made)
+            console.print(counts_table(title, counts))
     tell(
         f"{found.protected} confirmed by a person, {found.never_used} never used, {found.without_topic} without a topic"
     )
@@ -111,12 +108,9 @@ def show_stats(found: Stats) -> None:
         f"{found.open_contradictions} open contradictions, {found.tombstones} deleted, "
         f"{found.erased_turns} turns erased"
     )
-    rate = (
-        "nothing was archived yet"
-        if found.false_forgetting_rate is None
-        else f"{found.false_forgetting_rate:.1%}"
-    )
-    tell(f"archived {found.archived_events}, revived {found.revived_events}: false forgetting {rate}")
+    rate = found.false_forgetting_rate
+    wrong = "nothing was archived yet" if rate is None else f"{rate:.1%}"
+    tell(f"archived {found.archived_events}, revived {found.revived_events}: false forgetting {wrong}")
     tell(
         f"journal {shown_bytes(found.journal_bytes)} in {found.journal_segments} segments, "
         f"store {shown_bytes(found.store_bytes)}, {found.turns} turns, {found.topics} topics"
@@ -127,7 +121,5 @@ def show_stats(found: Stats) -> None:
 
 def _links(label: str, links: Sequence[Link]) -> None:
     for link in links:
-        until = f" until {link.valid_until:%Y-%m-%d}" if link.valid_until else ""
-        tell(
-            f"  {label}: {flat(link.content)} ({link.status}, from {link.valid_from:%Y-%m-%d}{until}, {link.cell_id})"
-        )
+        held = f"from {link.valid_from:%Y-%m-%d}{until(link.valid_until)}"
+        tell(f"  {label}: {flat(link.content)} ({link.status}, {held}, {link.cell_id})")

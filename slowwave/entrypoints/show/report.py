@@ -66,15 +66,12 @@ def _show_stage(console: Console, stage: StageReport, *, has_title: bool) -> Non
     if has_title:
         console.print(Text("\n" + flat(headline(stage)), style="bold"))
     _show_lines(console, stage.notes)
-    _show_counts(console, {title_of(name): count for name, count in stage.counts.items()})
-    _show_counts(console, {f"left out: {name}": count for name, count in sorted(stage.rejected.items())})
+    changed = {title_of(name): count for name, count in stage.counts.items()}
+    left_out = {f"left out: {name}": count for name, count in sorted(stage.rejected.items())}
+    for name, count in [*changed.items(), *left_out.items()]:
+        console.print(Text(f"{count:>7}  {flat(name)}"))
     for example in stage.examples[:EXAMPLES]:
         console.print(Text(f"    {flat(example)}", style="dim"))
-
-
-def _show_counts(console: Console, counts: dict[str, int]) -> None:
-    for name, count in counts.items():
-        console.print(Text(f"{count:>7}  {flat(name)}"))
 
 
 def _show_lines(console: Console, notes: Sequence[str]) -> None:

@@ -24,6 +24,7 @@ from slowwave.progress import listening
 PIPE_WIDTH = 120
 """Columns when the output is no terminal and COLUMNS does not say."""
 
+_KILO = 1024.0
 _DAY = 86_400.0
 _UNITS = (
     (_DAY * 365.25, "year"),
@@ -64,6 +65,11 @@ def ago(moment: datetime, now: datetime) -> str:
             amount = f"{count} {unit}{'s' if count > 1 else ''}"
             return f"{amount} ago" if seconds > 0 else f"in {amount}"
     return "just now"
+
+
+def until(end: datetime | None) -> str:
+    """` until 2026-05-01`, or nothing."""
+    return f" until {end:%Y-%m-%d}" if end else ""
 
 
 # Where it goes
@@ -126,6 +132,14 @@ def number(name: str) -> Column:
     return Column(name, justify="right")
 
 
+def counts_table(title: str, counts: dict[str, int], *, heading: str = "how many") -> Table:
+    """A table of counts by name."""
+    made = table(title, number(heading))
+    for name, count in counts.items():
+        made.add_row(flat(name), str(count))
+    return made
+
+
 @contextmanager
 def progress_bars() -> Iterator[None]:
     """Bars for all work that reports progress within the block; only on a terminal."""
@@ -143,13 +157,10 @@ def progress_bars() -> Iterator[None]:
         yield
 
 
-KILO = 1024.0
-
-
 def shown_bytes(size: float) -> str:
     """`3.4 MiB`."""
     for unit in ("B", "KiB", "MiB"):
-        if size < KILO:
+        if size < _KILO:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= KILO
+        size /= _KILO
     return f"{size:.1f} GiB"
