@@ -124,8 +124,8 @@ class MemoryTable:
             held = np.zeros(self.frame.height, bool)
             held[self._rows_with(where)] = True
             return held
-        holds = as_filter(where)
-        return _kept(self._masks, where, MOST_MASKS, lambda: self.frame.select(holds).to_series().to_numpy())
+        read = lambda: self.frame.select(as_filter(where)).to_series().to_numpy()  # noqa: E731 - built only when asked
+        return _kept(self._masks, where, MOST_MASKS, read)
 
     # -- inside
 
