@@ -171,7 +171,7 @@ def open_workspace(path: Path | str | None = None, *, clock: Clock = wall_clock)
 
     Raises:
         BusyError: another process is writing.
-        ConfigError: settings, embedder or language model cannot be used as configured.
+        ConfigError: settings or embedder cannot be used as configured.
     """
     home = open_home(path)
     key = home.root.resolve()
@@ -197,10 +197,11 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
     """The workspace of a home whose writer lock the caller holds; its store is made where there is none yet."""
     try:
         store = open_store(home.store_root)
-        embedder, note = embedder_of(home, store)
     except NotFoundError:
         embedder, note = open_embedder(home.settings.embedding, home.calibration_path)
         store = create_store(home.store_root, **store_identity(embedder))
+    else:
+        embedder, note = embedder_of(home, store)
     workspace = Workspace(home, store, embedder, [note], clock=clock)
     workspace.notes += [
         f"skipped in the journal: {problem.path.name} ({problem.reason})" for problem in workspace.apply_all()

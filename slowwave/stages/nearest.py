@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from slowwave.schemas.tables import OWNER
+from slowwave.schemas.tables import KEYS, OWNER
 from slowwave.store import Expr, Store, same_owner
 
 
@@ -20,7 +20,8 @@ def nearest_of_owner(
     for asked in rows.partition_by(OWNER, maintain_order=True):
         condition = same_owner(asked) if where is None else where & same_owner(asked)
         vectors = asked["vector"].to_numpy().astype(np.float32)
-        near = store.nearest(table, vectors, k, where=condition, exact=True).rename({"cell_id": "target_id"})
+        near = store.nearest(table, vectors, k, where=condition, exact=True)
         of_query = asked.select(key).with_row_index("query_index").cast({"query_index": pl.Int64})
-        found.append(near.join(of_query, on="query_index", how="inner").select(list(shape)))
+        named = near.rename({KEYS[table]: "target_id"})
+        found.append(named.join(of_query, on="query_index", how="inner").select(list(shape)))
     return pl.concat(found)

@@ -113,7 +113,7 @@ class MemoryTable:
         return np.flatnonzero(self.mask(where)) if found is None else self._left(where, found)
 
     def mask(self, where: Expr | None) -> Mask:
-        """Whether a condition holds, for every row."""
+        """Return whether a condition holds, for every row."""
         if where is None:
             return np.ones(self.frame.height, bool)
         if isinstance(where, And):
@@ -124,8 +124,12 @@ class MemoryTable:
             held = np.zeros(self.frame.height, bool)
             held[self._rows_with(where)] = True
             return held
-        read = lambda: self.frame.select(as_filter(where)).to_series().to_numpy()  # noqa: E731 - built only when asked
-        return _kept(self._masks, where, MOST_MASKS, read)
+        return _kept(
+            self._masks,
+            where,
+            MOST_MASKS,
+            lambda: self.frame.select(as_filter(where)).to_series().to_numpy(),
+        )
 
     # -- inside
 
