@@ -43,7 +43,7 @@ embed_all = task(name="embed-all", cache_policy=NO_CACHE)(refresh_vectors)
 
 
 def is_under_prefect() -> bool:
-    """Whether a flow run is under way, as opposed to a plain call."""
+    """Return whether a flow run is under way, as opposed to a plain call."""
     return FlowRunContext.get() is not None
 
 

@@ -74,7 +74,7 @@ def bridges(cells: pl.DataFrame, gone: Collection[str], verdicts: Mapping[str, s
 
 
 def says_the_same(row: Row) -> bool:
-    """Whether a superseded memory lives on in another as said twice: its value never ended."""
+    """Return whether a superseded memory lives on in another as said twice: its value never ended."""
     return row["superseded_by"] is not None and row["valid_until"] is None
 
 

@@ -54,7 +54,7 @@ def succession(store: Store, winner: pl.DataFrame, losers: pl.DataFrame, *, why:
 
 
 def lost_its_follower(store: Store, row: Mapping[str, object]) -> bool:
-    """Whether the memory that superseded this one (a row of `cells`) was deleted: nobody holds its place."""
+    """Return whether the memory that superseded this one (a row of `cells`) was deleted: nobody holds its place."""
     by = row["superseded_by"]
     if row["status"] != "superseded" or by is None:
         return False

@@ -150,7 +150,7 @@ def _named(
 
 
 def _says(rows: pl.DataFrame, table: str, text: str) -> pl.Expr:
-    """Whether a row of a table says a text, in whatever column; where it comes from is not said by it."""
+    """Return whether a row of a table says a text, in whatever column; where it comes from is not said by it."""
     names = [name for name in text_columns(table) if name not in ORIGINS and name in rows.columns]
     lists = {name for name in names if rows.schema[name] == pl.List(pl.String)}
     joined = [pl.col(name).list.join("\x00") if name in lists else pl.col(name) for name in names]
@@ -179,7 +179,7 @@ def _quoting(events: pl.DataFrame, text: str) -> Quoting:
 
 
 def _is_mine(work: Workspace, quoting: Quoting, extracted: pl.DataFrame) -> bool:
-    """Whether one of these events is about a row of this owner."""
+    """Return whether one of these events is about a row of this owner."""
     if not quoting.payloads:
         return False
     mine = owned_by(work.home.settings.owner)
@@ -211,7 +211,7 @@ def _refuse_episode(name: str, written: pl.DataFrame) -> None:
 
 
 def _holds(column: pl.Expr, text: str) -> pl.Expr:
-    """Whether a column says a text, in any case, with any white space, however its accents are spelled."""
+    """Return whether a column says a text, in any case, with any white space, however its accents are spelled."""
     flat = column.str.normalize("NFC").str.replace_all(r"\s+", " ")
     wanted = " ".join(unicodedata.normalize("NFC", text).split())
     return (

@@ -129,5 +129,5 @@ def _written_by(home: Home) -> dict[str, object]:
 
 
 def is_written_elsewhere(home: Home) -> bool:
-    """Whether another process writes the store; also for a while after one was killed."""
+    """Return whether another process writes the store; also for a while after one was killed."""
     return _written_by(home).get("pid", os.getpid()) != os.getpid()

@@ -39,7 +39,7 @@ def title_of(name: str) -> str:
 
 
 def is_readable(kind: str, version: int) -> bool:
-    """Whether this program understands an event of this kind and version."""
+    """Return whether this program understands an event of this kind and version."""
     return kind in CATALOGUE and 1 <= version <= CATALOGUE[kind].version
 
 

@@ -146,7 +146,7 @@ _LIST = re.compile(
 
 
 def is_complex(question: str) -> bool:
-    """Whether a question needs more of the memory: it joins, compares, counts, lists, supposes or goes through time.
+    """Return whether a question joins, compares, counts, lists, supposes or goes through time: it needs more results.
 
     Simple ones get depth 2 and 5 results, complex ones 4 and 20; in doubt it is complex, which costs only room.
     """

@@ -79,7 +79,7 @@ def thing_name(name: pl.Expr, entity_type: pl.Expr) -> pl.Expr:
 
 
 def has_legal_form(plain: pl.Expr) -> pl.Expr:
-    """Whether a plain name ends in a legal form, such as gmbh or inc."""
+    """Return whether a plain name ends in a legal form, such as gmbh or inc."""
     return plain.str.contains(_LEGAL)
 
 
@@ -104,6 +104,6 @@ def family(plain: pl.Expr) -> pl.Expr:
 
 
 def is_ambiguous(plain: pl.Expr) -> pl.Expr:
-    """Whether a plain name is too short or too common to stand for another one."""
+    """Return whether a plain name is too short or too common to stand for another one."""
     letters = plain.str.replace_all(r"[^\p{L}]", "").str.len_chars()
     return (letters <= SHORT) | plain.is_in(list(AMBIGUOUS_NAMES))

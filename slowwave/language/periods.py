@@ -62,7 +62,7 @@ def _by_form(text: str, position: int, now: datetime, lead: str | None, exact: b
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether the word goes on past what was read: a file's name, a version, a letter of another script."""
+    """Return whether the word goes on past what was read: a file's name, a version, a letter of another script."""
     joined = _GOES_ON_AFTER_DIGIT if text[end - 1].isdecimal() else _GOES_ON
     return joined.match(text, end) is not None or text[end : end + 1].isalnum()
 

@@ -26,5 +26,5 @@ def plain_words(text: str) -> set[str]:
 
 
 def names_a_thing(text: str) -> bool:
-    """Whether a question asks for something, and not for whatever there was ("what happened?")."""
+    """Return whether a question asks for something, and not for whatever there was ("what happened?")."""
     return not plain_words(text) <= MATTERLESS_WORDS

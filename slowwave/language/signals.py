@@ -66,7 +66,7 @@ def branch_words(branch: str) -> str:
 
 
 def names_file(text: str, path: str) -> bool:
-    """Whether a text names the file: its name, with as many folders before it as the text gives, and no others.
+    """Return whether a text names the file: its name, with as many folders before it as the text gives, and no others.
 
     A bare name counts only in a text that never gives that name a folder.
     """

@@ -56,7 +56,7 @@ def _lower(text: pl.Expr) -> pl.Expr:
 
 
 def is_negated(text: pl.Expr) -> pl.Expr:
-    """Whether a text denies something."""
+    """Return whether a text denies something."""
     return _lower(text).str.contains(_NEGATION)
 
 

@@ -224,7 +224,7 @@ def anchored_time(question: str) -> Anchored | None:
 
 
 def _opens(text: str, match: re.Match[str]) -> bool:
-    """Whether a bare before, after, since or until is about time: not "look after", not a leading "since" (because)."""
+    """Return whether a bare before, after, since or until is about time, unlike "look after" or "since" for because."""
     if match["open"].lower() == "since" and not text[: match.start()].strip():
         return False
     return _VERB_OF_AFTER.search(text, 0, match.start()) is None

@@ -141,7 +141,7 @@ def _json_text(value: object) -> str:
 
 
 def _contains(text: str, wanted: str) -> bool:
-    """Whether some string in the JSON text contains the flattened text, however deep or often encoded."""
+    """Return whether some string in the JSON text contains the flattened text, however deep or often encoded."""
     left: list[object] = [text]
     while left:
         value = left.pop()

@@ -1,4 +1,4 @@
-"""Whether the settings and the server are fit for a night: what `doctor` shows, and what opening refuses."""
+"""Checks of the settings and the server before a night: `doctor` shows them, and opening refuses what fails."""
 
 import json
 from contextlib import closing

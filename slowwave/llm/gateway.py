@@ -36,7 +36,7 @@ class LLM:
 
     @property
     def is_down(self) -> bool:
-        """Whether this run gave the server up; it stays so for the life of this object."""
+        """Return whether this run gave the server up; it stays so for the life of this object."""
         return self._state.is_down
 
     def ask_all(

@@ -33,7 +33,7 @@ class RunState:
 
     @property
     def is_down(self) -> bool:
-        """Whether this run gave the server up; it stays so for the life of this object."""
+        """Return whether this run gave the server up; it stays so for the life of this object."""
         return self._down is not None
 
     def record(self, request: Request, line: LedgerLine) -> None:

@@ -78,7 +78,7 @@ def problems_of_length(name: str, text: str, most: int | None, *, if_empty: str,
 
 
 def is_off(number: int, numbers: AbstractSet[int] | None) -> bool:
-    """Whether a number is none of those that the page showed."""
+    """Return whether a number is none of those that the page showed."""
     return numbers is not None and number not in numbers
 
 

@@ -103,7 +103,7 @@ def _walk(folder: Path) -> list[Path]:
 
 
 def _starts_as_transcript(path: Path) -> bool:
-    """Whether the first line is a record of a known transcript form, whatever the file's name says."""
+    """Return whether the first line is a record of a known transcript form, whatever the file's name says."""
     with open_bytes(path) as file:
         line = next((line for line in file if line.strip()), b"")
     try:

@@ -48,7 +48,7 @@ SHORTEST_MIXED = 20
 
 
 def is_ordinary(value: str, *, words: bool = True) -> bool:
-    """Whether a value is a placeholder, a mask, a path or (with `words`) a plain word."""
+    """Return whether a value is a placeholder, a mask, a path or (with `words`) a plain word."""
     if len(value) > _LONGEST_ORDINARY:
         return False
     if _PLACEHOLDER.fullmatch(value):
@@ -63,7 +63,7 @@ def is_ordinary(value: str, *, words: bool = True) -> bool:
 
 
 def is_reference(value: str, *, is_shell: bool) -> bool:
-    """Whether a bare value is code that names a secret: a call, an attribute, a variable.
+    """Return whether a bare value is code that names a secret: a call, an attribute, a variable.
 
     In a shell assignment (`is_shell`) a lower-case word with underscores is a value, elsewhere a variable.
     """
@@ -75,12 +75,12 @@ def is_reference(value: str, *, is_shell: bool) -> bool:
 
 
 def is_sentence(value: str) -> bool:
-    """Whether a quoted value is a sentence about a secret and not a pass phrase."""
+    """Return whether a quoted value is a sentence about a secret and not a pass phrase."""
     return value.count(" ") > 1 and bool(_FUNCTION_WORD.search(value[:200]))
 
 
 def looks_chosen(value: str) -> bool:
-    """Whether a word looks like a password: six characters or more, letters and digits or signs."""
+    """Return whether a word looks like a password: six characters or more, letters and digits or signs."""
     if len(value) < SHORTEST_CHOSEN or is_ordinary(value) or is_reference(value, is_shell=False):
         return False
     has_letter = any(character.isalpha() for character in value)
@@ -88,7 +88,7 @@ def looks_chosen(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether a value looks generated: eight characters with letters and digits, or 20 in mixed case."""
+    """Return whether a value looks generated: eight characters with letters and digits, or 20 in mixed case."""
     if len(value) < SHORTEST_RANDOM or is_ordinary(value) or " " in value[:_LONGEST_ORDINARY]:
         return False
     has_letter = any(character.isalpha() for character in value)
@@ -102,7 +102,7 @@ def is_random(value: str) -> bool:
 
 
 def fills_its_line(match: re.Match[str]) -> bool:
-    """Whether the match is all there is on its line, as in a list of settings, and not part of a sentence."""
+    """Return whether the match is all there is on its line, as in a list of settings, and not part of a sentence."""
     text, start, end = match.string, match.start(), match.end()
     line_start = text.rfind("\n", max(0, start - _LINE_REACH), start) + 1
     if line_start == 0 and start > _LINE_REACH:

@@ -102,7 +102,7 @@ class QuestionSet(_Frozen):
 
     @property
     def brings_sessions(self) -> bool:
-        """Whether it is asked in homes of its own."""
+        """Return whether it is asked in homes of its own."""
         return any(conversation.sessions for conversation in self.conversations)
 
 

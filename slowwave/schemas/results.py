@@ -97,7 +97,7 @@ class Erased(Frozen):
 
     @property
     def is_proven(self) -> bool:
-        """Whether the search over the whole home found nothing more."""
+        """Return whether the search over the whole home found nothing more."""
         return not self.dry_run and not self.remaining
 
 

@@ -78,7 +78,7 @@ class Filters(_Narrowing[Moment]):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether only some of the memories are wanted that the asking owner may see."""
+        """Return whether only some of the memories are wanted that the asking owner may see."""
         return bool(self.narrowed_by)
 
     @property
@@ -103,7 +103,7 @@ class Filters(_Narrowing[Moment]):
 
     @property
     def is_historical(self) -> bool:
-        """Whether a past state is asked for."""
+        """Return whether a past state is asked for."""
         return self.as_of is not None or self.known_at is not None
 
     @property

@@ -28,12 +28,12 @@ LABELS = frozenset({"subject", "attribute", "value", "topic_hint", "index_label"
 
 
 def is_reference(name: str) -> bool:
-    """Whether a column holds ids."""
+    """Return whether a column holds ids."""
     return name.endswith(("_id", "_ids")) or name in REFERENCES
 
 
 def is_text(name: str, dtype: Dtype) -> bool:
-    """Whether a column of this name and type may quote what somebody said."""
+    """Return whether a column of this name and type may quote what somebody said."""
     is_name = name in OWNER or name in MADE_BY or name in _choices() or is_reference(name)
     return dtype in (pl.String, pl.List(pl.String)) and not is_name
 

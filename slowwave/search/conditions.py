@@ -40,7 +40,7 @@ PAST = ("cell_type", "status", "superseded_by", "superseded_at", "valid_from", "
 
 
 def held(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> bool:
-    """Whether a cell that was said by then held at that moment and was not known to be outdated.
+    """Return whether a cell that was said by then held at that moment and was not known to be outdated.
 
     `survivors` has when the cells that superseded some were said: what was merged into another counts only before that
     other one was. Both clocks are asked: `as_of` when it held, `known_at` what had been revised.
@@ -81,7 +81,7 @@ def as_they_stood(cell: Row, survivors: Mapping[str, datetime], filters: Filters
 
 
 def _is_after(end: datetime | None, moment: datetime) -> bool:
-    """Whether something ended after a moment, or has no end."""
+    """Return whether something ended after a moment, or has no end."""
     return end is None or end > moment
 
 

@@ -21,7 +21,7 @@ EPISODE_LIST = "episode"
 
 
 def are_asked_for(filters: Filters) -> bool:
-    """Whether episodes are wanted as cells, by their type."""
+    """Return whether episodes are wanted as cells, by their type."""
     return EPISODE in filters.cell_types
 
 

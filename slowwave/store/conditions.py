@@ -64,15 +64,15 @@ class Column:
         return Compare(self.name, ">=", other.value)
 
     def isin(self, values: Iterable[str]) -> "Expr":
-        """Whether the column has one of these texts."""
+        """Return whether the column has one of these texts."""
         return IsIn(self.name, tuple(dict.fromkeys(values)))
 
     def is_null(self) -> "Expr":
-        """Whether the column has no value."""
+        """Return whether the column has no value."""
         return IsNull(self.name, holds=True)
 
     def is_not_null(self) -> "Expr":
-        """Whether the column has a value."""
+        """Return whether the column has a value."""
         return IsNull(self.name, holds=False)
 
 

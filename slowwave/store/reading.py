@@ -222,7 +222,7 @@ class StoreReader:
         return [answers[place] for place in range(len(queries))]
 
     def _can_match(self, wanted: TextQuery) -> bool:
-        """Whether there are words to look for and an index to find them with."""
+        """Return whether there are words to look for and an index to find them with."""
         return bool(wanted.text.strip()) and self._has_text_index(wanted.table)
 
     def vectors(self, table: str, keys: Iterable[str], *, column: str = "vector") -> pl.DataFrame:
@@ -307,7 +307,7 @@ class StoreReader:
         return self._tables[table]
 
     def _has_text_index(self, table: str) -> bool:
-        """Whether every text of a table is indexed; once there, an index stays."""
+        """Return whether every text of a table is indexed; once there, an index stays."""
         if table not in self._indexed:
             indexed = {name for index in self._table(table).list_indices() for name in index.columns}
             if set(TEXT_INDEX[table]) <= indexed:

@@ -57,7 +57,7 @@ class _Entry:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether this process wrote the table since the copy was begun: then the copy does not serve any more."""
+        """Return whether this process wrote the table since the copy was begun, so that the copy is of no use."""
         return self.writes != self.seen_writes
 
     def hold(self, copy: MemoryTable | None, version: int, *, writes: int) -> None:
@@ -151,7 +151,7 @@ class TableCache:
         return entry
 
     def _is_current(self, entry: _Entry, table: str) -> bool:
-        """Whether nobody changed the table since it was read, or found too large."""
+        """Return whether nobody changed the table since it was read, or found too large."""
         if entry.version < 0 or entry.is_outdated:
             return False
         stamp = os.stat(entry.versions).st_mtime_ns  # noqa: PTH116 - often, and a Path takes ten times as long

@@ -63,7 +63,7 @@ class Store(StoreReader):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def is_current(self) -> bool:
-        """Whether readers find this generation."""
+        """Return whether readers find this generation."""
         pointer = self.root / "CURRENT"
         return pointer.exists() and pointer.read_text(encoding="utf-8").strip() == self.name
 

@@ -86,7 +86,7 @@ def test_columns_tables_settings_and_events_are_named_by_the_same_words():
     assert {name: words for name in names if (words := private_words(name))} == {}
 
 
-RIDDLES = re.compile(r"(What|That which|Who|Whom|Whose|Where|Which|How|When)\b(?! to\b)")
+RIDDLES = re.compile(r"(What|Whether|That which|Who|Whom|Whose|Where|Which|How|When)\b(?! to\b)")
 
 
 def test_a_docstring_begins_with_what_it_does_or_is():

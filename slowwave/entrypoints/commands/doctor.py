@@ -52,7 +52,7 @@ def examine(path: str | None) -> list[Check]:
 
 
 def is_broken(checks: list[Check]) -> bool:
-    """Whether something is not well that is needed."""
+    """Return whether something is not well that is needed."""
     return any(check.is_needed and not check.is_well for check in checks)
 
 

@@ -56,7 +56,7 @@ def api_address() -> str | None:
 
 
 def check_server(address: str) -> tuple[bool, str]:
-    """Whether a Prefect server answers at `address`, and what to do when it does not."""
+    """Return whether a Prefect server answers at `address`, and what to do when it does not."""
     parts = urlsplit(address)
     shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
     cure = "Start it (`slowwave ui`), or unset PREFECT_API_URL."
@@ -128,7 +128,7 @@ def quiet_errors() -> None:
 
 
 def unexpected(record: logging.LogRecord) -> bool:
-    """Whether a log record is about anything but an error of ours: the filter behind `quiet_errors`."""
+    """Return whether a log record is about anything but an error of ours: the filter behind `quiet_errors`."""
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
     if isinstance(error, SlowwaveError | KeyboardInterrupt):
         return False

@@ -172,7 +172,7 @@ def _noted(folder: Path) -> dict[str, list[int]]:
 
 
 def _is_prefect(pid: int) -> bool:
-    """Whether the process lives and is Prefect's: a number may have gone to another program since."""
+    """Return whether the process lives and is Prefect's: a number may have gone to another program since."""
     try:
         shown = subprocess.run(  # noqa: S603
             ["/bin/ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False

@@ -44,7 +44,7 @@ def serve(folder: Path) -> None:
 
 
 def _answer_one(listener: socket.socket, memory: Memory, own_print: str) -> bool:
-    """Whether to go on: a question from another program, other settings or for a home that is gone ends it."""
+    """Return whether to go on: a question from another program, other settings or for a home that is gone ends it."""
     connection, _ = listener.accept()
     with connection, suppress(OSError):  # who asked may have left
         connection.settimeout(REQUEST_SECONDS)

@@ -145,7 +145,7 @@ def _with_young_lines(
 
 
 def _has_news(run: Stage, candidates: pl.DataFrame) -> bool:
-    """Whether a memory was made, said again or cited since the last choice, or one of core memory left."""
+    """Return whether a memory was made, said again or cited since the last choice, or one of core memory left."""
     core = run.store.rows("core", ["cell_id", "promoted_at"], owned_by(run.settings.owner))
     if core.is_empty():
         return candidates.height > 0

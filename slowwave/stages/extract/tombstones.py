@@ -1,4 +1,4 @@
-"""Whether a new memory says what a person deleted: by rule, where no language model can be asked.
+"""The rule by which a new memory says what a person deleted, where no language model can be asked.
 
 The rule is strict: what it keeps out is lost to the store, and a wrong "same" would silence something new.
 """
@@ -15,7 +15,7 @@ _SPEAKER = r"^([^:]{1,60}): "
 
 
 def said_again(new: str, deleted: str, *, same_words: float) -> pl.Expr:
-    """Whether the text in column `new` says the same as the one in column `deleted`.
+    """Return whether the text in column `new` says the same as the one in column `deleted`.
 
     Both have the same numbers, days and negation; neither has a name that the other lacks while the other has one of
     its own; and of all their telling words (stems, without little words) at least the share `same_words` is common.

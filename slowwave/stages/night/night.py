@@ -63,7 +63,7 @@ def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Ni
 
 
 def close_gate(night: Night, *, force: bool) -> bool:
-    """Whether the model's work waits tonight: too soon after the last time, or too little that is new."""
+    """Return whether the model's work waits tonight: too soon after the last time, or too little that is new."""
     workspace, settings = night.workspace, night.workspace.settings.night
     if workspace.llm is None or force:
         return False

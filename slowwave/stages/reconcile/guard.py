@@ -167,7 +167,7 @@ def _trust(origin: str) -> pl.Expr:
 
 
 def _differs() -> pl.Expr:
-    """Whether two cells that should say the same differ in a value that counts.
+    """Return whether two cells that should say the same differ in a value that counts.
 
     Numbers, days and names differ when each side has one that the other lacks: one more on one side is detail.
     A negation on one side alone counts when the sentences are else alike, or when it denies a word that the other side
@@ -204,6 +204,6 @@ def _names_alone(one: str, other: str) -> pl.Expr:
 
 
 def _more(one: str, other: str) -> list[pl.Expr]:
-    """Whether one side has numbers, days, names that the other lacks."""
+    """Return whether one side has numbers, days, names that the other lacks."""
     parts = ("numbers", "days", "names")
     return [pl.col(f"{part}_{one}").list.set_difference(f"{part}_{other}").list.len() > 0 for part in parts]
