@@ -1,7 +1,7 @@
 """Schemas of answers as the model sees them, the docstrings of the classes among them.
 
 A change of one is a change of what is asked: recorded answers no longer match, and cached ones are asked again.
-`RENEW_GOLDEN=1 pytest tests/golden/test_answers_golden.py` renews them; the recording of the demo must be made anew then.
+`RENEW_GOLDEN=1 pytest tests/golden/test_answers_golden.py` renews them; then the demo must be recorded anew.
 """
 
 import importlib
