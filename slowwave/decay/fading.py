@@ -65,10 +65,11 @@ def fading(
     lasts = days_until(share, rate_of(), exponent=decay.exponent).clip(lower_bound=forget.unused_days)
     ahead = lasts - unused_days(now=now, settings=decay)
     microseconds = (pl.col("ahead") * DAY * 1e6).round(0).cast(pl.Int64)
+    gets_below = (rate_of() > 0) | (share > 1)  # what stands at the least confidence and does not fade stays there
     return (
         _may_fade(cells, cell_usage)
         .with_columns(ahead=ahead)
-        .filter(pl.col("ahead") <= days)
+        .filter((pl.col("ahead") <= days) & gets_below)
         .select("cell_id", fades_at=pl.lit(now) + pl.duration(microseconds=microseconds))
         .sort("fades_at", "cell_id")
     )

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.decay.fading import fading, false_forgetting, to_archive, to_delete_again, to_prune
@@ -82,6 +82,7 @@ MEMORY = st.tuples(
 
 @settings(max_examples=100)
 @given(st.lists(MEMORY, min_size=1, max_size=12))
+@example([(0.05, 0.0, 0, 0, 0)])  # at the least confidence from the start, and never below it
 def test_what_the_preview_says_is_what_archiving_does(drawn):
     cells = rows(
         "cells",
