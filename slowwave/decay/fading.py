@@ -65,7 +65,9 @@ def fading(
     lasts = days_until(share, rate_of(), exponent=decay.exponent).clip(lower_bound=forget.unused_days)
     ahead = lasts - unused_days(now=now, settings=decay)
     microseconds = (pl.col("ahead") * DAY * 1e6).round(0).cast(pl.Int64)
-    gets_below = (rate_of() > 0) | (share > 1)  # what stands at the least confidence and does not fade stays there
+    gets_below = (rate_of() > 0) | (
+        share > 1
+    )  # what stands at the least confidence and does not fade stays there
     return (
         _may_fade(cells, cell_usage)
         .with_columns(ahead=ahead)
