@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -199,7 +199,7 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
         store = open_store(home.store_root)
     except NotFoundError:
         embedder, note = open_embedder(home.settings.embedding, home.calibration_path)
-        store = create_store(home.store_root, **store_identity(embedder))
+        store = new_store(home.store_root, embedder)
     else:
         embedder, note = embedder_of(home, store)
     workspace = Workspace(home, store, embedder, [note], clock=clock)
@@ -209,16 +209,10 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
     return workspace
 
 
-class Identity(TypedDict):
-    """Arguments of `create_store` that come from the embedder."""
-
-    embedder_id: str
-    dims: int
-
-
-def store_identity(embedder: Embedder | None) -> Identity:
-    """The identity of a store that this embedder fills."""
-    return {"embedder_id": embedder.embedder_id if embedder else "", "dims": embedder.dims if embedder else 1}
+def new_store(root: Path, embedder: Embedder | None, *, make_current: bool = True) -> Store:
+    """A new, empty generation for the vectors of this embedder (`create_store`)."""
+    name, dims = (embedder.embedder_id, embedder.dims) if embedder else ("", 1)
+    return create_store(root, embedder_id=name, dims=dims, make_current=make_current)
 
 
 def apply_pending(journal: Journal, store: Store) -> list[Problem]:

@@ -9,11 +9,11 @@ from slowwave.errors import ConfigError, NotFoundError
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
 from slowwave.home.stored_embedder import embedder_of
-from slowwave.home.workspace import store_identity
+from slowwave.home.workspace import new_store
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.stages.run import Steps
-from slowwave.store import Store, create_store, open_store
+from slowwave.store import Store, open_store
 
 
 def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
@@ -46,7 +46,7 @@ def _make_store(
 ) -> StageReport:
     """Makes the new store and switches to it; a dry run only compares it with the living one."""
     started = time.monotonic()
-    fresh = create_store(home.store_root, **store_identity(embedder), make_current=False)
+    fresh = new_store(home.store_root, embedder, make_current=False)
     try:
         problems = steps.fold(home, fresh)
         report.notes += [f"skipped in the journal: {problem}" for problem in problems]
