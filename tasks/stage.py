@@ -30,7 +30,7 @@ R = TypeVar("R")
 @task(name="commit", cache_policy=NO_CACHE, task_run_name="commit-{events.height}-events")
 def commit_segment(workspace: Workspace, events: pl.DataFrame, now: datetime) -> int:
     """Writes one journal segment and folds it into the store."""
-    return plain.commit_segment(workspace, events, now)
+    return workspace.commit(events, now)
 
 
 embed_missing = task(name="embed", cache_policy=NO_CACHE, task_run_name="embed-missing")(

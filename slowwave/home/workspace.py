@@ -110,7 +110,7 @@ class Workspace:
             self.commit(encode_plan(parts), now=now or self.clock())
         return {kind: rows.height for kind, rows in parts.items()}
 
-    def commit(self, events: pl.DataFrame, *, now: datetime) -> int:
+    def commit(self, events: pl.DataFrame, now: datetime) -> int:
         """Commits events as one segment and applies it; returns the number of events.
 
         After the commit nothing is lost: if applying is cut off, the next writer applies the segment.

@@ -24,11 +24,6 @@ from slowwave.schemas.report import StageReport
 from slowwave.store import Store
 
 
-def commit_segment(workspace: Workspace, events: pl.DataFrame, now: datetime) -> int:
-    """Writes one journal segment and folds it into the store."""
-    return workspace.commit(events, now=now)
-
-
 def ask_model(llm: LLM, requests: Sequence[Request], work: str, count: int) -> list[Outcome]:
     """Asks a batch of questions; outcomes come in the order of the requests."""
     done = 0
@@ -59,7 +54,7 @@ def optimize(workspace: Workspace) -> pl.DataFrame:
 class Steps:
     """The steps of a stage that reach the outside world: plain functions, or Prefect tasks of the same names."""
 
-    commit: Callable[[Workspace, pl.DataFrame, datetime], int] = commit_segment
+    commit: Callable[[Workspace, pl.DataFrame, datetime], int] = Workspace.commit
     embed: Callable[[Workspace], dict[str, int]] = Workspace.refresh_vectors
     ask: Callable[[LLM, Sequence[Request], str, int], list[Outcome]] = ask_model
     optimize: Callable[[Workspace], pl.DataFrame] = optimize
