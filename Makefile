@@ -74,7 +74,7 @@ LONG := benchmark or prefect or processes or year
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## the tests that a change needs, in under five minutes
-	$(PYTEST) -n 2 --hypothesis-profile=quick -m "not ($(LONG))"
+	$(PYTEST) -n 3 --hypothesis-profile=quick -m "not ($(LONG))"
 
 test-all: $(STAMP) ## all tests: also servers, killed processes, benchmarks and long lives
 	$(PYTEST) -n 3
