@@ -28,6 +28,7 @@ from tenacity.nap import sleep_using_event
 
 from slowwave.errors import ContractError, InputError, OutputError, SlowwaveError, TransientError
 from slowwave.llm.context import sent_model
+from slowwave.llm.corrections import corrections
 from slowwave.llm.requests import Outcome, Request, model_of
 from slowwave.llm.servers import (
     OPENAI_ADDRESS,
@@ -58,6 +59,7 @@ class Exchange:
         self.line = LedgerLine()
         self.remark = ""
         self.text = ""
+        self.message: ChatCompletionMessage | None = None
         self.attempt_count = 0
 
     def outcome(self, *, answer: Answer | None = None, error: SlowwaveError | None = None) -> Outcome:
@@ -106,12 +108,10 @@ class Exchange:
         """The server as Instructor sees it: real texts in, repeats while it can pass, answers parseable."""
         self.attempt_count += 1
         prompt = self.request.prompt
-        # some servers refuse a message that says nothing
-        further = [said for said in request["messages"][2:] if said.get("content") or said.get("tool_calls")]
         request["messages"] = [
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": prompt.user},
-            *further,
+            *self._corrections(),
         ]
         for tool in request.get("tools", []):
             tool["function"] = {**tool["function"], "strict": True}
@@ -127,7 +127,14 @@ class Exchange:
         completion = retrying(self._post, request)
         self.remark = _make_parseable(completion)
         self.text = _said(completion)
+        self.message = completion.choices[0].message
         return completion
+
+    def _corrections(self) -> list[dict[str, Any]]:
+        """The messages about the last try, which Instructor's own give way to; none at the first."""
+        if self.message is None:
+            return []
+        return corrections(self.request, self.message, self.text, remark=self.remark)
 
     def _post(self, request: dict[str, Any]) -> ChatCompletion:
         """One request over the wire, entered into the ledger whatever comes of it."""

@@ -459,8 +459,49 @@ def test_an_unusable_answer_is_asked_again_with_its_error_and_can_be_mended(
     assert outcome.call_count == len(bodies) == 3
     assert (outcome.input_tokens, outcome.output_tokens) == (300, 30)
     assert llm.ledger.total == LedgerLine(call_count=3, input_tokens=300, output_tokens=30, cost=None)
-    assert len(bodies[2]["messages"]) > len(bodies[1]["messages"]) > len(bodies[0]["messages"])
-    assert "error" in bodies[1]["messages"][-1]["content"].lower()
+    assert bodies[1]["messages"] == bodies[2]["messages"], "only the last try is shown"
+    last = bodies[1]["messages"][-1]
+    assert "answer cannot be used:" in last["content"]
+    assert (last["role"] == "tool") == bool(bodies[1]["messages"][-2].get("tool_calls"))
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (WRONG_ENUM, "- colour: Input should be 'red' or 'blue'"),
+        (INVENTED, "- numbers: use only [1, 2]"),
+        ('{"colour": "red", "numbers": [1, "x"]}', "- numbers[1]: Input should be a valid integer"),
+        ('{"colour": "red", "numbers": [], "more": 1}', "- more: Extra inputs are not permitted"),
+        ("Red, I would say", "- it is not one JSON object with nothing around it"),
+    ],
+)
+@pytest.mark.parametrize("kind", [OpenAIServer, OllamaServer])
+def test_a_model_that_is_asked_again_sees_its_own_answer_and_what_is_wrong_in_the_words_of_its_mode(
+    opened: Callable[..., LLM], bad: str, told: str, kind: type[OpenAIServer] | type[OllamaServer]
+) -> None:
+    with kind(in_turn(bad, GOOD)) as server:
+        opened(server).ask_all([ask()])
+    said, correction = server.bodies(CHAT)[1]["messages"][2:]
+    assert told in correction["content"]
+    assert said["role"] == "assistant"
+    if kind is OpenAIServer:
+        [call] = said["tool_calls"]
+        assert (call["function"]["name"], call["function"]["arguments"]) == ("Colours", bad)
+        assert (correction["role"], correction["tool_call_id"]) == ("tool", call["id"])
+        assert "Call Colours again" in correction["content"]
+    else:
+        assert (said["content"], correction["role"]) == (bad, "user")
+        assert "JSON object" in correction["content"]
+        assert not any(word in correction["content"].lower() for word in ("function", "tool", "call"))
+
+
+def test_a_long_list_of_problems_is_cut_and_counted(opened: Callable[..., LLM]) -> None:
+    bad = json.dumps({"colour": "red", "numbers": ["x"] * 20})
+    with OllamaServer(in_turn(bad, GOOD)) as server:
+        opened(server).ask_all([ask()])
+    correction = server.bodies(CHAT)[1]["messages"][-1]["content"]
+    assert correction.count("numbers[") == 8
+    assert "- 12 more of the kind" in correction
 
 
 @pytest.mark.parametrize("bad", UNUSABLE.values(), ids=UNUSABLE.keys())
