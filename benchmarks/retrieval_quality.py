@@ -25,13 +25,13 @@ sys.path.insert(0, str(ROOT))
 from slowwave.errors import SlowwaveError  # noqa: E402
 from slowwave.readers.question_sets import read_question_set  # noqa: E402
 from slowwave.schemas.questions import Conversation, Evaluation, Figures  # noqa: E402
-from slowwave.stages.evaluation.retrieval import CUTS  # noqa: E402
+from slowwave.evaluation.retrieval import CUTS  # noqa: E402
 
 
 def measure(path: Path, folder: Path, *, has_memories: bool) -> Evaluation:
     """Takes in every conversation of a question set and asks its questions."""
     conversations = read_question_set(path).conversations
-    from slowwave.stages.evaluation.evaluate import Asked, add_up, ask, conversation_home
+    from slowwave.evaluation.evaluate import Asked, add_up, ask, conversation_home
 
     started = time.monotonic()
     parts: list[Asked] = []

@@ -35,7 +35,7 @@ with app.setup:
     from slowwave.search.conditions import scope_condition
     from slowwave.search.fusing import as_frame
     from slowwave.search.turns import TurnQuestion, find_turns
-    from slowwave.stages.evaluation.retrieval import (
+    from slowwave.evaluation.retrieval import (
         CUTS,
         EVERY,
         by_shares,

@@ -4,7 +4,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from slowwave.schemas.questions import Conversation
-from slowwave.stages.evaluation import evaluate
+from slowwave.evaluation import evaluate
 from slowwave.stages.run import Stage
 
 

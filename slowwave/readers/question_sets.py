@@ -1,7 +1,7 @@
 """Question sets with evidence: LoCoMo's form, and the one that `slowwave/schemas/questions.py` documents.
 
 LoCoMo's form is turned into ours, so that both meet the same checks. Whether evidence can be found depends on what
-was ingested, and is decided in `slowwave/stages/evaluation/retrieval.py`.
+was ingested, and is decided in `slowwave/evaluation/retrieval.py`.
 """
 
 import json

@@ -79,7 +79,7 @@ def fuse_scores(lists: Sequence[RankedList], *, most: int | None = None) -> list
 def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:
     """`key`, `fused_score` and for each list `<name>_rank`, `<name>_value` and `<name>_share`; null where it is silent.
 
-    For looking at many questions together (`slowwave/stages/evaluation/retrieval.py`).
+    For looking at many questions together (`slowwave/evaluation/retrieval.py`).
     """
     rows = [
         {

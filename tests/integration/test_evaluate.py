@@ -9,7 +9,7 @@ from flows.evaluate import evaluate
 from flows.ingest import ingest
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.paths import open_home
-from slowwave.stages.evaluation.evaluate import markdown
+from slowwave.evaluation.evaluate import markdown
 from slowwave.store import open_store
 
 SAID = {

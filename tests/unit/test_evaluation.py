@@ -8,7 +8,7 @@ import pytest
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.questions import Conversation, GivenMemory, Question, SaidSession, SaidTurn
 from slowwave.search.fusing import RankedList, as_frame, fuse_scores
-from slowwave.stages.evaluation.retrieval import (
+from slowwave.evaluation.retrieval import (
     CUTS,
     by_ranks,
     by_shares,

@@ -52,7 +52,7 @@ def run_evaluation(home: str | None, questions: Path) -> "tuple[Evaluation, str]
 
     folder = _prepared(home)
     from flows.evaluate import evaluate
-    from slowwave.stages.evaluation.evaluate import markdown
+    from slowwave.evaluation.evaluate import markdown
 
     with progress_bars():
         found = evaluate.fn(questions=str(questions), home=str(folder))

@@ -22,7 +22,7 @@ from slowwave.schemas.search import Filters
 from slowwave.search.fusing import as_frame
 from slowwave.search.reader import Reader
 from slowwave.search.turns import LIST_ROWS, TurnQuestion, find_turns
-from slowwave.stages.evaluation.retrieval import (
+from slowwave.evaluation.retrieval import (
     CUTS,
     EVERY,
     RANK_CONSTANT,

@@ -1,0 +1,1 @@
+"""Evaluation: how well the memory finds, and shows, what answers a question."""

@@ -1,1 +1,0 @@
-"""Evaluation: how well the memory finds what answers a question."""
