@@ -23,9 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from slowwave.errors import SlowwaveError  # noqa: E402
+from slowwave.evaluation.retrieval import CUTS  # noqa: E402
 from slowwave.readers.question_sets import read_question_set  # noqa: E402
 from slowwave.schemas.questions import Conversation, Evaluation, Figures  # noqa: E402
-from slowwave.evaluation.retrieval import CUTS  # noqa: E402
 
 
 def measure(path: Path, folder: Path, *, has_memories: bool) -> Evaluation:

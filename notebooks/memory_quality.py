@@ -24,6 +24,16 @@ with app.setup:
     from slowwave.entrypoints.show.home import pending_lines
     from slowwave.entrypoints.show.terminal import ago, visible
     from slowwave.errors import SlowwaveError
+    from slowwave.evaluation.retrieval import (
+        CUTS,
+        EVERY,
+        by_shares,
+        compared,
+        list_names,
+        recall_table,
+        said_turns,
+        wanted_turns,
+    )
     from slowwave.home.paths import Home, open_home
     from slowwave.language.query_words import QUERY_WORDS, telling_words
     from slowwave.readers.question_sets import read_question_set
@@ -35,16 +45,6 @@ with app.setup:
     from slowwave.search.conditions import scope_condition
     from slowwave.search.fusing import as_frame
     from slowwave.search.turns import TurnQuestion, find_turns
-    from slowwave.evaluation.retrieval import (
-        CUTS,
-        EVERY,
-        by_shares,
-        compared,
-        list_names,
-        recall_table,
-        said_turns,
-        wanted_turns,
-    )
     from slowwave.store import Store, col
 
     COLUMNS = {

@@ -3,8 +3,8 @@
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from slowwave.schemas.questions import Conversation
 from slowwave.evaluation import evaluate
+from slowwave.schemas.questions import Conversation
 from slowwave.stages.run import Stage
 
 

@@ -13,15 +13,6 @@ from typing import cast
 import polars as pl
 
 from slowwave.errors import NotFoundError
-from slowwave.home.paths import open_home
-from slowwave.home.workspace import Workspace, open_workspace
-from slowwave.language.query_words import QUERY_WORDS, telling_words
-from slowwave.language.tokens import count_tokens
-from slowwave.schemas.questions import Conversation, Evaluation, Figures, Parameter, Question, QuestionSet
-from slowwave.schemas.search import Filters
-from slowwave.search.fusing import as_frame
-from slowwave.search.reader import Reader
-from slowwave.search.turns import LIST_ROWS, TurnQuestion, find_turns
 from slowwave.evaluation.retrieval import (
     CUTS,
     EVERY,
@@ -34,6 +25,15 @@ from slowwave.evaluation.retrieval import (
     said_turns,
     wanted_turns,
 )
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import Workspace, open_workspace
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.tokens import count_tokens
+from slowwave.schemas.questions import Conversation, Evaluation, Figures, Parameter, Question, QuestionSet
+from slowwave.schemas.search import Filters
+from slowwave.search.fusing import as_frame
+from slowwave.search.reader import Reader
+from slowwave.search.turns import LIST_ROWS, TurnQuestion, find_turns
 from slowwave.stages.ingest.ingest import ingest_sources
 from slowwave.stages.night.report import plain
 from slowwave.stages.run import Stage

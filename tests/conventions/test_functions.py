@@ -27,7 +27,13 @@ ROW_BY_ROW = {
     "to_dicts",
     "iterrows",
 }
-PURE_ROOMS = ("slowwave/stages", "slowwave/evaluation", "slowwave/chains", "slowwave/decay", "slowwave/language")
+PURE_ROOMS = (
+    "slowwave/stages",
+    "slowwave/evaluation",
+    "slowwave/chains",
+    "slowwave/decay",
+    "slowwave/language",
+)
 OUTSIDE = (
     "slowwave.store",
     "slowwave.home",

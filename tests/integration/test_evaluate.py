@@ -8,8 +8,8 @@ import pytest
 from flows.evaluate import evaluate
 from flows.ingest import ingest
 from slowwave.errors import InputError, NotFoundError
-from slowwave.home.paths import open_home
 from slowwave.evaluation.evaluate import markdown
+from slowwave.home.paths import open_home
 from slowwave.store import open_store
 
 SAID = {

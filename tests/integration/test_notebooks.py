@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from slowwave.evaluation.retrieval import said_turns
 from slowwave.memory import Memory
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.questions import Conversation, Question, SaidSession, SaidTurn
-from slowwave.evaluation.retrieval import said_turns
 from slowwave.store import open_store
 from tests.conftest import ROOT
 from tests.rows import NOW

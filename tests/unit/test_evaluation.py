@@ -5,9 +5,6 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.journal.catalogue import encode
-from slowwave.schemas.questions import Conversation, GivenMemory, Question, SaidSession, SaidTurn
-from slowwave.search.fusing import RankedList, as_frame, fuse_scores
 from slowwave.evaluation.retrieval import (
     CUTS,
     by_ranks,
@@ -18,6 +15,9 @@ from slowwave.evaluation.retrieval import (
     said_turns,
     wanted_turns,
 )
+from slowwave.journal.catalogue import encode
+from slowwave.schemas.questions import Conversation, GivenMemory, Question, SaidSession, SaidTurn
+from slowwave.search.fusing import RankedList, as_frame, fuse_scores
 from tests.rows import table_of
 
 KNOWN = pl.DataFrame({"id": ["a", "b", "c"], "turn_id": ["ta", "tb", "tc"]})
