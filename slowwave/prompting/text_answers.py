@@ -25,9 +25,9 @@ TITLE_WORDS = 12
 class SummaryAnswer(Answer):
     """A topic's name, its summary of the current state, and one compressed line."""
 
-    name: Line = Field(description="Name of the topic in 2-4 words")
-    summary: Paragraph = Field(description="The current state, exact values kept")
-    compressed: Line = Field(description="At most 15 words, telegraphic")
+    name: Line = Field(description="Name of the topic")
+    summary: Paragraph = Field(description="What is so and what happened")
+    compressed: Line = Field(description="Its core")
 
     def _problems(self, page: Page) -> list[str]:
         most, short_count = page.get("max_words"), word_count(self.compressed)

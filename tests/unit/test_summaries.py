@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.stages.topics.summaries import extractive_summaries
+from slowwave.stages.topics.summaries import extractive_summaries, shorter_beyond
 from tests.rows import NOW
 
 SCHEMA = {
@@ -107,3 +107,16 @@ def test_every_topic_has_a_summary_within_its_words_whatever_the_order_of_rows(d
         .select("topic_id", "cell_ids")
         .equals(found.select("topic_id", "cell_ids"))
     )
+
+
+def test_a_page_shows_the_first_memories_of_a_topic_whole_and_the_others_in_short():
+    long = "Kiln one runs at 1040 degrees and is checked by Mara at noon."
+    cells = pl.DataFrame(
+        {
+            "topic_id": ["T", "T", "T", "U"],
+            "content": [long, long, long, long],
+            "compressed": ["kiln one: 1040", "kiln one: 1040", None, "kiln one: 1040"],
+        }
+    )
+    shown = shorter_beyond(cells, tokens=20)
+    assert shown["content"].to_list() == [long, "kiln one: 1040", long, long]

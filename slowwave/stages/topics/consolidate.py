@@ -10,7 +10,7 @@ from slowwave.prompting.prompt_inputs import topic_lines
 from slowwave.prompting.text_answers import SummaryAnswer
 from slowwave.stages.asking import ask, author_columns, usable_answers
 from slowwave.stages.run import Stage
-from slowwave.stages.topics.summaries import extractive_summaries
+from slowwave.stages.topics.summaries import extractive_summaries, shorter_beyond
 from slowwave.store import col, lit
 
 EXTRACTIVE = "extractive"
@@ -33,7 +33,16 @@ def find_topics(run: Stage) -> pl.DataFrame:
 
 def find_live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
     """The active memories of the topics, most salient and newest first, at most as many as one page holds."""
-    columns = ["cell_id", "topic_id", "cell_type", "content", "salience", "event_time", "valid_from"]
+    columns = [
+        "cell_id",
+        "topic_id",
+        "cell_type",
+        "content",
+        "compressed",
+        "salience",
+        "event_time",
+        "valid_from",
+    ]
     where = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
     return (
         run.store.rows("cells", columns, where)
@@ -46,7 +55,8 @@ def find_live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
 def summarize(run: Stage, topics: pl.DataFrame, cells: pl.DataFrame) -> None:
     """Asks the model for each topic's name, summary and compressed line."""
     most = run.settings.summaries.max_words
-    in_time = cells.sort("valid_from", "event_time", "cell_id")
+    shown = shorter_beyond(cells, tokens=run.settings.summaries.whole_tokens)
+    in_time = shown.sort("valid_from", "event_time", "cell_id")
     pages = [in_time.filter(pl.col("topic_id") == topic) for topic in topics["topic_id"]]
     requests = [
         Request(summarize_prompt(name, topic_lines(page), most), SummaryAnswer, {"max_words": most})

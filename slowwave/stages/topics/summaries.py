@@ -1,4 +1,4 @@
-"""Extractive topic summaries, for nights without a language model."""
+"""The texts of a topic for its summary: as a page shows them to a model, and cut into a summary without one."""
 
 from datetime import datetime
 
@@ -6,10 +6,21 @@ import polars as pl
 
 from slowwave.decay.retention import days_since
 from slowwave.language.sentences import sentences, single_spaced, word_count
-from slowwave.language.text import words
+from slowwave.language.text import token_count, words
 
 LONGEST_SENTENCE = 60
 """Words; longer sentences are mostly lists and tables that lost their lines."""
+
+
+def shorter_beyond(cells: pl.DataFrame, *, tokens: int) -> pl.DataFrame:
+    """The cells, with the compressed form in `content` where a topic's contents above use up the `tokens`.
+
+    `cells`: topic_id, content, compressed (nullable), the most important of a topic first. A summary has room for a
+    few words of each memory of a large topic, and those words are in the compressed form.
+    """
+    used = token_count(pl.col("content")).cum_sum().over("topic_id")
+    shorter = pl.coalesce("compressed", "content")
+    return cells.with_columns(content=pl.when(used > tokens).then(shorter).otherwise("content"))
 
 
 def extractive_summaries(
