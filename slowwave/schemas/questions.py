@@ -8,9 +8,11 @@ The form that a person writes (one JSON object):
             {"id": "a1", "speaker": "Mara", "content": "Kiln 2 runs at 1040 degrees.",
              "timestamp": "2026-06-05T09:00:00Z"}]}],
         "memories": [{"content": "Kiln 2 runs at 1040 degrees.", "evidence": ["a1"]}],
-        "questions": [{"question": "How hot is kiln 2?", "evidence": ["a1"], "category": "number"}]}]}
+        "questions": [{"question": "How hot is kiln 2?", "answer": "1040 degrees", "evidence": ["a1"],
+                       "category": "number"}]}]}
 
-A conversation without sessions asks about a memory that is there already: its evidence are turn ids of that home.
+As JSONL, each line is one such conversation. A conversation without sessions asks about a memory that is there
+already: its evidence are turn ids of that home.
 """
 
 import re
@@ -78,9 +80,13 @@ class GivenMemory(_Frozen):
 
 
 class Question(_Frozen):
-    """A question and the messages that answer it; `asked_at` hides what was said later."""
+    """A question, its right answer, and the messages that answer it; `asked_at` hides what was said later."""
 
     question: Text
+    answer: str | None = Field(default=None, description="The right answer, where answers are judged.")
+    is_answerable: bool = Field(
+        default=True, description="False where nothing that was said answers it, so that no answer is right."
+    )
     evidence: Ids = ()
     category: str = Field(default="all", min_length=1, description="Figures are told by category as well.")
     asked_at: Moment | None = None
@@ -115,6 +121,22 @@ class Parameter(_Frozen):
 
 Figures = dict[str, float]
 """`recall@5` to `recall@50`, 0..1, and `questions`, how many they are the mean of."""
+
+
+class CoverageLine(_Frozen):
+    """Evidence coverage of one way to show memory, as means over the questions."""
+
+    way: str = Field(
+        description="`context`, `search`, `turns`, `ranked turns`, or `memories`: all there are."
+    )
+    budget_tokens: int | None = Field(description="Most tokens of a page; null for all memories.")
+    coverage: float = Field(
+        ge=0, le=1, description="Share of a question's evidence turns that a page rests on."
+    )
+    complete: float = Field(ge=0, le=1, description="Share of the questions with all of their evidence.")
+    tokens: float = Field(ge=0, description="Tokens of a page.")
+    questions: int = Field(ge=0)
+    by_category: dict[str, float] = Field(description="`coverage` by the set's own categories.")
 
 
 class Evaluation(_Frozen):

@@ -77,7 +77,7 @@ def test_locomo_is_read_into_the_same_form(tmp_path):
         "Look at this. [shares a picture: a red bowl]",
         "The glaze is new.",
     ]
-    assert [turn.role for turn in session.turns] == ["user", "assistant"]
+    assert [turn.role for turn in session.turns] == ["user", "user"]
     assert session.turns[0].timestamp == datetime(2026, 5, 8, 13, 56, tzinfo=UTC)
     assert [(memory.content, memory.evidence) for memory in found.memories] == [
         ("Mara made a red bowl.", ("D1:1",))
@@ -133,3 +133,79 @@ def test_locomo_itself_can_be_read(shared_data):
     found = read_question_set(shared_data / "locomo" / "locomo_dev.json")
     assert len(found.conversations) == 5
     assert sum(len(conversation.questions) for conversation in found.conversations) == 999
+
+
+def test_locomos_answers_are_read_and_adversarial_questions_have_none(tmp_path):
+    asked = [
+        {"question": "What is new?", "answer": 2, "evidence": ["D1:2"], "category": 1},
+        {
+            "question": "What did Ilya lose?",
+            "adversarial_answer": "a bowl",
+            "evidence": ["D1:2"],
+            "category": 5,
+        },
+    ]
+    (found,) = read_question_set(written(tmp_path, [{**LOCOMO, "qa": asked}])).conversations
+    assert [(one.answer, one.is_answerable) for one in found.questions] == [("2", True), (None, False)]
+
+
+def test_turns_of_a_session_with_one_time_follow_each_other(tmp_path):
+    (found,) = read_question_set(written(tmp_path, [LOCOMO])).conversations
+    first, second = (turn.timestamp for turn in found.sessions[0].turns)
+    assert first < second
+    assert (second - first).total_seconds() < 60
+
+
+HAYSTACK = {
+    "question_id": "q1",
+    "question_type": "knowledge-update",
+    "question": "How hot is kiln 2?",
+    "answer": 1040,
+    "question_date": "2026/06/09 (Tue) 10:05",
+    "haystack_session_ids": ["a", "b", "a"],
+    "haystack_dates": ["2026/06/01 (Mon) 09:00", "2026/06/02 (Tue) 23:40", "2026/06/03 (Wed) 08:00"],
+    "haystack_sessions": [
+        [{"role": "user", "content": "Hello."}],
+        [
+            {"role": "user", "content": "Kiln 2 runs at 1040 degrees.", "has_answer": True},
+            {"role": "assistant", "content": "Noted.", "has_answer": False},
+        ],
+        [{"role": "user", "content": "It rains."}, {"role": "user", "content": ""}],
+    ],
+    "answer_session_ids": ["b"],
+}
+
+
+def test_longmemevals_form_is_one_conversation_a_question(tmp_path):
+    (found,) = read_question_set(written(tmp_path, [HAYSTACK])).conversations
+    assert [session.session_id for session in found.sessions] == ["a", "b", "a-2"]
+    assert [turn.role for turn in found.sessions[1].turns] == ["user", "assistant"]
+    assert [len(session.turns) for session in found.sessions] == [1, 2, 1]
+    (question,) = found.questions
+    assert question.evidence == (found.sessions[1].turns[0].id,)
+    assert (question.answer, question.category, question.is_answerable) == ("1040", "knowledge-update", True)
+    assert question.asked_at == datetime(2026, 6, 9, 10, 5, tzinfo=UTC)
+    assert found.sessions[1].turns[0].timestamp == datetime(2026, 6, 2, 23, 40, tzinfo=UTC)
+
+
+def test_without_marked_turns_the_whole_session_that_answers_is_the_evidence(tmp_path):
+    sessions = [[{"role": turn["role"], "content": turn["content"]} for turn in said] for said in
+                HAYSTACK["haystack_sessions"]]  # fmt: skip
+    entry = {**HAYSTACK, "haystack_sessions": sessions, "question_id": "q1_abs"}
+    (found,) = read_question_set(written(tmp_path, [entry])).conversations
+    assert found.questions[0].evidence == tuple(turn.id for turn in found.sessions[1].turns)
+    assert not found.questions[0].is_answerable
+
+
+def test_a_date_that_longmemeval_does_not_write_is_told(tmp_path):
+    entry = {**HAYSTACK, "question_date": "June"}
+    with pytest.raises(InputError, match=r"entry 0 has the date 'June'"):
+        read_question_set(written(tmp_path, [entry]))
+
+
+def test_jsonl_has_one_conversation_a_line(tmp_path):
+    lines = [
+        json.dumps({"name": name, "questions": [{"question": "Who?", "evidence": ["t1"]}]}) for name in "ab"
+    ]
+    found = read_question_set(written(tmp_path, "\n".join(lines)))
+    assert [one.name for one in found.conversations] == ["a", "b"]

@@ -1,0 +1,193 @@
+"""Pages: what a reader of this memory is shown for a question, each with the turns that it rests on.
+
+Ways to make one within a budget: `context` and `search` as shipped, `turns` (raw turns found by their own words and
+vectors, as without any night) and `ranked turns` (the turn ranking of search, which also follows memories to their
+turns). Without a budget: `memories` (every memory) and `whole` (everything that was said). Nothing here writes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import polars as pl
+
+from slowwave.context import assemble
+from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.tokens import count_tokens
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.context import ContextRequest
+from slowwave.schemas.questions import Question
+from slowwave.schemas.search import MAX_LIMIT, CellHit, Filters, SearchResult
+from slowwave.search import Reader, ask
+from slowwave.search.turns import TurnQuestion, rank_turns, turn_queries
+from slowwave.store import Store
+
+BUDGETED: Final = ("context", "search", "turns", "ranked turns")
+UNBOUNDED: Final = ("memories", "whole")
+
+CELL_LISTS = frozenset({"cell", "cell_vector"})
+"""Lists of the turn ranking that lead from memories to their turns."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A text, its tokens, and the turns that it rests on: those it quotes and the evidence of memories in it."""
+
+    text: str
+    tokens: int
+    turn_ids: frozenset[str]
+
+
+@dataclass(frozen=True)
+class PageLine:
+    """One line of a page, with the turns that it rests on."""
+
+    text: str
+    turn_ids: frozenset[str]
+
+
+@dataclass(frozen=True)
+class MemoryPages:
+    """A memory that is asked many questions: its reader, the evidence of every memory, the line of every turn."""
+
+    reader: Reader
+    store: Store
+    evidence: Mapping[str, frozenset[str]]
+    """Turns by memory. Episodes are left out: one rests on a whole conversation, and tells little of it."""
+    turns: Mapping[str, PageLine]
+    """Lines of all turns by id, in the order in which they were said."""
+    memories: tuple[PageLine, ...]
+    """Lines of all memories that hold or held, in the order of time."""
+
+    def everything(self, way: str) -> Page:
+        """The page of `memories` or `whole`."""
+        return _page(self.memories if way == "memories" else self.turns.values())
+
+    def pages(
+        self, question: Question, ways: Iterable[str], budgets: Sequence[int], *, now: datetime
+    ) -> dict[tuple[str, int], Page]:
+        """Pages of the budgeted ways by way and budget, asked at `asked_at` of the question or else at `now`."""
+        moment, made = question.asked_at or now, dict[tuple[str, int], Page]()
+        for way in ways:
+            if way == "context":
+                made |= {(way, budget): self._context(question, budget, moment) for budget in budgets}
+                continue
+            lines = self._found(question, moment) if way == "search" else self._turns(question, way)
+            made |= {(way, budget): packed(lines, budget) for budget in budgets}
+        return made
+
+    def _context(self, question: Question, budget: int, now: datetime) -> Page:
+        request = ContextRequest(question=question.question, budget_tokens=budget)
+        found = assemble(self.reader, request, now=now)
+        told = {turn for line in found.lines for cell in line.cell_ids for turn in self._of(cell)}
+        quoted = {turn for line in found.lines for turn in line.turn_ids}
+        return Page(found.text, found.tokens, frozenset(told | quoted))
+
+    def _found(self, question: Question, now: datetime) -> list[PageLine]:
+        """The answer of search at its longest: summaries, memories with their former values, raw turns."""
+        filters = Filters(as_of=question.asked_at)
+        found = ask(
+            self.reader,
+            question.question,
+            limit=MAX_LIMIT,
+            detail_level="evidence",
+            filters=filters,
+            now=now,
+        )
+        return [
+            *(PageLine(f"topic {topic.name}: {topic.summary}", frozenset()) for topic in found.topics),
+            *(PageLine(_cell_text(cell), self._of(cell.cell_id)) for cell in found.cells),
+            *self._lines_of(found),
+        ]
+
+    def _lines_of(self, found: SearchResult) -> list[PageLine]:
+        return [self.turns[turn.turn_id] for turn in found.turns if turn.turn_id in self.turns]
+
+    def _turns(self, question: Question, way: str) -> list[PageLine]:
+        """All turns that the lists of one question find, best first."""
+        vector, _ = self.reader.vector_of(question.question)
+        words = telling_words(question.question, most=QUERY_WORDS)
+        asked = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
+        queries = turn_queries(asked, self.reader.settings)
+        if way == "turns":
+            queries = {name: query for name, query in queries.items() if name not in CELL_LISTS}
+        found = dict(zip(queries, self.store.find(list(queries.values())), strict=True))
+        return [self.turns[entry.key] for entry in rank_turns(found) if entry.key in self.turns]
+
+    def _of(self, cell_id: str) -> frozenset[str]:
+        return self.evidence.get(cell_id, frozenset())
+
+
+def memory_pages(reader: Reader, store: Store) -> MemoryPages:
+    """Everything that a home holds, read once."""
+    columns = [
+        "cell_id",
+        "cell_type",
+        "content",
+        "status",
+        "evidence",
+        "event_time",
+        "valid_from",
+        "valid_until",
+    ]
+    cells = store.rows("cells", columns).filter(pl.col("cell_type") != EPISODE)
+    evidence = {
+        cell_id: frozenset(turns or ()) for cell_id, turns in cells.select("cell_id", "evidence").iter_rows()
+    }
+    said = store.rows(
+        "turns", ["turn_id", "session_id", "turn_index", "speaker", "role", "content", "event_time"]
+    )
+    turns = said.sort("event_time", "session_id", "turn_index").select("turn_id", text=_turn_text())
+    lines = {name: PageLine(text, frozenset((name,))) for name, text in turns.iter_rows()}
+    memories = tuple(
+        PageLine(text, evidence[name])
+        for name, text in known_memories(cells).select("cell_id", "text").iter_rows()
+    )
+    return MemoryPages(reader, store, evidence, lines, memories)
+
+
+def known_memories(cells: pl.DataFrame) -> pl.DataFrame:
+    """Memories that hold, and those that held for a time, as `cell_id` and `text`, in the order of time.
+
+    What was merged into another, or never held, is not told.
+    """
+    is_active = pl.col("status") == "active"
+    held = (pl.col("status") == "superseded") & (pl.col("valid_until") > pl.col("valid_from"))
+    day = pl.col("event_time").dt.strftime("%Y-%m-%d")
+    until = pl.format(" (until {})", pl.col("valid_until").dt.strftime("%Y-%m-%d"))
+    ended = pl.when(held).then(until).otherwise(pl.lit(""))
+    return (
+        cells.filter(is_active | held.fill_null(value=False))
+        .sort("event_time", "cell_id")
+        .select("cell_id", text=pl.format("[{}] ({}) {}{}", day, "cell_type", "content", ended))
+    )
+
+
+def packed(lines: Iterable[PageLine], budget: int) -> Page:
+    """The first lines that fit, up to the first that does not."""
+    kept, used = list[PageLine](), 0
+    listed = list(lines)
+    for line, cost in zip(listed, count_tokens([f"{line.text}\n" for line in listed]), strict=True):
+        if used + cost > budget:
+            break
+        kept.append(line)
+        used += cost
+    return _page(kept)
+
+
+def _page(lines: Iterable[PageLine]) -> Page:
+    listed = list(lines)
+    text = "\n".join(line.text for line in listed)
+    rests_on = frozenset(turn for line in listed for turn in line.turn_ids)
+    return Page(text, sum(count_tokens([f"{line.text}\n" for line in listed])), rests_on)
+
+
+def _turn_text() -> pl.Expr:
+    speaker = pl.coalesce("speaker", "role")
+    return pl.format("[{}] {}: {}", pl.col("event_time").dt.strftime("%Y-%m-%d"), speaker, "content")
+
+
+def _cell_text(cell: CellHit) -> str:
+    before = "".join(f" | before: {former.value}" for former in cell.history)
+    return f"[{cell.event_time:%Y-%m-%d}] ({cell.cell_type}) {cell.text}{before}"
