@@ -11,11 +11,12 @@ from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace, wall_clock, workspace_of
 from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.language.text import numbers
-from slowwave.readers.statements import REMEMBERED, Statement, cell_id_of, read_statement, statement_rows
+from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RememberRequest
 from slowwave.schemas.results import Remembered
+from slowwave.schemas.tables import REMEMBERED
 from slowwave.search import Reader
 from slowwave.store import Store, col, lit, owned_by
 

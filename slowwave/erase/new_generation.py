@@ -9,12 +9,12 @@ import polars as pl
 from slowwave.edits.chain_repair import reworded, told_anew
 from slowwave.edits.session import embed
 from slowwave.erase.plan import ErasurePlan
+from slowwave.home.vectors import take_over_vectors
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import Plan, rows_of
-from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
-from slowwave.store import EMBEDDER_OF, Store, col, create_store, lit
+from slowwave.store import Store, col, create_store, lit
 
 WHY = "a person erased what it was written from"
 
@@ -31,7 +31,7 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
     try:
         renewed = replace(work, store=fresh)
         renewed.apply_all()
-        _take_over_vectors(living, fresh)
+        take_over_vectors(living, fresh)
         renewed.commit_plan(
             {
                 kind: rows_of(kind, [place.model_dump() for place in places])
@@ -86,14 +86,3 @@ def _flag(work: Workspace, plan: ErasurePlan) -> list[str]:
     waiting = store.by_key("chunks", plan.waiting_chunk_ids, ["chunk_id"])
     work.commit_plan({"topic.unsummarized": emptied, "chunk.released": waiting})
     return known["topic_id"].sort().to_list()
-
-
-def _take_over_vectors(living: Store, fresh: Store) -> None:
-    for table, texts in VECTOR_TEXT.items():
-        key = KEYS[table]
-        missing = fresh.without_vector(table)[key]
-        embedder, names = EMBEDDER_OF["vector"], [key, *texts]
-        before = living.by_key(table, missing, [*names, embedder]).filter(pl.col(embedder) != "")
-        after = fresh.by_key(table, missing, names)
-        same = after.join(before, on=names, how="semi", nulls_equal=True)
-        fresh.put_vectors(table, living.vectors(table, same[key]))

@@ -9,6 +9,7 @@
     |-- MEMORY.md            core memory, written by `promote`
     |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
     |-- erase.json           an erase that was cut off, until the next one ends it
+    |-- rederived/           a derivation beside the memory, a home of its own, until it is switched to or dropped
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
     |-- writer.lock          held by the one process that writes the store
     `-- writer.json          which process that is, while it writes
@@ -26,9 +27,13 @@ from slowwave.settings.tree import Settings, load_settings
 
 @dataclass(frozen=True)
 class Home:
-    """The paths below one home folder, and its settings."""
+    """The paths below one home folder, and its settings.
+
+    `living` is the home beside which this one holds a derivation; the two share one answer cache.
+    """
 
     settings: Settings
+    living: "Home | None" = None
 
     @property
     def root(self) -> Path:
@@ -53,7 +58,12 @@ class Home:
     @property
     def cache_path(self) -> Path:
         """The answer cache."""
-        return self.root / "cache" / "answers.sqlite"
+        return (self.living or self).root / "cache" / "answers.sqlite"
+
+    @property
+    def derivation_root(self) -> Path:
+        """The folder of a derivation beside this memory."""
+        return self.root / "rederived"
 
     @property
     def calibration_path(self) -> Path:

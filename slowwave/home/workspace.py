@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from slowwave.embeddings import Embedder, open_embedder
-from slowwave.errors import NotFoundError
+from slowwave.errors import ConfigError, ContractError, NotFoundError
 from slowwave.home.centroids import centroids
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.home.topic_counts import with_counts
+from slowwave.home.vectors import take_over_vectors
 from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.journal.changes import collapse
+from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.fold import fold
 from slowwave.journal.segments import Journal, Problem
 from slowwave.progress import progress
@@ -101,7 +103,11 @@ class Workspace:
         """Applies everything that is committed; returns the files that were skipped."""
         # read before: what another process commits meanwhile is applied with this one's first commit
         self.last_segment = self.home.journal.last_id() or ""
-        return apply_pending(self.home.journal, self.store)
+        pending = find_pending(self.home.journal, self.store)
+        if not pending.needs_new_store:
+            return _apply(self.home.journal, self.store, pending)
+        self.store = renewed_store(self.home, self.store)
+        return pending.problems
 
     def commit_plan(self, plan: Plan, *, now: datetime | None = None) -> dict[str, int]:
         """Commits a plan as one segment, with the counts of topics that it changes, and applies it; rows by kind."""
@@ -163,7 +169,9 @@ _OPEN: dict[Path, Workspace] = {}
 
 
 @contextmanager
-def open_workspace(path: Path | str | None = None, *, clock: Clock = wall_clock) -> Iterator[Workspace]:
+def open_workspace(
+    path: Home | Path | str | None = None, *, clock: Clock = wall_clock
+) -> Iterator[Workspace]:
     """A workspace under the writer lock, with everything that is committed applied.
 
     Opened again within one process, it is the same one, with the clock of the first opening: who lives through
@@ -173,7 +181,7 @@ def open_workspace(path: Path | str | None = None, *, clock: Clock = wall_clock)
         BusyError: another process is writing.
         ConfigError: settings or embedder cannot be used as configured.
     """
-    home = open_home(path)
+    home = path if isinstance(path, Home) else open_home(path)
     key = home.root.resolve()
     if key in _OPEN:
         yield _OPEN[key]
@@ -215,20 +223,83 @@ def new_store(root: Path, embedder: Embedder | None, *, make_current: bool = Tru
     return create_store(root, embedder_id=name, dims=dims, make_current=make_current)
 
 
-def apply_pending(journal: Journal, store: Store) -> list[Problem]:
-    """Applies every committed segment that the store does not hold yet; returns files that were skipped."""
+@dataclass(frozen=True)
+class Pending:
+    """Committed segments that a store does not hold yet, and files in the journal that are none.
+
+    `switch` is the last of them that puts a derivation in the place of the memory, else empty; `needs_new_store` says
+    that the store holds what was derived before it.
+    """
+
+    segment_ids: list[str]
+    problems: list[Problem]
+    switch: str
+    needs_new_store: bool
+
+
+def find_pending(journal: Journal, store: Store) -> Pending:
+    """The segments that wait to be applied, in their order."""
     done = store.applied_segments()
     segment_ids, problems = journal.listing()
     pending = [segment for segment in segment_ids if segment not in done]
-    for start in range(0, len(pending), SEGMENTS_A_FOLD):
-        problems += apply_segments(journal, store, pending[start : start + SEGMENTS_A_FOLD])
+    switch = last_switch(journal, pending)
+    return Pending(pending, problems, switch, needs_new_store=min(done, default=switch) < switch)
+
+
+def apply_pending(journal: Journal, store: Store) -> list[Problem]:
+    """Applies every committed segment that the store does not hold yet; returns files that were skipped.
+
+    Raises:
+        ContractError: the store holds what a derivation among them took the place of.
+    """
+    return _apply(journal, store, find_pending(journal, store))
+
+
+def _apply(journal: Journal, store: Store, pending: Pending) -> list[Problem]:
+    if pending.needs_new_store:
+        raise ContractError("a derivation cannot be folded over another memory: run `slowwave rebuild`")
+    problems = list(pending.problems)
+    for start in range(0, len(pending.segment_ids), SEGMENTS_A_FOLD):
+        part = pending.segment_ids[start : start + SEGMENTS_A_FOLD]
+        problems += apply_segments(journal, store, part, switch=pending.switch)
     return problems
 
 
-def apply_segments(journal: Journal, store: Store, segment_ids: Sequence[str]) -> list[Problem]:
-    """Folds segments into the store as one collapsed change, and notes them as applied."""
+def renewed_store(home: Home, living: Store) -> Store:
+    """A new generation, folded from the whole journal and made current; vectors of texts that are known are kept.
+
+    For a derivation that took the place of the memory: readers find the old memory until all of the new one is there.
+    """
+    fresh = create_store(
+        living.root, embedder_id=living.meta.embedder_id, dims=living.meta.dims, make_current=False
+    )
+    try:
+        apply_pending(home.journal, fresh)
+        for donor in (living, *_derived_store(home)):
+            take_over_vectors(donor, fresh)
+        fresh.make_current()
+    finally:
+        if not fresh.is_current():
+            fresh.discard()
+    return fresh
+
+
+def _derived_store(home: Home) -> list[Store]:
+    try:
+        return [open_store(home.derivation_root / "store")]
+    except (NotFoundError, ConfigError):
+        return []  # vectors are computed again then
+
+
+def apply_segments(
+    journal: Journal, store: Store, segment_ids: Sequence[str], *, switch: str = ""
+) -> list[Problem]:
+    """Folds segments into the store as one collapsed change, and notes them as applied.
+
+    What was derived before the segment `switch` is left out.
+    """
     scan = journal.read(segment_ids)
-    store.apply(collapse(fold(scan.events)))
+    store.apply(collapse(fold(in_force(scan.events, switch))))
     torn = {problem.path.stem for problem in scan.problems}
     store.mark_applied([segment for segment in segment_ids if segment not in torn])
     return list(scan.problems)

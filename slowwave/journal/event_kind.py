@@ -17,6 +17,7 @@ OF_EVENTS_ALONE: dict[str, Dtype] = {
     "winner_id": pl.String,
     "former_supersedes": pl.String,
     "former_summary": pl.String,
+    "derivation_id": pl.String,
 }
 """Columns of payloads that no table has; every other one has the type that it has in the tables."""
 

@@ -201,6 +201,7 @@ FOLDS: dict[str, list[Write]] = {
     "edge.dropped": _removals("edges"),
     "edge.examined": [_patch("edges")],
     "night.completed": [_whole("nights")],
+    "derivation.switched": [],  # says which events are folded at all (`slowwave/journal/derivations.py`)
 }
 """The changes of each kind. A patch of `cells` also sets the status that the catalogue says."""
 

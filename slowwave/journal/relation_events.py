@@ -164,6 +164,13 @@ OF_RELATIONS = (
         "A model was asked what of the later end the earlier one caused.",
     ),
     kind_of(
+        "derivation.switched",
+        "derivation_id",
+        "derivations put in the place of the memory",
+        "A new derivation took the place of the memory: what was derived in the segments before holds no longer.",
+        is_raw=True,
+    ),
+    kind_of(
         "night.completed", row_of("nights"), "nights recorded", "A night ended: what it did and what it cost."
     ),
 )

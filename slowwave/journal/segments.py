@@ -66,7 +66,8 @@ class Journal:
         """Write events as one segment: when this returns, they survive a kill and a power cut.
 
         `events` has `kind` and `payload` (JSON text), in order, as `slowwave.journal.catalogue.encode` makes them.
-        Returns None, and writes nothing, when there is no event.
+        Events that are copied from another segment also have the `version` and the `recorded_at` (UTC) that they had
+        there. Returns None, and writes nothing, when there is no event.
 
         Raises:
             ContractError: a kind is not in the catalogue.
@@ -235,14 +236,17 @@ def _header(event_count: int, body: bytes) -> bytes:
 
 
 def _body(segment_id: str, events: pl.DataFrame, now: datetime) -> bytes:
+    newest = {kind: entry.version for kind, entry in CATALOGUE.items()}
+    version = pl.col("version") if "version" in events.columns else pl.col("kind").replace_strict(newest)
+    recorded = pl.col("recorded_at") if "recorded_at" in events.columns else pl.lit(now.astimezone(UTC))
     line = pl.format(
         '{}"event_id": "{}.{}", "kind": "{}", "version": {}, "recorded_at": "{}", "payload": {}{}',
         pl.lit("{"),
         pl.lit(segment_id),
         "position",
         "kind",
-        pl.col("kind").replace_strict({kind: entry.version for kind, entry in CATALOGUE.items()}),
-        pl.lit(now.astimezone(UTC)).dt.strftime(ISO),
+        version,
+        recorded.dt.strftime(ISO),
         "payload",
         pl.lit("}"),
     )

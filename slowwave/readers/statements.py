@@ -15,10 +15,7 @@ from slowwave.readers.fences import strip_injected
 from slowwave.redaction.redaction import redact
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash, stable_id
-from slowwave.schemas.tables import OWNER
-
-REMEMBERED = "remembered"
-"""`source_id` and `prompt_version` of a statement, and the beginning of its session's name."""
+from slowwave.schemas.tables import OWNER, REMEMBERED
 
 _MARK = re.compile(r"\[redacted:[^\]]*\]")
 

@@ -34,6 +34,7 @@ __all__ = [
     "KEYS",
     "OWNER",
     "RAW_PROMPT",
+    "REMEMBERED",
     "TABLES",
     "TIMESTAMP",
     "VECTOR_TEXT",
@@ -45,6 +46,9 @@ __all__ = [
 
 RAW_PROMPT = "raw"
 """`prompt_version` of cells that were made without a language model."""
+
+REMEMBERED = "remembered"
+"""`source_id` and `prompt_version` of a person's statement, and the beginning of its session's name."""
 
 
 class Turns(Sourced, Owned):

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from slowwave.embeddings import open_embedder
-from slowwave.errors import BusyError, ConfigError
+from slowwave.errors import BusyError, ConfigError, ContractError
 from slowwave.home.lock import Work, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, apply_pending, open_workspace
@@ -25,7 +25,7 @@ from slowwave.settings.tree import load_settings
 from slowwave.stages.night.night import open_night
 from slowwave.store import Store, create_store, open_store
 from tasks.stage import stage
-from tests.rows import NOW, events, one_of_every_kind, row, rows
+from tests.rows import NOW, events, of_row, one_of_every_kind, row, rows
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def settings(home: Path, provider: str, **more: str) -> None:
     (home / "slowwave.toml").write_text("\n".join(["[embedding]", *lines, ""]), encoding="utf-8")
 
 
-def cell(key: str, content: str) -> pl.DataFrame:
-    return encode("cell.extracted", rows("cells", row("cells", key, content=content)).with_columns(
+def cell(key: str, content: str, **given: str) -> pl.DataFrame:
+    return encode("cell.extracted", rows("cells", row("cells", key, content=content, **given)).with_columns(
         entities=pl.lit([], dtype=pl.List(pl.String)), artifacts=pl.lit([], dtype=pl.List(pl.String))
     ))  # fmt: skip
 
@@ -447,3 +447,57 @@ def test_edits_and_reading_need_no_language_model(folder: Path):
     memory = Memory(folder)
     assert memory.confirm(memory.remember("The glaze blisters.").cell_id).changed
     assert memory.search("glaze").cells
+
+
+# another derivation
+
+
+def switch_to(home: Path, *parts: pl.DataFrame) -> None:
+    """Commits a derivation that takes the place of the memory, as a process would that is killed right after."""
+    switched = events("derivation.switched", {"derivation_id": "r1"})
+    open_home(home).journal.commit(pl.concat([switched, *parts]), now=NOW)
+
+
+def test_a_derivation_in_the_journal_takes_the_place_of_what_was_derived_before(folder: Path, tmp_path: Path):
+    home = open_home(folder)
+    said = cell("n", "as a person said it", prompt_version="remembered")
+    raw = of_row("turn.recorded", "turns", "t1", content="kept")
+    with open_workspace(folder) as workspace:
+        workspace.commit(pl.concat([raw, cell("a", "derived before"), said]), now=NOW)
+        before = workspace.store.name
+    switch_to(folder, cell("b", "derived anew"))
+    assert open_store(home.store_root).name == before, (
+        "readers find the memory of before until the new one is whole"
+    )
+    with open_workspace(folder) as workspace:
+        assert workspace.store.name != before
+        assert set(workspace.store.rows("cells")["content"]) == {"as a person said it", "derived anew"}
+        assert workspace.store.rows("turns")["content"].to_list() == ["kept"]
+        workspace.commit(cell("c", "derived since"), now=NOW)
+        wanted = tables(workspace.store)
+    anew = create_store(tmp_path / "anew", embedder_id="", dims=1)
+    assert apply_pending(home.journal, anew) == []
+    assert tables(anew) == wanted
+    assert {"derived before", "derived since"} <= set(
+        home.journal.scan().events["payload"].str.json_path_match("$.content")
+    )
+
+
+def test_a_derivation_is_never_folded_over_another_memory(folder: Path):
+    with open_workspace(folder) as workspace:
+        workspace.commit(cell("a", "derived before"), now=NOW)
+        store = workspace.store
+    switch_to(folder, cell("b", "derived anew"))
+    with pytest.raises(ContractError, match="rebuild"):
+        apply_pending(open_home(folder).journal, store)
+    assert store.rows("cells")["content"].to_list() == ["derived before"]
+
+
+def test_an_edit_that_finds_a_derivation_in_the_journal_works_on_it(folder: Path):
+    with open_workspace(folder) as workspace:
+        workspace.commit(cell("a", "derived before"), now=NOW)
+    switch_to(folder)
+    with Memory(folder) as memory:
+        assert memory.remember("The kiln holds 1,040 degrees.").is_searchable
+        assert [hit.content for hit in memory.search("kiln").cells] == ["The kiln holds 1,040 degrees."]
+        assert "derived before" not in [hit.content for hit in memory.search("derived before").cells]

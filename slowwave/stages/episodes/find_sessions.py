@@ -2,9 +2,8 @@
 
 import polars as pl
 
-from slowwave.readers.statements import REMEMBERED
 from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.tables import OWNER, RAW_PROMPT
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, REMEMBERED
 from slowwave.stages.episodes.episodes import due_sessions, orphans, session_spans
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit

@@ -1,0 +1,51 @@
+"""Derivations: which derived events still hold after another derivation took the place of the memory.
+
+A derivation comes into the journal as one segment that begins with `derivation.switched`. What was derived in the
+segments before stays in the journal, to be read, and is folded no more. What came in, a person's statements among it,
+and the record of the nights are folded for ever.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+
+import polars as pl
+
+from slowwave.journal.catalogue import CATALOGUE
+from slowwave.journal.segments import Journal
+from slowwave.schemas.tables import REMEMBERED
+
+SWITCHED = "derivation.switched"
+
+LASTING = sorted({kind for kind, entry in CATALOGUE.items() if entry.is_raw} | {"night.completed"})
+"""Kinds of events that no switch ends."""
+
+_MARK = f'"kind": "{SWITCHED}"'.encode()
+
+
+def is_statement() -> pl.Expr:
+    """Return whether a scanned event is a memory that a person stated, word by word."""
+    # quotes within a text are escaped in the payload, so that no text can look like it
+    said = pl.col("payload").str.contains(f'"prompt_version":"{REMEMBERED}"', literal=True)
+    return (pl.col("kind") == "cell.extracted") & said
+
+
+def last_switch(journal: Journal, segment_ids: Sequence[str]) -> str:
+    """The last of these segments (in their order) that begins with a switch; empty where none does."""
+    return next((segment for segment in reversed(segment_ids) if _is_switch(journal, segment)), "")
+
+
+def in_force(events: pl.DataFrame, switch: str) -> pl.DataFrame:
+    """Scanned events without what was derived before the segment `switch`; all of them where it is empty."""
+    if not switch:
+        return events
+    lasts = pl.col("kind").is_in(LASTING) | is_statement()
+    return events.filter((pl.col("segment_id") >= switch) | lasts)
+
+
+def _is_switch(journal: Journal, segment_id: str) -> bool:
+    """Return whether the first event of a segment is a switch; only the beginning of the file is read."""
+    try:
+        with journal.path_of(segment_id).open("rb") as file:
+            return any(_MARK in line for line in islice(file, 1, 2))
+    except OSError:
+        return False  # reading it whole says what is wrong with it
