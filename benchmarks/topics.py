@@ -18,7 +18,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from slowwave.embeddings import Embedder, load_profile, open_embedder
+from slowwave.embeddings import (
+    CentredEmbedder,
+    Embedder,
+    centred_profile,
+    encode_directions,
+    fit_directions,
+    load_profile,
+    open_embedder,
+    space_id_of,
+)
 from slowwave.errors import SlowwaveError
 from slowwave.home.centroids import centroids
 from slowwave.settings.groups import EmbeddingSettings
@@ -220,8 +229,17 @@ def best(
     measured.lines[start:] = [max(measured.lines[start:], key=lambda line: line.intents.f1)]
 
 
+def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
+    """The embedder without the common directions of these texts, as a home of them has it."""
+    settings = EmbeddingSettings()
+    made = embedder.embed_documents(texts).vectors
+    directions = fit_directions(made, components=settings.centring_components)
+    name = space_id_of(embedder.embedder_id, encode_directions(directions))
+    return CentredEmbedder(embedder, name, centred_profile(embedder.profile), directions)
+
+
 def reachable(measured: Measured) -> list[Embedder]:
-    """The embedders that answer; why the others are not measured goes to the notes."""
+    """The embedders that answer, and again those that homes centre; why others are missing goes to the notes."""
     found = []
     asked = [
         EmbeddingSettings(provider="wordllama"),
@@ -234,6 +252,8 @@ def reachable(measured: Measured) -> list[Embedder]:
             if embedder is not None:
                 embedder.embed_query("is anyone there")
                 found.append(embedder)
+                if embedder.profile.is_centred:
+                    found.append(centred(embedder, measured.texts))
         except SlowwaveError as error:
             measured.notes.append(f"{settings.provider}: not measured ({error})")
     return found

@@ -7,18 +7,43 @@ where they are used, so that a face which only reads the journal does not pay fo
 in messages.
 """
 
+from slowwave.embeddings.centring import (
+    CentredEmbedder,
+    base_id_of,
+    base_of,
+    decode_directions,
+    encode_directions,
+    fit_directions,
+    space_id_of,
+)
 from slowwave.embeddings.choice import check_embedder, open_embedder
-from slowwave.embeddings.profiles import THRESHOLDS, Profile, load_profile, write_calibration
+from slowwave.embeddings.profiles import (
+    THRESHOLDS,
+    Profile,
+    centred_name,
+    centred_profile,
+    load_profile,
+    write_calibration,
+)
 from slowwave.embeddings.protocol import Embedded, Embedder, Vectors
 
 __all__ = [
     "THRESHOLDS",
+    "CentredEmbedder",
     "Embedded",
     "Embedder",
     "Profile",
     "Vectors",
+    "base_id_of",
+    "base_of",
+    "centred_name",
+    "centred_profile",
     "check_embedder",
+    "decode_directions",
+    "encode_directions",
+    "fit_directions",
     "load_profile",
     "open_embedder",
+    "space_id_of",
     "write_calibration",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slowwave.embeddings.profiles import Profile
 from slowwave.embeddings.protocol import Embedded, Vectors, embedder_id_of
@@ -20,6 +21,9 @@ PROBE_TEXT = "memory"
 
 PIECE = re.compile(r"[A-Za-z]{1,4}|[^\sA-Za-z]")
 """One token, where nothing better is known: up to four letters, or one other character."""
+
+LEAST_LENGTH = 1e-6
+"""Length of a vector under which its direction is rounding."""
 
 _MAX_HALVINGS = 3
 
@@ -139,14 +143,17 @@ def _check_alive(ask: Ask) -> None:
 
 def _normalized(vectors: Vectors, failures: dict[int, str], cut_count: int) -> Embedded:
     """Unit rows. A row without a direction is a failure."""
+    unit, empty = unit_rows(vectors)
+    told = {int(at): failures.get(int(at), "the model knows nothing in this text") for at in empty}
+    return Embedded(unit, told, cut_count)
+
+
+def unit_rows(vectors: Vectors) -> tuple[Vectors, NDArray[np.intp]]:
+    """Rows of unit length, and the places of rows without a direction, which are NaN."""
     length = np.linalg.norm(vectors.astype(np.float64), axis=1)
-    empty = ~(np.isfinite(length) & (length > 0))
-    told = {
-        int(at): failures.get(int(at), "the model knows nothing in this text") for at in np.flatnonzero(empty)
-    }
-    vectors[empty] = np.nan
-    length[empty] = 1.0
-    return Embedded((vectors / length[:, None]).astype(np.float32), told, cut_count)
+    empty = ~(np.isfinite(length) & (length > LEAST_LENGTH))
+    length[empty] = np.nan
+    return (vectors / length[:, None]).astype(np.float32), np.flatnonzero(empty)
 
 
 def matrix(rows: object, count: int, dims: int, who: str) -> Vectors:

@@ -41,6 +41,7 @@ class Profile(BaseModel):
     near_threshold: float = Field(ge=-1, le=1)
     relevance_threshold: float = Field(ge=-1, le=1)
     vector_weight: float = Field(ge=0)
+    is_centred: bool = Field(default=False, description="Whether a store takes its common directions out.")
     calibrated: bool
 
 
@@ -56,14 +57,23 @@ def load_profile(model: str, calibration_path: Path | None = None) -> Profile:
     name = plain_name(model)
     table = _profiles()
     given = dict(table.get(name) or table.get(name.partition(":")[0]) or table["other"])
-    measured = _calibrations(calibration_path).get(name, {})
-    try:
-        return Profile(**(given | {"model": name} | measured | ({"calibrated": True} if measured else {})))
-    except ValidationError as error:
-        raise ConfigError(
-            f"{calibration_path} holds a threshold for {name!r} that is not usable. "
-            "Calibrate again or remove it."
-        ) from error
+    return _calibrated(given | {"model": name}, name, calibration_path)
+
+
+def centred_name(model: str) -> str:
+    """The name under which a model's thresholds stand for vectors without their store's common directions."""
+    return f"{plain_name(model)}+centred"
+
+
+def centred_profile(base: Profile, calibration_path: Path | None = None) -> Profile:
+    """A model's profile for vectors without their store's common directions: other thresholds, all else the same.
+
+    Raises:
+        ConfigError: as `load_profile`.
+    """
+    name, table = centred_name(base.model), _profiles()
+    given = dict(table.get(name) or table["other+centred"])
+    return _calibrated(base.model_dump() | given, name, calibration_path)
 
 
 def write_calibration(path: Path, model: str, thresholds: Mapping[str, float]) -> None:
@@ -80,6 +90,18 @@ def write_calibration(path: Path, model: str, thresholds: Mapping[str, float]) -
         )
     everything = _calibrations(path) | {plain_name(model): dict(thresholds)}
     write_whole(path, json.dumps(everything, indent=2, sort_keys=True) + "\n")
+
+
+def _calibrated(given: dict[str, Any], name: str, calibration_path: Path | None) -> Profile:
+    """The profile of these values, and of the thresholds that were measured for this name."""
+    measured = _calibrations(calibration_path).get(name, {})
+    try:
+        return Profile(**(given | measured | ({"calibrated": True} if measured else {})))
+    except ValidationError as error:
+        raise ConfigError(
+            f"{calibration_path} holds a threshold for {name!r} that is not usable. "
+            "Calibrate again or remove it."
+        ) from error
 
 
 @cache

@@ -29,7 +29,7 @@ class Embedder(Protocol):
 
     @property
     def embedder_id(self) -> str:
-        """Provider/model/dims/prefix version. Vectors of different ids are never compared."""
+        """Provider/model/dims/prefix version, and `+` a store's fit. Vectors of different ids are never compared."""
 
     @property
     def dims(self) -> int:

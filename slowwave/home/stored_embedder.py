@@ -1,38 +1,53 @@
 """The embedder that a store's vectors were made with."""
 
-from slowwave.embeddings import Embedder, open_embedder
+from slowwave.embeddings import Embedder, base_id_of, open_embedder
 from slowwave.errors import ConfigError, TransientError
 from slowwave.home.paths import Home
+from slowwave.home.spaces import stored_space
 from slowwave.store import Store
 
 
 def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
-    """The embedder that the store's vectors were made with, or None with the reason.
+    """The embedder that the store's vectors were made with, in their space, or None with the reason.
 
     Another embedder that is configured or found never writes into this store: `reembed` switches.
     """
-    configured = home.settings.embedding
+    base, note = _base_of(home, store)
+    if base is None:
+        return None, note
+    embedder = stored_space(home, store, base)
+    if embedder is None:
+        return (
+            None,
+            f"the store lacks the fit of its vectors {store.meta.embedder_id}: `slowwave rebuild` mends it",
+        )
+    return embedder, note
+
+
+def _base_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
+    """The embedder alone, without a fit."""
+    configured, stored = home.settings.embedding, base_id_of(store.meta.embedder_id)
     try:
         embedder, note = open_embedder(configured, home.calibration_path)
     except TransientError as error:
         embedder, note = None, f"the embedder does not answer ({error})"
     found = embedder.embedder_id if embedder else ""
-    if found == store.meta.embedder_id:
+    if found == stored:
         return embedder, note
-    if not store.meta.embedder_id:
+    if not stored:
         return None, f"the store holds no vectors; {found} is there: `slowwave run reembed` would use it"
-    provider, *model, _, _ = store.meta.embedder_id.split("/")
+    provider, *model, _, _ = stored.split("/")
     own = configured.model_copy(update={"provider": provider, "model": "/".join(model)})
     if provider != configured.provider:  # address and key belong to the provider that is configured
         own = own.model_copy(update={"base_url": None, "api_key": None})
     try:
         embedder, _ = open_embedder(own, home.calibration_path)
     except (TransientError, ConfigError) as error:
-        return None, f"the store's embedder {store.meta.embedder_id} does not serve ({error}); full text only"
-    if embedder is None or embedder.embedder_id != store.meta.embedder_id:
+        return None, f"the store's embedder {stored} does not serve ({error}); full text only"
+    if embedder is None or embedder.embedder_id != stored:
         return (
             None,
-            f"the store's embedder {store.meta.embedder_id} cannot be opened again; full text only: "
+            f"the store's embedder {stored} cannot be opened again; full text only: "
             "`slowwave run reembed` mends it",
         )
     return embedder, (

@@ -2,7 +2,7 @@
 
 A derivation comes into the journal as one segment that begins with `derivation.switched`. What was derived in the
 segments before stays in the journal, to be read, and is folded no more. What came in, a person's statements among it,
-and the record of the nights are folded for ever.
+and the record of the nights and of the fits of the vector space are folded for ever.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from slowwave.schemas.tables import REMEMBERED
 
 SWITCHED = "derivation.switched"
 
-LASTING = sorted({kind for kind, entry in CATALOGUE.items() if entry.is_raw} | {"night.completed"})
+LASTING = sorted({kind for kind, entry in CATALOGUE.items() if entry.is_raw} | {"night.completed", "space.fitted"})
 """Kinds of events that no switch ends."""
 
 _MARK = f'"kind": "{SWITCHED}"'.encode()

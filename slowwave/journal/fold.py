@@ -200,6 +200,7 @@ FOLDS: dict[str, list[Write]] = {
     "edge.ended": [_patch("edges")],
     "edge.dropped": _removals("edges"),
     "edge.examined": [_patch("edges")],
+    "space.fitted": [_whole("spaces", fitted_at=RECORDED)],
     "night.completed": [_whole("nights")],
     "derivation.switched": [],  # says which events are folded at all (`slowwave/journal/derivations.py`)
 }

@@ -171,6 +171,12 @@ OF_RELATIONS = (
         is_raw=True,
     ),
     kind_of(
+        "space.fitted",
+        row_of("spaces", without=("fitted_at",)),
+        "fits of the vector space",
+        "What all texts of the home share was fitted: its vectors leave it out from then on.",
+    ),
+    kind_of(
         "night.completed", row_of("nights"), "nights recorded", "A night ended: what it did and what it cost."
     ),
 )

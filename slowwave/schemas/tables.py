@@ -279,6 +279,16 @@ class Nights(Strict):
     note: str = nullable()
 
 
+class Spaces(Strict):
+    """Fits of the vector space: what all texts of the home shared, which its vectors leave out."""
+
+    space_id: str = key()
+    base_embedder_id: str
+    text_count: int = count()
+    directions: str
+    fitted_at: Timestamp
+
+
 TABLES: dict[str, type[pa.DataFrameModel]] = {
     "turns": Turns,
     "sources": Sources,
@@ -296,6 +306,7 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "erasures": Erasures,
     "core": Core,
     "nights": Nights,
+    "spaces": Spaces,
     "entities": Entities,
     "mentions": Mentions,
     "edges": Edges,

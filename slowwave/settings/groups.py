@@ -111,6 +111,22 @@ class EmbeddingSettings(Group):
     transport_retries: int = setting(3, "Repeats after what can pass.", ge=0, le=10)
     max_text_tokens: int = setting(1500, "Longer texts are cut here, counted, before they are sent.", ge=64)
     allow_pull: bool = setting(False, "May Ollama download a missing model.")
+    centring: Literal["auto", "on", "off"] = setting(
+        "auto",
+        "Take what all texts of the home share out of its vectors, fitted at night; `auto`: where the profile says so.",
+    )
+    centring_components: int = setting(
+        3,
+        "Principal components of the home's vectors taken out beside their mean; in a small home at most one for each "
+        "`centring_texts` texts.",
+        ge=0,
+        le=10,
+    )
+    centring_texts: int = setting(50, "Turns and memories from which the home's vectors are fitted.", ge=10)
+    centring_growth: float = setting(
+        1.5, "Turns and memories, times those of the last fit, that call for a new one.", gt=1
+    )
+    centring_sample: int = setting(20_000, "Texts, evenly spaced, that a fit looks at, at most.", ge=10)
 
 
 class NightSettings(Group):

@@ -4,13 +4,14 @@ A rebuild or another embedder fills a new generation beside the living one and s
 """
 
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
 from ulid import ULID
 
 from slowwave.errors import ConfigError, NotFoundError
-from slowwave.store.layout import SCHEMA_VERSION, StoreMeta
+from slowwave.store.layout import META_FILE, SCHEMA_VERSION, StoreMeta
 from slowwave.store.writing import Store
 
 
@@ -20,11 +21,21 @@ def create_store(root: Path, *, embedder_id: str, dims: int, make_current: bool 
     folder = root / name
     folder.mkdir(parents=True)
     meta = StoreMeta(SCHEMA_VERSION, embedder_id, dims)
-    (folder / "meta.json").write_text(json.dumps(asdict(meta)), encoding="utf-8")
+    (folder / META_FILE).write_text(json.dumps(asdict(meta)), encoding="utf-8")
     store = Store(root, name, meta)
     store.make_tables()
     if make_current:
         store.make_current()
+    return store
+
+
+def copy_store(living: Store, *, embedder_id: str) -> Store:
+    """A copy of a generation, not current, for the vectors of this embedder and fit; it has none yet."""
+    name = f"g-{ULID()}"
+    shutil.copytree(living.root / living.name, living.root / name)
+    store = Store(living.root, name, living.meta)
+    store.name_space(embedder_id)
+    store.forget_vectors()
     return store
 
 
@@ -37,7 +48,7 @@ def open_store(root: Path) -> Store:
     """
     try:
         name = (root / "CURRENT").read_text(encoding="utf-8").strip()
-        meta = StoreMeta(**json.loads((root / name / "meta.json").read_text(encoding="utf-8")))
+        meta = StoreMeta(**json.loads((root / name / META_FILE).read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise NotFoundError(
             "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"

@@ -10,7 +10,7 @@ from lancedb.query import MatchQuery, MultiMatchQuery
 
 from slowwave.schemas.tables import KEYS, OWNER, VECTOR_TEXT, frame_schema
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 MATCHED = {"passages": ("content",), "cells": ("content",), "topics": ("name", "summary")}
 """Columns that full text looks in, together."""
@@ -40,13 +40,16 @@ EMBEDDER_OF = {"vector": "embedder_id", "centroid": "centroid_embedder_id"}
 KEYS_A_READ = 2_000
 """Keys of one read: what a condition holds without slowing down."""
 
+META_FILE = "meta.json"
+"""The file that holds a generation's `StoreMeta`."""
+
 APPLIED = "applied"
 """The table of segments that are applied."""
 
 
 @dataclass(frozen=True)
 class StoreMeta:
-    """The schema and the embedder of a generation; `embedder_id` is empty when it holds no vectors."""
+    """The schema of a generation, and the embedder and fit of its vectors; `embedder_id` is empty where it has none."""
 
     schema_version: int
     embedder_id: str

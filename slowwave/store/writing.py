@@ -1,7 +1,9 @@
 """Writing one generation of the store: for the holder of the writer lock alone (`slowwave/home/paths.py`)."""
 
+import json
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import cast
 
@@ -22,6 +24,7 @@ from slowwave.store.layout import (
     FILTER_INDEX,
     KEYS_A_READ,
     LOOKUP_INDEX,
+    META_FILE,
     TEXT_INDEX,
     arrow_schema,
     left_and_joined,
@@ -52,6 +55,23 @@ class Store(StoreReader):
         for table in TABLES:
             self._db.create_table(table, schema=arrow_schema(table, self.meta.dims))
         self._db.create_table(APPLIED, schema=pa.schema([pa.field("segment_id", pa.utf8(), nullable=False)]))
+
+    def name_space(self, embedder_id: str) -> None:
+        """Say which embedder and fit this generation's vectors are of, before it has any."""
+        self.meta = replace(self.meta, embedder_id=embedder_id)
+        write_whole(self.root / self.name / META_FILE, json.dumps(asdict(self.meta)))
+
+    def forget_vectors(self) -> None:
+        """Drop all vectors and their indices, to be computed anew: for a generation that nobody reads yet."""
+        for table in VECTOR_TEXT:
+            handle, before = self._table(table), int(self._table(table).version)
+            for index in handle.list_indices():
+                if set(index.columns) & set(EMBEDDER_OF):
+                    handle.drop_index(index.name)
+            named = {column: name for column, name in EMBEDDER_OF.items() if column in handle.schema.names}
+            nothing = dict.fromkeys(named, "NULL") | dict.fromkeys(named.values(), "''")
+            handle.update(values_sql=nothing)
+            self._cache.wrote(table, before)
 
     def make_current(self) -> None:
         """Switch readers to this generation and remove generations before the last one."""

@@ -296,7 +296,7 @@ kind = CATALOGUE["cell.extracted"]
 of_episodes = CATALOGUE["episode.written"].payload
 answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEMA_VERSION, "mood" in of_episodes]
 """,
-        [True, 3, {"steps": [], "template": None, "mood": None}, 6, False],
+        [True, 3, {"steps": [], "template": None, "mood": None}, 7, False],
         {
             "slowwave/schemas/tables.py": (
                 before("    decay_rate: float", "    mood: str | None\n"),
@@ -304,7 +304,7 @@ answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEM
             "slowwave/journal/memory_events.py": (
                 after('added=({"steps": [], "template": None},', ' {"mood": None},'),
             ),
-            "slowwave/store/layout.py": (("SCHEMA_VERSION = 5", "SCHEMA_VERSION = 6"),),
+            "slowwave/store/layout.py": (("SCHEMA_VERSION = 6", "SCHEMA_VERSION = 7"),),
             "data/README.md": (
                 before("| `cell_type` |", "| `mood` | text | | mood of who said it | not told |\n"),
             ),

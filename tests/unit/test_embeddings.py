@@ -8,11 +8,20 @@ import numpy as np
 import pytest
 
 from slowwave.embeddings import (
+    CentredEmbedder,
+    base_id_of,
+    base_of,
     batches,
+    centred_name,
+    centred_profile,
     check_embedder,
+    decode_directions,
+    encode_directions,
+    fit_directions,
     load_profile,
     open_embedder,
     profiles,
+    space_id_of,
     write_calibration,
 )
 from slowwave.embeddings import wordllama as wordllama_module
@@ -161,7 +170,8 @@ def test_openai_without_a_key_or_an_address_asks_for_one():
 
 def test_every_profile_can_be_loaded_and_orders_its_thresholds():
     for name in profiles._profiles():
-        profile = load_profile(name)
+        model, _, is_centred = name.partition("+")
+        profile = centred_profile(load_profile(model)) if is_centred else load_profile(model)
         assert profile.topic_threshold <= profile.near_threshold <= profile.merge_threshold
         if profile.dims:
             assert profile.split_threshold == pytest.approx(profile.topic_threshold**0.5, abs=0.01)
@@ -236,3 +246,63 @@ def test_doctor_reports_a_missing_server_instead_of_failing():
     )
     assert (name, passed) == ("embedder", False)
     assert "Ollama" in found
+
+
+TALK = [
+    f"Mara\nMara told Jonas about {subject}, and Jonas asked Mara {when}"
+    for subject in ("the kiln", "a sourdough loaf", "her bicycle", "the tax form", "a violin", "the ferry")
+    for when in ("why", "how much it was", "where it stands", "who made it", "since when", "for how long")
+]
+
+
+def centred_on(wordllama, texts, components=0):
+    directions = fit_directions(wordllama.embed_documents(texts).vectors, components=components)
+    name = space_id_of(wordllama.embedder_id, encode_directions(directions))
+    return CentredEmbedder(wordllama, name, centred_profile(wordllama.profile), directions)
+
+
+def test_texts_that_name_the_same_people_lie_apart_once_their_common_directions_are_out(wordllama):
+    centred = centred_on(wordllama, TALK)
+    before, after = (one.embed_documents(TALK).vectors for one in (wordllama, centred))
+    apart = ~np.eye(len(TALK), dtype=bool)
+    assert np.median((before @ before.T)[apart]) > 0.5
+    assert abs(np.median((after @ after.T)[apart])) < 0.2
+    np.testing.assert_allclose(np.linalg.norm(after, axis=1), 1.0, rtol=1e-5)
+    question = centred.embed_query("What did Mara tell Jonas about bread?")
+    assert "loaf" in TALK[int((after @ question).argmax())]
+
+
+def test_directions_are_stored_bit_for_bit_and_name_their_space(wordllama):
+    directions = fit_directions(wordllama.embed_documents(TALK).vectors, components=3)
+    text = encode_directions(directions)
+    assert directions.shape == (4, 256)
+    np.testing.assert_array_equal(decode_directions(text, 256), directions)
+    name = space_id_of(wordllama.embedder_id, text)
+    assert name.startswith("wordllama/l2_supercat/256/v1+")
+    assert base_id_of(name) == base_id_of(wordllama.embedder_id) == wordllama.embedder_id
+    assert space_id_of(wordllama.embedder_id, encode_directions(directions * 2)) != name
+    with pytest.raises(ConfigError, match="rebuild"):
+        decode_directions(text, 255)
+
+
+def test_a_text_without_a_vector_stays_without_one_when_common_directions_are_out(wordllama):
+    centred = centred_on(wordllama, TALK)
+    made = centred.embed_documents(["a word", "", "another"])
+    assert set(made.failures) == {1}
+    assert np.isnan(made.vectors[1]).all()
+    assert base_of(centred) is wordllama
+    same = CentredEmbedder(wordllama, "x", wordllama.profile, wordllama.embed_documents(["a word"]).vectors)
+    assert set(same.embed_documents(["a word", "another"]).failures) == {0}, "nothing is left of it"
+    with pytest.raises(InputError, match="Search by words"):
+        same.embed_query("a word")
+
+
+def test_thresholds_measured_without_common_directions_stand_apart(tmp_path):
+    path = tmp_path / "calibration.json"
+    write_calibration(path, centred_name("wordllama"), {"near_threshold": 0.5})
+    plain = load_profile("wordllama", path)
+    assert plain.near_threshold == load_profile("wordllama").near_threshold
+    assert centred_profile(plain, path).near_threshold == 0.5
+    other = centred_profile(load_profile("never-heard-of"))
+    assert not other.calibrated
+    assert other.dims == load_profile("never-heard-of").dims

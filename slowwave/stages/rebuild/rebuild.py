@@ -4,10 +4,11 @@ import time
 
 import polars as pl
 
-from slowwave.embeddings import Embedder, open_embedder
+from slowwave.embeddings import Embedder, base_id_of, base_of, open_embedder
 from slowwave.errors import ConfigError, NotFoundError
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
+from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.home.workspace import new_store
 from slowwave.schemas.report import StageReport
@@ -34,7 +35,7 @@ def reembed_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
         embedder, note = open_embedder(where.settings.embedding, where.calibration_path)
         report = StageReport(stage="reembed", dry_run=dry_run, notes=[note])
         living = open_store(where.store_root)
-        if living.meta.embedder_id != (embedder.embedder_id if embedder else ""):
+        if base_id_of(living.meta.embedder_id) != (embedder.embedder_id if embedder else ""):
             return _make_store(where, living, embedder, report, steps)
         report.is_skipped = True
         report.notes.append("the store's vectors are of this embedder already")
@@ -50,6 +51,9 @@ def _make_store(
     try:
         problems = steps.fold(home, fresh)
         report.notes += [f"skipped in the journal: {problem}" for problem in problems]
+        if embedder is not None:  # the journal says which fit its vectors are of
+            embedder = wanted_space(home, fresh, base_of(embedder))
+            fresh.name_space(embedder.embedder_id)
         report.rows_in = len(home.journal.segment_ids())
         report.rejected["file in the journal that is not a whole segment"] = len(problems)
         if living is not None:

@@ -23,7 +23,15 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slowwave.embeddings import THRESHOLDS, load_profile, write_calibration
+from slowwave.embeddings import (
+    THRESHOLDS,
+    Profile,
+    base_id_of,
+    centred_name,
+    centred_profile,
+    load_profile,
+    write_calibration,
+)
 from slowwave.errors import InputError
 from slowwave.home.paths import Home
 from slowwave.schemas.results import Calibration
@@ -110,9 +118,8 @@ def calibrate_home(home: Home, *, dry_run: bool) -> Calibration:
     matrix = vectors.to_numpy() if len(vectors) else np.empty((0, store.meta.dims), dtype=np.float32)
     measured = asdict(calibrate(matrix, sample=SAMPLE, seed=0))
     thresholds = {name: value for name, value in measured.items() if name in THRESHOLDS}
-    provider, *name, _, _ = store.meta.embedder_id.split("/")  # provider/model/dims/prefix version
-    model = provider if provider == "wordllama" else "/".join(name)
-    before = load_profile(model, home.calibration_path).model_dump(include=set(thresholds))
+    model, profile = _profile_of(home, store.meta.embedder_id)
+    before = profile.model_dump(include=set(thresholds))
     if not dry_run:
         write_calibration(home.calibration_path, model, thresholds)
     return Calibration(
@@ -124,3 +131,13 @@ def calibrate_home(home: Home, *, dry_run: bool) -> Calibration:
         kin=measured["kin"],
         path=None if dry_run else home.calibration_path,
     )
+
+
+def _profile_of(home: Home, space_id: str) -> tuple[str, Profile]:
+    """The name under which thresholds of a space stand, and its profile."""
+    provider, *name, _, _ = base_id_of(space_id).split("/")  # provider/model/dims/prefix version
+    model = provider if provider == "wordllama" else "/".join(name)
+    profile = load_profile(model, home.calibration_path)
+    if space_id == base_id_of(space_id):
+        return model, profile
+    return centred_name(model), centred_profile(profile, home.calibration_path)

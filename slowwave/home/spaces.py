@@ -1,0 +1,53 @@
+"""The vector space of a home: an embedder without the common directions that a night fitted on the home's own texts.
+
+The fits are rows of `spaces`, folded from the journal, so that a rebuilt store has the same vectors.
+"""
+
+import polars as pl
+
+from slowwave.embeddings import (
+    CentredEmbedder,
+    Embedder,
+    base_id_of,
+    centred_profile,
+    decode_directions,
+)
+from slowwave.home.paths import Home
+from slowwave.settings.groups import EmbeddingSettings
+from slowwave.store import Store, col, lit
+
+
+def is_centred(settings: EmbeddingSettings, base: Embedder) -> bool:
+    """Return whether the home's common directions are to be taken out of this embedder's vectors."""
+    return base.profile.is_centred if settings.centring == "auto" else settings.centring == "on"
+
+
+def newest_fit(store: Store, base: Embedder) -> dict[str, object] | None:
+    """The row of `spaces` with the last fit of this embedder's vectors; None before the first one."""
+    fits = store.rows("spaces", where=col("base_embedder_id") == lit(base.embedder_id))
+    newest = fits.sort("fitted_at", "space_id").tail(1)
+    return newest.row(0, named=True) if newest.height else None
+
+
+def wanted_space(home: Home, store: Store, base: Embedder) -> Embedder:
+    """The embedder in the space that the store's vectors should be of: with its newest fit, where there is one."""
+    newest = newest_fit(store, base) if is_centred(home.settings.embedding, base) else None
+    return base if newest is None else _centred(home, base, newest)
+
+
+def stored_space(home: Home, store: Store, base: Embedder) -> Embedder | None:
+    """The embedder in the space that the store's vectors are of; None where the store lacks the fit of that name."""
+    space_id = store.meta.embedder_id
+    if space_id == base_id_of(space_id):
+        return base
+    fits: pl.DataFrame = store.by_key("spaces", [space_id])
+    return _centred(home, base, fits.row(0, named=True)) if fits.height else None
+
+
+def _centred(home: Home, base: Embedder, fit: dict[str, object]) -> Embedder:
+    return CentredEmbedder(
+        base,
+        embedder_id=str(fit["space_id"]),
+        profile=centred_profile(base.profile, home.calibration_path),
+        directions=decode_directions(str(fit["directions"]), base.dims),
+    )

@@ -1,0 +1,190 @@
+"""The vectors of a home without what all its texts share: fitted by a night, the same after a rebuild."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from flows.ingest import ingest
+from flows.rebuild import rebuild
+from slowwave import Memory
+from slowwave.embeddings import base_id_of, base_of
+from slowwave.home.paths import open_home
+from slowwave.home.spaces import wanted_space
+from slowwave.home.workspace import open_workspace
+from slowwave.search.reader import open_reader
+from slowwave.stages.ingest import vector_space
+from slowwave.store import EMBEDDER_OF, Store
+from tests.scripted_model import store_of, tables, write_chat, write_settings
+
+SUBJECTS = ("kiln", "bread", "bicycle", "tax form", "violin", "ferry", "garden", "dentist", "printer", "tent")
+PLAIN = "wordllama/l2_supercat/256/v1"
+
+
+def told(first: int, count: int) -> list[tuple[str, str, str]]:
+    """Turns of two people who name each other whatever they talk about."""
+    speakers = ("Mara", "Jonas")
+    return [
+        (
+            f"2026-06-{1 + number // 60:02d}T{number // 4 % 15 + 8:02d}:{number % 4 * 15:02d}:00Z",
+            speakers[number % 2],
+            f"Mara and Jonas talked about the {SUBJECTS[number % 10]}, number {number}.",
+        )
+        for number in range(first, first + count)
+    ]
+
+
+def home_of(folder: Path, count: int, **embedding: object) -> str:
+    home = write_settings(folder / "home", embedding={"provider": "wordllama", **embedding})
+    write_chat(folder / "chats", "first", told(0, count))
+    ingest.fn(home=home, sources=[str(folder / "chats")])
+    return home
+
+
+def grow(folder: Path, home: str, *, to: int) -> None:
+    write_chat(folder / "chats", "first", told(0, to))
+    ingest.fn(home=home, sources=[str(folder / "chats")])
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("space")
+    home_of(folder, 60)
+    return folder
+
+
+@pytest.fixture
+def folder(fitted: Path, tmp_path: Path) -> Path:
+    """A copy of a home that was fitted, with its sources at the same relative place."""
+    return shutil.copytree(fitted, tmp_path / "copy")
+
+
+def vectors_of(store: Store, table: str = "turns") -> pl.DataFrame:
+    key = store.rows(table).columns[0]
+    return store.vectors(table, store.rows(table, [key])[key])
+
+
+def test_a_first_ingest_takes_out_what_all_texts_share(fitted):
+    home = open_home(fitted / "home")
+    store = store_of(home.root)
+    fits = store.rows("spaces")
+    assert fits.height == 1
+    assert fits["text_count"][0] == 60
+    assert store.meta.embedder_id == fits["space_id"][0]
+    assert base_id_of(store.meta.embedder_id) == PLAIN
+    vectors = vectors_of(store)["vector"].to_numpy()
+    assert vectors.shape == (60, 256)
+    assert abs(float(np.median(vectors @ vectors.T))) < 0.1, "names alone bring no two turns together"
+    reader = open_reader(home)
+    assert reader.embedder is not None
+    assert reader.embedder.embedder_id == store.meta.embedder_id
+    question, _ = reader.vector_of("Who plays the violin?")
+    assert question is not None
+    near = store.nearest("turns", question[None, :], 6)
+    assert all("violin" in text for text in store.by_key("turns", near["turn_id"])["content"])
+
+
+def test_a_home_with_few_texts_has_no_fit(tmp_path):
+    home = home_of(tmp_path, 49)
+    assert store_of(home).meta.embedder_id == PLAIN
+    assert store_of(home).count("spaces") == 0
+
+
+def test_the_fit_can_be_turned_off_and_on(tmp_path):
+    home = home_of(tmp_path, 60, centring="off")
+    assert store_of(home).meta.embedder_id == PLAIN
+    write_settings(Path(home), embedding={"provider": "wordllama"})
+    ingest.fn(home=home, sources=[str(tmp_path / "chats")])
+    space = store_of(home).meta.embedder_id
+    assert space.startswith(f"{PLAIN}+")
+    write_settings(Path(home), embedding={"provider": "wordllama", "centring": "off"})
+    ingest.fn(home=home, sources=[str(tmp_path / "chats")])
+    assert store_of(home).meta.embedder_id == PLAIN
+    assert vectors_of(store_of(home)).height == 60
+
+
+def test_a_rebuild_from_the_journal_alone_has_the_same_space_and_vectors(folder):
+    home = str(folder / "home")
+    wanted, vectors = tables(home), vectors_of(store_of(home))
+    space = store_of(home).meta.embedder_id
+    shutil.rmtree(folder / "home" / "store")
+    rebuild.fn(home=home)
+    assert store_of(home).meta.embedder_id == space
+    for table, rows in wanted.items():
+        assert rows.equals(tables(home)[table]), table
+    after = vectors_of(store_of(home))
+    assert after["turn_id"].equals(vectors["turn_id"])
+    np.testing.assert_allclose(after["vector"].to_numpy(), vectors["vector"].to_numpy(), atol=1e-6)
+
+
+def test_growth_calls_for_a_new_fit_and_a_little_growth_does_not(folder):
+    home = str(folder / "home")
+    first = store_of(home).meta.embedder_id
+    grow(folder, home, to=80)
+    assert store_of(home).meta.embedder_id == first, "80 are not 1.5 times 60"
+    assert vectors_of(store_of(home)).height == 80
+    reader = open_reader(open_home(home))
+    assert reader.current() is not None
+    grow(folder, home, to=90)
+    store = store_of(home)
+    assert store.count("spaces") == 2
+    assert store.meta.embedder_id != first
+    assert vectors_of(store).height == 90
+    assert set(store.rows("turns", [EMBEDDER_OF["vector"]])[EMBEDDER_OF["vector"]]) == {
+        store.meta.embedder_id
+    }
+    current = reader.current()
+    assert current is not None, "a reader that stayed open follows to the new space"
+    assert current.meta.embedder_id == store.meta.embedder_id
+    assert reader.embedder is not None
+    assert reader.embedder.embedder_id == store.meta.embedder_id
+
+
+def test_the_old_vectors_serve_until_all_new_ones_are_there(folder, monkeypatch):
+    home = str(folder / "home")
+    first = store_of(home).meta.embedder_id
+    copied: list[Store] = []
+
+    def cut_off(store: Store, *, embedder_id: str) -> Store:
+        copied.append(store)
+        raise KeyboardInterrupt(embedder_id)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(vector_space, "copy_store", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            grow(folder, home, to=90)
+    assert copied
+    assert store_of(home).meta.embedder_id == first
+    assert store_of(home).count("spaces") == 2, "the fit is in the journal"
+    assert vectors_of(store_of(home)).height == 90
+    with Memory(home) as memory:
+        found = memory.search("violin", detail_level="evidence")
+        assert not found.notes, "vectors still answer"
+        assert "violin" in found.turns[0].content
+    ingest.fn(home=home, sources=[str(folder / "chats")])
+    with open_workspace(home) as workspace:
+        assert workspace.embedder is not None
+        assert workspace.store.meta.embedder_id == workspace.embedder.embedder_id != first
+        base = base_of(workspace.embedder)
+        assert wanted_space(workspace.home, workspace.store, base) == workspace.embedder
+
+
+def test_what_a_person_remembers_comes_into_the_fitted_space(folder):
+    home = str(folder / "home")
+    with Memory(home) as memory:
+        memory.remember("The kiln of Mara is green.")
+        store = store_of(home)
+        assert vectors_of(store, "cells").height == 1
+        assert store.rows("cells", [EMBEDDER_OF["vector"]])[EMBEDDER_OF["vector"]].to_list() == [
+            store.meta.embedder_id
+        ]
+        assert memory.search("What colour is the kiln?").cells[0].content == "The kiln of Mara is green."
+
+
+def test_a_fit_looks_at_no_more_texts_than_the_settings_say(tmp_path):
+    home = home_of(tmp_path, 60, centring_sample=20)
+    with open_workspace(home) as workspace:
+        assert len(vector_space._sample(workspace.store, 20)) == 20
+    assert store_of(home).meta.embedder_id.startswith(f"{PLAIN}+")
