@@ -16,7 +16,9 @@ from slowwave.schemas.tables import REMEMBERED
 
 SWITCHED = "derivation.switched"
 
-LASTING = sorted({kind for kind, entry in CATALOGUE.items() if entry.is_raw} | {"night.completed", "space.fitted"})
+LASTING = sorted(
+    {kind for kind, entry in CATALOGUE.items() if entry.is_raw} | {"night.completed", "space.fitted"}
+)
 """Kinds of events that no switch ends."""
 
 _MARK = f'"kind": "{SWITCHED}"'.encode()
