@@ -2,29 +2,37 @@
 
     python benchmarks/answers.py night SET INDEX --folder FOLDER [--base-url URL --model NAME]
     python benchmarks/answers.py coverage FOLDER...
+    python benchmarks/answers.py answers FOLDER... --base-url URL [--model NAME] [--pages context:2000,turns:2000,whole]
 
 `night` takes in conversation INDEX (from 0) of a question set and does its nights, with the clock at each. `coverage`
-needs no model. SET is LoCoMo's JSON, LongMemEval's, or our own form (`slowwave/schemas/questions.py`). A command that
-was killed goes on where it was when it is given again. benchmarks/README.md says what the figures mean.
+needs no model. `answers` asks a reader the questions on each page, and a judge for marks. SET is LoCoMo's JSON,
+LongMemEval's, or our own form (`slowwave/schemas/questions.py`). A command that was killed goes on where it was when it
+is given again. benchmarks/README.md says what the figures mean.
 """
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from pydantic import SecretStr
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import answers_nights  # noqa: E402
-from benchmarks.answers_memory import measured_coverage  # noqa: E402
-from slowwave.errors import SlowwaveError  # noqa: E402
-from slowwave.schemas.questions import CoverageLine  # noqa: E402
+from benchmarks.answers_judge import Answered, accuracy_lines, judge_all, marked, write_rows  # noqa: E402
+from benchmarks.answers_memory import EVERY_PAGE, asked_pages, chosen_pages, measured_coverage  # noqa: E402
+from benchmarks.answers_nights import KEY, shown_progress  # noqa: E402
+from benchmarks.answers_read import Asked, Kept, read_all  # noqa: E402
+from benchmarks.answers_tables import Told, show_accuracy, show_coverage, show_json, show_night  # noqa: E402
+from slowwave.errors import InputError, SlowwaveError  # noqa: E402
+from slowwave.llm import LLM, open_llm  # noqa: E402
+from slowwave.schemas.ledger import Ledger  # noqa: E402
+from slowwave.settings.groups import LLMSettings  # noqa: E402
 
 
 def night(options: argparse.Namespace) -> int:
@@ -43,7 +51,7 @@ def night(options: argparse.Namespace) -> int:
         budget_tokens=options.budget_tokens,
     )
     answers_nights.sleep_through(
-        folder, conversation, options.nights, model, options.embedder, options.set_setting
+        folder, conversation, options.nights, model, options.embedder, options.setting
     )
     report = answers_nights.night_report(folder)
     (folder / "night.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
@@ -58,44 +66,73 @@ def coverage(options: argparse.Namespace) -> int:
     return 0
 
 
-def wide() -> Console:
-    """A console on which the tables fit also where there is no terminal."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+def answers(options: argparse.Namespace) -> int:
+    """Have the questions answered and marked, and tell the accuracy."""
+    folders: list[Path] = options.folders
+    asked, left_out = asked_pages(folders, options.pages, audit=options.audit, every=options.every)
+    kept, ledger = Kept(folders), Ledger()
+    with opened_model(options, options.model, folders[0]) as reader:
+        with shown_progress():
+            read_all(
+                reader,
+                asked,
+                kept,
+                questions_a_request=options.questions_a_request,
+                pages_a_request=options.pages_a_request,
+            )
+        model, ledger = reader.settings.model, ledger + reader.ledger
+    answered = answered_of(asked, kept, model)
+    judge_model = options.judge_model or options.model
+    with opened_model(options, judge_model, folders[0], spent=ledger) as judge, shown_progress():
+        judge_all(judge, answered, kept, items_a_request=options.items_a_request)
+        ledger += judge.ledger
+    rows = marked(answered, kept, judge_model)
+    write_rows(rows, folders)
+    left_out |= {
+        "not answered yet": len(asked) - len(answered),
+        "not marked yet": rows["points"].null_count(),
+    }
+    told = Told(accuracy_lines(rows), {name: count for name, count in left_out.items() if count}, ledger)
+    show_json(told.as_json()) if options.json else show_accuracy(told)
+    return 0
 
 
-def show_json(found: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
-    print(json.dumps(found))
+def answered_of(asked: Sequence[Asked], kept: Kept, model: str) -> list[Answered]:
+    """What has an answer by now."""
+    found = [(one, kept.entries.get(one.key(model))) for one in asked]
+    return [Answered(one, entry["answer"]) for one, entry in found if entry]
 
 
-def show_night(report: dict[str, Any]) -> None:
-    """Costs by prompt, and what the nights made."""
-    made = Table("prompt version", "calls", "cached", "tokens in", "tokens out", "tokens a turn")
-    for name, line in report["prompts"].items():
-        tokens = (f"{line['input_tokens']:,}", f"{line['output_tokens']:,}", f"{line['tokens_a_turn']:,.1f}")
-        made.add_row(name, str(line["calls"]), str(line["cached"]), *tokens)
-    console = wide()
-    console.print(made)
-    console.print(
-        f"{report['nights']} nights over {report['turns']} turns: {report['memories']} memories, "
-        f"{report['episodes']} episodes, {report['topics']} topics, the largest with "
-        f"{report['largest_topic']:.1%} of the memories; rejected: {report['rejected'] or 'nothing'}"
+@contextmanager
+def opened_model(
+    options: argparse.Namespace, model: str, folder: Path, *, spent: Ledger | None = None
+) -> Iterator[LLM]:
+    """The gateway to a reader or a judge, with its cache in the folder.
+
+    Raises:
+        InputError: there is no address of a server.
+    """
+    judge_url = options.judge_base_url if spent is not None else ""
+    if not options.base_url:
+        raise InputError("a reader is needed: give --base-url, the address of an OpenAI-compatible server")
+    used = spent.total.input_tokens + spent.total.output_tokens if spent else 0
+    settings = LLMSettings(
+        provider="openai",
+        base_url=judge_url or options.base_url,
+        api_key=SecretStr(os.environ.get(KEY, "none")),
+        model=model,
+        concurrency=options.concurrency,
+        timeout_seconds=options.timeout,
+        transport_retries=options.transport_retries,
+        max_answer_tokens=4_096,
+        budget_tokens=None if options.budget_tokens is None else max(options.budget_tokens - used, 0),
     )
-
-
-def show_coverage(lines: Sequence[CoverageLine], left_out: dict[str, int]) -> None:
-    """A line a way and budget."""
-    categories = sorted({name for line in lines for name in line.by_category})
-    made = Table("shown", "budget", "tokens", "coverage", "complete", *categories)
-    for line in lines:
-        budget = "" if line.budget_tokens is None else f"{line.budget_tokens:,}"
-        shares = [f"{line.by_category.get(name, 0.0):.1%}" for name in categories]
-        made.add_row(
-            line.way, budget, f"{line.tokens:,.0f}", f"{line.coverage:.1%}", f"{line.complete:.1%}", *shares
-        )
-    console = wide()
-    console.print(made)
-    console.print(f"{lines[0].questions if lines else 0} questions; left out: {left_out or 'nothing'}")
+    llm = open_llm(settings, folder / "answers.sqlite")
+    assert llm is not None
+    try:
+        yield llm
+    finally:
+        llm.close()
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -121,7 +158,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     of_night.add_argument("--embedder", choices=("wordllama", "ollama", "none"), default="wordllama")
     of_night.add_argument(
-        "--set-setting", action="append", default=[], metavar="GROUP.NAME=VALUE", help="any other setting"
+        "--setting", action="append", default=[], metavar="GROUP.NAME=VALUE", help="any other setting"
     )
     add_model(of_night)
     of_coverage = commands.add_parser("coverage", help="share of the evidence that is shown; no model")
@@ -131,10 +168,42 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     of_coverage.add_argument(
         "--budgets", type=numbers, default=(500, 1_000, 2_000, 4_000), help="tokens of a page"
     )
-    for command in (of_night, of_coverage):
+    of_answers = commands.add_parser("answers", help="accuracy by a reader and a strict judge")
+    add_answers(of_answers)
+    for command in (of_night, of_coverage, of_answers):
         command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
-    of_coverage.add_argument("--audit", type=Path, help="corrections of the set: wrong answers are left out")
+    for command in (of_coverage, of_answers):
+        command.add_argument("--audit", type=Path, help="corrections of the set: wrong answers are left out")
     return parser.parse_args(arguments)
+
+
+def add_answers(parser: argparse.ArgumentParser) -> None:
+    """Options of `answers`."""
+    parser.add_argument(
+        "folders", type=Path, nargs="+", help="folders of nights; their questions count together"
+    )
+    parser.add_argument(
+        "--pages",
+        type=chosen_pages,
+        default=EVERY_PAGE,
+        help="pages to ask on, such as context:2000,search:2000,turns:2000,memories,whole (default: all)",
+    )
+    parser.add_argument("--every", type=int, default=1, help="ask every N-th question alone")
+    parser.add_argument(
+        "--questions-a-request", type=int, default=20, help="questions that share a page of everything"
+    )
+    parser.add_argument(
+        "--pages-a-request",
+        type=int,
+        default=1,
+        help="pages with a budget in one request, each with its question",
+    )
+    parser.add_argument(
+        "--items-a-request", type=int, default=30, help="answers that the judge marks at once"
+    )
+    parser.add_argument("--judge-model", default="", help="another model for the judge")
+    parser.add_argument("--judge-base-url", default="", help="another server for the judge")
+    add_model(parser)
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -154,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     options = parsed(arguments)
     try:
-        return {"night": night, "coverage": coverage}[options.command](options)
+        return {"night": night, "coverage": coverage, "answers": answers}[options.command](options)
     except SlowwaveError as error:
         print(error, file=sys.stderr)
         return error.exit_code

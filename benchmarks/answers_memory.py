@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,9 +12,10 @@ from typing import Any
 import polars as pl
 
 from benchmarks.answers_nights import finished, kept_conversation, use_own_environment
+from benchmarks.answers_read import Asked
 from slowwave.errors import InputError
 from slowwave.evaluation.coverage import BUDGETS, cover, coverage_lines, wanted_by_question
-from slowwave.evaluation.pages import MemoryPages, memory_pages
+from slowwave.evaluation.pages import BUDGETED, UNBOUNDED, MemoryPages, Page, memory_pages
 from slowwave.evaluation.retrieval import said_turns, wanted_turns
 from slowwave.home.paths import open_home
 from slowwave.schemas.questions import Conversation, CoverageLine, Question
@@ -43,6 +44,8 @@ class FolderMemory:
     pages: MemoryPages
     conversation: Conversation
     now: datetime
+    everything: Mapping[str, Page]
+    """The pages that do not depend on the question."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ def opened(folder: Path) -> Iterator[FolderMemory]:
     store = reader.current()
     if store is None:
         raise InputError(f"{folder} has no memory: {reader.why_nothing()}")
-    yield FolderMemory(memory_pages(reader, store), conversation, datetime.fromisoformat(nights[-1]["clock"]))
+    pages, clock = memory_pages(reader, store), datetime.fromisoformat(nights[-1]["clock"])
+    everything = {way: pages.everything(way) for way in UNBOUNDED}
+    yield FolderMemory(pages, conversation, clock, everything)
 
 
 def read_audit(path: Path | None) -> Audit:
@@ -126,3 +131,64 @@ def measured_coverage(
     return Coverage(
         coverage_lines(pl.concat(parts)), {name: count for name, count in left_out.items() if count}
     )
+
+
+Chosen = tuple[tuple[str, int | None], ...]
+"""Ways to show memory with their budgets; null where a way shows everything."""
+
+EVERY_PAGE: Chosen = (
+    *((way, budget) for way in ("context", "search", "turns") for budget in BUDGETS),
+    *((way, None) for way in UNBOUNDED),
+)
+
+
+def chosen_pages(text: str) -> Chosen:
+    """Pages by their names: `context:2000,turns:2000,memories,whole`.
+
+    Raises:
+        ValueError: there is no such page, or a budget is missing or not wanted.
+    """
+    found = list[tuple[str, int | None]]()
+    for part in text.split(","):
+        way, _, budget = part.strip().partition(":")
+        if way in UNBOUNDED and not budget:
+            found.append((way, None))
+        elif way in BUDGETED and budget.isdigit():
+            found.append((way, int(budget)))
+        else:
+            budgeted = ", ".join(f"{name}:TOKENS" for name in BUDGETED)
+            raise ValueError(f"no page {part!r}: give {budgeted}, {', '.join(UNBOUNDED)}")
+    return tuple(found)
+
+
+def asked_pages(
+    folders: Sequence[Path], chosen: Chosen, *, audit: Path | None = None, every: int = 1
+) -> tuple[list[Asked], dict[str, int]]:
+    """Every `every`-th question of each folder on every chosen page, and counts of what does not count."""
+    corrections, asked, left_out = read_audit(audit), list[Asked](), Counter[str]()
+    for folder in folders:
+        with opened(folder) as memory:
+            kept, wrong = audited(memory.conversation.questions, corrections)
+            told = [one for one in kept.values() if one.answer is not None or not one.is_answerable]
+            left_out.update({**wrong, "no right answer": len(kept) - len(told)})
+            asked += [
+                one for question in told[::every] for one in _on_pages(folder, memory, question, chosen)
+            ]
+    order = {page: place for place, page in enumerate(chosen)}
+    asked.sort(key=lambda one: order[one.way, one.budget])
+    return asked, {name: count for name, count in left_out.items() if count}
+
+
+def _on_pages(folder: Path, memory: FolderMemory, question: Question, chosen: Chosen) -> Iterator[Asked]:
+    date = f"{question.asked_at or memory.now:%Y-%m-%d}"
+    for way in dict.fromkeys(way for way, _ in chosen):
+        budgets = [budget for name, budget in chosen if name == way]
+        pages: dict[tuple[str, int | None], Page] = {
+            (name, None): page for name, page in memory.everything.items()
+        }
+        if way not in UNBOUNDED:
+            pages.update(
+                memory.pages.pages(question, (way,), [one for one in budgets if one], now=memory.now)
+            )
+        for budget in budgets:
+            yield Asked(folder, question, way, budget, pages[way, budget], date)

@@ -19,11 +19,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from slowwave.errors import InputError
+from slowwave.errors import InputError, TransientError
 from slowwave.evaluation.evaluate import write_sessions
 from slowwave.readers.question_sets import read_question_set
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.questions import Conversation
+from slowwave.stages.asking import AWAY, SPENT
 
 Nights = Literal["between", "end"]
 
@@ -207,7 +208,7 @@ def _sleep(folder: Path, home: Path, clock: datetime, sources: list[str], told: 
     started = time.monotonic()
     with (
         open_workspace(home, clock=lambda: clock) as workspace,
-        _shown(told),
+        shown_progress(f"{told}: "),
         _kept_ledger(folder, workspace),
     ):
         report = nightly.fn(home=str(home), sources=sources, force=True)
@@ -216,6 +217,10 @@ def _sleep(folder: Path, home: Path, clock: datetime, sources: list[str], told: 
         for stage in report.stages
         for reason, count in stage.rejected.items()
     }
+    if waiting := {AWAY, SPENT} & {reason for stage in report.stages for reason in stage.rejected}:
+        raise TransientError(
+            f"{told} is not done ({', '.join(sorted(waiting))}): give the command again, it goes on"
+        )
     line = {
         "clock": clock.isoformat(),
         "seconds": round(time.monotonic() - started, 1),
@@ -229,7 +234,7 @@ def _sleep(folder: Path, home: Path, clock: datetime, sources: list[str], told: 
 
 
 @contextmanager
-def _shown(told: str) -> Iterator[None]:
+def shown_progress(told: str = "") -> Iterator[None]:
     """Progress on stderr, at most a line a second."""
     from slowwave.progress import listening
 
@@ -239,7 +244,7 @@ def _shown(told: str) -> Iterator[None]:
         nonlocal last
         if time.monotonic() - last >= 1.0 or done == total:
             last = time.monotonic()
-            print(f"{told}: {work} {done} of {total}", file=sys.stderr, flush=True)
+            print(f"{told}{work} {done} of {total}", file=sys.stderr, flush=True)
 
     with listening(show):
         yield

@@ -66,9 +66,9 @@ class MemoryPages:
 
     def pages(
         self, question: Question, ways: Iterable[str], budgets: Sequence[int], *, now: datetime
-    ) -> dict[tuple[str, int], Page]:
+    ) -> dict[tuple[str, int | None], Page]:
         """Pages of the budgeted ways by way and budget, asked at `asked_at` of the question or else at `now`."""
-        moment, made = question.asked_at or now, dict[tuple[str, int], Page]()
+        moment, made = question.asked_at or now, dict[tuple[str, int | None], Page]()
         for way in ways:
             if way == "context":
                 made |= {(way, budget): self._context(question, budget, moment) for budget in budgets}

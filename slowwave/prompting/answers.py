@@ -45,6 +45,8 @@ class Page(TypedDict, total=False):
     change_numbers: AbstractSet[int]
     earlier_numbers: AbstractSet[int]
     later_numbers: AbstractSet[int]
+    question_numbers: AbstractSet[int]
+    item_numbers: AbstractSet[int]
     max_words: int
     summary_words: int
     max_lines: int

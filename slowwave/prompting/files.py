@@ -29,8 +29,10 @@ from slowwave.prompting.prompt_inputs import (
     ChangeLine,
     DeletedCell,
     EpisodeCell,
+    JudgedItem,
     KnownCell,
     PageCell,
+    ReaderPage,
     ReviewedCell,
     TopicCell,
     TurnLine,
@@ -214,3 +216,13 @@ def enrich_prompt(
 def infer_cause_prompt(earlier: Sequence[TopicCell], later: Sequence[TopicCell]) -> Prompt:
     """Asks for a `CausesAnswer` about two consecutive conversations; numbers run on from one to the other."""
     return render("infer_cause", {"earlier": earlier, "later": later})
+
+
+def reader_prompt(pages: Sequence[ReaderPage]) -> Prompt:
+    """Asks for a `ReaderAnswer` about the questions under each page; question numbers run on through the pages."""
+    return render("answer_question", {"pages": pages})
+
+
+def judge_prompt(items: Sequence[JudgedItem]) -> Prompt:
+    """Asks for a `JudgeAnswer` about given answers beside the right ones."""
+    return render("judge_answer", {"items": items})

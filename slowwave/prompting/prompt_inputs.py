@@ -4,7 +4,7 @@ Numbers are those of the page, from 1 on, and are what a model's answer may name
 fields come from the store as they are; the prompt gateway fences them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -120,6 +120,34 @@ class CandidateCell:
     date: str
     is_core: bool
     ignores: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question about a page of memory."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPage:
+    """A page of memory for a reader, and the questions about it; questions are numbered through all pages."""
+
+    number: int
+    date: str
+    text: str
+    questions: Sequence[AskedQuestion]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedItem:
+    """A question with the right answer and a given one."""
+
+    number: int
+    question: str
+    right: str
+    given: str
 
 
 def items(kind: Callable[..., Item], rows: pl.DataFrame, *, first: int = 1) -> list[Item]:

@@ -24,10 +24,12 @@ from slowwave.prompting.files import (
     summarize_prompt,
 )
 from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer, ReviewAnswer
+from slowwave.prompting.measuring_answers import JudgeAnswer, ReaderAnswer
 from slowwave.prompting.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
 from slowwave.prompting.text_answers import CausesAnswer, EntityAnswer, EpisodeAnswer, SummaryAnswer
 
 ANSWERS: dict[str, type[Answer]] = {
+    "answer_question": ReaderAnswer,
     "enrich_entity": EntityAnswer,
     "extract_cells": ExtractAnswer,
     "gate_chunk": GateAnswer,
@@ -37,6 +39,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "review_cell": ReviewAnswer,
     "summarize_topic": SummaryAnswer,
     "write_episode": EpisodeAnswer,
+    "judge_answer": JudgeAnswer,
     "judge_tombstone": TombstoneAnswer,
 }
 FILES = sorted((Path(__file__).parent.parent.parent / "prompts").glob("*.md"))
@@ -71,6 +74,8 @@ class Example:
             "candidate_numbers": self.numbers(),
             "earlier_numbers": self.numbers(before="## Later"),
             "later_numbers": self.numbers(after="## Later"),
+            "question_numbers": self.numbers(),
+            "item_numbers": self.numbers(),
             "max_words": bound,
             "max_lines": bound,
         }
@@ -171,9 +176,7 @@ def test_a_prompt_names_its_file_and_version() -> None:
 
 
 def test_an_unknown_prompt_or_version_is_a_bug_of_ours() -> None:
-    with pytest.raises(
-        ContractError, match="no prompt 'gate'; known are enrich_entity, extract_cells, gate_chunk"
-    ):
+    with pytest.raises(ContractError, match="no prompt 'gate'; known are answer_question, enrich_entity"):
         render("gate", {})
     with pytest.raises(ContractError, match=r"has no version 99; it has \[1"):
         render("gate_chunk", {"turns": []}, version=99)
