@@ -119,6 +119,8 @@ def _reconcile(page: str) -> dict[str, Any]:
                 "target": int(target["number"]) if target else 0,
                 "subject": target.get("subject", "") if target else "",
                 "attribute": target.get("attribute", "") if target else "",
+                "target_value": target.get("value", "") if target else "",
+                "new_value": new.get("value", "") if target else "",
             }
         )
     return {"judgements": judgements}

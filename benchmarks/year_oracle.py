@@ -102,7 +102,8 @@ class Oracle:
         ]
         judgement = {"new": number, "reason": "Compared subject, attribute and value."}
         if not others:
-            return {**judgement, "verdict": "keep", "target": 0, "subject": "", "attribute": ""}
+            nothing = dict.fromkeys(("subject", "attribute", "target_value", "new_value"), "")
+            return {**judgement, "verdict": "keep", "target": 0, **nothing}
         target = max(
             others, key=lambda item: (*re.findall(r"\d{4}-\d\d-\d\d", item["head"])[:1], int(item["number"]))
         )
@@ -111,7 +112,8 @@ class Oracle:
         if target.get("value") == new["value"]:
             verdict = "confirms"
         named = {"target": int(target["number"]), "subject": key[0], "attribute": key[1]}
-        return {**judgement, "verdict": verdict, **named}
+        values = {"target_value": target.get("value", ""), "new_value": key[2]}
+        return {**judgement, "verdict": verdict, **named, **values}
 
     @staticmethod
     def _review(_: str) -> dict[str, Any]:

@@ -259,8 +259,9 @@ def _judgement(item: Item, shown: Sequence[Item]) -> dict[str, Any]:
         and not (other.head.startswith("NEW ") and other.number > item.number)
     ]
     if not others:
-        nothing = {"verdict": "keep", "target": 0, "subject": "", "attribute": ""}
-        return {"new": item.number, "reason": "Nothing else speaks of this.", **nothing}
+        nothing = dict.fromkeys(("subject", "attribute", "target_value", "new_value"), "")
+        kept = {"verdict": "keep", "target": 0, **nothing}
+        return {"new": item.number, "reason": "Nothing else speaks of this.", **kept}
     target = max(others, key=lambda other: (other.date, other.number))
     subject, attribute = target.fields["subject"], target.fields["attribute"]
     same = target.fields.get("value", "").lower() == item.fields.get("value", "").lower()
@@ -278,6 +279,8 @@ def _judgement(item: Item, shown: Sequence[Item]) -> dict[str, Any]:
         "target": target.number,
         "subject": subject,
         "attribute": attribute,
+        "target_value": target.fields.get("value", ""),
+        "new_value": item.fields.get("value", ""),
     }
 
 

@@ -34,6 +34,10 @@ MATTERLESS_WORDS: Final = STOP_WORDS | _set("any_matter")
 PRESENT_WORDS: Final = _set("present")
 """Words that ask for the value that holds, which is what is answered anyway."""
 
+PLANS: Final = _words("plans")
+"""Words of a sentence that tells an intention."""
+HABITS: Final = _words("habits")
+"""Words of a sentence that tells a habit or a lasting state."""
 DENIALS: Final = _words("denials")
 WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")
 """Small words that may stand between a denial and the word that it denies."""

@@ -4,7 +4,16 @@ from typing import Final
 
 import polars as pl
 
-from slowwave.language.lexicon import DENIALS, MONTHS, NUMBERS, TENS, WEEKDAYS, WORDS_AFTER_DENIALS
+from slowwave.language.lexicon import (
+    DENIALS,
+    HABITS,
+    MONTHS,
+    NUMBERS,
+    PLANS,
+    TENS,
+    WEEKDAYS,
+    WORDS_AFTER_DENIALS,
+)
 
 CHARACTERS_A_TOKEN = 4.0
 """English text averages about four characters a token in the tokenizers of current models; an estimate only."""
@@ -58,6 +67,29 @@ def _lower(text: pl.Expr) -> pl.Expr:
 def is_negated(text: pl.Expr) -> pl.Expr:
     """Return whether a text denies something."""
     return _lower(text).str.contains(_NEGATION)
+
+
+def is_plan(text: pl.Expr) -> pl.Expr:
+    """Return whether a text tells an intention: what somebody plans, wants or has to do."""
+    return _lower(text).str.contains(rf"\b(?:{'|'.join(PLANS)})\b")
+
+
+def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
+    """A text without the date on which it was told, where it tells a habit or says "as of".
+
+    What happened on a day keeps its date: it is a part of what is said.
+    """
+    day, year, month = told_at.dt.day(), told_at.dt.year(), told_at.dt.strftime("%B")
+    forms = [
+        told_at.dt.strftime("%Y-%m-%d"),
+        pl.format("{} {} {}", day, month, year),
+        pl.format("{} {}, {}", month, day, year),
+    ]
+    bare = text
+    for form in forms:
+        bare = bare.str.replace_all(form, "", literal=True)
+    is_lasting = _lower(text).str.contains(rf"\b(?:as of|{'|'.join(HABITS)})\b")
+    return pl.when(is_lasting.fill_null(value=False)).then(bare).otherwise(text)
 
 
 def denied_words(text: pl.Expr) -> pl.Expr:

@@ -157,9 +157,9 @@ def extract_prompt(session_date: str, turns: Sequence[TurnLine], known: Sequence
     return render("extract_cells", {"session_date": session_date, "turns": turns, "known": known})
 
 
-def reconcile_prompt(cells: Sequence[PageCell]) -> Prompt:
-    """Asks for a `ReconcileAnswer` about one component of new and known cells."""
-    return render("reconcile_cells", {"cells": cells})
+def reconcile_prompt(groups: Sequence[Sequence[PageCell]]) -> Prompt:
+    """Asks for a `ReconcileAnswer` about groups of new and known cells; numbers run on from group to group."""
+    return render("reconcile_cells", {"groups": groups})
 
 
 def review_prompt(cell: ReviewedCell, changes: Sequence[ChangeLine]) -> Prompt:

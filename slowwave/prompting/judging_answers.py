@@ -6,24 +6,29 @@ from pydantic import Field
 
 from slowwave.prompting.answers import Answer, Line, LineOrBlank, Page, is_off, listed
 
+CHANGING = ("corrects", "updates", "contradicts")
+"""Verdicts about the value of one property, which they name."""
+
+TURNED = {"absorbs": "absorbed", "absorbed": "absorbs"}
+"""Verdicts that say the same from the other side."""
+
 
 class ReconcileJudgement(Answer):
-    """The judgement of one new memory against at most one other memory of the same page."""
+    """The judgement of one new memory against one other memory of the same page."""
 
-    new: int = Field(description="Number of the NEW memory")
-    reason: Line = Field(description="One short sentence that names both values")
-    verdict: Literal["keep", "confirms", "corrects", "updates", "contradicts"]
-    target: int = Field(description="Number of the other memory, 0 for keep")
-    subject: LineOrBlank = Field(
-        description='Subject that both share, in the words of the target, "" for keep'
-    )
-    attribute: LineOrBlank = Field(
-        description='Attribute that both share, in the words of the target, "" for keep'
-    )
+    new: int = Field(description="NEW memory")
+    reason: Line = Field(description="At most 12 words")
+    verdict: Literal[
+        "keep", "confirms", "absorbs", "absorbed", "completes", "corrects", "updates", "contradicts"
+    ]
+    target: int = Field(description="Other memory")
+    subject: LineOrBlank = Field(description='Or ""')
+    attribute: LineOrBlank = Field(description='Or ""')
+    target_value: LineOrBlank = Field(description='Copied, or ""')
+    new_value: LineOrBlank = Field(description='Copied, or ""')
 
     def _problems(self, page: Page) -> list[str]:
         if self.verdict == "keep":
-            self.target, self.subject, self.attribute = 0, "", ""
             return []
         problems = []
         numbers = page.get("page_numbers")
@@ -33,45 +38,37 @@ class ReconcileJudgement(Answer):
         elif self.target == 0 or is_off(self.target, others):
             problems.append(
                 f'verdict "{self.verdict}" of memory {self.new} needs a target, not {self.target};'
-                f' use only {listed(others)}, or write "keep" with target 0'
+                f" use only {listed(others)}, or leave this judgement out"
             )
-        if self.verdict != "confirms" and not (self.subject and self.attribute):
+        if self.verdict in CHANGING and not (self.subject and self.attribute):
             problems.append(
                 f'verdict "{self.verdict}" of memory {self.new} needs the subject and attribute that both'
-                ' memories share; if they share none, write "keep" with target 0'
+                " memories share; if they share none, leave this judgement out"
             )
         return problems
 
 
 class ReconcileAnswer(Answer):
-    """Exactly one judgement for every NEW memory."""
+    """At most one judgement for every NEW memory; what is not listed is kept."""
 
     judgements: list[ReconcileJudgement]
 
     def _problems(self, page: Page) -> list[str]:
-        """Judgements that are missing or go in a circle; repeated and idle ones are dropped."""
+        """Judgements of memories that are not NEW, two of one memory, circles; repetitions and keeps are dropped."""
         new = page.get("new_numbers")
         problems: list[str] = []
         by_number: dict[int, ReconcileJudgement] = {}
         for judgement in self.judgements:
-            if is_off(judgement.new, new):
-                if judgement.verdict != "keep":
-                    problems.append(f"memory {judgement.new} is not NEW; judge only {listed(new)}")
+            if judgement.verdict == "keep":
                 continue
-            before = by_number.get(judgement.new)
-            if before is None or before.verdict == "keep":
-                by_number[judgement.new] = judgement
-            elif judgement.verdict != "keep" and (before.verdict, before.target) != (
-                judgement.verdict,
-                judgement.target,
-            ):
+            if is_off(judgement.new, new):
+                problems.append(f"memory {judgement.new} is not NEW; judge only {listed(new)}")
+                continue
+            before = by_number.setdefault(judgement.new, judgement)
+            if (before.verdict, before.target) != (judgement.verdict, judgement.target):
                 problems.append(
                     f"memory {judgement.new} has two judgements; give one, against its closest match"
                 )
-        for number in sorted((new or set()) - by_number.keys()):
-            problems.append(
-                f"the judgement of NEW memory {number} is missing; add one for each of {listed(new)}"
-            )
         if not problems:
             problems = _untangle(by_number)
         self.judgements = list(by_number.values())
@@ -79,16 +76,12 @@ class ReconcileAnswer(Answer):
 
 
 def _untangle(by_number: dict[int, ReconcileJudgement]) -> list[str]:
-    """Make `keep` of the lower of two that name each other alike; a message for every other circle."""
-    for number, judgement in by_number.items():
+    """Drop the lower of two memories that name each other alike; a message for every other circle."""
+    for number, judgement in sorted(by_number.items()):
         back = by_number.get(judgement.target)
-        if (
-            back is not None
-            and back.target == number
-            and back.verdict == judgement.verdict
-            and number < back.new
-        ):
-            judgement.verdict, judgement.target, judgement.subject, judgement.attribute = "keep", 0, "", ""
+        is_alike = back is not None and back.verdict == TURNED.get(judgement.verdict, judgement.verdict)
+        if back is not None and back.target == number and is_alike and number < back.new:
+            del by_number[number]
     problems = []
     for start, judgement in by_number.items():
         seen, number = {start}, judgement.target
@@ -97,7 +90,7 @@ def _untangle(by_number: dict[int, ReconcileJudgement]) -> list[str]:
             number = by_number[number].target
         if number == start:
             problems.append(
-                f"memory {start} points back to itself through its target; make one of {listed(seen)} keep"
+                f"memory {start} points back to itself through its target; leave one of {listed(seen)} out"
             )
     return problems
 

@@ -23,7 +23,17 @@ EpisodeStatus = Literal["written", "failed", "quarantined"]
 JudgingStatus = Literal["settled", "failed", "quarantined"]
 SourceType = Literal["conversation", "file"]
 Scale = Literal["turn", "near", "wide"]
-Verdict = Literal["unjudged", "keep", "confirms", "corrects", "updates", "contradicts"]
+Verdict = Literal[
+    "unjudged",
+    "keep",
+    "confirms",
+    "absorbs",
+    "absorbed",
+    "completes",
+    "corrects",
+    "updates",
+    "contradicts",
+]
 Effect = Literal["none", "confirmed", "superseded", "contradiction", "elaborated"]
 EntityType = Literal["person", "project", "organization", "place", "concept", "tool"]
 ArtifactType = Literal["commit", "pr", "adr", "file"]

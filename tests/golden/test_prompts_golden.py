@@ -147,7 +147,7 @@ def rendered() -> dict[str, Prompt]:
     prompts = [
         gate_prompt(TURNS),
         extract_prompt("2026-09-17", TURNS, KNOWN),
-        reconcile_prompt(PAGE),
+        reconcile_prompt([PAGE[:2], PAGE[2:]]),
         review_prompt(REVIEWED, CHANGES),
         summarize_prompt("kiln of line 2", TOPIC, 150),
         promote_prompt(CANDIDATES, 20),

@@ -357,8 +357,9 @@ def wrong(judge) -> Any:
 def retire_first(shown: Iterable[Any]) -> list[dict[str, Any]]:
     """Every new memory but the first retires the first, under the first's own subject and attribute."""
     first = shown[0]
-    named = {"subject": first.fields["subject"], "attribute": first.fields["attribute"]}
-    kept = {"verdict": "keep", "target": 0, "subject": "", "attribute": ""}
+    values = {"target_value": "", "new_value": ""}
+    named = {"subject": first.fields["subject"], "attribute": first.fields["attribute"], **values}
+    kept = {"verdict": "keep", "target": 0, "subject": "", "attribute": "", **values}
     told = {"verdict": "updates", "target": first.number, **named}
     new = [item for item in shown if item.head.startswith("NEW ")]
     return [{"new": item.number, "reason": "So it is.", **(kept if item is first else told)} for item in new]
@@ -366,7 +367,8 @@ def retire_first(shown: Iterable[Any]) -> list[dict[str, Any]]:
 
 def test_a_judge_that_retires_many_at_once_across_subjects_hides_nothing(tmp_path):
     with OpenAIServer(wrong(retire_first)) as server:
-        home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
+        whole = {"scan_cells": 0, "shown_candidates": 8, "group_cells": 9}
+        home = Home(tmp_path / "home", server, reconcile=whole)
         ids = home.learn(*(fact(str(pier * 10), pier, subject=f"pier {pier}") for pier in range(1, 9)))
         reconcile.fn(home=home.path)
         assert home.rows("cells")["status"].to_list() == ["active"] * len(ids)
@@ -396,6 +398,6 @@ def test_a_judge_that_contradicts_himself_on_one_page_changes_nothing(tmp_path):
         home = Home(tmp_path / "home", server, reconcile={"scan_cells": 0})
         ids = home.learn(fact("100", 1), fact("250", 5))
         report = reconcile.fn(home=home.path)
-        assert report.rejected["waits for a judgement"] == 2
-        assert [home.cell(cell)["is_judged"] for cell in ids] == [False, False]
+        assert report.rejected["waits for a judgement"] == 1
+        assert [home.cell(cell)["is_judged"] for cell in ids] == [True, False]
         assert home.rows("cells")["status"].to_list() == ["active", "active"]

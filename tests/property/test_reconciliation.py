@@ -93,26 +93,29 @@ def test_updates_go_by_date_and_a_correction_stands_after_what_it_corrects(drawn
         st.tuples(KEY, KEY, st.sampled_from([0.1, 0.2, 0.3])), max_size=30, unique_by=lambda pair: pair[:2]
     ),
     st.integers(2, 9),
+    st.integers(2, 9),
     st.sets(KEY),
 )
-def test_pages_keep_their_bound_and_judge_each_new_memory_once_beside_its_candidates(pairs, bound, new):
+def test_pages_keep_their_bound_and_judge_each_new_memory_once_beside_its_candidates(pairs, bound, few, new):
     pairs = [pair for pair in pairs if pair[0] != pair[1]]
     frame = candidates(*sorted(pairs, key=lambda pair: (pair[0], -pair[2], pair[1])))
-    pages = build_pages(frame, pl.Series(sorted(new), dtype=pl.String), max_cells=bound)
+    bounds = {"max_cells": bound, "group_cells": few}
+    pages = build_pages(frame, pl.Series(sorted(new), dtype=pl.String), **bounds)
     assert (pages.group_by("page").len()["len"] <= bound).all()
-    assert pages.select("page", "cell_id").is_unique().all()
+    assert (pages.group_by("group").len()["len"] <= few).all()
+    assert pages.select("group", "cell_id").is_unique().all()
     judged_on = pages.filter("is_new")
     wanted = frame.filter(pl.col("cell_id").is_in(sorted(new)))
     assert sorted(judged_on["cell_id"]) == sorted(set(wanted["cell_id"]))
-    page_of = dict(judged_on.select("cell_id", "page").rows())
-    members = dict(pages.group_by("page").agg("cell_id").rows())
+    page_of = dict(judged_on.select("cell_id", "group").rows())
+    members = dict(pages.group_by("group").agg("cell_id").rows())
     for cell, page in page_of.items():
-        targets = wanted.filter(pl.col("cell_id") == cell)["target_id"].to_list()[: bound - 1]
+        targets = wanted.filter(pl.col("cell_id") == cell)["target_id"].to_list()[: min(bound, few) - 1]
         assert set(targets) <= set(members[page])
     new_ids = pl.Series(sorted(new, reverse=True), dtype=pl.String)
     shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
     ranked = shuffled.sort("cell_id", "score", "target_id", descending=[False, True, False])
-    again = build_pages(ranked, new_ids, max_cells=bound)
+    again = build_pages(ranked, new_ids, **bounds)
     assert again.equals(pages)
 
 

@@ -51,7 +51,15 @@ def extracted(context: dict[str, Any] | None = None, **changes: Any) -> Extracte
 
 def judged(*judgements: dict[str, Any], context: dict[str, Any] | None = None) -> list[tuple[int, str, int]]:
     filled = [
-        {"reason": "why", "subject": "s", "attribute": "a", "target": 0} | entry for entry in judgements
+        {
+            **dict.fromkeys(("target_value", "new_value"), "v"),
+            "reason": "why",
+            "subject": "s",
+            "attribute": "a",
+        }
+        | {"target": 0}
+        | entry
+        for entry in judgements
     ]
     answer = ReconcileAnswer.model_validate({"judgements": filled}, context=context or RECONCILE)
     return [(judgement.new, judgement.verdict, judgement.target) for judgement in answer.judgements]
@@ -301,28 +309,16 @@ def test_text_beyond_its_bound_is_refused_with_its_count() -> None:
         extracted(content="x" * 1500)
 
 
-def test_every_new_memory_gets_its_judgement() -> None:
-    given = [judgement(3, "updates", 1), judgement(4, "keep")]
-    assert judged(*given) == [(3, "updates", 1), (4, "keep", 0)]
+def test_what_is_not_listed_is_kept_and_a_keep_that_is_listed_is_dropped() -> None:
+    assert judged(judgement(3, "updates", 1), judgement(4, "keep")) == [(3, "updates", 1)]
+    assert judged(judgement(3, "updates", 1)) == [(3, "updates", 1)]
+    assert judged(judgement(3, "keep", 1)) == []
+    assert judged() == []
 
 
-def test_a_missing_judgement_is_named() -> None:
-    with pytest.raises(
-        ValidationError, match=r"judgement of NEW memory 4 is missing; add one .* numbers 3, 4"
-    ):
-        judged(judgement(3, "keep"))
-
-
-def test_keep_needs_no_target_and_drops_one() -> None:
-    answer = ReconcileAnswer.model_validate(
-        {"judgements": [judgement(3, "keep", 1) | {"reason": "r", "subject": "s", "attribute": "a"}]},
-        context={"new_numbers": {3}, "page_numbers": {1, 3}},
-    )
-    kept = answer.judgements[0]
-    assert (kept.target, kept.subject, kept.attribute) == (0, "", "")
-
-
-@pytest.mark.parametrize("verdict", ["confirms", "corrects", "updates", "contradicts"])
+@pytest.mark.parametrize(
+    "verdict", ["confirms", "absorbs", "absorbed", "completes", "updates", "contradicts"]
+)
 @pytest.mark.parametrize("target", [0, 3, 9])
 def test_every_other_verdict_needs_another_memory_of_the_page(verdict: str, target: int) -> None:
     with pytest.raises(ValidationError, match="the numbers 1, 2, 4"):
@@ -338,7 +334,7 @@ def test_a_verdict_that_can_retire_names_the_shared_subject_and_attribute(verdic
 
 def test_a_repetition_may_come_without_subject_and_attribute() -> None:
     given = [judgement(3, "confirms", 1, subject="", attribute=""), judgement(4, "keep")]
-    assert judged(*given) == [(3, "confirms", 1), (4, "keep", 0)]
+    assert judged(*given) == [(3, "confirms", 1)]
 
 
 def test_idle_and_repeated_judgements_are_dropped() -> None:
@@ -350,7 +346,7 @@ def test_idle_and_repeated_judgements_are_dropped() -> None:
         judgement(3, "keep"),
         judgement(4, "keep"),
     ]
-    assert judged(*given) == [(3, "updates", 1), (4, "keep", 0)]
+    assert judged(*given) == [(3, "updates", 1)]
 
 
 def test_two_different_judgements_of_one_memory_are_refused() -> None:
@@ -365,13 +361,15 @@ def test_a_known_memory_is_not_judged() -> None:
 
 def test_of_two_new_memories_that_name_each_other_the_lower_is_kept() -> None:
     given = [judgement(3, "confirms", 4), judgement(4, "confirms", 3)]
-    assert judged(*given) == [(3, "keep", 0), (4, "confirms", 3)]
+    assert judged(*given) == [(4, "confirms", 3)]
+    given = [judgement(3, "absorbed", 4), judgement(4, "absorbs", 3)]
+    assert judged(*given) == [(4, "absorbs", 3)]
 
 
 def test_other_circles_of_targets_are_refused() -> None:
     with pytest.raises(ValidationError, match="points back to itself"):
         judged(judgement(3, "confirms", 4), judgement(4, "updates", 3))
-    with pytest.raises(ValidationError, match="make one of the numbers 2, 3, 4 keep"):
+    with pytest.raises(ValidationError, match="leave one of the numbers 2, 3, 4 out"):
         judged(
             judgement(2, "updates", 3),
             judgement(3, "updates", 4),

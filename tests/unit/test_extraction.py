@@ -133,7 +133,10 @@ KNOWN = pl.DataFrame(
 )
 def test_a_known_memory_counts_as_confirmed_only_with_the_same_numbers_and_negations(given, confirmed):
     made = extracted(given)
-    cells, said = split_confirmed(made, KNOWN)
+    cells, said, tied = split_confirmed(made, KNOWN)
+    is_told = given["relation"] != "new" and given["known"] == 1 and given.get("chunk_id") != "k2"
+    noted = [(*cells["cell_id"], "old")] if is_told and not confirmed else []
+    assert tied.select("cell_id", "target_id").rows() == noted
     assert cells.height + said.height == made.height == 1
     assert said.select("cell_id", "confirmed_by", "evidence").rows() == (
         [("old", "k1", ["t1"])] if confirmed else []

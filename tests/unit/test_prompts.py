@@ -112,13 +112,13 @@ def test_every_worked_example_is_an_answer_that_its_own_page_allows(name: str) -
         assert answer.model_dump_json() == shown.model_dump_json(), example.page
 
 
-def test_the_worked_examples_of_reconcile_show_every_verdict() -> None:
+def test_the_worked_examples_of_reconcile_list_what_is_not_kept_and_name_no_keep() -> None:
     shown = {
         judgement.verdict
         for example in examples("reconcile_cells")
         for judgement in ReconcileAnswer.model_validate_json(example.answer).judgements
     }
-    assert shown == {"keep", "confirms", "corrects", "updates", "contradicts"}
+    assert shown == {"absorbs", "completes", "updates"}
 
 
 def test_a_planted_order_and_a_secret_of_an_example_reach_no_memory() -> None:
@@ -308,15 +308,15 @@ def test_a_page_without_known_memories_says_so() -> None:
     assert "## Known memories\n\nnone\n" in extract_prompt("2026-06-02", [TURN], []).user
 
 
-def test_a_reconciliation_page_marks_and_lists_what_is_new() -> None:
+def test_a_reconciliation_page_shows_groups_and_marks_what_is_new() -> None:
     cells = [
         PageCell(number, number > 1, "fact", "pump", "hall", "3", "2026-06-02", "user", "x")
-        for number in (1, 2, 3)
+        for number in (1, 2, 3, 4)
     ]
-    user = reconcile_prompt(cells).user
-    assert "[1] fact, 2026-06-02, said by user\n" in user
+    user = reconcile_prompt([cells[:2], cells[2:]]).user
+    assert "Group 1\n[1] fact, 2026-06-02, said by user\n" in user
     assert "[2] NEW fact, 2026-06-02, said by user\n" in user
-    assert user.endswith("each of the NEW numbers 2, 3.")
+    assert "> x\nGroup 2\n[3] NEW fact" in user
 
 
 def test_limits_stand_on_the_page() -> None:

@@ -308,26 +308,35 @@ def paged(pages: pl.DataFrame) -> list[list[str]]:
 
 def test_new_memories_that_share_a_candidate_or_name_each_other_stand_on_one_page():
     pairs = candidates(("n1", "a", 0.9), ("n2", "a", 0.8), ("n3", "n2", 0.7), ("n4", "b", 0.6))
-    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3", "n4"]), max_cells=25)
+    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3", "n4"]), max_cells=5, group_cells=4)
     assert paged(pages) == [["a", "*n1", "*n2", "*n3"], ["b", "*n4"]]
 
 
 def test_groups_that_do_not_fit_stay_apart_and_the_strongest_pair_goes_first():
     pairs = candidates(("n1", "a", 0.9), ("n2", "a", 0.5), ("n2", "b", 0.9), ("n3", "b", 0.8))
-    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3"]), max_cells=4)
-    assert paged(pages) == [["a", "*n1"], ["a", "b", "*n2", "*n3"]]
+    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3"]), max_cells=5, group_cells=4)
+    assert paged(pages) == [["a", "b", "*n2", "*n3"], ["a", "*n1"]]
+
+
+def test_a_page_is_filled_with_whole_groups_as_far_as_it_has_room():
+    pairs = candidates(("n1", "a", 0.9), ("n2", "b", 0.8), ("n3", "c", 0.7), ("n4", "d", 0.6))
+    pages = build_pages(pairs, pl.Series(["n1", "n2", "n3", "n4"]), max_cells=6, group_cells=3)
+    assert paged(pages) == [["a", "*n1", "b", "*n2", "c", "*n3"], ["d", "*n4"]]
+    assert pages.select("group", "cell_id").rows()[:4] == [(0, "a"), (0, "n1"), (1, "b"), (1, "n2")]
 
 
 def test_a_memory_without_candidates_gets_no_page():
-    assert paged(build_pages(candidates(("n1", "a", 0.9)), pl.Series(["n1", "n2"]), max_cells=25)) == [
-        ["a", "*n1"]
-    ]
-    assert build_pages(candidates(), pl.Series([], dtype=pl.String), max_cells=25).is_empty()
+    assert paged(
+        build_pages(candidates(("n1", "a", 0.9)), pl.Series(["n1", "n2"]), max_cells=25, group_cells=25)
+    ) == [["a", "*n1"]]
+    assert build_pages(candidates(), pl.Series([], dtype=pl.String), max_cells=25, group_cells=25).is_empty()
 
 
 def test_a_page_never_holds_more_than_its_bound_even_for_one_memory():
     pairs = candidates(*(("n", f"t{number:02}", 1 - number / 100) for number in range(30)))
-    assert paged(build_pages(pairs, pl.Series(["n"]), max_cells=4)) == [["*n", "t00", "t01", "t02"]]
+    assert paged(build_pages(pairs, pl.Series(["n"]), max_cells=4, group_cells=9)) == [
+        ["*n", "t00", "t01", "t02"]
+    ]
 
 
 # which value holds

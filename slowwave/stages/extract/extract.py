@@ -22,6 +22,7 @@ from slowwave.stages.extract.extraction import (
     split_confirmed,
 )
 from slowwave.stages.nearest import nearest_of_owner
+from slowwave.stages.reconcile.pairs import unjudged_rows
 from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -117,7 +118,7 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
     made = extracted_cells(
         answers, chunks, turns, decay_rates=decay.rates, default_decay_rate=decay.default_rate, now=run.now
     )
-    cells, confirmed = split_confirmed(made, known)
+    cells, confirmed, tied = split_confirmed(made, known)
     cells, waiting = keep_out_deleted(run, cells)
     if waiting:
         done = [chunk for chunk in done if chunk not in waiting]
@@ -129,6 +130,9 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
     return {
         "cell.extracted": cells,
         "cell.confirmed": again.with_columns(author_columns(**author)),
+        "pair.judged": unjudged_rows(
+            tied.join(cells, on="cell_id", how="semi"), pl.format("the extractor calls it {}", "relation")
+        ),
         "cell.retired": _raw_cells_of(run, done),
         "chunk.extracted": _extracted(done, cells, author),
         **failed,

@@ -117,14 +117,17 @@ def extracted_cells(
     return _as_cells(rows, now=now)
 
 
-def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Cells to store, and confirmations of known cells.
+def split_confirmed(
+    cells: pl.DataFrame, known: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Cells to store, confirmations of known cells, and pairs that reconciliation has to look at.
 
     `known` has `chunk_id`, `known` (the number on the page), `target_id`, `content`. A memory that the
     extractor calls confirmed counts as a confirmation only when it carries the known one's numbers, dates and
     negations; else it is stored and reconciliation decides.
 
-    Returns cells as for `cells`, and `cell_id` (the known one), `confirmed_by`, `evidence`.
+    Returns cells as for `cells`; `cell_id` (the known one), `confirmed_by`, `evidence`; and `cell_id`, `target_id`, the
+    owner, `relation` of memories that the extractor calls changed or confirmed and that are stored.
     """
     shown = known.select("chunk_id", "known", "target_id", known_content="content")
     paired = cells.join(shown, on=["chunk_id", "known"], how="left", maintain_order="left")
@@ -134,7 +137,10 @@ def split_confirmed(cells: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFr
         & (hard_values(pl.col("content")) == hard_values(pl.col("known_content")))
     ).fill_null(value=False)
     confirmed = paired.filter(same).select(cell_id="target_id", confirmed_by="chunk_id", evidence="evidence")
-    return paired.filter(~same).select(frame_schema("cells").names()), confirmed
+    stored = paired.filter(~same)
+    is_tied = (pl.col("relation") != "new") & (pl.col("target_id") != pl.col("cell_id"))
+    tied = stored.filter(is_tied).select("cell_id", "target_id", *OWNER, "relation")
+    return stored.select(frame_schema("cells").names()), confirmed, tied
 
 
 def _as_cells(rows: pl.DataFrame, *, now: object) -> pl.DataFrame:

@@ -5,8 +5,10 @@ Similarity only ever finds candidates here; nothing is decided.
 
 import polars as pl
 
+from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import pair_key
 from slowwave.schemas.tables import OWNER
+from slowwave.stages.reconcile.pairs import oriented
 
 
 def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
@@ -52,6 +54,19 @@ def fuse_candidates(
     )
 
 
+def best_of_later(candidates: pl.DataFrame, new: pl.DataFrame, *, k: int) -> pl.DataFrame:
+    """The k best candidates of each memory; of two that are both new, the later has the earlier as its candidate."""
+    is_new = pl.col("target_id").is_in(new["cell_id"].implode())
+    ranked = candidates.sort("score", *PAIR, descending=[True, False, False])
+    both = oriented(ranked.filter(is_new), new).select(candidates.columns)
+    return (
+        pl.concat([ranked.filter(~is_new), both])
+        .sort("cell_id", "score", "target_id", descending=[False, True, False])
+        .group_by("cell_id", maintain_order=True)
+        .head(k)
+    )
+
+
 def near_pairs(candidates: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
     """Candidates close enough to be noted as unjudged while there is no judge, each pair once."""
     return (
@@ -63,19 +78,23 @@ def near_pairs(candidates: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
     )
 
 
-def build_pages(candidates: pl.DataFrame, new_ids: pl.Series, *, max_cells: int) -> pl.DataFrame:
-    """Groups new cells with their candidates into pages of at most `max_cells` cells for one judgement.
+def build_pages(
+    candidates: pl.DataFrame, new_ids: pl.Series, *, max_cells: int, group_cells: int
+) -> pl.DataFrame:
+    """Groups of new cells with their candidates, and pages of at most `max_cells` cells filled with whole groups.
 
-    Pairs are taken strongest first; two groups become one when their cells together fit on a page (Kruskal's
-    algorithm with a bound, so connected cells share a page as far as it holds them). A known cell may stand on
-    several pages, a new one is judged on one. A new cell without candidates needs no judge and gets no page.
+    Pairs are taken strongest first; two groups become one when their cells together are at most `group_cells`
+    (Kruskal's algorithm with a bound, so connected cells share a group as far as it holds them). The largest group goes
+    first, each onto the first page that has room: the judge's instructions are paid once a page. A known cell may stand
+    in several groups, a new one is judged in one. A new cell without candidates needs no judge and gets no page.
 
-    Returns `page` (0-based), `cell_id`, `is_new`, sorted.
+    Returns `page`, `group` (0-based, in the order of the pages), `cell_id`, `is_new`, sorted.
     """
+    most = min(max_cells, group_cells)
     wanted = candidates.filter(pl.col("cell_id").is_in(new_ids.implode()))
     targets = wanted.group_by("cell_id", maintain_order=True).agg("target_id")
     members = {
-        cell: {cell, *known[: max_cells - 1]}
+        cell: {cell, *known[: most - 1]}
         for cell, known in zip(targets["cell_id"], targets["target_id"].to_list(), strict=True)
     }
     group = {cell: cell for cell in members}
@@ -83,18 +102,28 @@ def build_pages(candidates: pl.DataFrame, new_ids: pl.Series, *, max_cells: int)
     shared = _linked_pairs(wanted)
     for one, other in zip(shared["cell_id"].to_list(), shared["other_id"].to_list(), strict=True):
         left, right = group[one], group[other]
-        if left != right and len(members[left] | members[right]) <= max_cells:
+        if left != right and len(members[left] | members[right]) <= most:
             members[left] |= members.pop(right)
             new[left] |= new.pop(right)
             group.update(dict.fromkeys(new[left], left))
+    pages: list[list[str]] = []
+    room: list[int] = []
+    for root in sorted(members, key=lambda root: (-len(members[root]), root)):
+        size = len(members[root])
+        place = next((place for place, left in enumerate(room) if left >= size), len(pages))
+        if place == len(pages):
+            pages.append([])
+            room.append(max_cells)
+        pages[place].append(root)
+        room[place] -= size
+    placed = [(page, root) for page, roots in enumerate(pages) for root in roots]
     rows = [
-        (page, cell, cell in new[root])
-        for page, root in enumerate(sorted(members))
+        (page, number, cell, cell in new[root])
+        for number, (page, root) in enumerate(placed)
         for cell in sorted(members[root])
     ]
-    return pl.DataFrame(
-        rows, schema={"page": pl.Int64, "cell_id": pl.String, "is_new": pl.Boolean}, orient="row"
-    )
+    names = {"page": pl.Int64, "group": pl.Int64, "cell_id": pl.String, "is_new": pl.Boolean}
+    return pl.DataFrame(rows, schema=names, orient="row")
 
 
 def _linked_pairs(pairs: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,9 @@
 """The structural guard behind the judge: what a judgement may change, checked against both memories.
 
-To retire a memory, a judgement must name the subject and the single-valued attribute that both carry, with
-different values, from a source that may, and no person may have confirmed the one that goes. What fails is recorded as
-an open contradiction, and both stay.
+To retire a memory, a judgement must name the subject and the single-valued attribute that both carry, or copy the two
+values from the two texts; the values must differ, the source must be one that may, and no person may have confirmed
+the one that goes. What fails is recorded as an open contradiction, and both stay. What says the same must hold all
+numbers, dates, names and negations of what it takes in.
 """
 
 import polars as pl
@@ -13,9 +14,11 @@ from slowwave.language.text import (
     denied_words,
     first_word,
     is_negated,
+    is_plan,
     names,
     normalized,
     numbers,
+    without_telling_date,
     words,
     words_of_denials,
 )
@@ -24,7 +27,10 @@ from slowwave.schemas.choices import TRUST
 RELATED = 0.3
 """The same from which a word that one sentence denies and the other says is no accident."""
 
-RETIRING = ["updates", "corrects"]
+REPEATING = ["confirms", "absorbs", "absorbed"]
+
+CHANGING = ["updates", "corrects"]
+"""Verdicts that retire a value, and name it."""
 
 ALIKE = 0.6
 """Jaccard similarity of words from which two sentences count as alike but for a negation."""
@@ -33,12 +39,12 @@ ALIKE = 0.6
 def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """The effect that each judgement may have, after checking it against both memories.
 
-    `judgements` has `cell_id`, `target_id`, `verdict`, `subject`, `attribute`, `reason`; `cells` has the cells
-    named. Adds `effect` and `guard_note`:
+    `judgements` has `cell_id`, `target_id`, `verdict`, `subject`, `attribute`, `target_value`, `new_value`, `reason`;
+    `cells` has the cells named. Adds `effect` and `guard_note`:
 
-    - `confirmed`: said again, and nothing in it differs from what is known.
-    - `elaborated`: said again with more in it, or with the same value in other words: both stay.
-    - `superseded`: an update or correction of the subject and attribute that both cells name.
+    - `confirmed`: said again, and one of the two texts has every value of the other.
+    - `elaborated`: said again, each with a value that the other lacks or with the same one in other words: both stay.
+    - `superseded`: an update or correction of one property of one subject, or the outcome of a plan.
     - `contradiction`: cannot both hold, or a judgement that failed a check.
     - `none`: keep.
     """
@@ -46,38 +52,42 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     verdict = pl.col("verdict")
     is_judged = ~verdict.is_in(["keep", "unjudged"])
     is_there = pl.col("content_old").is_not_null()
-    retires, confirms = verdict.is_in(RETIRING), verdict == "confirms"
-    is_same_thing = (_names_same("subject") & _names_same("attribute")).fill_null(value=False)
-    is_same_value = plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
+    changes, repeats, completes = verdict.is_in(CHANGING), verdict.is_in(REPEATING), verdict == "completes"
+    retires = changes | completes
+    is_shared = (_names_same("subject") & _names_same("attribute")).fill_null(value=False)
+    is_copied = _names_values().fill_null(value=False)
+    is_same_value = ~is_copied & plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
     is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=TRUST.index("agent"))
     note = (
         pl.when(~is_judged)
         .then(pl.lit(None, dtype=pl.String))
         .when(~is_there)
         .then(pl.lit("the target is not among the memories shown"))
-        .when(retires & ~is_same_thing)
+        .when(changes & ~is_shared & ~is_copied)
         .then(pl.lit("the two memories do not share the named subject and attribute"))
-        .when(retires & is_same_value)
+        .when(changes & is_same_value)
         .then(pl.lit("both memories carry the same value"))
+        .when(completes & ~_is_outcome().fill_null(value=False))
+        .then(pl.lit("the target is no plan of the same subject that came before"))
         .when(retires & _in_one_breath())
         .then(pl.lit("both memories were said in one breath"))
         .when(retires & ~is_trusted)
         .then(pl.lit("a less trusted source may not retire this memory"))
         .when(retires & pl.col("protected_old"))
         .then(pl.lit("a person confirmed this memory: only a person retires it"))
-        .when(confirms & _differs())
+        .when(repeats & _differs())
         .then(pl.lit("said again, but numbers, dates, names or negations differ"))
     )
     effect = (
-        pl.when(~is_judged | ~is_there)
+        pl.when(~is_judged | ~is_there | (completes & note.is_not_null()))
         .then(pl.lit("none"))
-        .when(confirms & ~_differs())
+        .when(repeats & ~_differs())
         .then(
-            pl.when(pl.any_horizontal(*_more("new", "old")))
+            pl.when((verdict == "absorbs") | pl.any_horizontal(*_more("new", "old")))
             .then(pl.lit("elaborated"))
             .otherwise(pl.lit("confirmed"))
         )
-        .when(retires & is_same_value & is_same_thing)
+        .when(changes & is_same_value & is_shared)
         .then(pl.lit("elaborated"))
         .when(retires & note.is_null())
         .then(pl.lit("superseded"))
@@ -92,9 +102,10 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     """Judgements with the facts of the new cell (`_new`) and of its target (`_old`)."""
     content = pl.col("content")
     known = cells if "protected" in cells.columns else cells.with_columns(protected=pl.lit(value=False))
+    dated = without_telling_date(content, pl.col("event_time"))
     facts = known.select(
         "cell_id",
-        *["subject", "attribute", "value", "content", "origin", "protected"],
+        *["subject", "attribute", "value", "content", "origin", "protected", "event_time"],
         day=pl.col("valid_from").dt.truncate("1d"),
         turns=pl.col("evidence").list.sort().list.join(" "),
         denied=denied_words(content),
@@ -107,8 +118,11 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
             .str.to_lowercase()
         ),
         text=content.str.to_lowercase(),
-        numbers=numbers(content),
-        days=days_and_months(content),
+        numbers=numbers(dated),
+        days=days_and_months(dated),
+        is_plan=(pl.col("cell_type") == "task")
+        | is_plan(content)
+        | (pl.col("valid_from") > pl.col("event_time")),
         is_negated=is_negated(content),
         names=pl.concat_list(
             names(content), *(names("x " + pl.col(name).fill_null("")) for name in ("subject", "value"))
@@ -116,7 +130,12 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
         .list.unique()
         .list.sort(),
         words=words(content).list.unique(),
+        named=words(pl.concat_str(["content", "value"], separator=" ", ignore_nulls=True)).list.unique(),
+        mentioned=pl.col("entities").list.eval(pl.element().str.to_lowercase()),
     )
+    for name in ("target_value", "new_value"):
+        if name not in judgements.columns:
+            judgements = judgements.with_columns(pl.lit(None, dtype=pl.String).alias(name))
     new = facts.rename(lambda name: name if name == "cell_id" else f"{name}_new")
     old = facts.rename(lambda name: "target_id" if name == "cell_id" else f"{name}_old")
     return judgements.join(new, on="cell_id", how="left").join(old, on="target_id", how="left")
@@ -127,6 +146,51 @@ def _names_same(column: str) -> pl.Expr:
     said = [pl.col(name) for name in (column, f"{column}_new", f"{column}_old")]
     # "Ola" and "Ola's flight" are two things, though the words of one lie within the other's
     return _alike(said) & _alike([_without_owner(text) for text in said])
+
+
+def _names_values() -> pl.Expr:
+    """The judgement copied a value from either text that the other side does not carry, of one subject that both have.
+
+    Attributes that memories carry must be the one that the judgement names.
+    """
+    new, old = (words(pl.col(name)).list.unique() for name in ("new_value", "target_value"))
+    stands = _all_in(new, "named_new") & _all_in(old, "named_old") & ~_all_in(new, "named_old")
+    return stands & _fits("subject", has_text=True) & _fits("attribute", has_text=False)
+
+
+def _fits(column: str, *, has_text: bool) -> pl.Expr:
+    """The judgement's `column` is what both memories carry; where one carries none, its text names it (`has_text`)."""
+    said = pl.col(column)
+    sides = []
+    for side in ("new", "old"):
+        mine = pl.col(f"{column}_{side}")
+        named = _all_in(_word_set(said), f"named_{side}") if has_text else pl.lit(value=True)
+        sides.append(pl.when(mine.is_null()).then(named).otherwise(_same_name(said, mine)))
+    both = _same_name(pl.col(f"{column}_new"), pl.col(f"{column}_old")).fill_null(value=True)
+    return (_word_set(said).list.len() > 0) & sides[0] & sides[1] & both
+
+
+def _same_name(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    whole = _within(_word_set(one), _word_set(other))
+    return whole & _within(_word_set(_without_owner(one)), _word_set(_without_owner(other)))
+
+
+def _all_in(few: pl.Expr, column: str) -> pl.Expr:
+    """The list has words, and all of them are among those of `column`."""
+    return (few.list.len() > 0) & (few.list.set_difference(pl.col(column)).list.len() == 0)
+
+
+def _is_outcome() -> pl.Expr:
+    """The target is a task or plan, the new memory was said after it, and both are about one subject or thing."""
+    subject = _within(_word_set(pl.col("subject_new")), _word_set(pl.col("subject_old")))
+    shares = pl.col("mentioned_new").list.set_intersection("mentioned_old").list.len() > 0
+    is_about_one = subject.fill_null(value=False) | shares.fill_null(value=False)
+    return pl.col("is_plan_old") & (pl.col("event_time_new") >= pl.col("event_time_old")) & is_about_one
+
+
+def _holds_all() -> pl.Expr:
+    """One of the two texts has every number, day and name of the other."""
+    return ~pl.any_horizontal(*_more("new", "old")) | ~pl.any_horizontal(*_more("old", "new"))
 
 
 def _alike(texts: list[pl.Expr]) -> pl.Expr:

@@ -7,6 +7,7 @@ from typing import cast
 
 import polars as pl
 
+from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import AGE_ORDER
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import reconcile_prompt
@@ -17,12 +18,16 @@ from slowwave.stages.reconcile.candidates import build_pages
 from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Stage
 
+JUDGEMENT = [*PAIR, "verdict", "subject", "attribute", "target_value", "new_value", "reason"]
+"""Columns of a judgement as it was answered."""
+
 
 @dataclass(frozen=True)
 class Page:
     """One judged page: its cells in the order of their numbers, the pairs shown on it, and the model's outcome.
 
-    `pairs` has `cell_id` (a new memory of the page), `target_id` and `similarity`.
+    Numbers go group by group, oldest first. `pairs` has `cell_id` (a new memory of the page), `target_id` and
+    `similarity`.
     """
 
     cells: pl.DataFrame
@@ -32,15 +37,14 @@ class Page:
 
     @cached_property
     def judgements(self) -> pl.DataFrame:
-        """Rows of the answer with cell ids instead of page numbers; `target_id` is null for keep."""
+        """Rows of the answer with cell ids instead of page numbers; memories that are kept have none."""
         ids = dict(enumerate(self.cells["cell_id"], start=1))
         answer = cast("ReconcileAnswer", self.outcome.answer)
         rows = [
-            (ids[item.new], ids.get(item.target), item.verdict, item.subject, item.attribute, item.reason)
+            {**item.model_dump(), "cell_id": ids[item.new], "target_id": ids[item.target]}
             for item in answer.judgements
         ]
-        names = ["cell_id", "target_id", "verdict", "subject", "attribute", "reason"]
-        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row").with_columns(
+        return pl.DataFrame(rows, schema=dict.fromkeys(JUDGEMENT, pl.String)).with_columns(
             author_columns(self.outcome.prompt_version, self.outcome.model)
         )
 
@@ -55,15 +59,17 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
     alone = tries.filter(pl.col("attempts") > 0)["cell_id"]
     together = new.filter(~pl.col("cell_id").is_in(alone.implode()))["cell_id"]
     groups = [together, *(pl.Series([cell]) for cell in alone)]
-    most = run.settings.reconcile.component_cells
+    bounds = run.settings.reconcile
     pages = [
         part
         for group in groups
-        for part in build_pages(candidates, group, max_cells=most).partition_by("page")
+        for part in build_pages(
+            candidates, group, max_cells=bounds.component_cells, group_cells=bounds.group_cells
+        ).partition_by("page")
     ]
     ids = pl.concat([pl.Series(dtype=pl.String), *(page["cell_id"] for page in pages)])
     cells = _with_speakers(run, run.store.by_key("cells", ids))
-    shown = [page.join(cells, on="cell_id", how="inner").sort(AGE_ORDER) for page in pages]
+    shown = [page.join(cells, on="cell_id", how="inner").sort("group", *AGE_ORDER) for page in pages]
     shown.sort(key=lambda page: page.filter("is_new")["event_time"].min())  # type: ignore[arg-type,return-value]
     outcomes = ask(run, [_request(page) for page in shown], work="reconcile")
     waiting: list[tuple[str, Outcome]] = []
@@ -77,7 +83,7 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
             page, left_on="target_id", right_on="cell_id", how="semi"
         )
         yield Page(
-            page.drop("page", "is_new", "said_by"),
+            page.drop("page", "group", "is_new", "said_by"),
             fresh.to_list(),
             on_page.select("cell_id", "target_id", "similarity"),
             outcome,
@@ -108,14 +114,15 @@ def without_waiting(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
 
 def _request(page: pl.DataFrame) -> Request:
     cells = page.with_row_index("number", offset=1).select(
-        *("number", "is_new", "cell_type", "said_by", "content"),
+        *("group", "number", "is_new", "cell_type", "said_by", "content"),
         pl.col("subject", "attribute", "value").fill_null(""),
         date=pl.col("valid_from").dt.strftime("%Y-%m-%d"),
     )
-    shown = [PageCell(**row) for row in cells.iter_rows(named=True)]
+    groups = cells.partition_by("group", include_key=False, maintain_order=True)
+    shown = [[PageCell(**row) for row in group.iter_rows(named=True)] for group in groups]
     context = {
-        "page_numbers": {cell.number for cell in shown},
-        "new_numbers": {cell.number for cell in shown if cell.is_new},
+        "page_numbers": set(cells["number"]),
+        "new_numbers": set(cells.filter("is_new")["number"]),
     }
     return Request(reconcile_prompt(shown), ReconcileAnswer, context)
 
