@@ -168,20 +168,6 @@ class ReconcileSettings(Group):
     review_cells: Count = setting(100, "Cells marked for review that a night judges again.")
 
 
-class SummarySettings(Group):
-    """Topic summaries."""
-
-    min_unsummarized: Positive = setting(5, "Unsummarized cells that call for a new summary.")
-    max_words: int = setting(150, "Longest summary.", ge=20, le=500)
-    max_cells: int = setting(60, "Live cells shown for one summary, most salient and newest first.", ge=5)
-    whole_tokens: int = setting(
-        600,
-        "Tokens of the live cells that are shown whole for one summary; the others are shown in their compressed form.",
-        ge=0,
-        le=20_000,
-    )
-
-
 class EpisodeSettings(Group):
     """Conversations told as episodes, and what stands for one by its age."""
 

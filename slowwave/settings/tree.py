@@ -35,9 +35,9 @@ from slowwave.settings.groups import (
     ReconcileSettings,
     ScopeSettings,
     StoreSettings,
-    SummarySettings,
 )
 from slowwave.settings.reading import ContextSettings, SearchSettings
+from slowwave.settings.topics import SummarySettings, TopicSettings
 
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
 """Groups by the name that they had before, with the name of today: files and environments may still say it."""
@@ -78,6 +78,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     night: NightSettings = NightSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
+    topics: TopicSettings = TopicSettings()
     summaries: SummarySettings = SummarySettings()
     episodes: EpisodeSettings = EpisodeSettings()
     graph: GraphSettings = GraphSettings()

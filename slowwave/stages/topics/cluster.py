@@ -8,9 +8,11 @@ from slowwave.language.text import without_speakers
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.run import Stage
-from slowwave.stages.topics.topic_names import name_topics
+from slowwave.stages.topics.named_topics import TOLD, Joining, assign_named_topics, names_and_owners
+from slowwave.stages.topics.topic_names import name_topics, normalized
+from slowwave.stages.topics.topic_parts import name_parts, part_topics
 from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
-from slowwave.stages.topics.topics import assign_hinted_topics, assign_topics
+from slowwave.stages.topics.topics import assign_topics
 from slowwave.stages.topics.topics_by_text import assign_topics_by_text
 from slowwave.store import col, lit
 
@@ -20,7 +22,7 @@ SPLIT_MIN_CELLS = 12
 
 def find_unassigned(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
-    columns = ["cell_id", *OWNER, "topic_hint", "content", "prompt_version"]
+    columns = ["cell_id", *OWNER, *TOLD, "content", "prompt_version"]
     living = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
     cells = run.store.rows("cells", columns, living & col("topic_id").is_null()).sort("cell_id")
     run.report.rows_in = cells.height
@@ -47,9 +49,23 @@ def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
         known = _living_topics(run, "name", "summary").rename({"summary": "text"})
         return assign_topics_by_text(cells, known, threshold=load_profile("lexical").topic_threshold)
     placed = cells.join(run.store.vectors("cells", cells["cell_id"]), on="cell_id", how="inner")
-    topics = _with_centroids(run)
-    by_vector = assign_topics if is_raw else assign_hinted_topics
-    return by_vector(placed, topics, threshold=embedder.profile.mean_topic_threshold)
+    topics, threshold = _with_centroids(run), embedder.profile.mean_topic_threshold
+    if is_raw:
+        return assign_topics(placed, topics, threshold=threshold)
+    settings = run.settings.topics
+    joining = Joining(
+        similarity=settings.join_similarity,
+        name_weight=settings.name_weight,
+        crowding=settings.crowding,
+        most_cells=settings.max_cells,
+    )
+    return assign_named_topics(placed, _members(run), topics, joining=joining, threshold=threshold)
+
+
+def _members(run: Stage) -> pl.DataFrame:
+    """Live memories that have a topic: topic_id, the owner's columns, and what tells whose a topic name is."""
+    living = (col("status") == lit("active")) & col("topic_id").is_not_null()
+    return run.store.rows("cells", ["topic_id", *OWNER, *TOLD], living)
 
 
 def _living_topics(run: Stage, *columns: str) -> pl.DataFrame:
@@ -67,40 +83,84 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
     embedder = run.workspace.embedder
     if embedder is None or run.report.dry_run:
         return set()
-    topics = _with_centroids(run)
-    merged = merge_topics(topics, touched, threshold=embedder.profile.merge_threshold)
-    members = run.store.rows(
-        "cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list())
+    members, topics = _members(run), _with_centroids(run)
+    named = topics.join(names_and_owners(members, topics), on="topic_id").join(
+        _most_cells(run, members), on=OWNER
     )
-    moved = members.join(merged, on="topic_id", how="inner").select(
-        "cell_id", topic_id="merged_into", similarity=pl.lit(None, dtype=pl.Float64)
+    merged = merge_topics(named, touched, threshold=embedder.profile.merge_threshold)
+    moved = (
+        run.store.rows("cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list()))
+        .join(merged, on="topic_id", how="inner")
+        .select("cell_id", topic_id="merged_into", similarity=pl.lit(None, dtype=pl.Float64))
     )
     names = dict(topics.select("topic_id", "name").iter_rows())
-    named = [pl.col(name).replace(names) for name in ("topic_id", "merged_into")]
-    run.show(merged.select(pl.format("topic merged: {} into {}", *named)).to_series())
+    told = [pl.col(name).replace(names) for name in ("topic_id", "merged_into")]
+    run.show(merged.select(pl.format("topic merged: {} into {}", *told)).to_series())
     run.commit({"topic.merged": merged, "cell.assigned": moved.sort("cell_id")})
     return {*merged["topic_id"], *merged["merged_into"]}
 
 
+def _most_cells(run: Stage, members: pl.DataFrame) -> pl.DataFrame:
+    """The owner's columns and `most_cells`: how many live memories a topic of this owner may hold."""
+    settings = run.settings.topics
+    by_share = pl.when(pl.len() >= settings.share_from).then((pl.len() * settings.max_share).floor())
+    most = pl.min_horizontal(pl.lit(settings.max_cells), by_share.cast(pl.Int64))
+    return members.group_by(OWNER).agg(most_cells=most)
+
+
 def split(run: Stage, touched: set[str]) -> set[str]:
-    """Splits touched topics that fell apart; returns the new ones."""
+    """Splits touched topics that fell apart or grew too large; returns the topics that changed."""
     embedder = run.workspace.embedder
     if embedder is None or run.report.dry_run or not touched:
         return set()
     where = col("topic_id").isin(sorted(touched)) & (col("status") == lit("active"))
-    members = run.store.rows(
-        "cells", ["cell_id", "topic_id", "topic_hint", "content", *OWNER, "vector"], where
-    )
-    leaving = split_topics(
-        members.drop_nulls("vector"),
+    columns = ["cell_id", "topic_id", "topic_hint", "content", "is_summarized", *OWNER, "vector"]
+    members = run.store.rows("cells", columns, where).drop_nulls("vector")
+    named = members.filter(normalized("topic_hint") != "")["topic_id"].unique()
+    fallen = split_topics(
+        members.filter(~pl.col("topic_id").is_in(named.implode())),
         split_threshold=embedder.profile.split_threshold,
         min_cells=SPLIT_MIN_CELLS,
     )
-    opened = _opened(members.drop("topic_id").join(leaving, on="cell_id", how="inner"))
+    sized = members.update(fallen, on="cell_id").join(_most_cells(run, _members(run)), on=OWNER)
+    parted = part_topics(sized)
+    leaving = pl.concat([fallen.join(parted, on="cell_id", how="anti"), parted])
+    return _part(run, members, leaving) if leaving.height else set()
+
+
+def _part(run: Stage, members: pl.DataFrame, leaving: pl.DataFrame) -> set[str]:
+    """Commits that the memories in `leaving` go to new topics; what stays of a summary is written anew."""
+    moving = members.rename({"topic_id": "family"}).join(leaving, on="cell_id", how="inner")
+    parted = members.filter(pl.col("topic_id").is_in(moving["family"].implode()))
+    texts = pl.concat(
+        [
+            moving.select("topic_id", "family", "content"),
+            parted.join(leaving, on="cell_id", how="anti").select(
+                "topic_id", family="topic_id", content="content"
+            ),
+        ]
+    )
+    opened = _opened(moving)
+    names = name_parts(opened.select("topic_id", "name"), texts, _living_topics(run, "name"))
+    opened = opened.drop("name").join(names, on="topic_id").sort("topic_id")
+    summarized = moving.filter("is_summarized")
+    reason = pl.lit("parted")
     run.show(opened.select(pl.format("topic split off: {}", "name")).to_series())
-    moved = leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64))
-    run.commit({"topic.opened": opened, "cell.assigned": moved})
-    return set(leaving["topic_id"])
+    run.commit(
+        {
+            "topic.opened": opened,
+            "cell.assigned": leaving.with_columns(similarity=pl.lit(None, dtype=pl.Float64)).sort("cell_id"),
+            "topic.flagged": summarized.select(topic_id="family")
+            .unique()
+            .sort("topic_id")
+            .with_columns(reason=reason),
+            "topic.unsummarized": summarized.group_by("topic_id")
+            .agg(cell_ids=pl.col("cell_id").sort())
+            .sort("topic_id")
+            .with_columns(reason=reason),
+        }
+    )
+    return {*leaving["topic_id"], *moving["family"]}
 
 
 def _opened(founders: pl.DataFrame) -> pl.DataFrame:

@@ -94,15 +94,23 @@ def _join_nearest(
 
 
 def nearest_other(
-    vectors: NDArray[Any], asked: NDArray[np.intp], alive: NDArray[np.bool_] | None = None
+    vectors: NDArray[Any],
+    asked: NDArray[np.intp],
+    alive: NDArray[np.bool_] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The nearest other living row of each one asked for, the first of equal ones, and its cosine."""
+    """The nearest other living row of each one asked for, the first of equal ones, and its cosine.
+
+    `allowed` (n, n) marks the pairs that may be named; without such a pair a row's cosine is -2.
+    """
     nearest, best = np.zeros(len(asked), dtype=np.intp), np.zeros(len(asked))
     for start in range(0, len(asked), ASKED_TOGETHER):
         block = asked[start : start + ASKED_TOGETHER]
         cosine = vectors[block] @ vectors.T
         if alive is not None:
             cosine[:, ~alive] = -2.0
+        if allowed is not None:
+            cosine[~allowed[block]] = -2.0
         cosine[np.arange(len(block)), block] = -2.0
         nearest[start : start + len(block)] = cosine.argmax(axis=1)
         best[start : start + len(block)] = cosine.max(axis=1)

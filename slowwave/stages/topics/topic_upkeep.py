@@ -1,6 +1,6 @@
 """Known topics kept in shape: when two become one, and when one becomes two; pure, for any order of rows."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 import polars as pl
@@ -10,7 +10,10 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from slowwave.home.centroids import with_vectors
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
+from slowwave.stages.topics.hints import above_noise, same_about
 from slowwave.stages.topics.topic_clusters import in_order, nearest_other, unit_means
+
+_MayMerge = Callable[[NDArray[np.float64]], NDArray[np.bool_]]
 
 MIN_PART = 3
 """Cells that each part of a split topic keeps."""
@@ -32,20 +35,41 @@ def merge_topics(topics: pl.DataFrame, touched: Collection[str], *, threshold: f
     the other's nearest, their cosine is at least `threshold`, and at least one is in `touched`. The one
     with more cells keeps its id; of equal ones the untouched (known longer), then the smaller id. A merged
     topic may merge again; `merged_into` is always the last survivor and is never merged itself.
+
+    Topics that bear names have further columns: `about` (whom they are for, "" for nobody), `hint` (the name of most of
+    their cells, "" for none) and `most_cells`. Topics about different people, topics that share their name (they were
+    parted) and topics that are too large together stay apart, and cosines are measured from the median pair up.
     """
     answers = [pl.DataFrame(schema={"topic_id": pl.String, "merged_into": pl.String})]
     for owner in with_vectors(topics).sort("topic_id").partition_by(OWNER, maintain_order=True):
         ids = owner["topic_id"].to_numpy()
+        vectors = owner["vector"].to_numpy().astype(np.float64)
+        named = "hint" in owner.columns and (owner["hint"] != "").any()
         survivor = _survivors(
-            owner["vector"].to_numpy().astype(np.float64),
+            vectors,
             owner["cell_count"].to_numpy().astype(np.float64),
             owner["topic_id"].is_in(list(touched)).to_numpy().copy(),
-            threshold,
+            above_noise(vectors, threshold) if named else threshold,
+            _may_merge(owner) if named else None,
         )
         gone = survivor != np.arange(len(ids))
         merged = {"topic_id": ids[gone], "merged_into": ids[survivor[gone]]}
         answers.append(pl.DataFrame(merged, schema=answers[0].schema))
     return pl.concat(answers).sort("topic_id")
+
+
+def _may_merge(topics: pl.DataFrame) -> "_MayMerge":
+    """Marks on the pairs of one owner's topics that may become one, by their sizes of the moment."""
+    hint = topics["hint"].to_numpy()
+    parted = (hint[:, None] == hint[None, :]) & (hint != "")[:, None]
+    standing = same_about(topics["about"]) & ~parted
+    most = topics["most_cells"].to_numpy()
+
+    def may_merge(size: NDArray[np.float64]) -> NDArray[np.bool_]:
+        allowed: NDArray[np.bool_] = standing & (size[:, None] + size[None, :] <= most[:, None])
+        return allowed
+
+    return may_merge
 
 
 def split_topics(cells: pl.DataFrame, *, split_threshold: float, min_cells: int) -> pl.DataFrame:
@@ -69,7 +93,11 @@ def split_topics(cells: pl.DataFrame, *, split_threshold: float, min_cells: int)
 
 
 def _survivors(
-    vectors: NDArray[np.float64], size: NDArray[np.float64], touched: NDArray[np.bool_], threshold: float
+    vectors: NDArray[np.float64],
+    size: NDArray[np.float64],
+    touched: NDArray[np.bool_],
+    threshold: float,
+    may_merge: "_MayMerge | None",
 ) -> NDArray[np.intp]:
     """For each topic the position of the one that it ends in; its own where it stays.
 
@@ -79,7 +107,8 @@ def _survivors(
     into = np.arange(len(vectors))
     alive = np.ones(len(vectors), dtype=bool)
     while True:
-        keep, drop = _mutual_pairs(vectors, size, alive, touched, threshold)
+        allowed = None if may_merge is None else may_merge(size)
+        keep, drop = _mutual_pairs(vectors, size, alive, touched, threshold, allowed)
         if not len(keep):
             return into
         sums = vectors[keep] * size[keep, None] + vectors[drop] * size[drop, None]
@@ -100,15 +129,16 @@ def _mutual_pairs(
     alive: NDArray[np.bool_],
     touched: NDArray[np.bool_],
     threshold: float,
+    allowed: NDArray[np.bool_] | None,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Positions that keep and positions that go. Only the touched and their nearest are compared with all."""
     asked = np.flatnonzero(alive & touched)
     if not len(asked) or alive.sum() < 2:  # noqa: PLR2004 - a pair needs two
         return asked[:0], asked[:0]
-    nearest, cosine = nearest_other(vectors, asked, alive)
+    nearest, cosine = nearest_other(vectors, asked, alive, allowed)
     near = cosine >= threshold
     left, right = asked[near], nearest[near]
-    back, _ = nearest_other(vectors, right, alive)
+    back, _ = nearest_other(vectors, right, alive, allowed)
     left, right = left[back == left], right[back == left]
     pairs = np.unique(np.sort(np.column_stack([left, right]), axis=1), axis=0)
     first, second = pairs[:, 0], pairs[:, 1]

@@ -7,10 +7,9 @@ reconciliation. How rows are joined and clustered is in `topic_clusters`.
 
 import polars as pl
 
-from slowwave.home.centroids import centroids, with_vectors
+from slowwave.home.centroids import with_vectors
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.topics.topic_clusters import Placed, place
-from slowwave.stages.topics.topic_names import normalized
 
 ASSIGNMENT = pl.Schema(
     {"cell_id": pl.String, "topic_id": pl.String, "similarity": pl.Float64, "is_new_topic": pl.Boolean}
@@ -41,38 +40,6 @@ def assign_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float
         opened = place(members["vector"].to_numpy(), members["cell_id"].to_list(), centres, ids, threshold)
         answers.append(assignment(members["cell_id"], opened, ids))
     return pl.concat(answers).sort("cell_id")
-
-
-def assign_hinted_topics(cells: pl.DataFrame, topics: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
-    """A topic for every cell, by its hint and its vector.
-
-    `cells`: cell_id, the owner's columns, topic_hint (nullable), vector. `topics`: as for `assign_topics`, with
-    name. A hint that is the name of a known topic decides. Else the cells of one hint stay together: their mean
-    vector joins the nearest topic, or opens a new one, as one cell would. A cell without a hint stands for itself.
-
-    Returns `ASSIGNMENT`; similarity is 1 where the name decided, else that of the hint's mean.
-    """
-    usable = with_vectors(cells).with_columns(hint=normalized("topic_hint"))
-    names = (
-        topics.with_columns(hint=normalized("name"))
-        .sort("topic_id")
-        .unique([*OWNER, "hint"], keep="first", maintain_order=True)
-    )
-    names = names.select(*OWNER, "hint", "topic_id")
-    named = usable.filter(pl.col("hint") != "").join(names, on=[*OWNER, "hint"], how="inner")
-    by_name = by_hint(named, is_new=False)
-    rest = usable.join(named, on="cell_id", how="anti")
-    leader = pl.col("cell_id").min().over(*OWNER, "hint")
-    grouped = rest.with_columns(
-        leader=pl.when(pl.col("hint").fill_null("") == "").then("cell_id").otherwise(leader)
-    )
-    means = centroids(grouped.select("vector", topic_id="leader")).rename({"topic_id": "cell_id"})
-    leaders = grouped.filter(pl.col("cell_id") == pl.col("leader")).select("cell_id", *OWNER)
-    placed = assign_topics(leaders.join(means, on="cell_id", how="inner"), topics, threshold=threshold)
-    by_vector = grouped.select("cell_id", "leader").join(
-        placed.rename({"cell_id": "leader"}), on="leader", how="inner"
-    )
-    return pl.concat([by_name, by_vector.select(by_name.columns)]).sort("cell_id")
 
 
 def by_hint(rows: pl.DataFrame, *, is_new: bool) -> pl.DataFrame:
