@@ -3,7 +3,7 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
-from slowwave.stages.extract.extract import extract_batches, extract_raw, find_chunks
+from slowwave.stages.extract.extract import extract_pages, extract_raw, find_chunks
 from tasks.stage import run_name, stage
 
 
@@ -22,6 +22,6 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
         elif run.workspace.llm is None:
             extract_raw(run, chunks)
         else:
-            extract_batches(run, chunks)
+            extract_pages(run, chunks)
         run.refresh_vectors()
     return run.report

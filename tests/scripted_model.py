@@ -123,7 +123,7 @@ class ScriptedModel:
         cells: dict[str, dict[str, Any]] = {}
         plain_count = 0
         for turn in items(page, "Turns"):
-            for sentence in _sentences(turn.text):
+            for sentence in _sentences(turn.text) if not turn.head.endswith(", read before") else ():
                 cell = _cell(sentence)
                 if cell["subject"] == "":
                     plain_count += 1
@@ -132,7 +132,7 @@ class ScriptedModel:
                 cell = cells.setdefault(sentence.lower(), cell)
                 cell["evidence"] = [*cell["evidence"], turn.number]
                 _relate(cell, known)
-        return {"cells": list(cells.values())[:20]}
+        return {"cells": list(cells.values())[:40]}
 
     def reconcile(self, page: str) -> dict[str, Any]:
         shown = items(page, "Memories")
@@ -233,11 +233,7 @@ def _cell(sentence: str) -> dict[str, Any]:
         "relation": "new",
         "known": 0,
         "entities": [],
-        "artifacts": [],
         "steps": [],
-        "template": "",
-        "compressed": " ".join(sentence.split()[:12]),
-        "index_label": "_".join(re.findall(r"[a-z]+", sentence.lower())[:3]),
     }
 
 

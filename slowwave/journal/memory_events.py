@@ -77,7 +77,7 @@ OF_MEMORIES = (
         row_of("cells"),
         "memories made",
         "A memory was made from a chunk.",
-        added=({"steps": [], "template": None},),
+        added=({"steps": [], "template": None}, {"valid_precision": None}),
         sentence=lambda row: f"made, by {row['model'] or row['prompt_version']}",
     ),
     kind_of(

@@ -3,7 +3,6 @@
 The one grammar of them: for what a model answers, for what memories name, and for what plain text says.
 """
 
-import re
 from typing import Final, get_args
 
 import polars as pl
@@ -13,7 +12,6 @@ from slowwave.schemas.choices import ArtifactType
 _KIND: Final = "|".join(get_args(ArtifactType))
 _FORM: Final = rf"(?i)^\s*({_KIND})s?\s*[:#]\s*#?\s*(.*\S)\s*$"
 _HASH: Final = "[0-9a-f]{7,40}"
-_BARE_PATH: Final = r"[^\s:]*[\w-]\.[A-Za-z]\w{0,9}|[^\s:]+/[^\s:]+"
 _ADDRESS: Final = r"(?i)\b[a-z][a-z0-9+.-]*://\S+|\b[\w.-]+@[\w.-]+:\S+"
 _COMMIT: Final = rf"(?i)\bcommit(?:ted|s)?(?:\s+(?:as|in|is|at|id|hash|sha))?:?\s+`?({_HASH})\b"
 _PULL_REQUEST: Final = r"(?i)(?:\b(?:PR|pull request|merge request)\s*#?\s*|/(?:pull|merge_requests)/)(\d+)\b"
@@ -23,16 +21,6 @@ _FILE: Final = (
     r"|[\w.-]*\w\.(?:py|pyi|ipynb|js|jsx|ts|tsx|mjs|go|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|sh|sql|"
     r"html|css|scss|md|rst|txt|toml|yaml|yml|json|jsonl|xml|csv|ini|cfg|conf|env|lock|proto|tf)\b"
 )
-
-
-def as_artifact(text: str) -> str | None:
-    """One reference as `kind:reference`; a bare path or hash gets its kind; None for any other text."""
-    match = re.fullmatch(_FORM, text)
-    if match is not None:
-        return f"{match[1].lower()}:{match[2]}"
-    if re.fullmatch(_HASH, text):
-        return f"commit:{text}"
-    return f"file:{text}" if re.fullmatch(_BARE_PATH, text) else None
 
 
 def artifact_kind(artifact: pl.Expr) -> pl.Expr:

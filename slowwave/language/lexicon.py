@@ -38,6 +38,12 @@ PLANS: Final = _words("plans")
 """Words of a sentence that tells an intention."""
 HABITS: Final = _words("habits")
 """Words of a sentence that tells a habit or a lasting state."""
+SMALL_TALK: Final = _set("small_talk")
+"""Words of greetings, thanks and acknowledgements, of several languages."""
+ANNOUNCING: Final = _words("announcing")
+PERSONAL: Final = _words("personal")
+DAY_WORDS: Final = _words("day_words")
+
 DENIALS: Final = _words("denials")
 WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")
 """Small words that may stand between a denial and the word that it denies."""

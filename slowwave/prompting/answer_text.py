@@ -8,12 +8,12 @@ import datetime
 import re
 from typing import Final
 
-from slowwave.language.artifacts import as_artifact
 from slowwave.language.lexicon import KIND_SYNONYMS, NOTHING
 
 KINDS: Final = ("person", "project", "organization", "place", "concept", "tool")
 
-_DATE = re.compile(r"(?P<day>\d{4}-\d{2}-\d{2})([T ].*)?")
+_DATE = re.compile(r"(?P<date>\d{4}(-\d{2}(-\d{2})?)?)([T ].*)?")
+_WHOLE_DATE = "0000-01-01"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _ENTITY = re.compile(r"(?P<name>.*\S)\s*\((?P<kind>[^()]+)\)")
 
@@ -36,22 +36,23 @@ def blank_if_none(text: str) -> str:
 
 
 def date_or_blank(text: str) -> str:
-    """A full ISO date, or "". A time of day is cut off.
+    """A date as exactly as it is known: YYYY-MM-DD, YYYY-MM or YYYY, or "". A time of day is cut off.
 
     Raises:
-        ValueError: anything else, such as a month or a relative date.
+        ValueError: anything else, such as a relative date.
     """
     line = blank_if_none(text)
     if not line:
         return ""
     match = _DATE.fullmatch(line)
+    date = match["date"] if match else ""
     try:
-        return datetime.date.fromisoformat(match["day"] if match else "").isoformat()
+        datetime.date.fromisoformat(date + _WHOLE_DATE[len(date) :])
     except ValueError:
         raise ValueError(
-            f"{line[:40]!r} is not a full date; write YYYY-MM-DD (the first day,"
-            ' if only month or year is known) or ""'
+            f"{line[:40]!r} is no date; write YYYY-MM-DD, or YYYY-MM or YYYY where no more is known, or \"\""
         ) from None
+    return date
 
 
 def entity(text: str) -> str:
@@ -72,21 +73,6 @@ def entity(text: str) -> str:
             f'entity {line[:60]!r} needs its kind: write "{name[:60]} (kind)" with one of {", ".join(KINDS)}'
         )
     return f"{match['name']} ({kind})"
-
-
-def artifact(text: str) -> str:
-    """`commit:`, `pr:`, `adr:` or `file:` and the reference; "" for nothing.
-
-    Raises:
-        ValueError: it is none of these.
-    """
-    line = blank_if_none(text)
-    named = as_artifact(line) if line else ""
-    if named is None:
-        raise ValueError(
-            f'artifact {line[:60]!r} must be "commit:...", "pr:...", "adr:..." or "file:..."; else leave it out'
-        )
-    return named
 
 
 def label(text: str) -> str:

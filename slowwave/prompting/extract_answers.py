@@ -1,16 +1,14 @@
 """Answers about new turns: whether they hold a memory, which ones, and whether a person deleted it before."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
-from slowwave.prompting.answer_text import artifact, entity, label, one_line, word_count
+from slowwave.prompting.answer_text import entity, one_line, word_count
 from slowwave.prompting.answers import (
-    COMPRESSED_WORDS,
     LABEL_WORDS,
     Answer,
     Date,
-    Label,
     Line,
     LineOrBlank,
     Page,
@@ -22,7 +20,7 @@ from slowwave.prompting.answers import (
 from slowwave.schemas.choices import ExtractedType
 from slowwave.schemas.identity import normalize_text
 
-MAX_CELLS = 20
+MAX_CELLS = 40
 MAX_CONTENT_CHARACTERS = 1200
 WORKFLOW_STEPS = 2
 
@@ -34,38 +32,33 @@ class GateAnswer(Answer):
     is_worth_remembering: bool = Field(description="true also when in doubt")
 
 
+def without_titles(schema: dict[str, Any]) -> None:
+    """Takes out the titles of fields, which repeat their names."""
+    for shape in schema["properties"].values():
+        shape.pop("title", None)
+
+
 class ExtractedCell(Answer):
-    """One memory. `known` and `relation` tie it to the numbered memories that the prompt showed."""
+    """One memory."""
+
+    # the prompt says what each field holds: said here too, it would be paid for twice with every page
+    model_config = ConfigDict(json_schema_extra=without_titles)
 
     cell_type: ExtractedType
-    content: Paragraph = Field(
-        description="1-2 sentences that can be understood alone: names, exact values, absolute dates"
-    )
-    subject: LineOrBlank = Field(description="The thing it is about, by name")
-    attribute: LineOrBlank = Field(description='The one property with a single value at a time, else ""')
-    value: Annotated[str, AfterValidator(one_line)] = Field(
-        description='The value of that property, exact, else ""'
-    )
-    topic: Line = Field(description="Theme in 2-4 words")
-    salience: Score = Field(description="0..1: how much it matters for later conversations")
-    confidence: Score = Field(description="0..1: how sure it is that this is true")
-    valid_from: Date = Field(description='YYYY-MM-DD since when it holds, "" if not told')
-    valid_until: Date = Field(description='YYYY-MM-DD until when it holds, "" if not told')
-    evidence: list[int] = Field(description="Numbers of the turns that say it")
-    relation: Literal["new", "changed", "confirmed"] = Field(description="Compared with the known memories")
-    known: int = Field(description="Number of the known memory that is changed or confirmed, 0 if new")
-    entities: list[Annotated[str, AfterValidator(entity)]] = Field(
-        description='Each "Name (person|project|organization|place|concept|tool)"'
-    )
-    artifacts: list[Annotated[str, AfterValidator(artifact)]] = Field(
-        description='Each "commit:...", "pr:...", "adr:..." or "file:..."'
-    )
-    steps: list[Line] = Field(description="Of a workflow: its steps in order, each one action; else []")
-    template: Paragraph = Field(
-        description='Of a pattern: the form that repeats, with <placeholders>; else ""'
-    )
-    compressed: Line = Field(description="At most 12 words, telegraphic")
-    index_label: Label = Field(description="1-3 words in snake_case")
+    content: Paragraph
+    subject: LineOrBlank
+    attribute: LineOrBlank
+    value: Annotated[str, AfterValidator(one_line)]
+    topic: Line
+    salience: Score
+    confidence: Score
+    valid_from: Date
+    valid_until: Date
+    evidence: list[int]
+    relation: Literal["new", "changed", "confirmed"]
+    known: int
+    entities: list[Annotated[str, AfterValidator(entity)]]
+    steps: list[Line]
 
     def _problems(self, page: Page) -> list[str]:
         self._mend()
@@ -81,10 +74,7 @@ class ExtractedCell(Answer):
             self.value = ""
         self.evidence = sorted(set(self.evidence))
         self.entities = [*dict.fromkeys(name for name in self.entities if name)]
-        self.artifacts = [*dict.fromkeys(name for name in self.artifacts if name)]
-        self.steps = [step for step in self.steps if step] if self.cell_type == "workflow" else []
-        self.template = self.template if self.cell_type == "pattern" else ""
-        self.index_label = self.index_label or label(self.topic) or label(" ".join(self.content.split()[:3]))
+        self.steps = [step for step in self.steps if step] if self.cell_type in {"workflow", "pattern"} else []
 
     def _problems_of_text(self) -> list[str]:
         problems = []
@@ -99,17 +89,15 @@ class ExtractedCell(Answer):
                 f"a workflow needs its steps in order, at least {WORKFLOW_STEPS}, not {len(self.steps)};"
                 ' write them into steps, or choose another cell_type such as "fact"'
             )
-        if self.cell_type == "pattern" and not self.template:
+        if self.cell_type == "pattern" and not self.steps:
             problems.append(
-                "a pattern needs its template, the form that repeats;"
-                ' write it into template, or choose another cell_type such as "preference"'
+                "a pattern needs the form that repeats;"
+                ' write it into steps, or choose another cell_type such as "preference"'
             )
         if not self.topic or word_count(self.topic) > LABEL_WORDS:
             problems.append("topic must be a label of 2-4 words")
-        if not self.compressed or word_count(self.compressed) > COMPRESSED_WORDS:
-            count = word_count(self.compressed)
-            problems.append(f"compressed has {count} words; write the core of the memory in 1 to 12 words")
-        if self.valid_from and self.valid_until and self.valid_until < self.valid_from:
+        shorter = min(len(self.valid_from), len(self.valid_until))
+        if self.valid_until[:shorter] < self.valid_from[:shorter]:
             problems.append(
                 f"valid_until {self.valid_until} is before valid_from {self.valid_from};"
                 ' mend the dates or write "" for the one that is not told'

@@ -27,6 +27,9 @@ _PAGE_MARKUP = re.compile(r"^\s*(?=#{1,6}(?:\s|$)|\[\d+\])")
 """A line of data that looks like a heading or a numbered item of the page."""
 
 
+_SHORT_DAY = re.compile(r"(?P<name>[A-Z][a-z]{2}) \d{4}-\d{2}-(?P<day>\d{2})")
+
+
 class Fenced(str):
     """Text that went through a fence and may stand on a page."""
 
@@ -88,6 +91,17 @@ def calendar(value: object) -> Fenced:
     except (ValueError, OverflowError) as error:
         raise ContractError("a session's date must be an ISO date, YYYY-MM-DD") from error
     return Fenced("\n".join(rows))
+
+
+def weeks(value: object) -> Fenced:
+    """`calendar` in a third of its tokens: a date is whole where its month begins and on Mondays, else its day alone."""
+    named = [line.split(": ") for line in calendar(value).splitlines()]
+    return Fenced("\n".join(f"{name}: {_SHORT_DAY.sub(_day_alone, days)}" for name, days in named))
+
+
+def _day_alone(match: re.Match[str]) -> str:
+    is_whole = match["name"] == "Mon" or match["day"] == "01"
+    return match[0] if is_whole else f"{match['name']} {match['day']}"
 
 
 def _week(monday: datetime.date) -> str:

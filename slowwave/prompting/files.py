@@ -22,7 +22,7 @@ from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from slowwave.errors import ContractError
-from slowwave.prompting.fences import Fenced, calendar, dated, fenced, fenced_line
+from slowwave.prompting.fences import Fenced, calendar, dated, fenced, fenced_line, weeks
 from slowwave.prompting.prompt import Prompt
 from slowwave.prompting.prompt_inputs import (
     CandidateCell,
@@ -65,7 +65,7 @@ def _template(user: str) -> Template:
     )
     environment.globals.clear()
     environment.filters.clear()
-    environment.filters.update(fenced=fenced, fenced_line=fenced_line, dated=dated, calendar=calendar)
+    environment.filters.update(fenced=fenced, fenced_line=fenced_line, dated=dated, calendar=calendar, weeks=weeks)
     return environment.from_string(user)
 
 
@@ -148,13 +148,30 @@ def render_file(file: PromptFile, inputs: Mapping[str, object]) -> Prompt:
 
 
 def gate_prompt(turns: Sequence[TurnLine]) -> Prompt:
-    """Asks for a `GateAnswer` about one chunk."""
+    """Asks for a `GateAnswer` about one page."""
     return render("gate_chunk", {"turns": turns})
 
 
-def extract_prompt(session_date: str, turns: Sequence[TurnLine], known: Sequence[KnownCell]) -> Prompt:
-    """Asks for an `ExtractAnswer` about one chunk; `session_date` is an ISO date."""
-    return render("extract_cells", {"session_date": session_date, "turns": turns, "known": known})
+def extract_prompt(
+    session_date: str,
+    turns: Sequence[TurnLine],
+    known: Sequence[KnownCell],
+    *,
+    earlier: Sequence[str] = (),
+    topics: Sequence[str] = (),
+) -> Prompt:
+    """Asks for an `ExtractAnswer` about one page; `session_date` is an ISO date.
+
+    `earlier` is what the conversation said before, `topics` are names in use; both one text a line.
+    """
+    inputs = {
+        "session_date": session_date,
+        "turns": turns,
+        "known": known,
+        "earlier": " ".join(earlier),
+        "topics": ", ".join(topics),
+    }
+    return render("extract_cells", inputs)
 
 
 def reconcile_prompt(groups: Sequence[Sequence[PageCell]]) -> Prompt:

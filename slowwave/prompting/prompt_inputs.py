@@ -15,13 +15,14 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class TurnLine:
-    """One message of a conversation, or one section of a file."""
+    """One message of a conversation, or one section of a file; `is_read` where it is shown as context only."""
 
     number: int
     speaker: str
     role: str
     date: str
     text: str
+    is_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ ExtractedType = Literal[
 CellType = Literal[ExtractedType, "episode"]
 EPISODE: Final = "episode"
 CellStatus = Literal["active", "superseded", "archived"]
+Precision = Literal["day", "month", "year"]
+"""How exactly the date is known that a memory holds from, or on which it happened."""
 Origin = Literal["user", "agent", "tool", "untrusted", "system"]
 ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]
 EpisodeStatus = Literal["written", "failed", "quarantined"]

@@ -134,6 +134,7 @@ class Cells(Sourced, Owned):
     is_summarized: bool
     origin: str = one_of(choices.Origin)
     valid_from: Timestamp
+    valid_precision: str = one_of(choices.Precision, nullable=True)
     valid_until: Timestamp = nullable()
     event_time: Timestamp
     recorded_at: Timestamp

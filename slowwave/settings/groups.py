@@ -87,7 +87,7 @@ class LLMSettings(Group):
         3, "Transport failures in a row that count as an outage and end the calls of a run."
     )
     context_tokens: int = setting(12_288, "Context size made certain on Ollama.", ge=2048)
-    max_answer_tokens: int = setting(3072, "Upper bound of one answer.", ge=64)
+    max_answer_tokens: int = setting(6144, "Upper bound of one answer.", ge=64)
     temperature: float = setting(0.0, "Sampling temperature; 0 repeats best.", ge=0, le=2)
     budget_tokens: int | None = setting(None, "Tokens that one run may use; null means no limit.", ge=0)
     budget_cost: float | None = setting(None, "US dollars that one run may cost; null means no limit.", ge=0)
@@ -137,10 +137,19 @@ class NightSettings(Group):
     )
     min_hours: Amount = setting(20.0, "Hours since the last night's LLM work.")
     min_cells: Count = setting(1, "New chunks or cells that make a night worth its calls.")
-    extract_batch: Batch = setting(
-        8, "Chunks that are committed together; small, so that later ones are shown what earlier ones gave."
+    page_tokens: int = setting(
+        1500, "New tokens of one request to the extractor: consecutive chunks of one session.", ge=50, le=16_000
     )
-    known_cells: int = setting(10, "Nearest known cells shown to the extractor.", ge=0, le=50)
+    extract_batch: Batch = setting(
+        8, "Pages of different owners that go to the extractor side by side; those of one owner wait for each other."
+    )
+    known_cells: int = setting(
+        10, "Known cells from before a page that the extractor is shown, nearest first.", ge=0, le=50
+    )
+    earlier_tokens: int = setting(
+        90, "Tokens of what a session's earlier pages gave that its next page is shown.", ge=0, le=1000
+    )
+    topic_names: int = setting(20, "Names of topics near a page that the extractor is shown.", ge=0, le=100)
     max_attempts: Positive = setting(3, "Unusable answers before a chunk or cluster is quarantined.")
     retry_backoff_hours: Amount = setting(
         20.0, "First pause before a failed chunk is tried again; doubles each time."

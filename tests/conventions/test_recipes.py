@@ -128,7 +128,7 @@ from slowwave.prompting.extract_answers import ExtractAnswer
 from slowwave.prompting.files import prompt_versions, render
 from slowwave.schemas.requests import RememberRequest
 asked = RememberRequest(text="Fridays end with cake.", cell_type="ritual").cell_type
-page = render("extract_cells", {"session_date": "2026-05-01", "turns": [], "known": []})
+page = render("extract_cells", {"session_date": "2026-05-01", "turns": [], "known": [], "earlier": "", "topics": ""})
 answer = [asked, '"ritual"' in json.dumps(ExtractAnswer.model_json_schema()), "ritual =" in page.system]
 """,
         ["ritual", True, True],

@@ -38,7 +38,7 @@ def gate(text: str) -> str:
 def extract(text: str) -> str:
     turns = [TurnLine(n, text, text, text, text) for n in range(1, COUNT + 1)]
     known = [KnownCell(n, text, text, text, text, text, text, text) for n in range(1, COUNT + 1)]
-    return extract_prompt("2026-06-02", turns, known).user
+    return extract_prompt("2026-06-02", turns, known, earlier=[text], topics=[text]).user
 
 
 def reconcile(text: str) -> str:

@@ -9,6 +9,7 @@ from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.tables import TABLES, frame_schema
 from slowwave.stages.extract.extraction import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
+from slowwave.stages.extract.pages import page_lines
 from tests.rows import DAY, NOW, row, rows
 
 LATER = datetime(2026, 9, 2, 8, tzinfo=UTC)
@@ -32,6 +33,8 @@ CHUNKS = rows(
     row("chunks", "k2", turn_ids=["t3"], last_char=7, session_id="other"),
 )
 SHOWN = chunk_turns(CHUNKS, TURNS)
+PAGES = CHUNKS.with_columns(page=pl.Series([1, 2], dtype=pl.Int64))
+LINES = page_lines(PAGES, TURNS, CHUNKS.clear())
 
 
 def test_without_a_model_a_chunk_becomes_one_cell_of_what_was_said():
@@ -53,7 +56,7 @@ def answers(*given: dict[str, object]) -> pl.DataFrame:
         for name, kind in ANSWER_SCHEMA.items()
     }
     whole = [
-        {**plain, "chunk_id": "k1", "cell_type": "fact", "content": "Kiln 2 runs at 1040.", "salience": 0.7,
+        {**plain, "page": 1, "cell_type": "fact", "content": "Kiln 2 runs at 1040.", "salience": 0.7,
          "confidence": 0.9, "evidence": [1], "relation": "new", **one} for one in given
     ]  # fmt: skip
     return pl.DataFrame(whole, schema=ANSWER_SCHEMA, orient="row").with_columns(
@@ -63,13 +66,13 @@ def answers(*given: dict[str, object]) -> pl.DataFrame:
 
 def extracted(*given: dict[str, object]) -> pl.DataFrame:
     return extracted_cells(
-        answers(*given), CHUNKS, SHOWN, decay_rates={"decision": 0.05}, default_decay_rate=0.1, now=NOW
+        answers(*given), CHUNKS, LINES, decay_rates={"decision": 0.05}, default_decay_rate=0.1, now=NOW
     )
 
 
 def test_a_memory_has_the_turns_the_time_and_the_least_trusted_origin_of_its_evidence():
     cells = extracted(
-        {"evidence": [2, 1]}, {"content": "b", "evidence": [1]}, {"content": "c", "chunk_id": "k2"}
+        {"evidence": [2, 1]}, {"content": "b", "evidence": [1]}, {"content": "c", "page": 2}
     )
     TABLES["cells"].validate(cells.select(frame_schema("cells").names()), lazy=True)
     assert cells["evidence"].to_list() == [["t1", "t2"], ["t1"], ["t3"]]
@@ -103,11 +106,11 @@ def test_blank_fields_are_null_and_the_type_decides_how_fast_it_fades():
 
 
 def test_one_session_says_one_thing_once_and_another_session_says_it_too():
-    again = extracted({}, {"content": "  kiln 2 RUNS at\n1040."}, {"chunk_id": "k2"})
+    again = extracted({}, {"content": "  kiln 2 RUNS at\n1040."}, {"page": 2})
     assert again.height == 2
     assert again["cell_id"].n_unique() == 2
     assert again["content_hash"].to_list() == [content_hash("Kiln 2 runs at 1040.")] * 2
-    assert again["cell_id"].to_list() == extracted({}, {"chunk_id": "k2"})["cell_id"].to_list()
+    assert again["cell_id"].to_list() == extracted({}, {"page": 2})["cell_id"].to_list()
 
 
 def test_no_answers_give_no_cells():
@@ -115,7 +118,7 @@ def test_no_answers_give_no_cells():
 
 
 KNOWN = pl.DataFrame(
-    {"chunk_id": ["k1"], "known": [1], "target_id": ["old"], "content": ["The kiln 2 runs at 1040."]}
+    {"page": [1], "known": [1], "target_id": ["old"], "content": ["The kiln 2 runs at 1040."]}
 )
 
 
@@ -126,7 +129,7 @@ KNOWN = pl.DataFrame(
         ({"relation": "confirmed", "known": 1, "content": "Kiln 2 runs at 1060."}, False),
         ({"relation": "confirmed", "known": 1, "content": "Kiln 2 no longer runs at 1040."}, False),
         ({"relation": "confirmed", "known": 7}, False),
-        ({"relation": "confirmed", "known": 1, "chunk_id": "k2"}, False),
+        ({"relation": "confirmed", "known": 1, "page": 2}, False),
         ({"relation": "changed", "known": 1}, False),
         ({"relation": "new", "known": 0}, False),
     ],
@@ -134,7 +137,7 @@ KNOWN = pl.DataFrame(
 def test_a_known_memory_counts_as_confirmed_only_with_the_same_numbers_and_negations(given, confirmed):
     made = extracted(given)
     cells, said, tied = split_confirmed(made, KNOWN)
-    is_told = given["relation"] != "new" and given["known"] == 1 and given.get("chunk_id") != "k2"
+    is_told = given["relation"] != "new" and given["known"] == 1 and given.get("page") != 2
     noted = [(*cells["cell_id"], "old")] if is_told and not confirmed else []
     assert tied.select("cell_id", "target_id").rows() == noted
     assert cells.height + said.height == made.height == 1

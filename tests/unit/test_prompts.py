@@ -11,7 +11,7 @@ import pytest
 from slowwave.errors import ContractError
 from slowwave.prompting.answers import Answer
 from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer, TombstoneAnswer
-from slowwave.prompting.fences import calendar, dated, fenced, fenced_line
+from slowwave.prompting.fences import calendar, dated, fenced, fenced_line, weeks
 from slowwave.prompting.files import (
     extract_prompt,
     gate_prompt,
@@ -130,11 +130,9 @@ def test_a_planted_order_and_a_secret_of_an_example_reach_no_memory() -> None:
         assert not re.search("ignore|without asking|redacted|password", example.answer)
 
 
-def test_the_worked_examples_keep_the_wording_of_compressed_forms_within_what_is_asked() -> None:
+def test_the_worked_examples_name_their_topics_in_a_few_words() -> None:
     for example in examples("extract_cells"):
         for cell in ExtractAnswer.model_validate_json(example.answer).cells:
-            assert len(cell.compressed.split()) <= 12
-            assert len(cell.index_label.split("_")) <= 3
             assert len(cell.topic.split()) in {2, 3, 4}
 
 
@@ -289,6 +287,10 @@ def test_the_calendar_spans_the_weeks_around_a_session() -> None:
     assert last.startswith("last week: Mon 2026-02-16")
     assert this.endswith("Sat 2026-02-28, Sun 2026-03-01")
     assert following.endswith("Sun 2026-03-08")
+    assert weeks("2026-03-01").splitlines()[1:] == [
+        "this week: Mon 2026-02-23, Tue 24, Wed 25, Thu 26, Fri 27, Sat 28, Sun 2026-03-01",
+        "next week: Mon 2026-03-02, Tue 03, Wed 04, Thu 05, Fri 06, Sat 07, Sun 08",
+    ]
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01", "0001-01-01"])
@@ -300,8 +302,22 @@ def test_a_session_without_an_iso_date_is_a_bug_of_ours(date: str) -> None:
 def test_fields_that_a_memory_does_not_have_are_not_shown() -> None:
     known = KnownCell(1, "fact", "", "pump", "", "", "2026-05-01", "The pump is old.")
     user = extract_prompt("2026-06-02", [TURN], [known]).user
-    assert "[1] fact, 2026-05-01\nsubject: pump\n> The pump is old.\n" in user
-    assert "attribute:" not in user
+    assert "[1] fact, 2026-05-01\n> The pump is old.\n" in user
+    assert not re.search(r"topic:|attribute:|## Topics|## Earlier", user)
+
+
+def test_a_page_tells_what_was_read_before_and_a_date_only_where_it_changes() -> None:
+    lines = [
+        TurnLine(1, "Ada", "user", "2026-06-02", "Where is it?", is_read=True),
+        TurnLine(2, "", "assistant", "2026-06-02", "In hall 3."),
+        TurnLine(3, "Ada", "user", "2026-06-03", "Thanks."),
+    ]
+    user = extract_prompt("2026-06-02", lines, [], earlier=["The pump leaks."], topics=["the pump", "hall 3"]).user
+    assert "[1] 2026-06-02 Tuesday, Ada, read before\n> Where is it?\n" in user
+    assert "[2] assistant\n> In hall 3.\n" in user
+    assert "[3] 2026-06-03 Wednesday, Ada\n" in user
+    assert "## Earlier in this conversation\n\n> The pump leaks.\n" in user
+    assert "## Topics\n\n> the pump, hall 3\n" in user
 
 
 def test_a_page_without_known_memories_says_so() -> None:

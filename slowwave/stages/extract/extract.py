@@ -1,42 +1,32 @@
 """The extract stage: the chunks that wait, the questions about them, and what the answers become."""
 
-import numpy as np
 import polars as pl
 
 from slowwave.chains.timelines import confirmations
-from slowwave.journal.catalogue import Plan, rows_of
-from slowwave.llm import Outcome, Request
-from slowwave.prompting.extract_answers import ExtractAnswer, GateAnswer
-from slowwave.prompting.files import extract_prompt, gate_prompt
-from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items, items_by
+from slowwave.journal.catalogue import Plan
+from slowwave.llm import Request
+from slowwave.prompting.extract_answers import ExtractAnswer
+from slowwave.prompting.files import extract_prompt
+from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items
 from slowwave.readers.chunking import chunk_turns
-from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
+from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.stages.asking import AWAY, Author, ask, author_columns, usable_answers
 from slowwave.stages.extract.deleted import keep_out_deleted, without_deleted_turns
 from slowwave.stages.extract.extraction import (
     ANSWER_SCHEMA,
     extracted_cells,
-    in_turns,
     raw_cells,
     split_confirmed,
 )
-from slowwave.stages.nearest import nearest_of_owner
+from slowwave.stages.extract.gate import failed_pages, lines_by_page, raw_cells_of, through_gate
+from slowwave.stages.extract.known import Before, before_page
+from slowwave.stages.extract.pages import POSITION, in_pages, page_lines
 from slowwave.stages.reconcile.pairs import unjudged_rows
-from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
-SHOWN = ["cell_type", "topic_hint", "subject", "attribute", "value", "valid_from", "content"]
-"""Columns of a known cell that the extractor is shown."""
-
-
 def find_chunks(run: Stage) -> pl.DataFrame:
-    """Chunks that wait: new ones, failed ones whose pause is over and, once there is a model, raw ones.
-
-    Oldest conversations first, and the parts of one conversation one after the other, so that each part is shown
-    what the parts before gave.
-    """
+    """Chunks that wait: new ones, failed ones whose pause is over and, once there is a model, raw ones."""
     waiting = run.store.rows("chunks", where=col("status").isin(["pending", "failed"]))
     due = waiting.filter(pl.col("retry_at").is_null() | (pl.col("retry_at") <= run.now))
     run.reject("waits for its next try", waiting.height - due.height)
@@ -45,12 +35,14 @@ def find_chunks(run: Stage) -> pl.DataFrame:
         due = pl.concat([due, run.store.rows("chunks", where=raw)])
     run.reject("quarantined", run.store.count("chunks", col("status") == lit("quarantined")))
     run.report.rows_in = due.height
-    return in_turns(due, sessions=run.settings.night.extract_batch)
+    return due.sort("session_id", *POSITION)
 
 
 def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
     """Without a model: each chunk becomes a raw cell, kept as it was said."""
-    turns = without_deleted_turns(run, chunks, _turns_of(run, chunks))
+    turns = without_deleted_turns(
+        run, chunks, chunk_turns(chunks, run.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls()))
+    )
     cells = raw_cells(chunks, turns, decay_rate=run.settings.decay.default_rate, now=run.now)
     cells, _ = keep_out_deleted(run, cells)
     done = _extracted(chunks["chunk_id"].to_list(), cells, {"prompt_version": RAW_PROMPT})
@@ -58,66 +50,79 @@ def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
     run.note("chunks became raw memories; they go through the extractor once there is a language model")
 
 
-def extract_batches(run: Stage, chunks: pl.DataFrame) -> None:
-    """Gate, then extract, a batch of chunks at a time; every batch is committed before the next is asked."""
-    size = run.settings.night.extract_batch
-    for start in range(0, chunks.height, size):
-        batch = chunks.slice(start, size)
-        turns = _turns_of(run, batch)
-        passed, gate_plan = _through_gate(run, batch, turns)
-        run.commit(gate_plan)
-        run.commit(_through_extractor(run, passed, turns))
-        run.refresh_vectors()
+def extract_pages(run: Stage, chunks: pl.DataFrame) -> None:
+    """Asks about the pages, a round at a time: one page of each owner, so that no page is another's past.
+
+    Every round is committed before the next is asked, and so each page is shown what those before it gave.
+    """
+    settings = run.settings
+    pages = in_pages(
+        chunks, page_tokens=settings.night.page_tokens, overlap_tokens=settings.chunks.overlap_tokens
+    )
+    batch = pl.col("page").rank("dense").over("round") - 1
+    rounds = (
+        pages.with_columns(batch=batch // settings.night.extract_batch)
+        .sort("round", "batch", maintain_order=True)
+        .partition_by("round", "batch", include_key=False, maintain_order=True)
+    )
+    left = pages["page"].n_unique()
+    for asked in rounds:
+        _extract_round(run, asked)
+        left -= asked["page"].n_unique()
         if run.workspace.llm is not None and run.workspace.llm.is_down:
-            run.reject(AWAY, chunks.height - start - batch.height)
+            run.reject(AWAY, left)
             break
 
 
-def _turns_of(run: Stage, chunks: pl.DataFrame) -> pl.DataFrame:
-    return chunk_turns(chunks, run.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls()))
+def _extract_round(run: Stage, chunks: pl.DataFrame) -> None:
+    turns = run.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls())
+    lines = page_lines(chunks, turns, _read_chunks(run, chunks))
+    run.commit(_without_news(run, chunks, lines))
+    telling = chunks.join(lines, on="chunk_id", how="semi", maintain_order="left")
+    passed, gate_plan = through_gate(run, telling, lines)
+    run.commit(gate_plan)
+    run.commit(_through_extractor(run, passed, lines))
+    run.refresh_vectors()
 
 
-def _through_gate(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> tuple[pl.DataFrame, Plan]:
-    """Chunks that are worth the extractor, and what the gate decided about the others."""
-    pages, ids = _pages(turns), chunks["chunk_id"]
-    requests = [Request(gate_prompt(pages[chunk]), GateAnswer, {}, is_gate=True) for chunk in ids]
-    outcomes = ask(run, requests, work="gate")
-    said = [
-        {"chunk_id": chunk, "is_worth": answer.is_worth_remembering, "reason": answer.reason, **author}
-        for chunk, answer, author in usable_answers(GateAnswer, ids, outcomes)
-    ]
-    gated = rows_of("chunk.gated", said)
-    refused = gated.filter(~pl.col("is_worth"))["chunk_id"].to_list()
-    run.reject("gate: nothing worth remembering", len(refused))
-    worth = chunks.join(gated.filter("is_worth"), on="chunk_id", how="semi", maintain_order="left")
-    return worth, {
-        "chunk.gated": gated,
-        "cell.retired": _raw_cells_of(run, refused),
-        "chunk.failed": _failed(run, chunks, outcomes),
-    }
+def _read_chunks(run: Stage, chunks: pl.DataFrame) -> pl.DataFrame:
+    """The chunks of these sessions that an extractor or the gate has read, others than these."""
+    sessions = run.store.having("chunks", "session_id", chunks["session_id"].unique())
+    is_read = pl.col("status").is_in(["extracted", "gated_out"]) & pl.col("prompt_version").ne_missing(RAW_PROMPT)
+    return sessions.filter(is_read).join(chunks, on="chunk_id", how="anti").sort("chunk_id")
 
 
-def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> Plan:
+def _without_news(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> Plan:
+    """Chunks of which every word was read in another: they cost no call."""
+    done = chunks.join(lines, on="chunk_id", how="anti", maintain_order="left")["chunk_id"].to_list()
+    none = pl.DataFrame(schema={"chunk_id": pl.String})
+    return {"cell.retired": raw_cells_of(run, done), "chunk.extracted": _extracted(done, none, {})}
+
+
+def _through_extractor(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> Plan:
     """The events that the extractor's answers become: cells, confirmations, retired raw cells, failures."""
     if chunks.is_empty():
         return {}
-    pages, known = _pages(turns), _known_cells(run, chunks, turns)
-    ids = chunks["chunk_id"]
-    requests = [_extract_request(pages[chunk], known.filter(pl.col("chunk_id") == chunk)) for chunk in ids]
+    pages = chunks["page"].unique(maintain_order=True)
+    before = {page: _before(run, chunks, lines, page) for page in pages}
+    shown = lines_by_page(lines)
+    requests = [_extract_request(shown[page], before[page]) for page in pages]
     outcomes = ask(run, requests, work="extract")
-    failed = {"chunk.failed": _failed(run, chunks, outcomes)}
-    told = usable_answers(ExtractAnswer, ids, outcomes)
+    failed = {"chunk.failed": failed_pages(run, chunks, pages, outcomes)}
+    told = usable_answers(ExtractAnswer, pages, outcomes)
     if not told:
         return failed
-    author, done = told[0][2], [chunk for chunk, _, _ in told]
+    author = told[0][2]
+    done = chunks.filter(pl.col("page").is_in([page for page, _, _ in told]))["chunk_id"].to_list()
     answers = pl.DataFrame(
-        [{"chunk_id": chunk, **cell.model_dump()} for chunk, answer, _ in told for cell in answer.cells],
+        [{"page": page, **cell.model_dump()} for page, answer, _ in told for cell in answer.cells],
         schema=ANSWER_SCHEMA,
     ).with_columns(author_columns(**author))
     decay = run.settings.decay
     made = extracted_cells(
-        answers, chunks, turns, decay_rates=decay.rates, default_decay_rate=decay.default_rate, now=run.now
+        answers, chunks, lines, decay_rates=decay.rates, default_decay_rate=decay.default_rate, now=run.now
     )
+    known = pl.concat(shown.known.with_columns(page=pl.lit(page)) for page, shown in before.items())
     cells, confirmed, tied = split_confirmed(made, known)
     cells, waiting = keep_out_deleted(run, cells)
     if waiting:
@@ -133,54 +138,27 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) ->
         "pair.judged": unjudged_rows(
             tied.join(cells, on="cell_id", how="semi"), pl.format("the extractor calls it {}", "relation")
         ),
-        "cell.retired": _raw_cells_of(run, done),
+        "cell.retired": raw_cells_of(run, done),
         "chunk.extracted": _extracted(done, cells, author),
         **failed,
     }
 
 
-def _pages(turns: pl.DataFrame) -> dict[object, list[TurnLine]]:
-    """The lines of each chunk, by its id."""
-    lines = turns.select("chunk_id", "speaker", "role", "text", number="turn_number", date="event_time")
-    return items_by(TurnLine, lines)
+def _before(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, page: int) -> Before:
+    mine = pl.col("page") == page
+    return before_page(run, chunks.filter(mine), lines.filter(mine))
 
 
-def _extract_request(page: list[TurnLine], known: pl.DataFrame) -> Request:
+def _extract_request(page: list[TurnLine], before: Before) -> Request:
     columns = ["cell_type", "subject", "attribute", "value", "content"]
-    shown = items(KnownCell, known.select(*columns, number="known", topic="topic_hint", date="valid_from"))
+    shown = items(KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date="valid_from"))
     context = {
         "turn_numbers": {line.number for line in page},
         "known_numbers": {cell.number for cell in shown},
     }
-    return Request(extract_prompt(page[-1].date, page, shown), ExtractAnswer, context)
-
-
-def _known_cells(run: Stage, chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """The nearest known cells of each chunk: `chunk_id`, `known` (numbered from 1), `target_id`, columns `SHOWN`."""
-    key = {"chunk_id": pl.String(), "known": pl.Int64(), "target_id": pl.String()}
-    shape = key | {name: frame_schema("cells")[name] for name in SHOWN}
-    embedder, most = run.workspace.embedder, run.settings.night.known_cells
-    if embedder is None or most == 0:
-        return pl.DataFrame(schema=shape)
-    texts = turns.group_by("chunk_id").agg(pl.col("text").str.join("\n"))
-    pages = chunks.select("chunk_id", *OWNER).join(texts, on="chunk_id", how="inner", maintain_order="left")
-    vectors = np.asarray(embedder.embed_documents(pages["text"].to_list()).vectors)
-    is_extracted = (col("prompt_version") != lit(RAW_PROMPT)) & (col("cell_type") != lit(EPISODE))
-    where = (col("status") == lit("active")) & is_extracted
-    asked = pages.with_columns(vector=pl.Series(vectors))
-    near = nearest_of_owner(run.store, "cells", asked, k=most, where=where)
-    cells = run.store.by_key("cells", near["target_id"], ["cell_id", *SHOWN]).rename({"cell_id": "target_id"})
-    return (
-        near.join(cells, on="target_id", how="inner")
-        .sort("chunk_id", "similarity", "target_id", descending=[False, True, False])
-        .with_columns(known=pl.int_range(1, pl.len() + 1).over("chunk_id"))
-        .select(list(shape))
-    )
-
-
-def _failed(run: Stage, chunks: pl.DataFrame, outcomes: list[Outcome]) -> pl.DataFrame:
-    """Chunks that do not fit, or whose answer could not be used."""
-    return failed_rows(run, "chunk.failed", chunks.select("chunk_id", "attempts"), outcomes)
+    date = next(line.date for line in page if not line.is_read)
+    prompt = extract_prompt(date, page, shown, earlier=before.earlier, topics=before.topics)
+    return Request(prompt, ExtractAnswer, context)
 
 
 def _extracted(chunk_ids: list[str], cells: pl.DataFrame, author: Author) -> pl.DataFrame:
@@ -190,11 +168,3 @@ def _extracted(chunk_ids: list[str], cells: pl.DataFrame, author: Author) -> pl.
     return chunks.join(made, on="chunk_id", how="left", maintain_order="left").with_columns(
         pl.col("cell_count").fill_null(0), *author_columns(**author), rejected_count=pl.lit(0)
     )
-
-
-def _raw_cells_of(run: Stage, chunk_ids: list[str]) -> pl.DataFrame:
-    """The payload of `cell.retired` for the raw cells of chunks, protected ones apart."""
-    is_raw = (col("prompt_version") == lit(RAW_PROMPT)) & (col("status") == lit("active"))
-    where = col("chunk_id").isin(chunk_ids) & is_raw & (col("protected") == lit(value=False))
-    raw = run.store.rows("cells", ["cell_id"], where).sort("cell_id")
-    return raw.with_columns(superseded_at=pl.lit(run.now))

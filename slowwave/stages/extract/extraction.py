@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import hard_values
 from slowwave.readers.chunking import SOURCE
 from slowwave.schemas.identity import content_hashes, stable_ids
@@ -11,39 +12,23 @@ from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP, frame_schema, 
 from slowwave.stages.origins import least_trusted
 
 _TEXTS = [
-    "chunk_id", "cell_type", "content", "subject", "attribute", "value", "topic", "valid_from", "valid_until",
-    "relation", "template", "compressed", "index_label",
+    "cell_type", "content", "subject", "attribute", "value", "topic", "valid_from", "valid_until", "relation",
 ]  # fmt: skip
 ANSWER_SCHEMA = pl.Schema(
     {
+        "page": pl.Int64(),
         **dict.fromkeys(_TEXTS, pl.String()),
         "salience": pl.Float64(),
         "confidence": pl.Float64(),
         "evidence": pl.List(pl.Int64),
         "known": pl.Int64(),
-        **dict.fromkeys(["entities", "artifacts", "steps"], pl.List(pl.String)),
+        **dict.fromkeys(["entities", "steps"], pl.List(pl.String)),
     }
 )
-"""One row a memory of the extractor's answers, with the chunk it belongs to."""
+"""One row a memory of the extractor's answers, with the page that it was read from."""
 
-
-def in_turns(chunks: pl.DataFrame, *, sessions: int) -> pl.DataFrame:
-    """Chunks in the order of the work.
-
-    `sessions` conversations at a time, oldest first, and of these all first chunks, then all second ones: chunks that
-    are asked about together are of different conversations, as far as there are several.
-    """
-    position = ["first_turn_index", "first_char", "chunk_id"]
-    began = pl.col("event_time").min().over("session_id")
-    return (
-        chunks.with_columns(began=began)
-        .sort("began", "session_id", *position)
-        .with_columns(
-            group=pl.col("session_id").rle_id() // sessions, place=pl.int_range(pl.len()).over("session_id")
-        )
-        .sort("group", "place", "began", "session_id", *position)
-        .select(chunks.columns)
-    )
+COMPRESSED_WORDS = 24
+"""A memory of so few words is its own compressed form."""
 
 
 def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, now: object) -> pl.DataFrame:
@@ -72,7 +57,7 @@ def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, n
 def extracted_cells(
     answers: pl.DataFrame,
     chunks: pl.DataFrame,
-    turns: pl.DataFrame,
+    lines: pl.DataFrame,
     *,
     decay_rates: Mapping[str, float],
     default_decay_rate: float,
@@ -80,38 +65,49 @@ def extracted_cells(
 ) -> pl.DataFrame:
     """Cells from the extractor's answers (`ANSWER_SCHEMA` with `prompt_version` and `model`).
 
-    Evidence numbers become turn ids; a cell happened when its last evidence turn was said and has the least
-    trusted origin of its evidence; it holds from the date given, else from when it was said. Returns the columns
-    of `cells` plus `relation` and `known`, one row a cell id.
+    `lines` are those of the pages. Evidence numbers become turn ids, and a memory belongs to the chunk that holds its
+    last one; it was told when that was said, and has the least trusted origin of its evidence. It holds, or happened,
+    from the date given, else from when it was said. What only lines that were read before say is no new memory.
+    Returns the columns of `cells` plus `page`, `relation` and `known`, one row a cell id.
     """
     numbered = answers.with_row_index("position").with_columns(
         pl.when(pl.col(name) != "").then(name).alias(name) for name in _TEXTS
     )
-    said = turns.select("chunk_id", "turn_number", "turn_id", "origin", "event_time")
     evidence = (
-        numbered.select("position", "chunk_id", turn_number=pl.col("evidence"))
+        numbered.select("position", "page", turn_number=pl.col("evidence"))
         .explode("turn_number")
-        .join(said, on=["chunk_id", "turn_number"], how="inner")
+        .join(lines, on=["page", "turn_number"], how="inner")
+        .sort("position", "turn_number")
         .group_by("position")
         .agg(
-            evidence=pl.col("turn_id").sort(),
+            evidence=pl.col("turn_id").unique().sort(),
             origin=least_trusted(pl.col("origin")),
             event_time=pl.col("event_time").max(),
+            chunk_id=pl.col("chunk_id").last(),
+            is_read=pl.col("is_read").all(),
         )
+        .filter(~pl.col("is_read"))
     )
     source = chunks.select("chunk_id", "session_id", *OWNER, *SOURCE)
     rate = pl.col("cell_type").replace_strict(
         dict(decay_rates), default=default_decay_rate, return_dtype=pl.Float64
     )
+    is_pattern = pl.col("cell_type") == "pattern"
+    is_short = pl.col("content").str.count_matches(r"\S+") <= COMPRESSED_WORDS
     rows = (
         numbered.drop("evidence")
         .join(evidence, on="position", how="inner", maintain_order="left")
         .join(source, on="chunk_id", how="inner", maintain_order="left")
         .with_columns(
             topic_hint=pl.col("topic"),
-            valid_from=pl.coalesce(_midnight("valid_from"), "event_time"),
-            valid_until=_midnight("valid_until"),
+            valid_precision=_precision("valid_from"),
+            valid_from=pl.coalesce(_first_moment("valid_from"), "event_time"),
+            valid_until=_last_day("valid_until"),
             decay_rate=rate,
+            artifacts=artifacts_in(pl.col("content")),
+            template=pl.when(is_pattern).then(pl.col("steps").list.join(" ")),
+            steps=pl.when(is_pattern).then(pl.lit([], dtype=pl.List(pl.String))).otherwise("steps"),
+            compressed=pl.when(is_short).then("content"),
         )
     )
     return _as_cells(rows, now=now)
@@ -122,15 +118,15 @@ def split_confirmed(
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Cells to store, confirmations of known cells, and pairs that reconciliation has to look at.
 
-    `known` has `chunk_id`, `known` (the number on the page), `target_id`, `content`. A memory that the
+    `known` has `page`, `known` (the number on the page), `target_id`, `content`. A memory that the
     extractor calls confirmed counts as a confirmation only when it carries the known one's numbers, dates and
     negations; else it is stored and reconciliation decides.
 
     Returns cells as for `cells`; `cell_id` (the known one), `confirmed_by`, `evidence`; and `cell_id`, `target_id`, the
     owner, `relation` of memories that the extractor calls changed or confirmed and that are stored.
     """
-    shown = known.select("chunk_id", "known", "target_id", known_content="content")
-    paired = cells.join(shown, on=["chunk_id", "known"], how="left", maintain_order="left")
+    shown = known.select("page", "known", "target_id", known_content="content")
+    paired = cells.join(shown, on=["page", "known"], how="left", maintain_order="left")
     same = (
         (pl.col("relation") == "confirmed")
         & pl.col("target_id").is_not_null()
@@ -152,15 +148,32 @@ def _as_cells(rows: pl.DataFrame, *, now: object) -> pl.DataFrame:
 
 
 def new_cells(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `cells`, with `relation` and `known` where they are given.
+    """The columns of `cells`, with `page`, `relation` and `known` where they are given.
 
     New cells are active and nothing happened to them yet; a column that is not given is null.
     """
     unmarked = dict.fromkeys(["needs_review", "is_judged", "is_summarized", "protected"], pl.lit(value=False))
-    answered = [name for name in ("relation", "known") if name in rows.columns]
+    answered = [name for name in ("page", "relation", "known") if name in rows.columns]
     schema = frame_schema("cells") | {name: ANSWER_SCHEMA[name] for name in answered}
     return shaped(rows.with_columns(status=pl.lit("active"), **unmarked), schema)
 
 
-def _midnight(column: str) -> pl.Expr:
-    return pl.col(column).str.to_datetime("%Y-%m-%d", time_unit="us", time_zone="UTC", strict=False)
+def _first_moment(column: str) -> pl.Expr:
+    """Midnight of the day given, or of the first day of the month or year given; null for no date."""
+    whole = pl.col(column) + pl.lit("0000-01-01").str.slice(pl.col(column).str.len_chars())
+    return whole.str.to_datetime("%Y-%m-%d", time_unit="us", time_zone="UTC", strict=False)
+
+
+def _last_day(column: str) -> pl.Expr:
+    """Midnight of the day given, or of the last day of the month or year given; null for no date."""
+    length = pl.col(column).str.len_chars()
+    period = pl.when(length == len("0000")).then(pl.lit("1y")).when(length == len("0000-00")).then(pl.lit("1mo"))
+    first = _first_moment(column)
+    return pl.coalesce(first.dt.offset_by(period).dt.offset_by("-1d"), first)
+
+
+def _precision(column: str) -> pl.Expr:
+    """`day`, `month` or `year`: how exactly a date is known; null for no date."""
+    names = {len("0000-00-00"): "day", len("0000-00"): "month", len("0000"): "year"}
+    exact = pl.col(column).str.len_chars().replace_strict(names, default=None, return_dtype=pl.String)
+    return pl.when(_first_moment(column).is_not_null()).then(exact)

@@ -1,0 +1,91 @@
+"""The gate: which pages are worth the extractor. Plain rules decide; a model is asked only where they cannot tell."""
+
+import polars as pl
+
+from slowwave.journal.catalogue import Plan
+from slowwave.language.small_talk import is_small_talk, is_telling
+from slowwave.llm import Outcome, Request
+from slowwave.prompting.extract_answers import GateAnswer
+from slowwave.prompting.files import gate_prompt
+from slowwave.prompting.prompt_inputs import TurnLine, items_by
+from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.stages.asking import ask, usable_answers
+from slowwave.stages.retries import failed_rows
+from slowwave.stages.run import Stage
+from slowwave.store import col, lit
+
+BY_RULE = "plain rules: small talk"
+BY_MODEL = "gate: nothing worth remembering"
+
+SAID = {"page": pl.Int64, "is_worth": pl.Boolean, "reason": pl.String, "prompt_version": pl.String, "model": pl.String}
+"""A decision of the gate about a page; nobody is named where a rule decided."""
+
+
+def through_gate(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFrame, Plan]:
+    """Chunks of pages that are worth the extractor, and what was decided about the others.
+
+    `chunks` has `page`; `lines` are those of the pages.
+    """
+    ruled = ruled_pages(lines)
+    clear = ruled.filter(pl.col("is_worth"))["page"].to_list()
+    silent = ruled.filter(~pl.col("is_worth"))["page"].to_list()
+    fresh = lines_by_page(lines.filter(~pl.col("is_read")))
+    is_asked = ~pl.col("page").is_in([*clear, *silent])
+    asked = chunks.filter(is_asked)
+    pages = asked["page"].unique(maintain_order=True)
+    requests = [Request(gate_prompt(fresh[page]), GateAnswer, {}, is_gate=True) for page in pages]
+    outcomes = ask(run, requests, work="gate")
+    said = [
+        {"page": page, "is_worth": answer.is_worth_remembering, "reason": answer.reason, **author}
+        for page, answer, author in usable_answers(GateAnswer, pages, outcomes)
+    ]
+    out = [{"page": page, "is_worth": False, "reason": BY_RULE} for page in silent]
+    told = pl.DataFrame([*said, *out], schema=SAID)
+    gated = told.join(chunks.select("chunk_id", "page"), on="page", how="inner", maintain_order="left")
+    refused = gated.filter(~pl.col("is_worth"))
+    run.reject(BY_RULE, refused["model"].null_count())
+    run.reject(BY_MODEL, refused["model"].count())
+    worth = [*clear, *told.filter("is_worth")["page"]]
+    return chunks.filter(pl.col("page").is_in(worth)), {
+        "chunk.gated": gated.drop("page"),
+        "cell.retired": raw_cells_of(run, refused["chunk_id"].to_list()),
+        "chunk.failed": failed_pages(run, asked, pages, outcomes),
+    }
+
+
+def ruled_pages(lines: pl.DataFrame) -> pl.DataFrame:
+    """Pages that plain rules decide about, as `page` and `is_worth`; the others are left out.
+
+    A page with a telling turn is worth the extractor, one of small talk alone is not. Small talk after a question that
+    was read before may be the answer to it.
+    """
+    fresh = ~pl.col("is_read")
+    is_answer = pl.col("text").filter(pl.col("is_read")).str.contains("?", literal=True).any()
+    text = pl.col("text").filter(fresh)
+    decided = lines.group_by("page", maintain_order=True).agg(
+        is_worth=is_telling(text).any(), is_nothing=is_small_talk(text).all() & ~is_answer
+    )
+    return decided.filter(pl.col("is_worth") | pl.col("is_nothing")).select("page", "is_worth")
+
+
+def lines_by_page(lines: pl.DataFrame) -> dict[object, list[TurnLine]]:
+    """The lines of each page as a prompt shows them, by the page."""
+    shown = lines.select(
+        "page", "speaker", "role", "text", "is_read", number="turn_number", date="event_time"
+    )
+    return items_by(TurnLine, shown)
+
+
+def failed_pages(run: Stage, chunks: pl.DataFrame, pages: pl.Series, outcomes: list[Outcome]) -> pl.DataFrame:
+    """The payload of `chunk.failed`: chunks of pages that do not fit, or whose answer could not be used."""
+    of_page = dict(zip(pages, outcomes, strict=True))
+    tried = chunks.select("chunk_id", "attempts")
+    return failed_rows(run, "chunk.failed", tried, [of_page[page] for page in chunks["page"]])
+
+
+def raw_cells_of(run: Stage, chunk_ids: list[str]) -> pl.DataFrame:
+    """The payload of `cell.retired` for the raw cells of chunks, protected ones apart."""
+    is_raw = (col("prompt_version") == lit(RAW_PROMPT)) & (col("status") == lit("active"))
+    where = col("chunk_id").isin(chunk_ids) & is_raw & (col("protected") == lit(value=False))
+    raw = run.store.rows("cells", ["cell_id"], where).sort("cell_id")
+    return raw.with_columns(superseded_at=pl.lit(run.now))

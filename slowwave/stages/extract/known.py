@@ -1,0 +1,125 @@
+"""What a page is shown of before: known memories, what its session said, and the names of topics near it.
+
+A page knows only what happened before it, so that an old conversation that is taken in late is not told of what came
+after it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from slowwave.language.text import CHARACTERS_A_TOKEN
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
+from slowwave.stages.nearest import nearest_of_owner
+from slowwave.stages.run import Stage
+from slowwave.store import Expr, col, lit, same_owner
+
+SHOWN = ["cell_type", "topic_hint", "subject", "attribute", "value", "valid_from", "content"]
+"""Columns of a known memory that the extractor is shown."""
+
+_READ = ["cell_id", *SHOWN, "topic_id", "session_id", "evidence", "event_time"]
+
+NEAR_NAMES = 4
+"""Memories looked through for names of topics, times the names wanted: many memories share one."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """What one page is shown of before it.
+
+    `known` has `known` (the number on the page, from 1), `target_id` and `SHOWN`; `earlier` are contents of memories
+    that the session's earlier pages gave, in order; `topics` are names.
+    """
+
+    known: pl.DataFrame
+    earlier: list[str]
+    topics: list[str]
+
+
+def before_page(run: Stage, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
+    """What the page of these chunks (one session, one page) with these lines is shown."""
+    settings = run.settings.night
+    past = _past_of(page, lines)
+    told = run.store.rows("cells", _READ, past & (col("session_id") == lit(str(page["session_id"][0]))))
+    read_turns = lines.filter("is_read")["turn_id"].to_list()
+    rests = pl.col("evidence").list.set_intersection(read_turns).list.len() > 0 if read_turns else pl.lit(value=False)
+    repeated = told.filter(rests).sort("event_time", "cell_id")
+    near = _nearest(run, page, lines, past)
+    known = (
+        pl.concat([repeated, near], how="diagonal")
+        .unique("cell_id", keep="first", maintain_order=True)
+        .head(settings.known_cells)
+    )
+    named = _topic_names(run, pl.concat([known, near]))
+    rest = told.join(known, on="cell_id", how="anti").sort("event_time", "cell_id", descending=True)
+    return Before(
+        known=_numbered(run, known),
+        earlier=_newest(rest["content"], most=settings.earlier_tokens),
+        topics=_with_frequent(run, named, past),
+    )
+
+
+def _past_of(page: pl.DataFrame, lines: pl.DataFrame) -> Expr:
+    """The extracted memories of the page's owner that are active and happened before its first new turn.
+
+    Of its own session also those of the same moment: turns of a file all have one time.
+    """
+    first = lines.filter(~pl.col("is_read"))["event_time"].min()
+    is_own = col("session_id") == lit(str(page["session_id"][0]))
+    before = (col("event_time") < lit(first)) | (is_own & (col("event_time") <= lit(first)))
+    is_extracted = (col("prompt_version") != lit(RAW_PROMPT)) & (col("cell_type") != lit(EPISODE))
+    return (col("status") == lit("active")) & is_extracted & before & same_owner(page.head(1))
+
+
+def _nearest(run: Stage, page: pl.DataFrame, lines: pl.DataFrame, past: Expr) -> pl.DataFrame:
+    """Memories nearest to what each chunk of the page says, best first; none without an embedder."""
+    embedder, settings = run.workspace.embedder, run.settings.night
+    if embedder is None:
+        return pl.DataFrame(schema={name: frame_schema("cells")[name] for name in _READ})
+    texts = lines.group_by("chunk_id", maintain_order=True).agg(text=pl.col("text").str.join("\n"))
+    asked = texts.join(page.select("chunk_id", *OWNER), on="chunk_id", how="inner", maintain_order="left")
+    vectors = np.asarray(embedder.embed_documents(asked["text"].to_list()).vectors)
+    most = max(settings.known_cells, NEAR_NAMES * settings.topic_names)
+    asked = asked.select("chunk_id", *OWNER, vector=pl.Series(vectors))
+    near = nearest_of_owner(run.store, "cells", asked, k=most, where=past)
+    best = near.group_by(cell_id="target_id").agg(pl.col("similarity").max())
+    cells = run.store.by_key("cells", best["cell_id"], _READ)
+    ranked = cells.join(best, on="cell_id", how="inner")
+    return ranked.sort("similarity", "cell_id", descending=[True, False]).drop("similarity")
+
+
+def _numbered(run: Stage, known: pl.DataFrame) -> pl.DataFrame:
+    names = _names_of(run, known)
+    return names.with_columns(topic_hint="name").select(
+        pl.int_range(1, pl.len() + 1).alias("known"), pl.col("cell_id").alias("target_id"), *SHOWN
+    )
+
+
+def _names_of(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """Memories with `name`: that of their topic, else the one that the extractor gave."""
+    topics = run.store.by_key("topics", cells["topic_id"].drop_nulls(), ["topic_id", "name"])
+    joined = cells.join(topics, on="topic_id", how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce("name", "topic_hint"))
+
+
+def _topic_names(run: Stage, cells: pl.DataFrame) -> list[str]:
+    names = _names_of(run, cells)["name"].drop_nulls().unique(maintain_order=True)
+    return names.head(run.settings.night.topic_names).to_list()
+
+
+def _with_frequent(run: Stage, names: list[str], past: Expr) -> list[str]:
+    """Names near the page and, where there is room, those that the owner's memories bear most."""
+    most = run.settings.night.topic_names
+    if len(names) >= most:
+        return names
+    hints = run.store.rows("cells", ["topic_hint"], past).drop_nulls()
+    frequent = hints.group_by("topic_hint").len().sort("len", "topic_hint", descending=[True, False])
+    return list(dict.fromkeys([*names, *frequent["topic_hint"]]))[:most]
+
+
+def _newest(texts: pl.Series, *, most: int) -> list[str]:
+    """As many texts as fit into `most` tokens, newest first in `texts`, oldest first in the answer."""
+    length = (texts.str.len_chars() / CHARACTERS_A_TOKEN).ceil().cum_sum()
+    return texts.filter(length <= most).reverse().to_list()
