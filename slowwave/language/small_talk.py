@@ -4,7 +4,16 @@ from typing import Final
 
 import polars as pl
 
-from slowwave.language.lexicon import ANNOUNCING, DAY_WORDS, MONTHS, NUMBERS, PERSONAL, SMALL_TALK, TENS, WEEKDAYS
+from slowwave.language.lexicon import (
+    ANNOUNCING,
+    DAY_WORDS,
+    MONTHS,
+    NUMBERS,
+    PERSONAL,
+    SMALL_TALK,
+    TENS,
+    WEEKDAYS,
+)
 
 LONG_TURN = 25
 """Words from which a turn is not looked at closer: nobody says so much and nothing."""

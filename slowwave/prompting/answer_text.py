@@ -50,7 +50,7 @@ def date_or_blank(text: str) -> str:
         datetime.date.fromisoformat(date + _WHOLE_DATE[len(date) :])
     except ValueError:
         raise ValueError(
-            f"{line[:40]!r} is no date; write YYYY-MM-DD, or YYYY-MM or YYYY where no more is known, or \"\""
+            f'{line[:40]!r} is no date; write YYYY-MM-DD, or YYYY-MM or YYYY where no more is known, or ""'
         ) from None
     return date
 

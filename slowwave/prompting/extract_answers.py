@@ -74,7 +74,9 @@ class ExtractedCell(Answer):
             self.value = ""
         self.evidence = sorted(set(self.evidence))
         self.entities = [*dict.fromkeys(name for name in self.entities if name)]
-        self.steps = [step for step in self.steps if step] if self.cell_type in {"workflow", "pattern"} else []
+        self.steps = (
+            [step for step in self.steps if step] if self.cell_type in {"workflow", "pattern"} else []
+        )
 
     def _problems_of_text(self) -> list[str]:
         problems = []

@@ -94,7 +94,7 @@ def calendar(value: object) -> Fenced:
 
 
 def weeks(value: object) -> Fenced:
-    """`calendar` in a third of its tokens: a date is whole where its month begins and on Mondays, else its day alone."""
+    """`calendar` in half of its tokens: dates are whole on Mondays and where a month begins, else their day alone."""
     named = [line.split(": ") for line in calendar(value).splitlines()]
     return Fenced("\n".join(f"{name}: {_SHORT_DAY.sub(_day_alone, days)}" for name, days in named))
 

@@ -65,7 +65,9 @@ def _template(user: str) -> Template:
     )
     environment.globals.clear()
     environment.filters.clear()
-    environment.filters.update(fenced=fenced, fenced_line=fenced_line, dated=dated, calendar=calendar, weeks=weeks)
+    environment.filters.update(
+        fenced=fenced, fenced_line=fenced_line, dated=dated, calendar=calendar, weeks=weeks
+    )
     return environment.from_string(user)
 
 

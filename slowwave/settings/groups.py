@@ -138,10 +138,14 @@ class NightSettings(Group):
     min_hours: Amount = setting(20.0, "Hours since the last night's LLM work.")
     min_cells: Count = setting(1, "New chunks or cells that make a night worth its calls.")
     page_tokens: int = setting(
-        1500, "New tokens of one request to the extractor: consecutive chunks of one session.", ge=50, le=16_000
+        1500,
+        "New tokens of one request to the extractor: consecutive chunks of one session.",
+        ge=50,
+        le=16_000,
     )
     extract_batch: Batch = setting(
-        8, "Pages of different owners that go to the extractor side by side; those of one owner wait for each other."
+        8,
+        "Pages of different owners that go to the extractor side by side; those of one owner wait for each other.",
     )
     known_cells: int = setting(
         10, "Known cells from before a page that the extractor is shown, nearest first.", ge=0, le=50

@@ -302,7 +302,7 @@ answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEM
                 before("    decay_rate: float", "    mood: str | None\n"),
             ),
             "slowwave/journal/memory_events.py": (
-                after('added=({"steps": [], "template": None},', ' {"mood": None},'),
+                after('{"valid_precision": None}', ', {"mood": None}'),
             ),
             "slowwave/store/layout.py": (("SCHEMA_VERSION = 6", "SCHEMA_VERSION = 7"),),
             "data/README.md": (

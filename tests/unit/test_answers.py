@@ -186,7 +186,9 @@ def test_a_date_is_as_exact_as_it_is_known_and_a_time_of_day_is_cut_off(given: s
     assert extracted(valid_from=given).valid_from == kept
 
 
-@pytest.mark.parametrize("given", ["in June", "2026-13", "last week", "2026-02-30", "02/06/2026", "20260602", "26"])
+@pytest.mark.parametrize(
+    "given", ["in June", "2026-13", "last week", "2026-02-30", "02/06/2026", "20260602", "26"]
+)
 def test_what_is_no_date_is_refused_with_the_form_to_use(given: str) -> None:
     with pytest.raises(ValidationError, match="is no date; write YYYY-MM-DD"):
         extracted(valid_from=given)

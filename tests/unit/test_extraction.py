@@ -71,9 +71,7 @@ def extracted(*given: dict[str, object]) -> pl.DataFrame:
 
 
 def test_a_memory_has_the_turns_the_time_and_the_least_trusted_origin_of_its_evidence():
-    cells = extracted(
-        {"evidence": [2, 1]}, {"content": "b", "evidence": [1]}, {"content": "c", "page": 2}
-    )
+    cells = extracted({"evidence": [2, 1]}, {"content": "b", "evidence": [1]}, {"content": "c", "page": 2})
     TABLES["cells"].validate(cells.select(frame_schema("cells").names()), lazy=True)
     assert cells["evidence"].to_list() == [["t1", "t2"], ["t1"], ["t3"]]
     assert cells["event_time"].to_list() == [LATER, DAY, DAY]

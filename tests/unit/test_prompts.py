@@ -312,7 +312,9 @@ def test_a_page_tells_what_was_read_before_and_a_date_only_where_it_changes() ->
         TurnLine(2, "", "assistant", "2026-06-02", "In hall 3."),
         TurnLine(3, "Ada", "user", "2026-06-03", "Thanks."),
     ]
-    user = extract_prompt("2026-06-02", lines, [], earlier=["The pump leaks."], topics=["the pump", "hall 3"]).user
+    user = extract_prompt(
+        "2026-06-02", lines, [], earlier=["The pump leaks."], topics=["the pump", "hall 3"]
+    ).user
     assert "[1] 2026-06-02 Tuesday, Ada, read before\n> Where is it?\n" in user
     assert "[2] assistant\n> In hall 3.\n" in user
     assert "[3] 2026-06-03 Wednesday, Ada\n" in user

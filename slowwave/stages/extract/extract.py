@@ -25,6 +25,7 @@ from slowwave.stages.reconcile.pairs import unjudged_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
+
 def find_chunks(run: Stage) -> pl.DataFrame:
     """Chunks that wait: new ones, failed ones whose pause is over and, once there is a model, raw ones."""
     waiting = run.store.rows("chunks", where=col("status").isin(["pending", "failed"]))
@@ -88,7 +89,9 @@ def _extract_round(run: Stage, chunks: pl.DataFrame) -> None:
 def _read_chunks(run: Stage, chunks: pl.DataFrame) -> pl.DataFrame:
     """The chunks of these sessions that an extractor or the gate has read, others than these."""
     sessions = run.store.having("chunks", "session_id", chunks["session_id"].unique())
-    is_read = pl.col("status").is_in(["extracted", "gated_out"]) & pl.col("prompt_version").ne_missing(RAW_PROMPT)
+    is_read = pl.col("status").is_in(["extracted", "gated_out"]) & pl.col("prompt_version").ne_missing(
+        RAW_PROMPT
+    )
     return sessions.filter(is_read).join(chunks, on="chunk_id", how="anti").sort("chunk_id")
 
 
@@ -151,7 +154,9 @@ def _before(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, page: int) ->
 
 def _extract_request(page: list[TurnLine], before: Before) -> Request:
     columns = ["cell_type", "subject", "attribute", "value", "content"]
-    shown = items(KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date="valid_from"))
+    shown = items(
+        KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date="valid_from")
+    )
     context = {
         "turn_numbers": {line.number for line in page},
         "known_numbers": {cell.number for cell in shown},

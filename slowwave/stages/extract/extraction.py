@@ -167,7 +167,9 @@ def _first_moment(column: str) -> pl.Expr:
 def _last_day(column: str) -> pl.Expr:
     """Midnight of the day given, or of the last day of the month or year given; null for no date."""
     length = pl.col(column).str.len_chars()
-    period = pl.when(length == len("0000")).then(pl.lit("1y")).when(length == len("0000-00")).then(pl.lit("1mo"))
+    period = (
+        pl.when(length == len("0000")).then(pl.lit("1y")).when(length == len("0000-00")).then(pl.lit("1mo"))
+    )
     first = _first_moment(column)
     return pl.coalesce(first.dt.offset_by(period).dt.offset_by("-1d"), first)
 

@@ -17,7 +17,13 @@ from slowwave.store import col, lit
 BY_RULE = "plain rules: small talk"
 BY_MODEL = "gate: nothing worth remembering"
 
-SAID = {"page": pl.Int64, "is_worth": pl.Boolean, "reason": pl.String, "prompt_version": pl.String, "model": pl.String}
+SAID = {
+    "page": pl.Int64,
+    "is_worth": pl.Boolean,
+    "reason": pl.String,
+    "prompt_version": pl.String,
+    "model": pl.String,
+}
 """A decision of the gate about a page; nobody is named where a rule decided."""
 
 

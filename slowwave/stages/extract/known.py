@@ -1,10 +1,12 @@
-"""What a page is shown of before: known memories, what its session said, and the names of topics near it.
+"""The past of a page: known memories, what its session said, and the names of topics near it.
 
 A page knows only what happened before it, so that an old conversation that is taken in late is not told of what came
 after it.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -27,7 +29,7 @@ NEAR_NAMES = 4
 
 @dataclass(frozen=True)
 class Before:
-    """What one page is shown of before it.
+    """The past that one page is shown.
 
     `known` has `known` (the number on the page, from 1), `target_id` and `SHOWN`; `earlier` are contents of memories
     that the session's earlier pages gave, in order; `topics` are names.
@@ -39,12 +41,16 @@ class Before:
 
 
 def before_page(run: Stage, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
-    """What the page of these chunks (one session, one page) with these lines is shown."""
+    """Collect the past of one page: its chunks (of one session) and its lines."""
     settings = run.settings.night
     past = _past_of(page, lines)
     told = run.store.rows("cells", _READ, past & (col("session_id") == lit(str(page["session_id"][0]))))
     read_turns = lines.filter("is_read")["turn_id"].to_list()
-    rests = pl.col("evidence").list.set_intersection(read_turns).list.len() > 0 if read_turns else pl.lit(value=False)
+    rests = (
+        pl.col("evidence").list.set_intersection(read_turns).list.len() > 0
+        if read_turns
+        else pl.lit(value=False)
+    )
     repeated = told.filter(rests).sort("event_time", "cell_id")
     near = _nearest(run, page, lines, past)
     known = (
@@ -66,7 +72,7 @@ def _past_of(page: pl.DataFrame, lines: pl.DataFrame) -> Expr:
 
     Of its own session also those of the same moment: turns of a file all have one time.
     """
-    first = lines.filter(~pl.col("is_read"))["event_time"].min()
+    first = cast("datetime", lines.filter(~pl.col("is_read"))["event_time"].min())
     is_own = col("session_id") == lit(str(page["session_id"][0]))
     before = (col("event_time") < lit(first)) | (is_own & (col("event_time") <= lit(first)))
     is_extracted = (col("prompt_version") != lit(RAW_PROMPT)) & (col("cell_type") != lit(EPISODE))

@@ -21,8 +21,8 @@ LINE = [
 def in_pages(chunks: pl.DataFrame, *, page_tokens: int, overlap_tokens: int) -> pl.DataFrame:
     """Chunks in the order of the work, with `page` and `round` (both from 0).
 
-    Sessions of one owner follow each other, oldest first, and so do the pages of a session. A round has one page of each
-    owner that still has one: no page is another's past. A chunk that failed before has a page of its own.
+    Sessions of one owner follow each other, oldest first, and so do the pages of a session. A round has one page of
+    each owner that still has one: no page is another's past. A chunk that failed before has a page of its own.
     """
     same = [*OWNER, "session_id"]
     ordered = (
