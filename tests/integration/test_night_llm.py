@@ -187,7 +187,10 @@ def test_an_outage_costs_no_attempt_and_the_next_night_completes_without_force(t
         assert chunks["attempts"].sum() == 0
         assert chunks["error"].drop_nulls().is_empty()
         assert store_of(home).count("cells") == 0
-        assert stage_of(report, "extract").rejected == {"plain rules: small talk": 1, "language model away": 23}
+        assert stage_of(report, "extract").rejected == {
+            "plain rules: small talk": 1,
+            "language model away": 23,
+        }
         assert any("503" in note for note in stage_of(report, "extract").notes)
         assert report.ledger.total.call_count == len(server.bodies(CHAT)) < 24, "an outage is noticed early"
         server.answer = ScriptedModel()
