@@ -3,8 +3,9 @@
 from prefect import flow
 
 from slowwave.schemas.report import StageReport
+from slowwave.stages.graph.causes import infer_causes
+from slowwave.stages.graph.descriptions import enrich
 from slowwave.stages.graph.link import draw_edges, find_changes, link_cells
-from slowwave.stages.graph.model_calls import enrich, infer_causes
 from tasks.stage import run_name, stage
 
 

@@ -324,6 +324,7 @@ def one_of_every_kind() -> pl.DataFrame:
                 {"cell_id": "c2", "confirmations": 1},
                 {"cell_id": "c5", "confirmations": 0},
             ),
+            events("cell.examined", {"cell_id": "c2"}),
             events("cell.unlinked", {"cell_id": "c5"}),
             of_row("night.completed", "nights", "n1", has_llm=True, call_count=4, cost=0.25),
             episode_events(),

@@ -190,13 +190,11 @@ class ScriptedModel:
         return {"summary": f"{name} stands in {len(items(page, 'Memories'))} memories."}
 
     def infer(self, page: str) -> dict[str, Any]:
-        """The last earlier memory led to every later one that says because."""
-        earlier, later = items(page, "Earlier"), items(page, "Later")
-        effects = [item.number for item in later if "because" in item.text]
-        cause = earlier[-1].number
-        return {
-            "causes": [{"cause": cause, "effect": effect, "predicate": "led to it"} for effect in effects]
-        }
+        """To a memory that says because, the one before it on the page led."""
+        asked = map(int, re.search(r"^## Look for what led to: (.*)$", page, re.MULTILINE)[1].split(", "))
+        said = {item.number: item.text for item in items(page, "Memories, oldest first")}
+        effects = [number for number in asked if "because" in said[number] and number > 1]
+        return {"causes": [{"cause": number - 1, "effect": number, "why": "led to it"} for number in effects]}
 
 
 def _sentences(text: str) -> list[str]:

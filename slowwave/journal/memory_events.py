@@ -262,6 +262,12 @@ OF_MEMORIES = (
         "cell.linked", "cell_id confirmations", "memories linked", "A memory got its place in the graph."
     ),
     kind_of(
+        "cell.examined",
+        "cell_id",
+        "memories looked at for causes",
+        "It was asked what led to this memory and what it led to, among the memories that there were.",
+    ),
+    kind_of(
         "cell.unlinked", "cell_id", "memories that left the graph", "A memory that is gone left the graph."
     ),
 )

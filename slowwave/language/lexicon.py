@@ -48,6 +48,9 @@ DENIALS: Final = _words("denials")
 WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")
 """Small words that may stand between a denial and the word that it denies."""
 
+LED_TO: Final = _set("led_to")
+"""Words of a memory that tells of a change or of its reason."""
+
 MONTHS: Final = _words("months")
 WEEKDAYS: Final = _words("weekdays")
 NUMBERS: Final = _words("numbers")

@@ -43,10 +43,9 @@ class Page(TypedDict, total=False):
     page_numbers: AbstractSet[int]
     candidate_numbers: AbstractSet[int]
     change_numbers: AbstractSet[int]
-    earlier_numbers: AbstractSet[int]
-    later_numbers: AbstractSet[int]
     question_numbers: AbstractSet[int]
     item_numbers: AbstractSet[int]
+    effect_numbers: AbstractSet[int]
     max_words: int
     summary_words: int
     max_lines: int

@@ -232,9 +232,9 @@ def enrich_prompt(
     return render("enrich_entity", inputs)
 
 
-def infer_cause_prompt(earlier: Sequence[TopicCell], later: Sequence[TopicCell]) -> Prompt:
-    """Asks for a `CausesAnswer` about two consecutive conversations; numbers run on from one to the other."""
-    return render("infer_cause", {"earlier": earlier, "later": later})
+def infer_cause_prompt(cells: Sequence[TopicCell], effects: Sequence[int]) -> Prompt:
+    """Asks for a `CausesAnswer`: what of the page led to the memories of these numbers."""
+    return render("infer_cause", {"cells": cells, "effects": effects})
 
 
 def reader_prompt(pages: Sequence[ReaderPage]) -> Prompt:

@@ -16,10 +16,10 @@ from slowwave.prompting.answers import (
     problems_of_length,
 )
 
-MAX_CAUSES = 12
-PREDICATE_WORDS = 16
+MAX_CAUSES = 30
+WHY_WORDS = 20
 TITLE_WORDS = 12
-"""Bounds that are enforced; the prompts ask for 8 words, since small models miscount."""
+"""Bounds that are enforced; the prompts ask for 8 and 12 words, since small models miscount."""
 
 
 class SummaryAnswer(Answer):
@@ -93,32 +93,33 @@ class EntityAnswer(Answer):
 
 
 class Cause(Answer):
-    """One memory of the earlier conversation that led to one of the later."""
+    """One memory of the page that led to another."""
 
-    cause: int = Field(description="Number of the earlier memory")
-    effect: int = Field(description="Number of the later memory that it led to")
-    predicate: Line = Field(description="How it led to it, at most 8 words")
+    cause: int = Field(description="Number of the memory that led to the other")
+    effect: int = Field(description="Number of the memory that it led to")
+    why: Line = Field(description="At most 12 words")
 
     def _problems(self, page: Page) -> list[str]:
         problems = []
-        earlier, later = page.get("earlier_numbers"), page.get("later_numbers")
-        if is_off(self.cause, earlier):
-            problems.append(f"cause {self.cause} is not an earlier memory; use only {listed(earlier)}")
-        if is_off(self.effect, later):
-            problems.append(f"effect {self.effect} is not a later memory; use only {listed(later)}")
-        count = word_count(self.predicate)
-        if not 0 < count <= PREDICATE_WORDS:
-            problems.append(f"predicate has {count} words; say in 1 to 8 words how it led to it")
+        shown, effects = page.get("page_numbers"), page.get("effect_numbers")
+        if is_off(self.cause, shown):
+            problems.append(f"cause {self.cause} is not on the page; use only {listed(shown)}")
+        if is_off(self.effect, effects):
+            problems.append(f"effect {self.effect} was not asked about; use only {listed(effects)}")
+        count = word_count(self.why)
+        if not 0 < count <= WHY_WORDS:
+            problems.append(f"why has {count} words; say in 1 to 12 words how it led to it")
         return problems
 
 
 class CausesAnswer(Answer):
-    """What of the later conversation the earlier one caused; an empty list is a good answer."""
+    """What led to the memories that the page asks about; an empty list is a good answer."""
 
     causes: list[Cause] = Field(max_length=MAX_CAUSES)
 
     def _problems(self, page: Page) -> list[str]:
-        """None; the same pair named twice becomes one."""
+        """None; a pair named twice becomes one, and what is said to have led to itself is left out."""
         pairs = {(cause.cause, cause.effect): cause for cause in reversed(self.causes)}
-        self.causes = sorted(pairs.values(), key=lambda cause: (cause.cause, cause.effect))
+        told = [cause for cause in pairs.values() if cause.cause != cause.effect]
+        self.causes = sorted(told, key=lambda cause: (cause.cause, cause.effect))
         return []

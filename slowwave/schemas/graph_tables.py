@@ -72,8 +72,12 @@ class Artifacts(Owned):
 
 
 class Links(Strict):
-    """Cells whose place in the graph is worked out, with the confirmations that they had then."""
+    """Cells whose place in the graph is worked out, with the confirmations that they had then.
+
+    `examined_at` is when causes were last looked for with this cell among them; null for not yet.
+    """
 
     cell_id: str = key()
     confirmations: int = count()
     linked_at: Timestamp
+    examined_at: Timestamp = nullable()

@@ -221,10 +221,11 @@ class GraphSettings(Group):
     enrich_entities: Count = setting(50, "Entities that get a summary in one night.")
     enrich_cells: Positive = setting(30, "Live cells shown for one entity, most salient and newest first.")
     enrich_words: int = setting(60, "Longest summary of an entity.", ge=10, le=300)
-    causal_pairs: Count = setting(50, "Pairs of consecutive sessions asked about causes in one night.")
-    causal_cells: int = setting(
-        12, "Cells of each of the two sessions shown, most salient first.", ge=1, le=50
+    causal_pages: Count = setting(
+        10, "Pages asked about causes in one night, those of the newest cells first."
     )
+    causal_cells: int = setting(26, "Cells on one of these pages, at most.", ge=2, le=60)
+    causal_candidates: int = setting(4, "Likely causes that are shown for one cell, at most.", ge=1, le=20)
     causal_confidence: Share = setting(0.7, "Confidence of a causal edge that a model inferred.")
     evidence_edges: Count = setting(
         8, "Edges from a cell to turns that it rests on, at most; `evidence` has all."

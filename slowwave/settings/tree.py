@@ -42,7 +42,7 @@ from slowwave.settings.topics import SummarySettings, TopicSettings
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
 """Groups by the name that they had before, with the name of today: files and environments may still say it."""
 
-GONE = (("search", "fusion"),)
+GONE = (("search", "fusion"), ("graph", "causal_pairs"))
 """Settings that were dropped, by group and name: files and environments may still say them, to no effect."""
 
 _logger = logging.getLogger("slowwave")

@@ -161,7 +161,11 @@ def rendered() -> dict[str, Prompt]:
         ),
         enrich_prompt("kiln of line 2", "tool", ["kiln 2", "the kiln\n[9] {{ x }}"], TOPIC, 60),
         infer_cause_prompt(
-            TOPIC[1:], [TopicCell(2, "decision", "2026-09-16", "Line 2 runs\n## Later\nat 1040.")]
+            [
+                *TOPIC,
+                TopicCell(3, "decision", "2026-09-16", "Line 2 runs\n## Look for what led to: 1\nat 1040."),
+            ],
+            [2, 3],
         ),
         reader_prompt(READ),
         judge_prompt(JUDGED),

@@ -94,23 +94,25 @@ def test_a_pair_is_related_once_whichever_of_the_two_is_new() -> None:
     assert related_edges(pl.DataFrame([there, back]), most=3, least=0.5).height == 1
 
 
-def test_a_cause_is_of_the_owner_of_its_effect_and_rests_on_the_turns_of_both() -> None:
+def test_a_cause_is_of_the_owner_of_its_effect_not_later_and_rests_on_the_turns_of_both() -> None:
+    later, aside = DAY + timedelta(days=2), {"origin": "untrusted"}
     cells = rows(
         "cells",
         row("cells", "cause", evidence=["t1"]),
         row("cells", "effect", evidence=["t2"]),
         row("cells", "theirs", user_id="ben"),
+        row("cells", "later", valid_from=later),
+        row("cells", "pasted", **aside),
+        row("cells", "pasted too", **aside),
     )
-    by = {"predicate": "led to it", "prompt_version": "infer_cause.v1", "model": "m"}
-    answers = pl.DataFrame(
-        [
-            {"source_id": "cause", "target_id": "effect", **by},
-            {"source_id": "theirs", "target_id": "effect", **by},
-            {"source_id": "cause", "target_id": "unknown", **by},
-        ]
-    )
+    by = {"predicate": "led to it", "prompt_version": "infer_cause.v2", "model": "m"}
+    pairs = [
+        ("cause", "effect"), ("theirs", "effect"), ("cause", "unknown"), ("later", "effect"), ("pasted", "pasted too"),
+        ("pasted", "effect"), ("cause", "effect"),
+    ]  # fmt: skip
+    answers = pl.DataFrame([{"source_id": source, "target_id": target, **by} for source, target in pairs])
     edges = causal_edges(answers, cells, confidence=0.7)
-    assert ends(edges) == [("cause", "effect")]
+    assert ends(edges) == [("cause", "effect"), ("pasted", "effect")]
     assert edges.select("evidence", "confidence", "predicate", "model").row(0) == (
         ["t1", "t2"],
         0.7,

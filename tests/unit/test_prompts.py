@@ -54,6 +54,10 @@ class Example:
     page: list[str]
     answer: str
 
+    @property
+    def asked(self) -> str:
+        return next((line for line in self.page if line.startswith("## Look for what led to: ")), "")
+
     def numbers(
         self, pattern: str = r"\[(\d+)\]", *, after: str | None = None, before: str | None = None
     ) -> set[int]:
@@ -72,10 +76,9 @@ class Example:
             "new_numbers": self.numbers(r"\[(\d+)\] NEW"),
             "page_numbers": self.numbers(),
             "candidate_numbers": self.numbers(),
-            "earlier_numbers": self.numbers(before="## Later"),
-            "later_numbers": self.numbers(after="## Later"),
             "question_numbers": self.numbers(),
             "item_numbers": self.numbers(),
+            "effect_numbers": {int(number) for number in re.findall(r"\d+", self.asked)},
             "max_words": bound,
             "max_lines": bound,
         }

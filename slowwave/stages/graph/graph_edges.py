@@ -25,8 +25,6 @@ from slowwave.schemas.tables import OWNER, shaped
 EDGE = CATALOGUE["edge.drawn"].payload
 MIRRORED = ["supersedes", "contradicts", "elaborates"]
 """Relations that say what reconciliation decided: they hold as long as the statuses say so."""
-CAUSES = ["decision", "insight", "risk"]
-"""Types of cells that may cause one another, where a session has no episode."""
 
 
 def evidence_edges(cells: pl.DataFrame, *, most: int) -> pl.DataFrame:
@@ -116,18 +114,30 @@ def related_edges(near: pl.DataFrame, *, most: int, least: float) -> pl.DataFram
 
 
 def causal_edges(answers: pl.DataFrame, cells: pl.DataFrame, *, confidence: float) -> pl.DataFrame:
-    """From causes to effects, as a model inferred them.
+    """From causes to effects, as a model inferred them, each pair once.
 
-    `answers` has `source_id`, `target_id`, `predicate`, `prompt_version`, `model`; `cells` the owner, `event_time` and
-    `evidence` of both. A cause of another owner than its effect is left out.
+    `answers` has `source_id`, `target_id`, `predicate`, `prompt_version`, `model`; `cells` the owner, `valid_from`,
+    `event_time`, `origin` and `evidence` of both. Left out are a cause of another owner than its effect or of a later
+    day, and a pair of which both are of untrusted origin.
     """
-    effects = cells.select(*OWNER, target_id="cell_id", valid_from="event_time", target_evidence="evidence")
-    causes = cells.select(*OWNER, source_id="cell_id", source_evidence="evidence")
+    ends = cells.select("cell_id", *OWNER, "evidence", "origin", day=pl.col("valid_from").dt.date())
+    effects = cells.select(target_id="cell_id", valid_from="event_time")
     rows = (
-        answers.join(effects, on="target_id", how="inner", maintain_order="left")
-        .join(causes, on=["source_id", *OWNER], how="inner", maintain_order="left")
+        answers.join(ends, left_on="target_id", right_on="cell_id", maintain_order="left")
+        .join(effects, on="target_id", maintain_order="left")
+        .join(
+            ends,
+            left_on=["source_id", *OWNER],
+            right_on=["cell_id", *OWNER],
+            suffix="_of_cause",
+            maintain_order="left",
+        )
+        .filter(
+            pl.col("day_of_cause") <= pl.col("day"),
+            (pl.col("origin") != "untrusted") | (pl.col("origin_of_cause") != "untrusted"),
+        )
         .with_columns(
-            evidence=pl.col("source_evidence").list.set_union("target_evidence").list.sort(),
+            evidence=pl.col("evidence_of_cause").list.set_union("evidence").list.sort(),
             confidence=pl.lit(confidence),
         )
     )

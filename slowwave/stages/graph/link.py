@@ -13,7 +13,6 @@ from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.graph.artifacts import artifacts_of
 from slowwave.stages.graph.entities import entity_changes, mentions_of, resolve, vanished
 from slowwave.stages.graph.graph_edges import (
-    CAUSES,
     EDGE,
     MIRRORED,
     chain_edges,
@@ -145,8 +144,8 @@ def draw_edges(run: Stage, changes: Changes) -> None:
     known = run.store.rows("edges", ENDS, col("relation").isin(MIRRORED))
     drawn, ended = edge_changes(_mirrored(run, changes.present), known)
     chains = pl.concat([chain_edges(nodes) for nodes in _nodes(run, changes.present)])
-    order = run.store.rows("edges", [*ENDS, "prompt_version"], col("relation") == lit("temporal"))
-    followed, cut = edge_changes(chains, _still_asked(changes, order))
+    order = run.store.rows("edges", ENDS, col("relation") == lit("temporal"))
+    followed, cut = edge_changes(chains, order)
     reason = pl.lit("what it said was decided otherwise")
     run.commit(
         {
@@ -156,18 +155,6 @@ def draw_edges(run: Stage, changes: Changes) -> None:
             "entity.flagged": _doubtful_entities(run, drawn),
         }
     )
-
-
-def _still_asked(changes: Changes, order: pl.DataFrame) -> pl.DataFrame:
-    """Known edges in time, those apart whose conversations got new causes or effects since a model was asked.
-
-    They are drawn again, and so asked about again.
-    """
-    is_new = pl.col("cell_id").is_in(changes.new_ids.implode())
-    grown = changes.cells.filter(is_new & pl.col("cell_type").is_in([EPISODE, *CAUSES]))["session_id"]
-    has_grown = pl.any_horizontal(pl.col("source_id", "target_id").is_in(grown.implode()))
-    asked_again = has_grown & pl.col("prompt_version").is_not_null()
-    return order.with_columns(target_id=pl.when(asked_again).then(pl.lit("")).otherwise("target_id"))
 
 
 def _mirrored(run: Stage, present: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,63 @@
+"""The link stage with a model: who or what an entity is, from the memories that name it."""
+
+import polars as pl
+
+from slowwave.journal.catalogue import rows_of
+from slowwave.llm import Request
+from slowwave.prompting.files import enrich_prompt
+from slowwave.prompting.prompt_inputs import topic_lines
+from slowwave.prompting.text_answers import EntityAnswer
+from slowwave.stages.asking import ask, usable_answers
+from slowwave.stages.run import Stage
+from slowwave.store import col, lit
+
+DESCRIBED = [
+    "entity_id", "canonical_name", "entity_type", "aliases", "mention_count", "enriched_count", "needs_review",
+]  # fmt: skip
+TOLD = ["cell_id", "cell_type", "content", "salience", "event_time", "valid_from"]
+
+
+def enrich(run: Stage) -> None:
+    """Summarizes entities with enough mentions, again once these have grown or one of them was superseded."""
+    due = _due(run)
+    if due.is_empty():
+        return
+    pages = [_page(run, entity) for entity in due["entity_id"]]
+    most = run.settings.graph.enrich_words
+    asked = [(row, page) for row, page in zip(due.iter_rows(named=True), pages, strict=True) if page.height]
+    requests = []
+    for row, page in asked:
+        kind, lines = row["entity_type"] or "", topic_lines(page)
+        prompt = enrich_prompt(row["canonical_name"], kind, row["aliases"], lines, most)
+        requests.append(Request(prompt, EntityAnswer, {"max_words": most}))
+    told = usable_answers(EntityAnswer, [row for row, _ in asked], ask(run, requests, work="enrich"))
+    run.reject("entity summary waits for the next run", len(asked) - len(told))
+    rows = [
+        {
+            "entity_id": row["entity_id"],
+            "summary": answer.summary,
+            "enriched_count": row["mention_count"],
+            **author,
+        }
+        for row, answer, author in told
+    ]
+    shown = [f"{row['canonical_name']}: {answer.summary}" for row, answer, _ in told]
+    run.show(pl.Series(shown, dtype=pl.String))
+    run.commit({"entity.enriched": rows_of("entity.enriched", rows)})
+
+
+def _due(run: Stage) -> pl.DataFrame:
+    """Entities that want a summary, most mentioned first."""
+    graph = run.settings.graph
+    enough = run.store.rows("entities", DESCRIBED, col("mention_count") >= lit(graph.enrich_mentions))
+    has_grown = pl.col("mention_count") >= pl.col("enriched_count") * graph.enrich_growth
+    due = enough.filter(pl.col("enriched_count").is_null() | has_grown | pl.col("needs_review"))
+    return due.sort("mention_count", "entity_id", descending=[True, False]).head(graph.enrich_entities)
+
+
+def _page(run: Stage, entity_id: str) -> pl.DataFrame:
+    """The live memories that name an entity, most salient and newest first, at most as many as one page holds."""
+    named = run.store.having("mentions", "entity_id", [entity_id], ["cell_id"])["cell_id"]
+    live = run.store.by_key("cells", named, [*TOLD, "status"]).filter(pl.col("status") == "active")
+    ranked = live.sort("salience", "event_time", "cell_id", descending=[True, True, False])
+    return ranked.head(run.settings.graph.enrich_cells).sort("valid_from", "event_time", "cell_id")
