@@ -15,6 +15,9 @@ from slowwave.language.lexicon import (
     WORDS_AFTER_DENIALS,
 )
 
+_NO_DATE = "\n\n\n"
+"""Stands where a row has no date: a text has no two empty lines."""
+
 CHARACTERS_A_TOKEN = 4.0
 """English text averages about four characters a token in the tokenizers of current models; an estimate only."""
 
@@ -87,7 +90,7 @@ def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
     ]
     bare = text
     for form in forms:
-        bare = bare.str.replace_all(form, "", literal=True)
+        bare = bare.str.split(form.fill_null(_NO_DATE)).list.join("")  # replace_all takes one pattern for all rows
     is_lasting = _lower(text).str.contains(rf"\b(?:as of|{'|'.join(HABITS)})\b")
     return pl.when(is_lasting.fill_null(value=False)).then(bare).otherwise(text)
 

@@ -1,5 +1,7 @@
 """Text as columns."""
 
+from datetime import datetime
+
 import polars as pl
 import pytest
 
@@ -9,6 +11,7 @@ from slowwave.language.text import (
     names,
     normalized,
     token_count,
+    without_telling_date,
     words,
 )
 
@@ -104,3 +107,14 @@ def test_normalized_text_is_lower_case_words_with_one_blank():
     assert of(normalized, "  The Kiln-of (line 2)! ") == "the kiln of line 2"
     assert of(normalized, "—") == ""
     assert of(normalized, None) is None
+
+
+def test_the_date_of_telling_goes_from_each_row_by_its_own_date():
+    rows = pl.DataFrame(
+        {
+            "text": ["As of 2026-03-04 tea is out.", "Ada likes tea (5 March 2026).", "Ada ran on 2026-03-04", "Often."],
+            "told": [datetime(2026, 3, 4), datetime(2026, 3, 5), datetime(2026, 3, 4), None],
+        }
+    )
+    told = rows.select(without_telling_date(pl.col("text"), pl.col("told"))).to_series().to_list()
+    assert told == ["As of  tea is out.", "Ada likes tea ().", "Ada ran on 2026-03-04", "Often."]
