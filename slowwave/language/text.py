@@ -90,7 +90,9 @@ def without_telling_date(text: pl.Expr, told_at: pl.Expr) -> pl.Expr:
     ]
     bare = text
     for form in forms:
-        bare = bare.str.split(form.fill_null(_NO_DATE)).list.join("")  # replace_all takes one pattern for all rows
+        bare = bare.str.split(form.fill_null(_NO_DATE)).list.join(
+            ""
+        )  # replace_all takes one pattern for all rows
     is_lasting = _lower(text).str.contains(rf"\b(?:as of|{'|'.join(HABITS)})\b")
     return pl.when(is_lasting.fill_null(value=False)).then(bare).otherwise(text)
 

@@ -1,6 +1,6 @@
 """Text as columns."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import polars as pl
 import pytest
@@ -112,8 +112,13 @@ def test_normalized_text_is_lower_case_words_with_one_blank():
 def test_the_date_of_telling_goes_from_each_row_by_its_own_date():
     rows = pl.DataFrame(
         {
-            "text": ["As of 2026-03-04 tea is out.", "Ada likes tea (5 March 2026).", "Ada ran on 2026-03-04", "Often."],
-            "told": [datetime(2026, 3, 4), datetime(2026, 3, 5), datetime(2026, 3, 4), None],
+            "text": [
+                "As of 2026-03-04 tea is out.",
+                "Ada likes tea (5 March 2026).",
+                "Ada ran on 2026-03-04",
+                "Often.",
+            ],
+            "told": [datetime(2026, 3, 4, tzinfo=UTC), datetime(2026, 3, 5, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC), None],
         }
     )
     told = rows.select(without_telling_date(pl.col("text"), pl.col("told"))).to_series().to_list()
