@@ -118,7 +118,12 @@ def test_the_date_of_telling_goes_from_each_row_by_its_own_date():
                 "Ada ran on 2026-03-04",
                 "Often.",
             ],
-            "told": [datetime(2026, 3, 4, tzinfo=UTC), datetime(2026, 3, 5, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC), None],
+            "told": [
+                datetime(2026, 3, 4, tzinfo=UTC),
+                datetime(2026, 3, 5, tzinfo=UTC),
+                datetime(2026, 3, 4, tzinfo=UTC),
+                None,
+            ],
         }
     )
     told = rows.select(without_telling_date(pl.col("text"), pl.col("told"))).to_series().to_list()
