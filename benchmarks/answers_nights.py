@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from slowwave.errors import InputError, TransientError
-from slowwave.evaluation.evaluate import write_sessions
+from slowwave.evaluation.evaluate import AFTER_THE_LAST, write_sessions
 from slowwave.readers.question_sets import read_question_set
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.schemas.questions import Conversation
@@ -31,7 +31,6 @@ Nights = Literal["between", "end"]
 NIGHT_HOUR = 3
 QUIET = timedelta(hours=3)
 """Hours after a day's last turn before its night: a conversation is over by then."""
-AFTER_THE_LAST = timedelta(days=2)
 KEY = "SLOWWAVE_LLM__API_KEY"
 
 

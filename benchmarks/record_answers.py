@@ -39,7 +39,9 @@ UPSTREAM_SECONDS = 300.0
 
 
 @contextmanager
-def recording(upstream_base_url: str, path: Path, *, port: int = 0) -> Iterator[Replay]:
+def recording(
+    upstream_base_url: str, path: Path, *, port: int = 0, seconds: float = UPSTREAM_SECONDS
+) -> Iterator[Replay]:
     """A server that passes new questions to a real one and appends what it answers to the file at `path`.
 
     What is already in the file is answered from it, so that a recording that was cut off goes on; remove the
@@ -59,7 +61,7 @@ def recording(upstream_base_url: str, path: Path, *, port: int = 0) -> Iterator[
         request = request_hash(body)
         if request in entries:
             return HTTPStatus.OK, completion(entries[request], body)
-        status, said = _ask_upstream(upstream, body, key)
+        status, said = _ask_upstream(upstream, body, key, seconds)
         if status != HTTPStatus.OK or not said.get("choices"):
             return status, said
         entry = {
@@ -98,10 +100,10 @@ def _kept(said: Body, *, is_tool: bool) -> Body:
     return {"message": {**kept, "finish_reason": choice.get("finish_reason") or "stop"}, **usage}
 
 
-def _ask_upstream(upstream: SplitResult, body: Body, key: str) -> tuple[int, Body]:
+def _ask_upstream(upstream: SplitResult, body: Body, key: str, seconds: float) -> tuple[int, Body]:
     secure = upstream.scheme == "https"
     connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-    connection = connect(cast(str, upstream.hostname), upstream.port, timeout=UPSTREAM_SECONDS)
+    connection = connect(cast(str, upstream.hostname), upstream.port, timeout=seconds)
     headers = {"Content-Type": "application/json", **({"Authorization": key} if key else {})}
     try:
         connection.request("POST", f"{upstream.path}/chat/completions", json.dumps(body).encode(), headers)
@@ -129,10 +131,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--out", required=True, type=Path, help="the recording; questions that it holds are answered from it"
     )
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
+    parser.add_argument("--timeout", type=float, default=UPSTREAM_SECONDS, help="seconds for one answer")
     given = parser.parse_args(arguments)
     try:
         with (
-            recording(given.upstream, given.out, port=given.port)
+            recording(given.upstream, given.out, port=given.port, seconds=given.timeout)
             if given.upstream
             else replaying(given.out, port=given.port)
         ) as server:

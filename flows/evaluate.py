@@ -15,7 +15,7 @@ from tasks.stage import call, publish_page, run_name, stage
 
 @flow(name="evaluate", flow_run_name=run_name)
 def evaluate(questions: str = "", home: str = "") -> Evaluation:
-    """Measures retrieval on a question set: recall by category, beside plain search, and what each list adds.
+    """Measures retrieval on a question set: recall by category and list, and the evidence that context and search show.
 
     A set without sessions is asked of this home; one that brings sessions is asked in temporary homes with this
     home's settings. No language model is asked, and nothing of the memory changes.

@@ -45,8 +45,15 @@ def cover(
     budgets: Sequence[int] = BUDGETS,
     ways: Sequence[str] = BUDGETED,
 ) -> pl.DataFrame:
-    """Every answerable question that has evidence (`wanted`, turn ids by place) asked in every way: `COVERED`."""
-    asked = [(place, one) for place, one in enumerate(questions) if one.is_answerable and wanted.get(place)]
+    """Every answerable question that has evidence (`wanted`, turn ids by place) asked in every way: `COVERED`.
+
+    A question that is asked before the last turn is left out: context has no view of an earlier state.
+    """
+    asked = [
+        (place, one)
+        for place, one in enumerate(questions)
+        if one.is_answerable and wanted.get(place) and (one.asked_at or now) >= memory.said_until
+    ]
     everything = memory.everything("memories")
 
     def shown() -> Iterator[tuple[str, int | None, str, float, int]]:

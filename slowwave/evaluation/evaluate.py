@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import cast
 
 import polars as pl
 
 from slowwave.errors import NotFoundError
+from slowwave.evaluation.coverage import COVERED, cover, coverage_lines, wanted_by_question
+from slowwave.evaluation.pages import memory_pages
 from slowwave.evaluation.retrieval import (
     CUTS,
     EVERY,
@@ -42,6 +45,9 @@ from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
 
 NO_TURNS = {"question_index": pl.Int64, "turn_id": pl.String, "fused_score": pl.Float64}
 
+AFTER_THE_LAST = timedelta(days=2)
+"""From a set's last turn to its questions."""
+
 TURNS_RETURNED = 10
 """Turns whose tokens are counted: what a question costs the reader."""
 
@@ -62,10 +68,11 @@ PARAMETERS = {name: Parameter(value=value, meaning=meaning) for name, value, mea
 
 @dataclass(frozen=True)
 class Asked:
-    """The answers of one conversation: `found` and `wanted` of `retrieval.py`, and tokens of each answer."""
+    """A conversation's `found` and `wanted` (`retrieval.py`), `covered` (`coverage.py`), and tokens of each answer."""
 
     found: pl.DataFrame
     wanted: pl.DataFrame
+    covered: pl.DataFrame
     tokens: pl.Series
     left_out: dict[str, int]
     embedder: str
@@ -93,8 +100,11 @@ def _copy_settings(root: Path, folder: Path | str) -> None:
         shutil.copy(settings, folder)
 
 
-def ask(workspace: Workspace, conversation: Conversation) -> Asked:
-    """Asks one conversation's questions of a home; without sessions of its own, evidence are that home's turn ids."""
+def ask(workspace: Workspace, conversation: Conversation, *, has_coverage: bool = False) -> Asked:
+    """Asks one conversation's questions of a home; without sessions of its own, evidence are that home's turn ids.
+
+    `has_coverage` asks each question for context and a search too, which takes many times longer.
+    """
     known = said_turns(conversation)
     if not conversation.sessions:
         named = {name for question in conversation.questions for name in question.evidence}
@@ -108,17 +118,32 @@ def ask(workspace: Workspace, conversation: Conversation) -> Asked:
     counted = texts.with_columns(tokens=pl.Series(count_tokens(texts["content"].to_list()), dtype=pl.Int64))
     tokens = first.join(counted, on="turn_id").group_by("question_index").agg(pl.col("tokens").sum())
     embedder = workspace.embedder.embedder_id if workspace.embedder else ""
-    return Asked(found, wanted, tokens["tokens"], left_out, embedder)
+    covered = pl.DataFrame(schema=COVERED)
+    if has_coverage:
+        pages, evidence = memory_pages(reader_of(workspace), workspace.store), wanted_by_question(wanted)
+        covered = cover(pages, conversation.questions, evidence, now=_asked_at(conversation, workspace))
+    return Asked(found, wanted, covered, tokens["tokens"], left_out, embedder)
+
+
+def reader_of(workspace: Workspace) -> Reader:
+    """A reader of the store that a workspace holds."""
+    return Reader(workspace.home, workspace.store, workspace.embedder, "no embedder: full text only")
+
+
+def _asked_at(conversation: Conversation, workspace: Workspace) -> datetime:
+    """The moment of questions that name none: a few days after the set's own last turn, else now."""
+    times = [turn.timestamp for session in conversation.sessions for turn in session.turns]
+    return max(times) + AFTER_THE_LAST if times else workspace.clock()
 
 
 def ask_conversation(workspace: Workspace, conversation: Conversation) -> Asked:
     """Asks one conversation's questions: of its own sessions in a home of their own, else of this one."""
     if not conversation.sessions:
-        return ask(workspace, conversation)
+        return ask(workspace, conversation, has_coverage=True)
     folder = Path(tempfile.mkdtemp(dir=workspace.home.root))
     _copy_settings(workspace.home.root, folder)
     with conversation_home(folder, conversation, has_memories=True) as own_home:
-        return ask(own_home, conversation)
+        return ask(own_home, conversation, has_coverage=True)
 
 
 @contextmanager
@@ -157,7 +182,7 @@ def write_sessions(folder: Path, conversation: Conversation) -> None:
 
 def ask_questions(workspace: Workspace, questions: Sequence[Question]) -> pl.DataFrame:
     """The turns that every list of the fusion finds for each question: `found` of `retrieval.py`."""
-    reader = Reader(workspace.home, workspace.store, workspace.embedder, "no embedder: full text only")
+    reader = reader_of(workspace)
     parts = [pl.DataFrame(schema=NO_TURNS)]
     for place, question in enumerate(questions):
         vector, _ = reader.vector_of(question.question)
@@ -184,6 +209,7 @@ def add_up(parts: Sequence[Asked], *, seconds: float) -> Evaluation:
         by_category=by_category,
         baselines=baselines,
         granularities={"alone": alone, "without": without},
+        coverage=coverage_lines(pl.concat([part.covered for part in parts])),
         tokens_returned=round(float(cast("float | None", tokens) or 0.0), 1),
         tokenizer=TOKENIZER,
         questions=wanted["question_index"].n_unique(),
@@ -234,6 +260,7 @@ def markdown(found: Evaluation) -> str:
         *_lines("by category", {**whole, **found.by_category}),
         *_lines("beside other ways", {**whole, **found.baselines}),
         *_lines("what each list adds", {**whole, **lists}),
+        *_coverage(found),
         "",
         f"The first {TURNS_RETURNED} turns are {found.tokens_returned:.0f} tokens on average ({found.tokenizer}). "
         f"Embedder: {plain(found.embedder) or 'none'}.",
@@ -248,6 +275,20 @@ def _lines(title: str, rows: dict[str, Figures]) -> list[str]:
     cells += [[plain(name), *_shares(row), f"{row['questions']:.0f}"] for name, row in rows.items()]
     head, *body = (f"| {' | '.join(row)} |" for row in cells)
     return ["", head, "|---|" + "---:|" * (len(CUTS) + 1), *body]
+
+
+def _coverage(found: Evaluation) -> list[str]:
+    """Coverage as a table: a row for each way to show memory, a column for each budget."""
+    if not found.coverage:
+        return []
+    budgets = sorted({line.budget_tokens for line in found.coverage if line.budget_tokens is not None})
+    shares = {(line.way, line.budget_tokens): f"{line.coverage:.1%}" for line in found.coverage}
+    ways = list(dict.fromkeys(line.way for line in found.coverage))
+    rows = [[way, *(shares.get((way, budget), "") for budget in [*budgets, None])] for way in ways]
+    cells = [["evidence that is shown", *(f"{budget:,} tokens" for budget in budgets), "everything"], *rows]
+    head, *body = (f"| {' | '.join(row)} |" for row in cells)
+    told = "Evidence that is shown: the share of those turns that a page of so many tokens rests on."
+    return ["", told, "", head, "|---|" + "---:|" * (len(budgets) + 1), *body]
 
 
 def _shares(figures: Figures) -> list[str]:

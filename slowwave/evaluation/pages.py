@@ -7,8 +7,8 @@ turns). Without a budget: `memories` (every memory) and `whole` (everything that
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from datetime import UTC, datetime
+from typing import Final, cast
 
 import polars as pl
 
@@ -59,6 +59,8 @@ class MemoryPages:
     """Lines of all turns by id, in the order in which they were said."""
     memories: tuple[PageLine, ...]
     """Lines of all memories that hold or held, in the order of time."""
+    said_until: datetime
+    """The time of the last turn: context cannot be asked as of an earlier one."""
 
     def everything(self, way: str) -> Page:
         """The page of `memories` or `whole`."""
@@ -144,7 +146,10 @@ def memory_pages(reader: Reader, store: Store) -> MemoryPages:
         PageLine(text, evidence[name])
         for name, text in known_memories(cells).select("cell_id", "text").iter_rows()
     )
-    return MemoryPages(reader, store, evidence, lines, memories)
+    said_until = (
+        cast("datetime", said["event_time"].max()) if said.height else datetime.min.replace(tzinfo=UTC)
+    )
+    return MemoryPages(reader, store, evidence, lines, memories, said_until)
 
 
 def known_memories(cells: pl.DataFrame) -> pl.DataFrame:

@@ -150,6 +150,9 @@ class Evaluation(_Frozen):
     granularities: dict[str, dict[str, Figures]] = Field(
         description="`alone`: each list; `without`: the whole but that list."
     )
+    coverage: list[CoverageLine] = Field(
+        default=[], description="What is shown for a question rests on its evidence, by way and budget."
+    )
     tokens_returned: float = Field(ge=0, description="Mean tokens of the first 10 turns.")
     tokenizer: str
     questions: int = Field(ge=0, description="Questions that count.")

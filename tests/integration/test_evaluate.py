@@ -66,6 +66,15 @@ def test_a_set_with_sessions_is_asked_in_temporary_homes(tmp_path, home):
     assert 10 < found.tokens_returned < 200
     assert not (Path(home) / "journal").exists()
     assert "recall over 3 questions" in markdown(found)
+    shown = {(line.way, line.budget_tokens): line for line in found.coverage}
+    assert {way for way, _ in shown} == {"context", "search", "turns", "ranked turns", "memories"}
+    assert shown["context", 2000].coverage == shown["turns", 500].coverage == 1.0
+    assert (
+        shown["memories", None].coverage == shown["memories", None].complete == pytest.approx(1 / 3, abs=1e-4)
+    )
+    assert all(line.questions == 3 for line in found.coverage)
+    assert all(line.tokens <= line.budget_tokens for line in found.coverage if line.budget_tokens)
+    assert "| context | 100.0% |" in markdown(found)
 
 
 def test_a_set_of_turn_ids_is_asked_of_the_home_itself(tmp_path, home):
@@ -97,6 +106,7 @@ def test_a_question_asked_earlier_does_not_find_what_was_said_later(tmp_path, ho
     found = evaluate.fn(questions=written(tmp_path, conversation), home=home)
     assert found.by_category["before"]["recall@5"] == 0.0
     assert found.by_category["after"]["recall@5"] == 1.0
+    assert {line.questions for line in found.coverage} == {1}  # context has no view of an earlier state
 
 
 def test_where_nothing_can_be_measured_it_says_so_and_makes_no_home(tmp_path):
