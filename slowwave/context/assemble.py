@@ -1,27 +1,37 @@
 """One request, one block of memory: four tiers within a budget, or the small form for a message."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from slowwave.context.episodes import episode_lines
 from slowwave.context.fixes import fix_lines
 from slowwave.context.gather import signals_find, tier_lines
-from slowwave.context.page import counted, finished, frame_tokens, heading_tokens
+from slowwave.context.page import Layout, counted, finished, frame_tokens, group_tokens, heading_tokens
+from slowwave.context.question_page import question_lines
 from slowwave.context.shown import keep_shown, shown_to
 from slowwave.context.situation import Situation
 from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines
-from slowwave.context.tiers import Candidate, pack
+from slowwave.context.tiers import Candidate, Chosen, pack, pack_best
 from slowwave.language.query_words import telling_words
+from slowwave.language.signals import branch_words
 from slowwave.schemas.context import Context, ContextRequest
 from slowwave.search import Reader
 from slowwave.settings.reading import Shares
+
+Packed = tuple[list[Chosen], list[str]]
+"""Lines that have their place, best first, and notes."""
+
+ONE_LIST: Shares = (0.0, 1.0, 0.0, 0.0)
+"""Shares where there are no tiers: all is in the second."""
 
 
 def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Context:
     """Choose what an agent should have in its prompt: `Context.text`, at most the budget's tokens as a whole.
 
-    The four tiers are packed in order; `request.small` asks for the small form instead, which is empty where nothing
-    is relevant and new to the conversation. Where `conversation_id` is given, what is shown is kept for it.
+    A question alone gets a page about it; what is asked beside a file, an error, a branch or an activity gets four
+    tiers, packed in order. `request.small` asks for the small form instead, which is empty where nothing is relevant
+    and new to the conversation. Where `conversation_id` is given, what is shown is kept for it.
 
     Raises:
         ConfigError: the tokenizer is not installed, or the store cannot be read as it is.
@@ -31,31 +41,68 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
     budget = usual if request.budget_tokens is None else request.budget_tokens
     if request.small:
         budget = min(budget, settings.small_tokens)
-    shares: Shares = (
-        (0.0, 1.0, 0.0, 0.0) if request.small else getattr(settings, f"{request.activity}_shares")
-    )
-    store = reader.current()
-    notes, lines = [reader.why_nothing()], list[Candidate]()
+    layout = _layout(request)
+    shares: Shares = getattr(settings, f"{request.activity}_shares") if layout == "tiers" else ONE_LIST
+    store, notes, chosen = reader.current(), [reader.why_nothing()], list[Chosen]()
     if store is not None and (store.count("cells") or store.count("turns")):
-        lines, notes = (small_lines if request.small else _tiers)(Situation(reader, store, request, now))
-    shown = frozenset[str]()
-    if request.small and request.conversation_id:
-        shown = frozenset(shown_to(reader.home, request.conversation_id, now=now))
-    chosen = pack(
-        counted(lines),
-        budget_tokens=budget - frame_tokens(now, small=request.small),
-        shares=shares,
-        heading_tokens=heading_tokens(small=request.small),
-        shown=shown,
+        situation = Situation(reader, store, request, now)
+        room = budget - frame_tokens(now, layout)
+        chosen, notes = _CHOOSE[layout](situation, room, shares)
+    context = finished(
+        chosen, request, layout=layout, budget_tokens=budget, shares=shares, notes=notes, now=now
     )
-    if request.small:
-        chosen = chosen[: settings.small_lines]
-    context = finished(chosen, request, budget_tokens=budget, shares=shares, notes=notes, now=now)
     if not request.conversation_id:
         return context
     ids = {name for line in context.lines for name in (*line.cell_ids, *line.topic_ids, *line.turn_ids)}
     note = keep_shown(reader.home, request.conversation_id, ids, now=now)
     return context.model_copy(update={"notes": [*context.notes, note]}) if note else context
+
+
+def _layout(request: ContextRequest) -> Layout:
+    """The small form, a page about the question, or tiers where there are signals of work beside it or no question."""
+    if request.small:
+        return "small"
+    has_signals = request.current_file or request.recent_errors or branch_words(request.branch or "")
+    is_question = request.question and request.activity == "general" and not has_signals
+    return "question" if is_question else "tiers"
+
+
+def _choose_small(situation: Situation, room: int, _: Shares) -> Packed:
+    lines, notes = small_lines(situation, budget_tokens=room)
+    shown, conversation = frozenset[str](), situation.request.conversation_id
+    if conversation:
+        shown = frozenset(shown_to(situation.reader.home, conversation, now=situation.now))
+    chosen = _best(lines, room, told_weight=0.0, shown=shown)
+    return chosen[: situation.settings.context.small_lines], notes
+
+
+def _choose_best(situation: Situation, room: int, _: Shares) -> Packed:
+    lines, notes = question_lines(situation, budget_tokens=room)
+    return _best(lines, room, told_weight=situation.settings.context.told_weight), notes
+
+
+def _best(
+    lines: list[Candidate], room: int, *, told_weight: float, shown: frozenset[str] = frozenset()
+) -> list[Chosen]:
+    return pack_best(
+        counted(lines),
+        budget_tokens=room,
+        group_tokens=group_tokens(lines),
+        told_weight=told_weight,
+        shown=shown,
+    )
+
+
+def _choose_tiers(situation: Situation, room: int, shares: Shares) -> Packed:
+    lines, notes = _tiers(situation)
+    return pack(counted(lines), budget_tokens=room, shares=shares, heading_tokens=heading_tokens()), notes
+
+
+_CHOOSE: dict[Layout, Callable[[Situation, int, Shares], Packed]] = {
+    "small": _choose_small,
+    "question": _choose_best,
+    "tiers": _choose_tiers,
+}
 
 
 def _tiers(situation: Situation) -> tuple[list[Candidate], list[str]]:

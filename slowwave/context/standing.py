@@ -1,6 +1,6 @@
 """Lines that stand whatever the signals say: open contradictions, ways of working, core memory, pointers to more."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import polars as pl
@@ -25,30 +25,62 @@ POINTERS = 16
 POINTER_LABELS = 6
 
 
+def open_contradictions(
+    situation: Situation, touched: Collection[str] | None = None
+) -> list[tuple[KnownCell, KnownCell, str | None]]:
+    """Both sides and the note of open contradictions, newest first; of those that touch one of the ids, if given."""
+    where = scope_condition(situation.settings.owner) & (col("status") == lit("open"))
+    if touched is not None:
+        where &= col("cell_a").isin(list(touched)) | col("cell_b").isin(list(touched))
+    rows = situation.store.rows("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where).sort(
+        "detected_at", "cell_a", descending=[True, False]
+    )
+    cells = read_memories(situation, col("cell_id").isin([*rows["cell_a"], *rows["cell_b"]]))
+    return [
+        (cells[cell_a], cells[cell_b], note)
+        for cell_a, cell_b, _, note in rows.iter_rows()
+        if cell_a in cells and cell_b in cells
+    ]
+
+
+def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float) -> Candidate:
+    """The line of an open contradiction, the older side first; below 0 it stands in its shortest form alone."""
+    older, newer = sorted((one, other), key=lambda memory: (memory.event_time, memory.cell_id))
+
+    def text(first: str, second: str, *, has_note: bool) -> str:
+        reason = f" ({note})" if note and has_note else ""
+        said = f"{first} [{older.event_time:%Y-%m-%d}, {older.source_name.removesuffix('.jsonl')}]"
+        return f"Either: {said} Or: {second}{reason} Undecided, ask before relying on either."
+
+    texts = [
+        text(older.content, newer.content, has_note=True),
+        text(older.content, newer.content, has_note=False),
+        text(older.compressed or older.content, newer.compressed or newer.content, has_note=False),
+    ]
+    if score < 0:
+        texts = texts[-1:]
+    source, ids = (newer.event_time, newer.source_name), (older.cell_id, newer.cell_id)
+    return replace(
+        line("critical", score, "open contradiction", texts, source, "open contradiction", cell_ids=ids),
+        kind="contradiction",
+    )
+
+
 def contradiction_lines(situation: Situation, found: Findings) -> list[Candidate]:
     """Open contradictions, both sides in one line: those that touch what was found first of all lines.
 
     Two sides that carry the same value differ in something beside it: they stand where there is room, and only near.
     """
-    where = scope_condition(situation.settings.owner) & (col("status") == lit("open"))
-    rows = situation.store.rows("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where).sort(
-        "detected_at", "cell_a", descending=[True, False]
-    )
-    ids = [*rows["cell_a"], *rows["cell_b"]]
-    cells = read_memories(situation, col("cell_id").isin(ids))
     lines, unrelated = list[Candidate](), 0
-    for cell_a, cell_b, _, note in rows.iter_rows():
-        if cell_a not in cells or cell_b not in cells:
-            continue
-        one, other = cells[cell_a], cells[cell_b]
-        is_near = not situation.text or cell_a in found.cells or cell_b in found.cells
+    for one, other, note in open_contradictions(situation):
+        is_near = not situation.text or one.cell_id in found.cells or other.cell_id in found.cells
         is_same_value = one.value is not None and one.value == other.value
         if is_same_value and not is_near:
             continue
         unrelated += not is_near
         if is_near or unrelated <= UNRELATED_CONTRADICTIONS:
             is_urgent = is_near and not is_same_value
-            lines.append(_both_sides(one, other, note if is_near else None, 3.0 if is_urgent else -1.0))
+            lines.append(both_sides(one, other, note if is_near else None, 3.0 if is_urgent else -1.0))
     return lines[: CONTRADICTIONS + UNRELATED_CONTRADICTIONS]
 
 
@@ -113,28 +145,6 @@ def index_lines(situation: Situation, lines: Iterable[Candidate], found: Finding
 
 
 # Inside
-
-
-def _both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float) -> Candidate:
-    older, newer = sorted((one, other), key=lambda memory: (memory.event_time, memory.cell_id))
-
-    def text(first: str, second: str, *, has_note: bool) -> str:
-        reason = f" ({note})" if note and has_note else ""
-        said = f"{first} [{older.event_time:%Y-%m-%d}, {older.source_name.removesuffix('.jsonl')}]"
-        return f"Either: {said} Or: {second}{reason} Undecided, ask before relying on either."
-
-    texts = [
-        text(older.content, newer.content, has_note=True),
-        text(older.content, newer.content, has_note=False),
-        text(older.compressed or older.content, newer.compressed or newer.content, has_note=False),
-    ]
-    if score < 0:
-        texts = texts[-1:]
-    source, ids = (newer.event_time, newer.source_name), (older.cell_id, newer.cell_id)
-    return replace(
-        line("critical", score, "open contradiction", texts, source, "open contradiction", cell_ids=ids),
-        kind="contradiction",
-    )
 
 
 def _pointer(topic: Row, *, is_near: bool) -> Candidate:

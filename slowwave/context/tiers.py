@@ -1,5 +1,6 @@
 """Packing a context: which lines, in which form, within a budget of tokens. Pure; nothing here reads or counts."""
 
+import heapq
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +12,8 @@ from slowwave.schemas.context import TIERS, TierName
 class Candidate:
     """A line that a tier wants. `forms` are whole lines, longest first; `tokens` are theirs, line break included.
 
-    `score` orders within a tier only. The ids are all that the line speaks of.
+    `score` orders within a tier only. The ids are all that the line speaks of, and `rests_on` the turns behind it.
+    `under` is the line above it and its like, where lines stand in groups.
     """
 
     tier: TierName
@@ -24,6 +26,8 @@ class Candidate:
     cell_ids: tuple[str, ...] = ()
     topic_ids: tuple[str, ...] = ()
     turn_ids: tuple[str, ...] = ()
+    rests_on: frozenset[str] = frozenset()
+    under: str = ""
     tokens: tuple[int, ...] = ()
 
     @property
@@ -86,6 +90,45 @@ def pack(
             taken |= candidate.ids
             room -= heading + candidate.tokens[form]
             heading = 0
+    return chosen
+
+
+def pack_best(
+    candidates: Sequence[Candidate],
+    *,
+    budget_tokens: int,
+    group_tokens: Mapping[str, int],
+    told_weight: float,
+    shown: Collection[str] = (),
+) -> list[Chosen]:
+    """Lines that fit, best first whatever their tier; equal scores keep the order of `candidates`.
+
+    A quote of a turn that a chosen memory rests on waits with `told_weight` (0..1) of its score, and so does a memory
+    of which every turn is quoted. A line takes its longest form that fits; the first line of a group pays for the
+    line above it (`group_tokens` by `under`). An id stands once, and what is in `shown` not at all.
+    """
+    waiting = [(-line.score, place, False, line) for place, line in enumerate(candidates)]
+    heapq.heapify(waiting)
+    taken, chosen, room = set(shown), list[Chosen](), budget_tokens
+    groups, told, quoted = set[str](), set[str](), set[str]()
+    while waiting:
+        score, place, has_waited, line = heapq.heappop(waiting)
+        if taken & line.ids:
+            continue
+        known = told if line.turn_ids else quoted
+        if not has_waited and line.rests_on and line.rests_on <= known:
+            heapq.heappush(waiting, (score * told_weight, place, True, line))
+            continue
+        above = 0 if line.under in groups else group_tokens.get(line.under, 0)
+        form = next((form for form, count in enumerate(line.tokens) if count + above <= room), None)
+        if form is None:
+            continue
+        chosen.append(Chosen(line, form))
+        taken |= line.ids
+        groups.add(line.under)
+        room -= above + line.tokens[form]
+        told |= line.rests_on
+        quoted |= line.rests_on if line.turn_ids else frozenset()
     return chosen
 
 

@@ -160,11 +160,12 @@ def holds_words(text: str, words: Collection[str]) -> float:
     """Share of the words that a text holds, 0..1; a plural or another ending of a longer word counts as the word."""
     if not words:
         return 0.0
-    said = {_stem(word) for word in plain_words(text)}
-    return sum(_stem(word) in said for word in words) / len(words)
+    said = {stem(word) for word in plain_words(text)}
+    return sum(stem(word) in said for word in words) / len(words)
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """A word without its ending, where it is long enough to have one."""
     return re.sub(r"(?:ings?|ed|es|e|s)$", "", word) if len(word) >= STEMMED else word
 
 

@@ -54,7 +54,9 @@ class ContextLine(Frozen):
     kind: str = Field(
         description="A cell type, or `contradiction`, `fix`, `error`, `summary`, `quote`, `pointer`."
     )
-    text: str = Field(description="The line as it stands in the text, with its date and source.")
+    text: str = Field(
+        description="The line as it stands in the text; its date and source stand in it, or in the heading above."
+    )
     tokens: int = Field(ge=0)
     event_time: datetime
     source_name: str

@@ -77,7 +77,13 @@ def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
 
 
 def rank_cells(question: Question, found: Mapping[str, list[Row]], *, count: int) -> list[RankedCell]:
-    """The best `count` cells that the lists found, best first, ties by id."""
+    """The best `count` cells that the lists found, weighed by their prior, best first, ties by id."""
+    lists, rows = cell_lists(question, found)
+    return _weighed(question, fuse_scores(lists), rows)[:count]
+
+
+def cell_lists(question: Question, found: Mapping[str, list[Row]]) -> tuple[list[RankedList], dict[str, Row]]:
+    """The lists with their weights, to be fused, and the rows of all their cells by id."""
     settings = question.settings.search
     weights = {
         "text": settings.text_weight,
@@ -86,6 +92,7 @@ def rank_cells(question: Question, found: Mapping[str, list[Row]], *, count: int
         "time": settings.time_weight,
         "former": settings.former_weight,
         "reason": settings.reason_weight,
+        "evidence": settings.evidence_weight,
         EPISODE_LIST: settings.text_weight,
     }
     rows = {row["cell_id"]: row for name, part in found.items() if name != "former" for row in part}
@@ -98,7 +105,7 @@ def rank_cells(question: Question, found: Mapping[str, list[Row]], *, count: int
         successors, values["former"] = _successors(question, found["former"])
         rows.update(successors)
     lists = [RankedList(name, given, weights[name]) for name, given in values.items() if weights[name] > 0]
-    return _weighed(question, fuse_scores(lists), rows)[:count]
+    return lists, rows
 
 
 def _weighed_columns(filters: Filters) -> tuple[str, ...]:

@@ -66,14 +66,22 @@ def fuse_scores(lists: Sequence[RankedList], *, most: int | None = None) -> list
     It keeps what ranks lose: by how much the first one leads. A list with one row, or with equal values, gives
     its weight to all. Best first, as `fuse_ranks`; the best `most` of them.
     """
+    return _fused(lists, _stretched, most)
 
-    def shares_of(values: Sequence[float], weight: float) -> list[float]:
-        best, worst = values[0], values[-1]
-        if best == worst:
-            return [weight] * len(values)
-        return [weight * (value - worst) / (best - worst) for value in values]
 
-    return _fused(lists, shares_of, most)
+def fused_scores(lists: Sequence[RankedList]) -> dict[str, float]:
+    """The scores of `fuse_scores` alone, by key, for long lists of which nobody asks what each list gave."""
+    totals: dict[str, float] = {}
+    for entry in lists:
+        if entry.values:
+            best, worst = max(entry.values.values()), min(entry.values.values())
+            for (key, _), share in zip(
+                entry.values.items(),
+                _stretched([best, *entry.values.values(), worst], entry.weight)[1:-1],
+                strict=True,
+            ):
+                totals[key] = totals.get(key, 0.0) + share
+    return totals
 
 
 def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:
@@ -98,6 +106,14 @@ def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:
     for name in names:
         schema |= {f"{name}_rank": pl.Int64(), f"{name}_value": pl.Float64(), f"{name}_share": pl.Float64()}
     return pl.DataFrame(rows, schema=schema)
+
+
+def _stretched(values: Sequence[float], weight: float) -> list[float]:
+    """The share of each value between the last one, the worst, and the first one, the best."""
+    best, worst = values[0], values[-1]
+    if best == worst:
+        return [weight] * len(values)
+    return [weight * (value - worst) / (best - worst) for value in values]
 
 
 def _fused(

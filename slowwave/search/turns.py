@@ -7,7 +7,7 @@ from slowwave.embeddings import Vectors
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
 from slowwave.search.conditions import cell_condition, turn_condition
-from slowwave.search.fusing import Fused, RankedList, fuse_scores
+from slowwave.search.fusing import Fused, RankedList, fuse_scores, fused_scores
 from slowwave.settings.tree import Settings
 from slowwave.store import SCORE, Expr, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
@@ -52,8 +52,12 @@ def rank_turns(found: Mapping[str, list[Row]], *, most: int | None = None) -> li
     A passage gives its score to each of its turns, a cell to each turn of its evidence; where several do, the best
     counts. Every list weighs the same: one setting for all embedders and all kinds of talk.
     """
-    lists = [RankedList(name, by_turn(rows), 1.0) for name, rows in found.items() if rows]
-    return fuse_scores(lists, most=most)
+    return fuse_scores(_ranked_lists(found), most=most)
+
+
+def turn_scores(found: Mapping[str, list[Row]]) -> dict[str, float]:
+    """The scores of `rank_turns` by turn, without what each list gave."""
+    return fused_scores(_ranked_lists(found))
 
 
 def find_turns(store: Store, question: TurnQuestion, settings: Settings) -> list[Fused]:
@@ -84,3 +88,7 @@ def by_turn(rows: list[Row]) -> dict[str, float]:
         for turn_id in [row["turn_id"]] if named is None else named:
             best[turn_id] = max(row[SCORE], best.get(turn_id, row[SCORE]))
     return best
+
+
+def _ranked_lists(found: Mapping[str, list[Row]]) -> list[RankedList]:
+    return [RankedList(name, by_turn(rows), 1.0) for name, rows in found.items() if rows]

@@ -24,6 +24,10 @@ class SearchSettings(Group):
         0.5, "Weight of what superseded cells would answer, given to their successors."
     )
     reason_weight: Amount = setting(0.5, "Weight of decisions, insights and risks where a question asks why.")
+    evidence_weight: Amount = setting(
+        1.0,
+        "Weight of the list of memories by the best of the turns that they rest on, on a question's page.",
+    )
     resident_minutes: Amount = setting(
         10.0,
         "After a question of the command line a reader stays this long, so that the next one is "
@@ -69,6 +73,16 @@ class ContextSettings(Group):
     )
     reviewing_shares: Shares = setting(
         (0.25, 0.25, 0.375, 0.125), "The same while reviewing: conventions are what a change is held against."
+    )
+    turn_weight: Amount = setting(
+        0.8,
+        "The best raw turn beside the best memory on a question's page; 0 leaves turns to the room that is left.",
+    )
+    told_weight: Share = setting(
+        0.3, "What is left of a turn's score once a memory of it stands on the page, and the other way round."
+    )
+    period_weight: Amount = setting(
+        0.5, "Added, in shares of the best memory, to what is of the time that a question names."
     )
     shown_entries: int = setting(
         2_000, "Memories remembered as shown, for each conversation.", ge=1, le=100_000

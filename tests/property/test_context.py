@@ -8,9 +8,18 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.context.page import counted, finished, frame_tokens, heading_tokens, line_of
+from slowwave.context.page import (
+    Layout,
+    counted,
+    day_heading,
+    finished,
+    frame_tokens,
+    group_tokens,
+    heading_tokens,
+    line_of,
+)
 from slowwave.context.shown import keep_shown, shown_to
-from slowwave.context.tiers import Candidate, pack
+from slowwave.context.tiers import Candidate, pack, pack_best
 from slowwave.home.paths import open_home
 from slowwave.language.signals import (
     branch_words,
@@ -34,12 +43,15 @@ WEAPONS = [
     "<|im_start|>system", "plain words", "ſlowwave-memory", "\r", "{{ 7*7 }}", "漢字",
 ]  # fmt: skip
 HOSTILE = st.lists(st.sampled_from(WEAPONS) | st.text(max_size=8), max_size=8).map("".join)
+TURNS = st.sampled_from([f"turn{number}" for number in range(5)])
+LAYOUT_NAMES: tuple[Layout, ...] = ("tiers", "question", "small")
 IDS = st.sampled_from([f"id{number}" for number in range(12)])
 
 
 @st.composite
 def candidates(draw: st.DrawFn) -> Candidate:
     texts = draw(st.lists(HOSTILE, min_size=1, max_size=3))
+    turns = draw(st.lists(TURNS, max_size=2, unique=True))
     return Candidate(
         tier=draw(st.sampled_from(TIERS)),
         score=draw(st.floats(-2, 2)),
@@ -49,32 +61,38 @@ def candidates(draw: st.DrawFn) -> Candidate:
         source_name="talk",
         why="why",
         cell_ids=tuple(draw(st.lists(IDS, min_size=1, max_size=2, unique=True))),
+        turn_ids=tuple(turns[:1]) if draw(st.booleans()) else (),
+        rests_on=frozenset(turns),
+        under=day_heading(NOW, draw(HOSTILE)) if draw(st.booleans()) else "",
     )
 
 
+LAYOUTS = st.sampled_from(LAYOUT_NAMES)
 SHARES = st.sampled_from([(0.25, 0.375, 0.25, 0.125), (0.375, 0.375, 0.125, 0.125), (0.0, 1.0, 0.0, 0.0)])
 
 
 def assembled(
-    lines: Sequence[Candidate], budget: int, shares: Sequence[float], *, small: bool, shown: frozenset[str]
+    lines: Sequence[Candidate], budget: int, shares: Sequence[float], *, layout: Layout, shown: frozenset[str]
 ) -> Context:
-    chosen = pack(
-        counted(lines),
-        budget_tokens=budget - frame_tokens(NOW, small=small),
-        shares=shares,
-        heading_tokens=heading_tokens(small=small),
-        shown=shown,
-    )
-    request = ContextRequest(small=small)
-    return finished(chosen, request, budget_tokens=budget, shares=shares, notes=[], now=NOW)
+    room = budget - frame_tokens(NOW, layout)
+    if layout == "tiers":
+        chosen = pack(
+            counted(lines), budget_tokens=room, shares=shares, heading_tokens=heading_tokens(), shown=shown
+        )
+    else:
+        chosen = pack_best(
+            counted(lines), budget_tokens=room, group_tokens=group_tokens(lines), told_weight=0.3, shown=shown
+        )
+    request = ContextRequest(small=layout == "small")
+    return finished(chosen, request, layout=layout, budget_tokens=budget, shares=shares, notes=[], now=NOW)
 
 
-@given(st.lists(candidates(), max_size=12), st.integers(1, 900), SHARES, st.booleans())
+@given(st.lists(candidates(), max_size=12), st.integers(1, 900), SHARES, LAYOUTS)
 @settings(max_examples=150)
 def test_no_budget_is_exceeded_no_tiers_overlap_and_nothing_leaves_the_fence(
-    lines: list[Candidate], budget: int, shares: tuple[float, ...], small: bool
+    lines: list[Candidate], budget: int, shares: tuple[float, ...], layout: Layout
 ):
-    context = assembled(lines, budget, shares, small=small, shown=frozenset())
+    context = assembled(lines, budget, shares, layout=layout, shown=frozenset())
     assert context.tokens == count_tokens([context.text])[0] <= budget
     told = [name for line in context.lines for name in line.cell_ids]
     assert len(told) == len(set(told))
@@ -92,7 +110,7 @@ def test_a_conversation_is_never_shown_the_same_again(lines: list[Candidate], bu
         home, seen = open_home(Path(folder)), list[str]()
         for budget in budgets:
             shown = frozenset(shown_to(home, "one", now=NOW))
-            context = assembled(lines, budget, (0.0, 1.0, 0.0, 0.0), small=True, shown=shown)
+            context = assembled(lines, budget, (0.0, 1.0, 0.0, 0.0), layout="small", shown=shown)
             told = {name for line in context.lines for name in line.cell_ids}
             assert keep_shown(home, "one", told, now=NOW) == ""
             seen += sorted(told)

@@ -1,10 +1,11 @@
 """Packing tiers, and what files, branches and errors say."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.context.tiers import Candidate, allot, pack
+from slowwave.context.tiers import Candidate, allot, pack, pack_best
 from slowwave.language.signals import (
     SAME_ERROR,
     branch_words,
@@ -93,6 +94,49 @@ def test_what_was_shown_is_left_out():
     lines = [candidate("critical", "a", 10), candidate("critical", "b", 10)]
     chosen = pack(lines, budget_tokens=400, shares=EVEN, heading_tokens=FREE, shown={"a"})
     assert [entry.text for entry in chosen] == ["b0"]
+
+
+# a page about a question
+
+
+def best(
+    *candidates: Candidate, budget: int, groups: dict[str, int] | None = None, told_weight: float = 0.5
+) -> list[str]:
+    chosen = pack_best(candidates, budget_tokens=budget, group_tokens=groups or {}, told_weight=told_weight)
+    return [entry.text for entry in chosen]
+
+
+def quote(turn: str, tokens: int, *, score: float) -> Candidate:
+    line = candidate("relevant", turn, tokens, score=score)
+    return replace(line, cell_ids=(), turn_ids=(turn,), rests_on=frozenset({turn}))
+
+
+def memory(name: str, tokens: int, *turns: str, score: float) -> Candidate:
+    return replace(candidate("relevant", name, tokens, score=score), rests_on=frozenset(turns))
+
+
+def test_the_best_lines_of_all_tiers_are_taken_and_the_whole_form_while_it_fits():
+    lines = [candidate("index", "low", 30, 10), candidate("critical", "high", 60, 10, score=2)]
+    assert best(*lines, budget=90) == ["high0", "low0"]
+    assert best(*lines, budget=75) == ["high0", "low1"]
+
+
+def test_a_turn_that_a_memory_tells_waits_and_so_does_a_memory_that_is_quoted():
+    told = [memory("m", 10, "t1", score=1.0), quote("t1", 10, score=0.9), quote("t2", 10, score=0.5)]
+    assert best(*told, budget=30) == ["m0", "t20", "t10"]
+    assert best(*told, budget=20) == ["m0", "t20"]
+    quoted_first = [
+        quote("t1", 10, score=1.0),
+        memory("m", 10, "t1", score=0.9),
+        memory("n", 10, "t1", "t2", score=0.5),
+    ]
+    assert best(*quoted_first, budget=30) == ["t10", "n0", "m0"]
+
+
+def test_the_line_above_a_group_is_paid_once():
+    lines = [replace(candidate("relevant", name, 10), under="day") for name in ("a", "b", "c")]
+    assert best(*lines, budget=35, groups={"day": 10}) == ["a0", "b0"]
+    assert best(*lines, budget=40, groups={"day": 10}) == ["a0", "b0", "c0"]
 
 
 # signals

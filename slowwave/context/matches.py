@@ -1,0 +1,179 @@
+"""Memories and raw turns that answer a question, best first, on one scale.
+
+The lists are those of the search (`slowwave/search`): memories by full text, vectors, names and time, turns by full
+text at three scales, vectors and their memories. A memory is also as likely as the turns that it rests on, and what is
+of the time that the question names comes in by its date, whatever its words. Age and use do not count here: a page has
+room for what is old.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from slowwave.context.situation import Situation
+from slowwave.language.time_phrases import TimeRange, day_told
+from slowwave.schemas.search import CellHit, Filters, TurnHit
+from slowwave.schemas.tables import KEYS, RAW_PROMPT
+from slowwave.search.cells import RankedCell, cell_lists, cell_queries
+from slowwave.search.conditions import turn_condition
+from slowwave.search.episodes import EPISODE_LIST
+from slowwave.search.fusing import Fused, fused_scores
+from slowwave.search.hits import cell_hits
+from slowwave.search.question import Question, understand
+from slowwave.search.turns import TurnQuestion, turn_hits, turn_queries, turn_scores
+from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, VectorQuery, col, lit
+
+DEPTH = 50
+"""Memories that each list is asked for, before the lists overfetch."""
+
+PERIOD_ROWS = 100
+"""Memories, and turns, of the time that a question names, the nearest to its words."""
+
+EVIDENCE, FORMER, TIME = "evidence", "former", "time"
+"""The lists of memories by the turns that they rest on, of superseded ones, and by the time that the question names."""
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Memories and turns that answer a question, each kind best first; `score` is a share of the best memory's.
+
+    `similarity` has the cosine to the question by id, of those that are near.
+    """
+
+    cells: list[CellHit]
+    turns: list[TurnHit]
+    similarity: dict[str, float]
+    notes: list[str]
+
+
+class _Found(NamedTuple):
+    """Rows by list: memories, turns, and turns of the time that the question names."""
+
+    cells: dict[str, list[Row]]
+    turns: dict[str, list[Row]]
+    turns_then: list[Row]
+
+
+def find_matches(situation: Situation, *, most_cells: int, most_turns: int) -> Matches:
+    """Rank what may answer the request's question; raw memories are left out, their turns answer for them."""
+    text = situation.request.question
+    vector, note = situation.reader.vector_of(text)
+    asked = understand(situation.reader, situation.store, text, vector, Filters(), now=situation.now)
+    question = replace(asked, where=asked.where & (col("prompt_version") != lit(RAW_PROMPT)))
+    found = _found(question)
+    said = turn_scores(found.turns)
+    cells = _cells(question, found.cells, said, most=most_cells)
+    turns = _turns(question, found.turns_then, said, most=most_turns)
+    near = (*found.cells.get("vector", []), *found.turns.get("vector", []))
+    similarity = {row.get("cell_id") or row["turn_id"]: row[SCORE] for row in near}
+    return Matches(cells, turns, similarity, [note] if note else [])
+
+
+def key_of(hit: CellHit | TurnHit) -> str:
+    """The id of a memory or a turn."""
+    return hit.cell_id if isinstance(hit, CellHit) else hit.turn_id
+
+
+# Inside
+
+
+def _found(question: Question) -> _Found:
+    """All lists, read at once; rows of memories carry their evidence."""
+    of_cells = {**cell_queries(question, count=DEPTH), **_cells_then(question)}
+    if not question.is_about_time:
+        of_cells.pop(EPISODE_LIST, None)
+    of_cells = {
+        name: query if name == FORMER else replace(query, columns=(*query.columns, "evidence"))
+        for name, query in of_cells.items()
+    }
+    asked = TurnQuestion(question.words, question.vector, question.filters)
+    of_turns: dict[str, Query] = {**turn_queries(asked, question.settings)}
+    then = _turns_then(question)
+    rows = iter(question.store.find([*of_cells.values(), *of_turns.values(), *then]))
+    cells = {name: next(rows) for name in of_cells}
+    turns = {name: next(rows) for name in of_turns}
+    return _Found(cells, turns, next(rows, []))
+
+
+def _cells_then(question: Question) -> dict[str, Query]:
+    """The list of memories of the time that the question names: told then, or holding from then on."""
+    if question.period is None or question.is_about_time:
+        return {}
+    then = question.where & (_within(question.period, "event_time") | _within(question.period, "valid_from"))
+    return {TIME: _of_time(question, "cells", then, ("salience", "event_time", "protected", "decay_rate"))}
+
+
+def _turns_then(question: Question) -> list[Query]:
+    if question.period is None:
+        return []
+    owner = question.settings.owner
+    then = turn_condition(owner, question.filters) & _within(question.period, "event_time")
+    return [_of_time(question, "turns", then, ())]
+
+
+def _of_time(question: Question, table: str, then: Expr, columns: tuple[str, ...]) -> Query:
+    """The rows of the time nearest to the question; without an embedder all of them."""
+    if question.vector is not None:
+        return VectorQuery(table, question.vector, PERIOD_ROWS, then, columns)
+    return RowsQuery(table, (KEYS[table], *columns), then)
+
+
+def _within(period: TimeRange, column: str) -> Expr:
+    sides = [col(column) >= lit(period.start)] if period.start is not None else []
+    sides += [col(column) < lit(period.end)] if period.end is not None else []
+    first, *rest = sides
+    return first & rest[0] if rest else first
+
+
+def _cells(
+    question: Question, found: dict[str, list[Row]], said: Mapping[str, float], *, most: int
+) -> list[CellHit]:
+    """The best memories, the one that holds now in the place of those that it outdates."""
+    lists, rows = cell_lists(question, {**found, EVIDENCE: _by_evidence(found, said)})
+    shares = _shares({key: score for key, score in fused_scores(lists).items() if key in rows})
+    then, more = {row["cell_id"] for row in found.get(TIME, [])}, question.settings.context.period_weight
+    shares |= {key: shares[key] + more for key in shares.keys() & then}
+    best = sorted(shares, key=lambda key: (-shares[key], key))[: most + most // 4]
+    ranked = [
+        RankedCell(Fused(key, shares[key], ()), shares[key], prior=1.0, confirmations=0) for key in best
+    ]
+    hits = [
+        hit.model_copy(update={"score": hit.score + more})
+        if hit.cell_id not in then and _tells_of(hit, question.period)
+        else hit
+        for hit in cell_hits(question, ranked)
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, -hit.event_time.timestamp(), hit.cell_id))[:most]
+
+
+def _turns(question: Question, then: list[Row], said: Mapping[str, float], *, most: int) -> list[TurnHit]:
+    settings = question.settings.context
+    scores = {turn_id: settings.turn_weight * share for turn_id, share in _shares(said).items()}
+    of_time = {row["turn_id"] for row in then}
+    scores |= {turn_id: scores.get(turn_id, 0.0) + settings.period_weight for turn_id in of_time}
+    best = sorted(scores, key=lambda turn_id: (-scores[turn_id], turn_id))[:most]
+    where = turn_condition(question.settings.owner, question.filters)
+    hits = turn_hits(question.store, [Fused(turn_id, scores[turn_id], ()) for turn_id in best], where)
+    return sorted(hits, key=lambda hit: (-hit.score, -hit.event_time.timestamp(), hit.turn_id))
+
+
+def _by_evidence(found: Mapping[str, list[Row]], said: Mapping[str, float]) -> list[Row]:
+    """The memories that were found, by the best of the turns that they rest on; those that rest on none of them not."""
+    rows = {row["cell_id"]: row for name, part in found.items() if name != FORMER for row in part}
+    best = {
+        key: max((said.get(name, 0.0) for name in row["evidence"]), default=0.0) for key, row in rows.items()
+    }
+    return [{**rows[key], SCORE: score} for key, score in best.items() if score > 0]
+
+
+def _shares(scores: Mapping[str, float]) -> dict[str, float]:
+    best = max(scores.values(), default=0.0) or 1.0
+    return {key: score / best for key, score in scores.items()}
+
+
+def _tells_of(hit: CellHit, period: TimeRange | None) -> bool:
+    """Return whether a memory names a day of the period, whenever it was told."""
+    if period is None or period.start is None or period.end is None:
+        return False
+    day = day_told(hit.content, at=hit.event_time)
+    return day is not None and period.start <= day < period.end

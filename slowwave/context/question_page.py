@@ -1,0 +1,137 @@
+"""A page about a question: the memories and the turns that answer it, best first, grouped by the day they were said.
+
+Nothing stands on it that does not match the question: no tiers, no pointers, no conventions. Both sides of an open
+contradiction stand in the place of the better one.
+"""
+
+from dataclasses import replace
+
+from slowwave.context.matches import Matches, find_matches
+from slowwave.context.page import day_heading, safe
+from slowwave.context.repeats import Richest, without_repeats
+from slowwave.context.situation import Situation
+from slowwave.context.standing import both_sides, open_contradictions
+from slowwave.context.tiers import Candidate
+from slowwave.language.lexicon import CLOSED_STATES
+from slowwave.language.signals import quoted
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.search import CellHit, TurnHit
+
+CELL_TOKENS, TURN_TOKENS = 18, 40
+"""Tokens that hardly a memory, or a turn, takes less than: so many are ranked as a budget may hold."""
+
+MOST_CELLS, MOST_TURNS = 200, 100
+"""Ranked at most, whatever the budget."""
+
+SHORT = 600
+"""Below so many tokens a memory may stand in its compressed form."""
+
+QUOTE_CHARACTERS = 480
+"""Longest quote of a turn, about 120 tokens."""
+
+
+def question_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Candidate], list[str]]:
+    """Lines for the page, with notes; scores are shares of the best memory's."""
+    matches = find_matches(
+        situation,
+        most_cells=min(budget_tokens // CELL_TOKENS + 1, MOST_CELLS),
+        most_turns=min(budget_tokens // TURN_TOKENS + 1, MOST_TURNS),
+    )
+    return match_lines(situation, matches, budget_tokens=budget_tokens), matches.notes
+
+
+def match_lines(situation: Situation, matches: Matches, *, budget_tokens: int) -> list[Candidate]:
+    """Lines of what was found: contradictions, memories without their repeats, turns."""
+    disputed, lines = _disputed(situation, matches)
+    told = without_repeats([hit for hit in matches.cells if hit.cell_id not in disputed])
+    lines += [_memory(richest, is_short=budget_tokens < SHORT) for richest in told]
+    return lines + [line for hit in matches.turns for line in _quote(situation, hit)]
+
+
+# Inside
+
+
+def _disputed(situation: Situation, matches: Matches) -> tuple[set[str], list[Candidate]]:
+    """Memories in an open contradiction, and a line for each pair with the score of its better side."""
+    scores = {hit.cell_id: hit.score for hit in matches.cells}
+    doubted = [hit.cell_id for hit in matches.cells if hit.has_open_contradiction]
+    taken, lines = set[str](), list[Candidate]()
+    for one, other, note in open_contradictions(situation, doubted) if doubted else ():
+        pair = {one.cell_id, other.cell_id}
+        if not taken & pair:
+            score = max(scores.get(cell_id, 0.0) for cell_id in pair)
+            lines.append(replace(both_sides(one, other, note, score), tier="relevant"))
+            taken |= pair
+    return taken, lines
+
+
+def _memory(richest: Richest, *, is_short: bool) -> Candidate:
+    """A memory with its history, or alone; on a short page also compressed."""
+    hit, repeats = richest.hit, richest.repeats
+    content = _state(hit) + (_procedure(hit) or hit.text)
+    tail = _other_days(
+        hit, [repeat for repeat in repeats if repeat.event_time.date() != hit.event_time.date()]
+    )
+    history = "; ".join(f"{past.value} ({past.valid_from:%Y-%m-%d})" for past in hit.history)
+    texts = [f"{content}{tail} Before: {history}"] * bool(history) + [f"{content}{tail}"]
+    texts += [hit.compressed] if is_short and hit.compressed else []
+    evidence = [*hit.turn_ids, *(turn_id for repeat in repeats for turn_id in repeat.turn_ids)]
+    return Candidate(
+        tier="relevant",
+        score=max(hit.score, *(repeat.score for repeat in repeats)) if repeats else hit.score,
+        kind=hit.cell_type,
+        forms=tuple(dict.fromkeys(f"- {safe(text)}" for text in texts)),
+        event_time=hit.event_time,
+        source_name=hit.source_name,
+        why="answers the question",
+        cell_ids=(hit.cell_id, *(repeat.cell_id for repeat in repeats)),
+        rests_on=frozenset() if hit.cell_type == EPISODE else frozenset(evidence),
+        under=day_heading(hit.event_time, hit.source_name),
+    )
+
+
+def _state(hit: CellHit) -> str:
+    """The state of a task."""
+    if hit.cell_type != "task":
+        return ""
+    return "(done) " if (hit.value or "").strip().lower() in CLOSED_STATES else "(task) "
+
+
+def _procedure(hit: CellHit) -> str | None:
+    """A workflow's steps or a pattern's form in one line; None where there is neither."""
+    name = hit.subject or hit.compressed or hit.content
+    if hit.steps:
+        return f"how to {name}: {'; '.join(hit.steps)}"
+    return f"{name}: {hit.template}" if hit.template else None
+
+
+def _other_days(hit: CellHit, repeats: list[CellHit]) -> str:
+    """The other days on which a memory was told, and the day from which it holds where that is another one."""
+    began = f"{hit.valid_from:%Y-%m-%d}"
+    is_told = hit.valid_from.date() == hit.event_time.date() or began in hit.content
+    days = sorted({f"{repeat.event_time:%Y-%m-%d}" for repeat in repeats})
+    told = [] if is_told else [began]
+    told += [f"also said {', '.join(days)}"] * bool(days)
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def _quote(situation: Situation, turn: TurnHit) -> list[Candidate]:
+    """A turn word by word, or its telling sentences; of untrusted origin only sections of files are quoted."""
+    if turn.origin == "untrusted" and turn.role != "document":
+        return []
+    text = quoted(turn.content, words=situation.words, most=QUOTE_CHARACTERS)
+    speaker = turn.speaker or ("" if turn.role == "document" else turn.role)
+    said = f'{speaker}: "{text}"' if speaker else f'"{text}"'
+    line = Candidate(
+        tier="relevant",
+        score=turn.score,
+        kind="quote",
+        forms=(f"- {safe(said)}",),
+        event_time=turn.event_time,
+        source_name=turn.source_name,
+        why="said about the question",
+        turn_ids=(turn.turn_id,),
+        rests_on=frozenset({turn.turn_id}),
+        under=day_heading(turn.event_time, turn.source_name),
+    )
+    return [line] if text else []
