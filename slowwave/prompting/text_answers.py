@@ -80,7 +80,7 @@ class EpisodeAnswer(Answer):
 class EntityAnswer(Answer):
     """Who or what an entity is, from the memories that name it."""
 
-    summary: Paragraph = Field(description="Who or what it is now, in one to three plain sentences")
+    summary: Paragraph = Field(description="Who or what it is, then what is known of it")
 
     def _problems(self, page: Page) -> list[str]:
         return problems_of_length(

@@ -189,9 +189,13 @@ class EpisodeSettings(Group):
     summary_days: Amount = setting(7.0, "Age from which the summary stands for an episode.")
     compressed_days: Amount = setting(30.0, "Age from which the compressed line stands for it.")
     max_words: int = setting(220, "Longest text of an episode.", ge=40, le=1000)
+    turn_words: int = setting(6, "Words of its text for each turn, up to that; 40 at least.", ge=1, le=100)
     summary_words: int = setting(60, "Longest summary of an episode.", ge=15, le=300)
     max_cells: int = setting(40, "Memories shown for one episode, most salient first.", ge=1, le=500)
     max_turns: int = setting(30, "Turns shown for one episode: first, last and most central.", ge=2, le=500)
+    remembered_turns: int = setting(
+        8, "The same where memories were made of the conversation: they tell the rest.", ge=2, le=500
+    )
     turn_characters: int = setting(600, "Longest part of one turn that is shown.", ge=80, le=20_000)
     page_characters: int = setting(
         18_000,
@@ -215,12 +219,15 @@ class GraphSettings(Group):
     """Entities and edges."""
 
     enrich_mentions: Positive = setting(3, "Mentions from which an entity gets a summary from a model.")
+    enrich_general_mentions: Positive = setting(12, "The same for a place or a concept.")
     enrich_growth: float = setting(
         2.0, "Mentions, times those of its last summary, that call for a new one.", gt=1
     )
-    enrich_entities: Count = setting(50, "Entities that get a summary in one night.")
-    enrich_cells: Positive = setting(30, "Live cells shown for one entity, most salient and newest first.")
-    enrich_words: int = setting(60, "Longest summary of an entity.", ge=10, le=300)
+    enrich_entities: Count = setting(15, "Entities that get a summary in one night.")
+    enrich_cells: Positive = setting(40, "Live cells shown for one entity, most salient and newest first.")
+    enrich_words: int = setting(60, "Longest summary of an entity with the fewest mentions.", ge=10, le=300)
+    enrich_mention_words: Count = setting(7, "Words more for each further mention.")
+    enrich_most_words: int = setting(200, "Longest summary of any entity.", ge=10, le=1000)
     causal_pages: Count = setting(
         10, "Pages asked about causes in one night, those of the newest cells first."
     )

@@ -232,7 +232,7 @@ def test_a_model_tells_what_was_told_without_one_and_the_prompt_holds_memories_a
         asked = [user_text(body) for body in server.bodies(CHAT) if answer_name(body) == "EpisodeAnswer"]
     (told,) = episodes(plain).to_dicts()
     assert told["cell_id"] == raw["cell_id"]
-    assert told["prompt_version"] == "write_episode.v1"
+    assert told["prompt_version"] == "write_episode.v2"
     assert told["content"].startswith(f"{told['subject']}\n")
     assert "The port of the staging database is 5433." in asked[0].split("## Turns")[0]
     assert raw["summary"] not in asked[0]

@@ -305,7 +305,7 @@ def test_a_model_writes_who_an_entity_is_at_three_mentions_and_again_when_they_d
     assert scripted.said == {"EntityAnswer": 2}
     entity = store_of(home).rows("entities").row(0, named=True)
     assert entity["summary"] == "Mara stands in 6 memories."
-    assert entity["prompt_version"] == "enrich_entity.v1"
+    assert entity["prompt_version"] == "enrich_entity.v2"
     record(home, superseded("c00", "c30"))
     flagged = run(home)
     assert flagged.counts["entity.flagged"] == flagged.counts["entity.enriched"] == 1

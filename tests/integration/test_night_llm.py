@@ -109,7 +109,7 @@ def test_a_night_over_the_sample_transcripts_settles_every_chunk_and_counts_ever
         assert every["index_label"].null_count() == every["compressed"].null_count() == 0
         cells = every.filter(pl.col("cell_type") != "episode")
         told = every.filter(pl.col("cell_type") == "episode")
-        assert told["prompt_version"].unique().to_list() == ["write_episode.v1"]
+        assert told["prompt_version"].unique().to_list() == ["write_episode.v2"]
         assert cells["prompt_version"].unique().to_list() == ["extract_cells.v3"]
         assert cells["is_judged"].all()
         assert cells["topic_id"].null_count() == 0

@@ -15,6 +15,7 @@ from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by
 from slowwave.prompting.text_answers import EpisodeAnswer
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
+from slowwave.settings.groups import EpisodeSettings
 from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
 from slowwave.stages.episodes.episodes import episode_rows, joined_artifacts
 from slowwave.stages.episodes.excerpts import choose_excerpts, extractive_episodes
@@ -34,6 +35,13 @@ MEMORY = [
 
 PAGE_SHARE = 0.5
 """The share of the model's context for turns and memories; prompt, answer and repeats need the rest."""
+
+
+LEAST_WORDS = 40
+"""Words that the shortest conversation may take."""
+
+REMEMBERED = 4
+"""Turns for each memory up to which the memories of a conversation tell it: its page needs few turns then."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +123,15 @@ def _main_topics(run: Stage, material: Material) -> pl.DataFrame:
     return main.join(names, on="topic_id", how="inner").select("episode_id", topic="name")
 
 
+def _limits(turn_count: int, settings: EpisodeSettings) -> dict[str, int]:
+    """The most words of an episode and of its summary, by the length of its conversation."""
+    words = min(settings.max_words, max(LEAST_WORDS, settings.turn_words * turn_count))
+    return {"max_words": words, "summary_words": min(settings.summary_words, words // 2)}
+
+
 def _by_model(run: Stage, material: Material) -> Plan:
     """Episodes that the model wrote, and the conversations whose answer could not be used."""
     settings = run.settings.episodes
-    limits = {"max_words": settings.max_words, "summary_words": settings.summary_words}
     room = run.settings.llm.context_tokens - run.settings.llm.max_answer_tokens
     characters = min(settings.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
     cells = _page_cells(run, material, characters // 2)
@@ -134,7 +147,7 @@ def _by_model(run: Stage, material: Material) -> Plan:
                 said.get(row["cell_id"], []),
                 dates=(f"{row['valid_from']:%Y-%m-%d}", f"{row['event_time']:%Y-%m-%d}"),
                 turn_count=row["turn_count"],
-                **limits,
+                **(limits := _limits(row["turn_count"], settings)),
             ),
             EpisodeAnswer,
             limits,
@@ -214,5 +227,20 @@ def _excerpts(run: Stage, material: Material, cells: pl.DataFrame, characters: i
     )
     taken = cells.group_by("episode_id").agg(pl.col("content").str.len_chars().sum())
     left = characters - int(cast("int | None", taken["content"].max()) or 0)
-    most, each = run.settings.episodes.max_turns, run.settings.episodes.turn_characters
-    return choose_excerpts(_shown_turns(numbered), most=most, turn_characters=each, page_characters=left)
+    settings, turns = run.settings.episodes, _shown_turns(numbered)
+    counts = turns.group_by("episode_id").agg(turns=pl.len())
+    remembered = (
+        cells.group_by("episode_id")
+        .agg(cells=pl.len())
+        .join(counts, on="episode_id")
+        .filter(pl.col("cells") * REMEMBERED >= pl.col("turns"))
+    )
+    size = {"turn_characters": settings.turn_characters, "page_characters": left}
+    few = turns.join(remembered, on="episode_id", how="semi", maintain_order="left")
+    many = turns.join(remembered, on="episode_id", how="anti", maintain_order="left")
+    return pl.concat(
+        [
+            choose_excerpts(few, most=min(settings.remembered_turns, settings.max_turns), **size),
+            choose_excerpts(many, most=settings.max_turns, **size),
+        ]
+    )

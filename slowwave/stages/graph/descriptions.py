@@ -14,20 +14,29 @@ from slowwave.store import col, lit
 DESCRIBED = [
     "entity_id", "canonical_name", "entity_type", "aliases", "mention_count", "enriched_count", "needs_review",
 ]  # fmt: skip
+GENERAL = ["place", "concept"]
+"""Types of entities that many memories name and few say much of."""
 TOLD = ["cell_id", "cell_type", "content", "salience", "event_time", "valid_from"]
 
 
 def enrich(run: Stage) -> None:
-    """Summarizes entities with enough mentions, again once these have grown or one of them was superseded."""
+    """Summarizes entities with enough mentions, again once these have grown or one of them was superseded.
+
+    The more mentions, the longer.
+    """
     due = _due(run)
     if due.is_empty():
         return
     pages = [_page(run, entity) for entity in due["entity_id"]]
-    most = run.settings.graph.enrich_words
+    graph = run.settings.graph
     asked = [(row, page) for row, page in zip(due.iter_rows(named=True), pages, strict=True) if page.height]
     requests = []
     for row, page in asked:
         kind, lines = row["entity_type"] or "", topic_lines(page)
+        grown = graph.enrich_words + graph.enrich_mention_words * (
+            row["mention_count"] - graph.enrich_mentions
+        )
+        most = max(graph.enrich_words, min(grown, graph.enrich_most_words))
         prompt = enrich_prompt(row["canonical_name"], kind, row["aliases"], lines, most)
         requests.append(Request(prompt, EntityAnswer, {"max_words": most}))
     told = usable_answers(EntityAnswer, [row for row, _ in asked], ask(run, requests, work="enrich"))
@@ -47,9 +56,13 @@ def enrich(run: Stage) -> None:
 
 
 def _due(run: Stage) -> pl.DataFrame:
-    """Entities that want a summary, most mentioned first."""
+    """Entities that want a summary, most mentioned first; a place or a concept wants more mentions than others."""
     graph = run.settings.graph
     enough = run.store.rows("entities", DESCRIBED, col("mention_count") >= lit(graph.enrich_mentions))
+    is_general = pl.col("entity_type").is_in(GENERAL)
+    enough = enough.filter(
+        ~is_general.fill_null(value=False) | (pl.col("mention_count") >= graph.enrich_general_mentions)
+    )
     has_grown = pl.col("mention_count") >= pl.col("enriched_count") * graph.enrich_growth
     due = enough.filter(pl.col("enriched_count").is_null() | has_grown | pl.col("needs_review"))
     return due.sort("mention_count", "entity_id", descending=[True, False]).head(graph.enrich_entities)
