@@ -1,7 +1,7 @@
 """Repetitions: which of several memories of one value stands for them, and when a repetition holds by itself.
 
-Of memories that say the same, the oldest stands for all. Where another value held in between, the later ones begin
-a new stretch of the timeline: "100, then 250, then 100 again" is three states and not two. So what is believed does
+Of memories that say the same, the richest text stands for all, and the oldest of equally rich ones. Where another value
+held in between, the later ones begin a new stretch of the timeline: "100, then 250, then 100 again" is three states and not two. So what is believed does
 not depend on the order in which the memories came in.
 """
 
@@ -10,6 +10,12 @@ import polars as pl
 from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import HOLDING_ORDER
 from slowwave.chains.walker import connected
+from slowwave.language.lexicon import STOP_WORDS
+from slowwave.language.text import days_and_months, names, numbers, without_telling_date, words
+from slowwave.schemas.choices import TRUST
+
+WORDS_THAT_COUNT = 4
+"""Telling words that one text must have more for being the richer one: a word more or less is only another wording."""
 
 
 def plain_value(text: pl.Expr) -> pl.Expr:
@@ -17,14 +23,71 @@ def plain_value(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars(" .")
 
 
+def hard_value_lists(cells: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id`, `values`: the numbers, named days and names of a memory's content, subject and value, as one list.
+
+    The day on which a habit was told is none of them.
+    """
+    content = without_telling_date(pl.col("content"), pl.col("event_time"))
+    named = [names("x " + pl.col(name).fill_null("")) for name in ("subject", "value")]
+    parts = [numbers(content), days_and_months(content), names(content), *named]
+    return cells.select("cell_id", values=pl.concat_list(parts).list.unique().list.sort())
+
+
+def richness(cells: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id`, `richness` (0 is the richest): which of several memories that say the same should stand for them.
+
+    What a person confirmed comes first, then what a trusted source said, then the text with most numbers, days and
+    names, then the one with clearly more telling words, then the oldest.
+    """
+    trust = pl.col("origin").replace_strict(
+        {name: max(rank, TRUST.index("agent")) for rank, name in enumerate(TRUST)},
+        default=len(TRUST),
+        return_dtype=pl.Int64,
+    )
+    telling = words(pl.col("content")).list.unique().list.set_difference(sorted(STOP_WORDS)).list.len()
+    order = ["is_protected", "trust", "value_count", "word_count"]
+    known = cells if "protected" in cells.columns else cells.with_columns(protected=pl.lit(value=False))
+    return (
+        known.join(hard_value_lists(cells), on="cell_id", how="left", maintain_order="left")
+        .select(
+            "cell_id",
+            *HOLDING_ORDER[1:-1],
+            valid_day=pl.col("valid_from").dt.truncate("1d"),
+            is_protected=pl.col("protected"),
+            trust=-trust,
+            value_count=pl.col("values").list.len(),
+            word_count=telling // WORDS_THAT_COUNT,
+        )
+        .sort(*order, *HOLDING_ORDER, descending=[True] * len(order) + [False] * len(HOLDING_ORDER))
+        .select("cell_id")
+        .with_row_index("richness")
+    )
+
+
+def incomplete(repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """`cell_id` of memories with a number, day or name that the one which would stand for them does not have.
+
+    `repeats` has `cell_id`, `target_id` of memories that say the same, two by two; together they may not.
+    """
+    ranked = connected(repeats).join(richness(cells), on="cell_id", how="inner").sort("group", "richness")
+    best = ranked.with_columns(best_id=pl.col("cell_id").first().over("group"))
+    values = hard_value_lists(cells)
+    sides = best.join(values, on="cell_id", how="inner").join(
+        values.rename({"cell_id": "best_id", "values": "held"}), on="best_id", how="inner"
+    )
+    left = pl.col("values").list.set_difference("held").list.len()
+    return sides.filter(left > 0).select("cell_id").sort("cell_id")
+
+
 def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """For every memory of the groups, the one that stands for it.
 
     `pairs` has `cell_id`, `target_id`, `verdict` (who updates or corrects whom), `repeats` has `cell_id`, `target_id`
     (who says the same as whom, in whatever direction); `cells` has the memories named. In a group without a
-    correction, memories of one value that nothing separates make a stretch, and of those that say the same the oldest
-    of the stretch stands for the others. In a group with a correction the oldest of all stands for them: that a
-    wrong value was said again does not make it right.
+    correction, memories of one value that nothing separates make a stretch, and of those that say the same the richest
+    of the stretch stands for the others (`richness`). In a group with a correction the oldest of all stands for them:
+    that a wrong value was said again does not make it right.
 
     Returns `cell_id`, `element_id` (itself where it stands for itself), sorted.
     """
@@ -50,7 +113,15 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
         .with_columns(said=pl.col("said").first().over("group", "kind"))
         .with_columns(stretch=pl.col("said").rle_id().over("group"))
         .with_columns(stretch=pl.when("is_corrected").then(0).otherwise("stretch"))
-        .select("cell_id", element_id=pl.col("cell_id").first().over("group", "stretch", "kind"))
+        .join(richness(cells), on="cell_id", how="left", maintain_order="left")
+        .with_columns(richness=pl.when("is_corrected").then(0).otherwise("richness"))
+        .select(
+            "cell_id",
+            element_id=pl.col("cell_id")
+            .sort_by("richness", maintain_order=True)
+            .first()
+            .over("group", "stretch", "kind"),
+        )
         .sort("cell_id")
     )
 

@@ -107,14 +107,13 @@ def links_of(store: Store, cells: pl.DataFrame) -> pl.DataFrame:
     ids = linked["cell_id"].to_list()
     judged = store.rows(
         "judgements",
-        PAIR,
+        [*PAIR, "verdict"],
         (col("target_id").isin(ids) | col("cell_id").isin(ids))
         & (col("effect") == lit("superseded"))
-        & (col("verdict") == lit("corrects")),
-    ).select(pair=pair_key(*PAIR))
-    is_corrected = pair_key("cell_id", "superseded_by").is_in(judged["pair"].implode())
-    return linked.select(
-        cell_id="superseded_by",
-        target_id="cell_id",
-        verdict=pl.when(is_corrected).then(pl.lit("corrects")).otherwise(pl.lit("updates")),
+        & col("verdict").isin(["corrects", "completes"]),
+    ).select("verdict", pair=pair_key(*PAIR))
+    ends = linked.select(
+        cell_id="superseded_by", target_id="cell_id", pair=pair_key("cell_id", "superseded_by")
     )
+    known = ends.join(judged.unique("pair"), on="pair", how="left", maintain_order="left")
+    return known.select(*PAIR, verdict=pl.col("verdict").fill_null("updates"))

@@ -22,23 +22,28 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
     `pairs` has `cell_id`, `target_id`, `verdict` (the judged ones and, from earlier nights, the links of the
     cells involved); `cells` has those cells. Each connected group is put in order of `valid_from`, then
-    `recorded_at`: every cell is superseded by the next, the last one holds now, whatever order they came in.
+    `recorded_at`: every cell is superseded by the next, the last one holds now, whatever order they came in. A
+    correction comes after what it corrects, and an outcome after its plan, whatever day the plan was for.
 
     Returns `cell_id`, `superseded_by`, `valid_until`, `verdict`, oldest first; empty groups give no rows.
     """
     groups = connected(pairs)
     said = cells.select(AGE_ORDER).sort(AGE_ORDER[1:]).with_row_index("said_rank")
-    corrections = (
-        pairs.filter(pl.col("verdict") == "corrects")
+    ordered = (
+        pairs.filter(pl.col("verdict").is_in(["corrects", "completes"]))
         .join(said, on="cell_id", how="inner")
         .join(said.select(pl.all().name.suffix("_other"), target_id="cell_id"), on="target_id", how="inner")
         .with_columns(is_later=pl.col("said_rank") > pl.col("said_rank_other"))
     )
-    wrong = corrections.select(cell_id=pl.when("is_later").then("target_id").otherwise("cell_id")).unique()
+    ended = ordered.select(
+        "verdict", cell_id=pl.when("is_later").then("target_id").otherwise("cell_id")
+    ).sort("cell_id", "verdict")
+    # a plan that was met and was wrong all along was wrong
+    wrong = ended.unique("cell_id", keep="last", maintain_order=True).rename({"verdict": "ended_by"})
     return (
         groups.join(said.rename({"valid_from": "said_from"}), on="cell_id", how="inner")
-        .join(_holding_from(said, corrections), on="cell_id", how="inner")
-        .join(wrong.with_columns(is_wrong=pl.lit(value=True)), on="cell_id", how="left")
+        .join(_holding_from(said, ordered), on="cell_id", how="inner")
+        .join(wrong, on="cell_id", how="left")
         .with_columns(valid_day=pl.col("valid_from").dt.truncate("1d"))
         .sort("group", *HOLDING_ORDER)
         .with_columns(
@@ -50,19 +55,19 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             "cell_id",
             "superseded_by",
             # a corrected value never held
-            valid_until=pl.when("is_wrong").then("said_from").otherwise("next_from"),
-            verdict=pl.when("is_wrong").then(pl.lit("corrects")).otherwise(pl.lit("updates")),
+            valid_until=pl.when(pl.col("ended_by") == "corrects").then("said_from").otherwise("next_from"),
+            verdict=pl.col("ended_by").fill_null("updates"),
         )
     )
 
 
-def _holding_from(said: pl.DataFrame, corrections: pl.DataFrame) -> pl.DataFrame:
+def _holding_from(said: pl.DataFrame, ordered: pl.DataFrame) -> pl.DataFrame:
     """`cell_id`, `valid_from`: a correction that says "since ever" still comes after the memory that it corrects.
 
     That memory may itself be a correction, so the dates pass along until none moves; corrections go from the
     earlier said to the later said and have no circle.
     """
-    right = corrections.select(
+    right = ordered.select(
         cell_id=pl.when("is_later").then("cell_id").otherwise("target_id"),
         wrong_id=pl.when("is_later").then("target_id").otherwise("cell_id"),
     )
@@ -89,8 +94,9 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """For every cell that holds now after supersessions: what it supersedes, and the timeline as its summary.
 
     `links` is what `supersessions` returned. Returns `cell_id`, `supersedes`, `summary`:
-    "now 180; previously 250 (until 2026-08-19), 100 (until 2026-07-08)". A corrected value never held and is
-    not part of the timeline; a value that several memories told one after the other is told once.
+    "now 180; previously 250 (until 2026-08-19), 100 (until 2026-07-08)", and of an outcome "done it was sent; planned
+    it will be sent (until 2026-08-19)". A corrected value never held and is not part of the timeline; a value that
+    several memories told one after the other is told once.
     """
     groups = connected(links.select("cell_id", target_id="superseded_by"))
     value = pl.coalesce("value", "content")
@@ -100,14 +106,17 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .sort("group", *AGE_ORDER)
     )
     until = pl.format("{} (until {})", value, pl.col("valid_until").dt.strftime("%Y-%m-%d"))
-    told = facts.filter(pl.col("superseded_by").is_null() | (pl.col("verdict") == "updates")).sort(
+    told = facts.filter(pl.col("superseded_by").is_null() | (pl.col("verdict") != "corrects")).sort(
         "group", "valid_until", *AGE_ORDER, nulls_last=True
     )
     is_new_state = (value != value.shift(-1).over("group")) & pl.col("superseded_by").is_not_null()
     history = (
         told.filter(is_new_state)
         .group_by("group", maintain_order=True)
-        .agg(history=until.reverse().str.join(", "))
+        .agg(
+            history=until.reverse().str.join(", "),
+            is_outcome=(pl.col("verdict").last() == "completes"),
+        )
     )
     now = facts.filter(pl.col("superseded_by").is_null()).select("group", "cell_id", now=value)
     return (
@@ -117,7 +126,9 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             "cell_id",
             "supersedes",
             summary=pl.when(pl.col("history").is_not_null()).then(
-                pl.format("now {}; previously {}", "now", "history")
+                pl.when("is_outcome")
+                .then(pl.format("done {}; planned {}", "now", "history"))
+                .otherwise(pl.format("now {}; previously {}", "now", "history"))
             ),
         )
         .sort("cell_id")

@@ -73,6 +73,10 @@ def _end(cell: Row, survivors: Mapping[str, datetime]) -> datetime | None:
 def as_they_stood(cell: Row, survivors: Mapping[str, datetime], filters: Filters) -> Row:
     """A cell with what came later taken back: what was superseded after the moment asked for was live then."""
     revised_at, end = cell["superseded_at"], _end(cell, survivors)
+    if end is None and cell["status"] == "superseded":
+        end = survivors.get(
+            cell["superseded_by"]
+        )  # it lives on in a later one, and was live until that was said
     revised = filters.known_at is not None and revised_at and revised_at > filters.known_at
     ended = filters.as_of is not None and end and end > filters.as_of
     if cell["status"] == "superseded" and (revised or ended):

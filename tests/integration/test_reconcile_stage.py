@@ -14,6 +14,7 @@ from slowwave.edits.quarantine import list_chunks, release_chunks
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import CATALOGUE, encode, rows_of
+from slowwave.memory import Memory
 from slowwave.schemas.identity import content_hash, stable_id
 from tests.scripted_model import ScriptedModel, items, store_of, write_settings
 from tests.servers import Body, OpenAIServer, answer_name, user_text
@@ -367,7 +368,7 @@ def retire_first(shown: Iterable[Any]) -> list[dict[str, Any]]:
 
 def test_a_judge_that_retires_many_at_once_across_subjects_hides_nothing(tmp_path):
     with OpenAIServer(wrong(retire_first)) as server:
-        whole = {"scan_cells": 0, "shown_candidates": 8, "group_cells": 9}
+        whole = {"scan_cells": 0, "shown_candidates": 8, "group_cells": 9, "near_words": 0.05}
         home = Home(tmp_path / "home", server, reconcile=whole)
         ids = home.learn(*(fact(str(pier * 10), pier, subject=f"pier {pier}") for pier in range(1, 9)))
         reconcile.fn(home=home.path)
@@ -401,3 +402,111 @@ def test_a_judge_that_contradicts_himself_on_one_page_changes_nothing(tmp_path):
         assert report.rejected["waits for a judgement"] == 1
         assert [home.cell(cell)["is_judged"] for cell in ids] == [True, False]
         assert home.rows("cells")["status"].to_list() == ["active", "active"]
+
+
+# repetition by a richer text, outcomes, and states without an attribute
+
+
+def plain(content: str, day: int, **more: Any) -> dict[str, Any]:
+    return {**fact("", day, subject="Ola", content=content, **more), "attribute": None, "value": None}
+
+
+def judge_of(*said: tuple[str, str, str], **named: str) -> Any:
+    """A model that judges the memory with one text against the one with another in a given way."""
+    blank = dict.fromkeys(("subject", "attribute", "target_value", "new_value"), "") | named
+
+    def judge(shown: Iterable[Any]) -> list[dict[str, Any]]:
+        numbers = {item.text: item.number for item in shown}
+        new = {item.text for item in shown if item.head.startswith("NEW ")}
+        return [
+            {"new": numbers[one], "reason": "r", "verdict": verdict, "target": numbers[other], **blank}
+            for one, verdict, other in said
+            if one in new and other in numbers
+        ]
+
+    return wrong(judge)
+
+
+POOR = "Ola lives by the river in Turku."
+RICH = "Ola lives by the river in Turku since 2019, in a yellow house with a sauna."
+
+
+@pytest.mark.parametrize("verdict", ["confirms", "absorbs"])
+def test_the_richer_text_takes_over_what_the_poorer_rested_on_and_the_past_still_tells_the_poorer(
+    tmp_path, verdict
+):
+    with OpenAIServer(judge_of((RICH, verdict, POOR))) as server:
+        home = Home(tmp_path / "home", server)
+        (poor,) = home.learn(plain(POOR, 1))
+        reconcile.fn(home=home.path)
+        (rich,) = home.learn(plain(RICH, 9))
+        reconcile.fn(home=home.path)
+        assert (home.cell(poor)["status"], home.cell(poor)["superseded_by"]) == ("superseded", rich)
+        assert home.cell(rich)["evidence"] == ["turn-june-1", "turn-june-9"]
+        assert store_of(home.path).by_key("cell_usage", [rich])["confirmations"].item() == 1
+        before = (START + timedelta(days=3)).isoformat()
+        with Memory(home.path) as memory:
+            assert [hit.content for hit in memory.search("Where does Ola live?", as_of=before).cells] == [
+                POOR
+            ]
+            assert [hit.content for hit in memory.search("Where does Ola live?").cells] == [RICH]
+
+
+def test_two_that_absorb_each_other_on_two_nights_leave_one(tmp_path):
+    both_ways = judge_of((RICH, "absorbed", POOR), (POOR, "absorbed", RICH))
+    with OpenAIServer(both_ways) as server:
+        home = Home(tmp_path / "home", server)
+        ids = home.learn(plain(POOR, 1), plain(RICH, 9))
+        reconcile.fn(home=home.path)
+        reconcile.fn(home=home.path)
+        alive = [cell for cell in ids if home.cell(cell)["status"] == "active"]
+        assert [home.cell(cell)["content"] for cell in alive] == [RICH]
+
+
+def test_a_plan_ends_with_its_outcome_and_the_outcome_tells_it(tmp_path):
+    planned, done = "Ola wants to buy a sailing boat.", "Ola bought a sailing boat."
+    with OpenAIServer(judge_of((done, "completes", planned))) as server:
+        home = Home(tmp_path / "home", server)
+        ids = home.learn(plain(planned, 1), plain(done, 9))
+        reconcile.fn(home=home.path)
+        plan, outcome = (home.cell(cell) for cell in ids)
+        assert (plan["status"], plan["superseded_by"]) == ("superseded", outcome["cell_id"])
+        assert outcome["summary"] == f"done {done}; planned {planned} (until 2026-06-09)"
+
+
+def test_a_state_that_neither_memory_names_an_attribute_of_changes_by_the_values_in_both_texts(tmp_path):
+    before, now = "Ola lives in a flat in Turku.", "Ola lives in a flat in Riga."
+    named = {"subject": "Ola", "attribute": "home city", "target_value": "Turku", "new_value": "Riga"}
+    with OpenAIServer(judge_of((now, "updates", before), **named)) as server:
+        home = Home(tmp_path / "home", server)
+        ids = home.learn(plain(before, 1), plain(now, 9))
+        reconcile.fn(home=home.path)
+        assert [home.cell(cell)["status"] for cell in ids] == ["superseded", "active"]
+
+
+def test_a_memory_that_shares_only_a_name_with_others_costs_no_question(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = Home(tmp_path / "home", server)
+        ids = home.learn(
+            plain("Ola plays chess in the harbour club on Mondays.", 1),
+            plain("Ola painted all walls of her kitchen yellow.", 2),
+            plain("Ola has an elder brother who teaches physics in Oslo.", 3),
+        )
+        reconcile.fn(home=home.path)
+        assert home.pages() == []
+        assert [home.cell(cell)["is_judged"] for cell in ids] == [True] * 3
+
+
+def test_a_pair_that_the_extractor_tied_is_shown_whatever_its_words(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        home = Home(tmp_path / "home", server)
+        old, new = home.learn(plain("Ola plays chess on Mondays.", 1), plain("The board was sold.", 8))
+        pair = stable_id("judgement", " ".join(sorted((old, new))))
+        noted = {"judgement_id": pair, "cell_id": new, "target_id": old, "verdict": "unjudged"}
+        home.commit(
+            "pair.judged", {**OWNER, **noted, "effect": "none", "reason": "the extractor calls it changed"}
+        )
+        reconcile.fn(home=home.path)
+        assert len(home.pages()) == 1
+        assert "Ola plays chess" in home.pages()[0]
+        assert home.rows("judgements")["verdict"].to_list() == ["keep"]

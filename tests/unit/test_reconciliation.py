@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from slowwave.chains.repetitions import incomplete, stand_ins
 from slowwave.chains.timelines import confirmations, supersessions, timelines
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
 from slowwave.stages.reconcile.contradictions import contradiction_rows
 from slowwave.stages.reconcile.guard import guard
+from slowwave.stages.reconcile.vetoes import keep_whole
 from tests.rows import DAY, NOW, row, rows
 
 
@@ -146,9 +148,119 @@ def test_the_same_said_with_the_same_or_fewer_values_confirms():
     assert ruled("confirms", fewer, OLD) == ("confirmed", None)
 
 
-def test_the_same_said_with_more_values_elaborates_and_both_stay():
+@pytest.mark.parametrize("verdict", ["confirms", "absorbs", "absorbed"])
+def test_the_same_said_with_more_values_is_a_repetition_whoever_says_more(verdict: str):
     more = {**OLD, "content": "The kiln of line 2 runs at 1060 °C since 2026-05-04."}
-    assert ruled("confirms", more, OLD) == ("elaborated", None)
+    assert ruled(verdict, more, OLD) == ("confirmed", None)
+    assert ruled(verdict, OLD, more) == ("confirmed", None)
+
+
+@pytest.mark.parametrize("verdict", ["confirms", "absorbs", "absorbed"])
+def test_where_each_side_has_a_value_that_the_other_lacks_both_stay(verdict: str):
+    dated = {**OLD, "content": "The kiln of line 2 runs at 1060 °C since 2026-05-04."}
+    named = {**OLD, "content": "The kiln of line 2 runs at 1060 °C, says Signe."}
+    assert ruled(verdict, dated, named) == ("elaborated", None)
+
+
+@pytest.mark.parametrize("verdict", ["absorbs", "absorbed"])
+def test_nothing_is_taken_in_by_a_memory_with_another_number(verdict: str):
+    assert ruled(verdict, NEW, OLD) == ("contradiction", DIFFER)
+
+
+HABIT: dict[str, object] = {
+    "subject": "Signe",
+    "attribute": None,
+    "value": None,
+    "entities": ["Ola (person)"],
+}
+
+
+def test_the_day_on_which_a_habit_was_told_is_no_value_of_it():
+    told = {**HABIT, "content": "As of 2026-06-02 Signe checks the kiln every morning.", "event_time": day(2)}
+    again = {
+        **HABIT,
+        "content": "As of 2026-07-05 Signe checks the kiln every morning.",
+        "event_time": day(5, 7),
+    }
+    assert ruled("confirms", again, told) == ("confirmed", None)
+    event = {**HABIT, "content": "Signe repaired the kiln on 2026-06-02.", "event_time": day(2)}
+    other = {**HABIT, "content": "Signe repaired the kiln on 2026-07-05.", "event_time": day(5, 7)}
+    assert ruled("confirms", other, event) == ("contradiction", DIFFER)
+
+
+# a state that changed where neither memory carries the attribute
+
+LIVED: dict[str, object] = {**HABIT, "subject": "Ola", "content": "Ola lives in Turku by the river."}
+LIVES: dict[str, object] = {**LIVED, "content": "Ola has settled in Riga."}
+HOME = {"subject": "Ola", "attribute": "home city", "target_value": "Turku", "new_value": "Riga"}
+
+
+@pytest.mark.parametrize("verdict", ["updates", "corrects"])
+def test_values_copied_from_both_texts_of_one_subject_retire_the_old(verdict: str):
+    assert ruled(verdict, LIVES, LIVED, **HOME) == ("superseded", None)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "named"),
+    [
+        ({}, {}, {"target_value": "Oslo"}),
+        ({}, {}, {"new_value": "Oslo"}),
+        ({}, {}, {"new_value": ""}),
+        ({}, {}, {"target_value": None}),
+        ({}, {}, {"new_value": "Ola"}),
+        ({}, {}, {"attribute": ""}),
+        ({}, {}, {"subject": "Signe"}),
+        ({"subject": "Ola's brother"}, {}, {}),
+        ({"subject": None, "content": "She has settled in Riga."}, {}, {}),
+        ({"attribute": "office", "value": "Riga"}, {}, {}),
+        ({"attribute": "home city", "value": "Riga"}, {"attribute": "office", "value": "Turku"}, {}),
+    ],
+)
+def test_a_shared_mention_without_copied_values_of_one_property_retires_nothing(new, old, named):
+    found = ruled("updates", {**LIVES, **new}, {**LIVED, **old}, **{**HOME, **named})
+    assert found == ("contradiction", UNSHARED)
+
+
+def test_a_text_that_names_the_subject_may_lack_the_field():
+    assert ruled("updates", {**LIVES, "subject": None}, LIVED, **HOME)[0] == "superseded"
+
+
+# a plan that met its outcome
+
+PLAN: dict[str, object] = {
+    **HABIT,
+    "subject": "TLS certificate",
+    "content": "The certificate must be renewed.",
+}
+DONE: dict[str, object] = {**PLAN, "content": "The certificate was renewed.", "event_time": day(20, 9)}
+NONE = {"subject": "", "attribute": ""}
+NO_PLAN = "the target is no plan of the same subject that came before"
+
+
+def test_a_plan_task_or_wish_ends_with_its_outcome_and_needs_no_attribute():
+    assert ruled("completes", DONE, PLAN, **NONE) == ("superseded", None)
+    bare = {**PLAN, "content": "Renewal of the certificate.", "cell_type": "task"}
+    assert ruled("completes", DONE, bare, **NONE) == ("superseded", None)
+    named = {"subject": "site", "entities": ["TLS certificate (tool)"]}
+    assert (
+        ruled("completes", {**DONE, **named}, {**PLAN, **named, "subject": "Mara"}, **NONE)[0] == "superseded"
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ({}, {"content": "The certificate is green."}),
+        ({"subject": "oven"}, {}),
+        ({"event_time": day(1)}, {}),
+        ({"origin": "untrusted"}, {}),
+        ({}, {"protected": True}),
+    ],
+)
+def test_what_is_no_plan_or_no_outcome_of_it_stays(new, old):
+    effect, note = ruled("completes", {**DONE, **new}, {**PLAN, **old}, **NONE)
+    assert effect == "none"
+    assert note
 
 
 def test_two_denials_of_the_same_in_other_words_confirm():
@@ -339,7 +451,73 @@ def test_a_page_never_holds_more_than_its_bound_even_for_one_memory():
     ]
 
 
+# which of several memories that say the same stands for them
+
+
+def stands(repeats: list[tuple[str, str]], *whole: dict[str, object]) -> dict[str, str]:
+    """The memory that each lives on in."""
+    same = pl.DataFrame(repeats, schema=dict.fromkeys(["cell_id", "target_id"], pl.String), orient="row")
+    elements = stand_ins(pairs_of(), same, cells(*whole))
+    return dict(elements.rows())
+
+
+def said(key: str, content: str, number: int, **given: object) -> dict[str, object]:
+    plain = {"subject": "Signe", "value": None, "valid_from": day(number), "event_time": day(number)}
+    return cell(key, content=content, **{**plain, **given})
+
+
+def test_the_richer_text_stands_for_the_poorer_whichever_is_older():
+    poor = said("poor", "Signe bakes.", 1)
+    rich = said("rich", "Signe bakes rye bread with caraway for the harbour market.", 5)
+    assert stands([("rich", "poor")], poor, rich) == {"poor": "rich", "rich": "rich"}
+    late = said("poor", "Signe bakes.", 9)
+    assert stands([("poor", "rich")], late, rich) == {"poor": "rich", "rich": "rich"}
+
+
+def test_of_texts_as_rich_as_each_other_the_oldest_stands():
+    one, other = said("one", "Signe bakes rye bread.", 1), said("other", "Rye bread is baked by Signe.", 5)
+    assert set(stands([("other", "one")], one, other).values()) == {"one"}
+
+
+def test_what_a_person_confirmed_and_what_a_trusted_source_said_is_not_replaced_by_a_richer_text():
+    poor = said("poor", "Signe bakes.", 1)
+    rich = said("rich", "Signe bakes rye bread with caraway for the harbour market.", 5)
+    assert set(stands([("rich", "poor")], {**poor, "protected": True}, rich).values()) == {"poor"}
+    assert set(stands([("rich", "poor")], poor, {**rich, "origin": "untrusted"}).values()) == {"poor"}
+
+
+def test_two_that_confirm_each_other_and_circles_of_three_leave_one_survivor():
+    one, other = said("a", "Signe bakes.", 1), said("b", "Signe bakes, they say.", 2)
+    assert set(stands([("a", "b"), ("b", "a")], one, other).values()) == {"a"}
+    third = said("c", "Signe is one who bakes.", 3)
+    circle = [("a", "b"), ("b", "c"), ("c", "a")]
+    assert set(stands(circle, one, other, third).values()) == {"a"}
+
+
+def test_what_three_say_alike_keeps_the_one_with_a_value_of_its_own():
+    known = cells(
+        said("plain", "The kiln runs.", 1),
+        said("hot", "The kiln runs at 1060 in hall 4.", 2),
+        said("late", "The kiln runs till 22:00.", 3),
+    )
+    pairs = [("hot", "plain"), ("late", "plain")]
+    repeats = pl.DataFrame(pairs, schema=["cell_id", "target_id"], orient="row")
+    judged = repeats.with_columns(effect=pl.lit("confirmed"), guard_note=pl.lit(None, dtype=pl.String))
+    kept = keep_whole(judged, repeats, known)
+    assert kept["effect"].to_list() == ["confirmed", "elaborated"]
+    assert incomplete(repeats.head(1), known).is_empty()
+
+
 # which value holds
+
+
+def test_an_outcome_follows_its_plan_though_the_plan_was_for_a_later_day():
+    plan = value("plan", "sail to Gotland", day(20), said=day(1))
+    done = value("done", "sailed to Gotland", day(12))
+    links = supersessions(pairs_of(("done", "plan", "completes")), cells(plan, done))
+    assert links.select("cell_id", "superseded_by", "verdict").rows() == [("plan", "done", "completes")]
+    told = timelines(links, cells(plan, done))
+    assert told["summary"].to_list() == ["done sailed to Gotland; planned sail to Gotland (until 2026-06-20)"]
 
 
 def pairs_of(*pairs: tuple[str, str, str]) -> pl.DataFrame:

@@ -1,6 +1,7 @@
 """The plan of what judged pairs and repetitions change in the chains of values that memories form."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import polars as pl
 
@@ -59,7 +60,7 @@ def plan_chains(
     made_by = author_columns(prompt_version, model)
     gone = pl.concat([merged["cell_id"], leaving["cell_id"]])
     events: Plan = {
-        "cell.merged": merged.with_columns(superseded_at=pl.lit(run.now)),
+        "cell.merged": merged.with_columns(superseded_at=_merged_at(merged, members, now=run.now)),
         **_said_again(run, merged, members, made_by),
         "cell.protected": _protection_passed_on(merged, members),
         "cell.superseded": follows.with_columns(*made_by, superseded_at=pl.lit(run.now)),
@@ -81,6 +82,13 @@ def _newly_merged(elements: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame
         .join(stored, on=["cell_id", "superseded_by"], how="anti")
         .sort("cell_id")
     )
+
+
+def _merged_at(merged: pl.DataFrame, members: pl.DataFrame, *, now: datetime) -> pl.Series:
+    """The moment at which each memory left: an earlier merge keeps its own, whoever stands for the memory now."""
+    before = members.filter(pl.col("valid_until").is_null()).select("cell_id", "superseded_at")
+    known = merged.join(before, on="cell_id", how="left", maintain_order="left")
+    return known.select(pl.col("superseded_at").fill_null(now)).to_series()
 
 
 def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, made_by: list[pl.Expr]) -> Plan:

@@ -82,11 +82,7 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         pl.when(~is_judged | ~is_there | (completes & note.is_not_null()))
         .then(pl.lit("none"))
         .when(repeats & ~_differs())
-        .then(
-            pl.when((verdict == "absorbs") | pl.any_horizontal(*_more("new", "old")))
-            .then(pl.lit("elaborated"))
-            .otherwise(pl.lit("confirmed"))
-        )
+        .then(pl.when(_holds_all()).then(pl.lit("confirmed")).otherwise(pl.lit("elaborated")))
         .when(changes & is_same_value & is_shared)
         .then(pl.lit("elaborated"))
         .when(retires & note.is_null())
@@ -131,7 +127,9 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
         .list.sort(),
         words=words(content).list.unique(),
         named=words(pl.concat_str(["content", "value"], separator=" ", ignore_nulls=True)).list.unique(),
-        mentioned=pl.col("entities").list.eval(pl.element().str.to_lowercase()),
+        things=pl.col("entities").list.eval(
+            pl.element().filter(~pl.element().str.ends_with("(person)")).str.to_lowercase()
+        ),
     )
     for name in ("target_value", "new_value"):
         if name not in judgements.columns:
@@ -181,9 +179,12 @@ def _all_in(few: pl.Expr, column: str) -> pl.Expr:
 
 
 def _is_outcome() -> pl.Expr:
-    """The target is a task or plan, the new memory was said after it, and both are about one subject or thing."""
+    """The target is a task or plan, the new memory was said after it, and both are about one subject or thing.
+
+    A person whom both name is none: two people who talk are named by most of what they say.
+    """
     subject = _within(_word_set(pl.col("subject_new")), _word_set(pl.col("subject_old")))
-    shares = pl.col("mentioned_new").list.set_intersection("mentioned_old").list.len() > 0
+    shares = pl.col("things_new").list.set_intersection("things_old").list.len() > 0
     is_about_one = subject.fill_null(value=False) | shares.fill_null(value=False)
     return pl.col("is_plan_old") & (pl.col("event_time_new") >= pl.col("event_time_old")) & is_about_one
 

@@ -14,7 +14,7 @@ from slowwave.stages.reconcile.find_candidates import near_threshold
 from slowwave.stages.reconcile.guard import guard
 from slowwave.stages.reconcile.judge import Page
 from slowwave.stages.reconcile.pairs import judged_pairs, judgement_rows
-from slowwave.stages.reconcile.vetoes import hold_back, spare_protected
+from slowwave.stages.reconcile.vetoes import hold_back, keep_whole, spare_protected
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
@@ -87,11 +87,20 @@ def checked(run: Stage, said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     judged = hold_back(guarded, cells, _settled_pairs(run, guarded)).join(
         cells.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left"
     )
-    judged = _without_protected(run, judged, cells)
+    judged = _without_loss(run, _without_protected(run, judged, cells))
     counted = judged.drop_nulls("guard_note").group_by("guard_note").len().sort("guard_note")
     for reason, number in counted.iter_rows():
         run.reject(f"guard: {reason}", number)
     return judged
+
+
+def _without_loss(run: Stage, judged: pl.DataFrame) -> pl.DataFrame:
+    """Guarded judgements that merge nothing into a memory which lacks a value of it, through whatever chain."""
+    repeating = judged.filter(pl.col("effect") == "confirmed").select(PAIR)
+    if repeating.is_empty():
+        return judged
+    chains = with_stored_chains(run.store, NOTHING, repeating)
+    return keep_whole(judged, chains.repeats, chains.members)
 
 
 def _without_protected(run: Stage, judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,8 @@ may have settled the pair, or confirmed a memory of the same chain.
 
 import polars as pl
 
+from slowwave.chains.repetitions import incomplete
+from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import pair_key, supersessions
 from slowwave.chains.walker import connected
 
@@ -69,4 +71,24 @@ def spare_protected(judged: pl.DataFrame, chain: pl.DataFrame, cells: pl.DataFra
     return judged.with_columns(
         guard_note=pl.when(is_spared).then(note).otherwise("guard_note"),
         effect=pl.when(is_spared).then(pl.lit("contradiction")).otherwise("effect"),
+    )
+
+
+def keep_whole(judged: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Guarded judgements after which each memory that is merged lives on in one that has all its values.
+
+    Two by two they do; three may say the same and each have a value of its own. `repeats` has the judged repetitions
+    and those of earlier nights, `cells` the memories of both. What would lose a value stays beside the other.
+    """
+    lost = pl.Series("cell_id", [], dtype=pl.String)
+    left = repeats
+    while (more := incomplete(left, cells)["cell_id"]).len():
+        lost = pl.concat([lost, more])
+        left = repeats.filter(~pl.any_horizontal(pl.col(PAIR).is_in(lost.implode())))
+    is_lost = (pl.col("effect") == "confirmed") & pl.any_horizontal(pl.col(PAIR).is_in(lost.implode()))
+    return judged.with_columns(
+        effect=pl.when(is_lost).then(pl.lit("elaborated")).otherwise("effect"),
+        guard_note=pl.when(is_lost)
+        .then(pl.lit("said again with a value that the others lack: both stay"))
+        .otherwise("guard_note"),
     )
