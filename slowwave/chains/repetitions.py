@@ -1,8 +1,8 @@
 """Repetitions: which of several memories of one value stands for them, and when a repetition holds by itself.
 
 Of memories that say the same, the richest text stands for all, and the oldest of equally rich ones. Where another value
-held in between, the later ones begin a new stretch of the timeline: "100, then 250, then 100 again" is three states and not two. So what is believed does
-not depend on the order in which the memories came in.
+held in between, the later ones begin a new stretch of the timeline: "100, then 250, then 100 again" is three states and
+not two. So what is believed does not depend on the order in which the memories came in.
 """
 
 import polars as pl
