@@ -29,9 +29,12 @@ from benchmarks.answers_memory import EVERY_PAGE, asked_pages, chosen_pages, mea
 from benchmarks.answers_nights import KEY, shown_progress  # noqa: E402
 from benchmarks.answers_read import Asked, Kept, read_all  # noqa: E402
 from benchmarks.answers_tables import Told, show_accuracy, show_coverage, show_json, show_night  # noqa: E402
+from benchmarks.record_answers import recording  # noqa: E402
+from slowwave.entrypoints.commands.replay import replaying  # noqa: E402
 from slowwave.errors import InputError, SlowwaveError  # noqa: E402
 from slowwave.llm import LLM, open_llm  # noqa: E402
 from slowwave.schemas.ledger import Ledger  # noqa: E402
+from slowwave.schemas.questions import Conversation  # noqa: E402
 from slowwave.settings.groups import LLMSettings  # noqa: E402
 
 
@@ -41,8 +44,37 @@ def night(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     answers_nights.use_own_environment(folder)
     conversation = answers_nights.read_conversation(options.set, options.index)
+    with served(options) as base_url:
+        sleep(options, folder, conversation, base_url)
+    report = answers_nights.night_report(folder)
+    (folder / "night.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
+    show_json(report) if options.json else show_night(report)
+    return 0
+
+
+@contextmanager
+def served(options: argparse.Namespace) -> Iterator[str]:
+    """The address of the model server: the given one, one that records what it answers, or a recording.
+
+    Raises:
+        ConfigError: questions of the nights are not in the recording.
+    """
+    if options.replay:
+        with replaying(options.replay) as replay:
+            yield replay.base_url
+        if problem := replay.problem():
+            raise problem
+    elif options.record:
+        with recording(options.base_url, options.record, seconds=options.timeout) as recorder:
+            yield recorder.base_url
+    else:
+        yield options.base_url
+
+
+def sleep(options: argparse.Namespace, folder: Path, conversation: Conversation, base_url: str) -> None:
+    """Do the nights of a conversation with the model at an address."""
     model = answers_nights.Model(
-        base_url=options.base_url,
+        base_url=base_url,
         model=options.model,
         gate_model=options.gate_model or options.model,
         concurrency=options.concurrency,
@@ -53,10 +85,6 @@ def night(options: argparse.Namespace) -> int:
     answers_nights.sleep_through(
         folder, conversation, options.nights, model, options.embedder, options.setting
     )
-    report = answers_nights.night_report(folder)
-    (folder / "night.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
-    show_json(report) if options.json else show_night(report)
-    return 0
 
 
 def coverage(options: argparse.Namespace) -> int:
@@ -161,6 +189,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--setting", action="append", default=[], metavar="GROUP.NAME=VALUE", help="any other setting"
     )
     add_model(of_night)
+    of_night.add_argument("--record", type=Path, help="keep what the server answers in this file")
+    of_night.add_argument("--replay", type=Path, help="have such a file answer, without a server")
     of_coverage = commands.add_parser("coverage", help="share of the evidence that is shown; no model")
     of_coverage.add_argument(
         "folders", type=Path, nargs="+", help="folders of nights; their questions count together"

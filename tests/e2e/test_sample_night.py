@@ -10,12 +10,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from flows.evaluate import evaluate
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave.context import assemble
 from slowwave.entrypoints.commands.replay import Replay, replaying
 from slowwave.home.paths import open_home
 from slowwave.schemas.context import ContextRequest
+from slowwave.schemas.questions import CoverageLine
 from slowwave.schemas.report import NightReport
 from slowwave.schemas.search import Filters
 from slowwave.search import ask, open_reader
@@ -68,6 +70,12 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleNight]:
         report = nightly.fn(home=str(home), sources=[str(samples)], force=True)
         assert replay.problem() is None
         yield SampleNight(home, samples, report, replay)
+
+
+@pytest.fixture(scope="module")
+def coverage(night: SampleNight) -> list[CoverageLine]:
+    """The share of the evidence of the samples' questions that is shown, by way and budget."""
+    return evaluate.fn(questions=str(SAMPLES / "questions.json"), home=str(night.home)).coverage
 
 
 def about(cells: pl.DataFrame, *words: str) -> pl.DataFrame:
@@ -238,6 +246,18 @@ def test_what_was_injected_or_planted_is_no_memory(night: SampleNight):
     texts = [*night.cells["content"], *night.store.rows("turns")["content"]]
     assert not any(EXPECTED["injected_phrase"] in text for text in texts)
     assert not any(EXPECTED["planted"]["phrase"] in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("way", "budget_tokens", "least"),
+    [("memories", None, 0.95), ("context", 500, 0.65), ("context", 1000, 0.85), ("context", 2000, 0.9)],
+)
+def test_what_is_shown_for_a_question_rests_on_the_turns_that_answer_it(
+    coverage: list[CoverageLine], way: str, budget_tokens: int | None, least: float
+):
+    (line,) = [one for one in coverage if (one.way, one.budget_tokens) == (way, budget_tokens)]
+    assert line.questions == 27
+    assert line.coverage >= least, line
 
 
 def test_a_second_night_asks_nothing_and_changes_nothing(night: SampleNight):

@@ -228,6 +228,20 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
+def test_a_recorded_night_is_replayed_without_its_server(run, server, tmp_path):
+    kept = str(tmp_path / "night.jsonl")
+    first = run("night", "--base-url", server.url, "--model", "m", "--record", kept)
+    asked = len(server.requests)
+    shutil.rmtree(tmp_path / "n")
+    again = run("night", "--replay", kept)
+    assert len(server.requests) == asked
+    assert {**again, "seconds": 0} == {**first, "seconds": 0}
+    shutil.rmtree(tmp_path / "n")
+    lines = Path(kept).read_text(encoding="utf-8").splitlines()
+    Path(kept).write_text("\n".join(line for line in lines if "ExtractAnswer" not in line), encoding="utf-8")
+    assert "prompt-changed-since-the-recording" in run("night", "--replay", kept, code=78)["error"]
+
+
 def test_a_folder_holds_one_conversation_with_its_nights(run, tmp_path):
     run("night")
     assert "nights at other times" in run("night", "--nights", "between", code=65)["error"]

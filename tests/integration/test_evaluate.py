@@ -120,3 +120,15 @@ def test_where_nothing_can_be_measured_it_says_so_and_makes_no_home(tmp_path):
 def test_without_a_file_it_says_what_is_missing(home):
     with pytest.raises(InputError, match="name the file of a question set"):
         evaluate.fn(home=home)
+
+
+def test_the_questions_of_the_samples_are_answered_by_turns_that_are_there(home):
+    samples = Path(__file__).parents[2] / "data" / "samples"
+    ingest.fn(sources=[str(samples)], home=home)
+    found = evaluate.fn(questions=str(samples / "questions.json"), home=home)
+    assert found.questions == 27
+    assert found.left_out == {"question without evidence": 2}  # those that nothing answers
+    assert found.recall["recall@10"] >= 0.9
+    shown = {(line.way, line.budget_tokens): line.coverage for line in found.coverage}
+    assert shown["turns", 2000] >= 0.9
+    assert shown["context", 4000] >= 0.5  # raw turns alone: context quotes few of them
