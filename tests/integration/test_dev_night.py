@@ -1,8 +1,8 @@
 """Coverage of a recorded night over a conversation of LoCoMo, where both lie beside or in this checkout.
 
 LoCoMo's licence lets neither its texts nor a night's answers about them into the repository. A recording is made by
-`benchmarks/answers.py night SET INDEX --record data/nights/locomo_dev-INDEX.jsonl` (benchmarks/README.md); `DEV_NIGHTS` names
-another folder for it, `DEV_SETS` another one for the question set.
+`benchmarks/answers.py night SET INDEX --record data/nights/locomo_dev-INDEX.jsonl` (benchmarks/README.md);
+`DEV_NIGHTS` names another folder for it, `DEV_SETS` another one for the question set.
 """
 
 import json
