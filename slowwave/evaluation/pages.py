@@ -20,14 +20,11 @@ from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.questions import Question
 from slowwave.schemas.search import MAX_LIMIT, CellHit, Filters, SearchResult
 from slowwave.search import Reader, ask
-from slowwave.search.turns import TurnQuestion, rank_turns, turn_queries
+from slowwave.search.turns import TURN_LISTS, TurnQuestion, find_turns
 from slowwave.store import Store
 
 BUDGETED: Final = ("context", "search", "turns", "ranked turns")
 UNBOUNDED: Final = ("memories", "whole")
-
-CELL_LISTS = frozenset({"cell", "cell_vector"})
-"""Lists of the turn ranking that lead from memories to their turns."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +108,9 @@ class MemoryPages:
         vector, _ = self.reader.vector_of(question.question)
         words = telling_words(question.question, most=QUERY_WORDS)
         asked = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
-        queries = turn_queries(asked, self.reader.settings)
-        if way == "turns":
-            queries = {name: query for name, query in queries.items() if name not in CELL_LISTS}
-        found = dict(zip(queries, self.store.find(list(queries.values())), strict=True))
-        return [self.turns[entry.key] for entry in rank_turns(found) if entry.key in self.turns]
+        lists = TURN_LISTS if way == "turns" else ()
+        ranked = find_turns(self.store, asked, self.reader.settings, lists=lists)
+        return [self.turns[entry.key] for entry in ranked if entry.key in self.turns]
 
     def _of(self, cell_id: str) -> frozenset[str]:
         return self.evidence.get(cell_id, frozenset())

@@ -2,7 +2,8 @@
 
 Everything is computed from one frame, `found`: `question_index`, `turn_id` and for each list of the fusion
 `<name>_rank`, `<name>_value` and `<name>_share` (`slowwave/search/fusing.py`). A list's share does not depend on the
-other lists, so the answer without a list is the same frame with its share left out: nothing is asked twice.
+other lists, so the answer without a list is the same frame with its share left out: nothing is asked twice. What
+dialogue adds (`slowwave/search/turns.py`) stands there as lists do, and is of the whole.
 """
 
 from collections.abc import Sequence
@@ -102,7 +103,7 @@ def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     ways = {("baseline", BASELINES[name]): by_shares(found, [name]) for name in plain}
     if len(plain) == len(BASELINES):
         ways["baseline", "plain hybrid"] = by_ranks(found, plain)
-    ways |= {("alone", name): by_shares(found, [name]) for name in there}
+    ways |= {("alone", name): by_shares(found, [name]) for name in there if name not in OF_DIALOGUE}
     ways |= {("without", name): by_shares(found, [one for one in there if one != name]) for name in there}
     parts = [
         recall_table(placed, wanted)
@@ -112,6 +113,9 @@ def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     ]
     return pl.concat(parts) if parts else pl.DataFrame(schema={"group": pl.String, "way": pl.String})
 
+
+OF_DIALOGUE = ("answer", "asking", "speaker")
+"""Parts of a score that reorder what the lists found, and find nothing themselves."""
 
 BASELINES = {"turn": "full text only", "vector": "vectors only"}
 """The lists of plain hybrid search, and what each is alone."""

@@ -132,7 +132,7 @@ class Share(Frozen):
     list_name: str
     rank: int = Field(ge=1, description="1 is the best.")
     value: float = Field(description="BM25 score or cosine, comparable within the list only.")
-    share: float = Field(ge=0, description="Part of the fused score.")
+    share: float = Field(description="Part of the fused score; below 0 where a turn asks instead of tells.")
 
 
 class Hit(Frozen):

@@ -4,7 +4,7 @@ Plain Python: a question's lists are short, and one operation on a frame costs m
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 from typing import NamedTuple
 
@@ -82,6 +82,25 @@ def fused_scores(lists: Sequence[RankedList]) -> dict[str, float]:
             ):
                 totals[key] = totals.get(key, 0.0) + share
     return totals
+
+
+def with_given(ranked: Sequence[Fused], given: Mapping[str, Mapping[str, float]]) -> list[Fused]:
+    """Entries with further shares of their scores, by list and key: best first, ties by key; none of share 0."""
+    parts: dict[str, list[Given]] = {}
+    for name, shares in given.items():
+        ordered = sorted(shares.items(), key=lambda pair: (-abs(pair[1]), pair[0]))
+        for rank, (key, share) in enumerate(ordered, start=1):
+            if share:
+                parts.setdefault(key, []).append(Given(name, rank, share, share))
+    entries = [
+        replace(
+            entry,
+            score=entry.score + sum(part.share for part in parts.get(entry.key, [])),
+            given=(*entry.given, *parts.get(entry.key, [])),
+        )
+        for entry in ranked
+    ]
+    return sorted(entries, key=lambda entry: (-entry.score, entry.key))
 
 
 def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:

@@ -32,11 +32,9 @@ from slowwave.search.hits import cell_hits
 from slowwave.search.question import Question, understand
 from slowwave.search.reader import Reader
 from slowwave.search.topics import topic_hits, topic_queries
-from slowwave.search.turns import TurnQuestion, rank_turns, turn_hits, turn_queries
+from slowwave.search.turns import TurnQuestion, answering_turns, turn_hits, turn_queries
 from slowwave.settings.tree import Settings
 from slowwave.store import Query, Row
-
-EVIDENCE_OVERFETCH = 3
 
 TIMES: dict[str, Use] = {"after": "after", "before": "before", "as_of": "as_of", "known_at": "as_of"}
 """Filters that are times, and how words are read for each."""
@@ -118,9 +116,8 @@ def ask(
     cells = episodes + cells if question.is_about_time else cells + episodes
     turns, period = [], question.period
     if has_turns:
-        # a memory that may be found rests on turns too that may not
-        likely = rank_turns(found["turns"], most=most * EVIDENCE_OVERFETCH)
-        turns = turn_hits(store, likely, recorded_condition(settings.owner, filters))[:most]
+        asked = TurnQuestion(question.words, question.vector, filters)
+        turns = answering_turns(store, found["turns"], asked, settings)[:most]
         cells = _with_evidence(question, cells)
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")

@@ -1,18 +1,26 @@
 """Raw turns by full text at three scales, by vectors, and by the cells that came from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.embeddings import Vectors
+from slowwave.language.dialogue import asking_share, named_speaker
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
-from slowwave.search.conditions import cell_condition, turn_condition
-from slowwave.search.fusing import Fused, RankedList, fuse_scores, fused_scores
+from slowwave.search.conditions import cell_condition, recorded_condition, turn_condition
+from slowwave.search.fusing import Fused, RankedList, fuse_scores, fused_scores, with_given
+from slowwave.settings.reading import SearchSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import SCORE, Expr, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 100
 """Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
+
+DIALOGUE_TURNS = 100
+"""Turns, best first, of which it is looked up who says them and what they answer."""
+
+TURN_LISTS = ("turn", "near", "wide", "vector")
+"""Lists that need no memories."""
 
 TURN_COLUMNS = tuple(name for name in TurnHit.model_fields if name not in Hit.model_fields)
 
@@ -60,19 +68,72 @@ def turn_scores(found: Mapping[str, list[Row]]) -> dict[str, float]:
     return fused_scores(_ranked_lists(found))
 
 
-def find_turns(store: Store, question: TurnQuestion, settings: Settings) -> list[Fused]:
-    """`rank_turns` of what the lists of one question find."""
+def find_turns(
+    store: Store, question: TurnQuestion, settings: Settings, *, lists: Collection[str] = ()
+) -> list[Fused]:
+    """Turns that the lists of one question find (all of them, or the named `lists`), as `in_dialogue` orders them."""
     queries = turn_queries(question, settings)
-    return rank_turns(dict(zip(queries, store.find(list(queries.values())), strict=True)))
+    queries = {name: query for name, query in queries.items() if not lists or name in lists}
+    found = dict(zip(queries, store.find(list(queries.values())), strict=True))
+    ranked = rank_turns(found)
+    said = _said(store, ranked[:DIALOGUE_TURNS], recorded_condition(settings.owner, question.filters))
+    return in_dialogue(ranked, said, question.words.split(), settings.search)
+
+
+def answering_turns(
+    store: Store, found: Mapping[str, list[Row]], question: TurnQuestion, settings: Settings
+) -> list[TurnHit]:
+    """Hits of what the lists of one question found, best first, by who says them and what they answer as well.
+
+    A memory that may be found rests on turns too that may not: those are left out.
+    """
+    ranked = rank_turns(found, most=DIALOGUE_TURNS)
+    said = _said(store, ranked, recorded_condition(settings.owner, question.filters))
+    return _hits(in_dialogue(ranked, said, question.words.split(), settings.search), said)
+
+
+def in_dialogue(
+    ranked: Sequence[Fused], said: Mapping[str, Row], words: Collection[str], settings: SearchSettings
+) -> list[Fused]:
+    """Turns by fused score, best first, once who speaks and what each turn answers counts.
+
+    A turn that answers a question seldom shares its words; the turn before it, in which somebody asked the same, does.
+    `said` holds the turns by id (`session_id`, `turn_index`, `speaker`, `content`); one that is missing there keeps its
+    score. A turn gets a share of the score of the turn before it, where that one asks (list `answer`); a turn that
+    itself asks gives up a part of its own (`asking`, below 0), and turns of the one speaker whom the question names
+    get a bonus (`speaker`).
+    """
+    asking = {turn_id: asking_share(row["content"]) for turn_id, row in said.items()}
+    scores = {entry.key: entry.score for entry in ranked}
+    at = {(row["session_id"], row["turn_index"]): turn_id for turn_id, row in said.items()}
+    named = named_speaker({row["speaker"] for row in said.values() if row["speaker"]}, words)
+    given: dict[str, dict[str, float]] = {"answer": {}, "asking": {}, "speaker": {}}
+    for key in scores.keys() & said.keys():
+        row = said[key]
+        before = at.get((row["session_id"], row["turn_index"] - 1))
+        if before is not None and asking[before] > 0:
+            given["answer"][key] = settings.answer_share * scores.get(before, 0.0)
+        given["asking"][key] = -settings.asking_penalty * asking[key] * scores[key]
+        if named is not None and row["speaker"] == named:
+            given["speaker"][key] = settings.speaker_bonus
+    return with_given(ranked, given)
 
 
 def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHit]:
     """Hits of ranked turns, in their order; those that `where` keeps out are left out."""
+    return _hits(ranked, _said(store, ranked, where))
+
+
+def _said(store: Store, ranked: Sequence[Fused], where: Expr) -> dict[str, Row]:
+    """The turns by id, without those that `where` keeps out."""
     if not ranked:
-        return []
+        return {}
     wanted = col("turn_id").isin([entry.key for entry in ranked])
     (found,) = store.find([RowsQuery("turns", TURN_COLUMNS, wanted & where)])
-    rows = {row["turn_id"]: row for row in found}
+    return {row["turn_id"]: row for row in found}
+
+
+def _hits(ranked: Sequence[Fused], rows: Mapping[str, Row]) -> list[TurnHit]:
     return [
         TurnHit(**rows[entry.key], score=entry.score, found_by=entry.shares())
         for entry in ranked

@@ -28,6 +28,16 @@ class SearchSettings(Group):
         1.0,
         "Weight of the list of memories by the best of the turns that they rest on, on a question's page.",
     )
+    answer_share: Amount = setting(
+        0.4,
+        "Part of a turn's score that the next turn gets, where it asks something: answers follow questions.",
+    )
+    asking_penalty: Share = setting(
+        0.4, "Part of its score that a turn of nothing but questions gives up; of half of them, half of it."
+    )
+    speaker_bonus: Amount = setting(
+        0.5, "Added to turns of the speaker, where a question names one; a list that leads gives 1."
+    )
     resident_minutes: Amount = setting(
         10.0,
         "After a question of the command line a reader stays this long, so that the next one is "

@@ -30,6 +30,9 @@ LIST_NAMES = {
     "wide": "words of the passage",
     "cell": "a memory of it",
     "cell_vector": "a memory's meaning",
+    "answer": "it follows a question",
+    "speaker": "who said it",
+    "asking": "less, since it asks",
 }
 
 

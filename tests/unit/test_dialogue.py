@@ -1,0 +1,71 @@
+"""Turns weighed by who says them and what they answer."""
+
+import pytest
+
+from slowwave.search.fusing import Fused, Given
+from slowwave.search.turns import in_dialogue
+from slowwave.settings.reading import SearchSettings
+
+SETTINGS = SearchSettings(answer_share=0.5, asking_penalty=0.4, speaker_bonus=0.25)
+
+
+def ranked(**scores: float) -> list[Fused]:
+    return [Fused(key, score, (Given("turn", 1, score, score),)) for key, score in scores.items()]
+
+
+def turn(place: int, speaker: str | None, content: str, session: str = "s") -> dict[str, object]:
+    return {"session_id": session, "turn_index": place, "speaker": speaker, "content": content}
+
+
+def scores_of(scored: list[Fused]) -> dict[str, float]:
+    return {entry.key: pytest.approx(entry.score) for entry in scored}
+
+
+def test_an_answer_gets_a_share_of_the_question_before_it_and_the_question_gives_some_up():
+    said = {"ask": turn(3, "Mara", "Where was the kiln made?"), "answer": turn(4, "Jonas", "In Faenza.")}
+    found = in_dialogue(ranked(ask=2.0, answer=0.5), said, ["kiln", "made"], SETTINGS)
+    assert scores_of(found) == {"answer": 0.5 + 0.5 * 2.0, "ask": 2.0 - 0.4 * 2.0}
+    assert found[0].key == "answer"
+
+
+def test_a_turn_after_a_statement_and_one_of_another_conversation_get_nothing():
+    said = {
+        "told": turn(3, "Mara", "The kiln is from Faenza."),
+        "next": turn(4, "Jonas", "I see."),
+        "asked": turn(5, "Mara", "Who made it?"),
+        "elsewhere": turn(6, "Jonas", "Ada.", session="other"),
+        "later": turn(7, "Jonas", "Ada."),
+    }
+    found = in_dialogue(ranked(told=2.0, next=0.5, elsewhere=0.4, later=0.3), said, [], SETTINGS)
+    assert scores_of(found) == {"told": 2.0, "next": 0.5, "elsewhere": 0.4, "later": 0.3}
+
+
+def test_a_turn_that_tells_and_asks_gives_up_in_proportion():
+    said = {"both": turn(1, "Mara", "The kiln is new. Do you like it?")}
+    assert scores_of(in_dialogue(ranked(both=1.0), said, [], SETTINGS)) == {"both": 1.0 - 0.4 / 2}
+
+
+def test_the_speaker_whom_a_question_names_gets_a_bonus():
+    said = {"one": turn(1, "Mara Lind", "The kiln is new."), "two": turn(2, "Jonas", "It is hot.")}
+    found = in_dialogue(ranked(two=1.0, one=0.9), said, ["mara", "kiln"], SETTINGS)
+    assert scores_of(found) == {"one": 0.9 + 0.25, "two": 1.0}
+    assert [part.list_name for part in found[0].given] == ["turn", "speaker"]
+
+
+@pytest.mark.parametrize("words", [["mara", "jonas"], ["kiln"], []])
+def test_a_question_that_names_both_or_none_gives_no_bonus(words: list[str]):
+    said = {
+        "one": turn(1, "Mara", "The kiln is new."),
+        "two": turn(2, "Jonas", "It is hot."),
+        "x": turn(3, None, "So."),
+    }
+    assert scores_of(in_dialogue(ranked(two=1.0, one=0.9), said, words, SETTINGS)) == {"two": 1.0, "one": 0.9}
+
+
+def test_a_turn_that_was_not_looked_up_keeps_its_score_and_parts_add_up_to_the_score():
+    said = {"ask": turn(1, "Mara", "Where?"), "answer": turn(2, "Mara", "Here.")}
+    found = in_dialogue(ranked(ask=2.0, answer=0.5, far=0.1), said, ["mara"], SETTINGS)
+    assert {entry.key for entry in found} == {"ask", "answer", "far"}
+    for entry in found:
+        assert sum(part.share for part in entry.given) == pytest.approx(entry.score)
+    assert found[-1] == ranked(far=0.1)[0]
