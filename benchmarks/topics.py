@@ -1,5 +1,7 @@
 """How well topics are found: `python benchmarks/topics.py [--data FILE] [--json]`.
 
+With `--groups` the topics of real memories are held against a reader's groups instead (`benchmarks/topic_groups.py`).
+
 On labelled short texts (CLINC150: 150 intents in 10 domains) it measures, for each embedder that is
 reachable and for the way without one, B-cubed precision, recall and F1 and normalised mutual information,
 against intents and against domains: by the whole batch and in nightly portions, with and without upkeep,
@@ -273,6 +275,19 @@ def table(measured: Measured) -> str:
     return "\n".join([*rows, *measured.notes])
 
 
+def measure_reader(options: argparse.Namespace) -> int:
+    """Measure the topics of a home, or those made of hints, against a reader's groups, and print."""
+    from benchmarks.topic_groups import filed_cells, filed_hints, measure_groups, topics_told
+
+    if (options.home is None) == (options.hints is None):
+        print("--groups needs either --home HOME or --hints FILE.", file=sys.stderr)
+        return 1
+    filed = filed_cells(options.home) if options.home else filed_hints(pl.read_csv(options.hints))
+    found = measure_groups(filed, pl.read_csv(options.groups))
+    print(json.dumps(asdict(found)) if options.json else f"{topics_told(filed)}\n{found}")
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(
@@ -280,7 +295,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data", type=Path, default=DATA, help="CSV with text, intent and domain")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--groups", type=Path, help="CSV with a reader's group of each cell_id or text")
+    parser.add_argument("--home", type=Path, help="with --groups: the home whose topics are measured")
+    parser.add_argument(
+        "--hints", type=Path, help="with --groups: CSV with text and hint to cluster and measure"
+    )
     options = parser.parse_args(arguments)
+    if options.groups:
+        return measure_reader(options)
     if not options.data.is_file():
         print(
             f"{options.data} is not there: give CLINC150's validation texts with --data FILE.",

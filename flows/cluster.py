@@ -9,6 +9,7 @@ from slowwave.stages.topics.cluster import (
     find_miscounted,
     find_unassigned,
     merge,
+    rename,
     split,
 )
 from tasks.stage import run_name, stage
@@ -33,6 +34,7 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
             run.refresh_vectors()
             touched |= merge(run, touched)
             touched |= split(run, touched)
+            rename(run, touched)
             count_topics(run, touched)
             run.refresh_vectors()
     return run.report

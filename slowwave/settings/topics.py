@@ -11,12 +11,14 @@ class TopicSettings(Group):
         0.15, "Share of its owner's live cells above which a topic is parted, too.", gt=0, le=1
     )
     share_from: Count = setting(80, "Live cells of an owner from which `max_share` counts.")
-    join_similarity: Share = setting(
-        0.45,
+    join_similarity: float = setting(
+        0.25,
         "Nearness from which two names mean the same: 0 is the median of all pairs of names, 1 is the same memories.",
+        gt=0,
+        le=1,
     )
-    name_weight: Share = setting(0.25, "Nearness that names add which have all their words in common.")
-    crowding: Share = setting(0.15, "Further nearness that is asked of names which would fill a topic.")
+    name_weight: Share = setting(0.4, "Nearness that names add which have all their words in common.")
+    crowding: Share = setting(0.1, "Further nearness that is asked of names which would fill a topic.")
 
 
 class SummarySettings(Group):

@@ -7,13 +7,14 @@ import pytest
 from slowwave.schemas.identity import stable_id
 from slowwave.stages.topics.hints import owned_hints
 from slowwave.stages.topics.named_topics import Joining, assign_named_topics, names_and_owners
+from slowwave.stages.topics.topic_names import better_names
 from slowwave.stages.topics.topic_parts import name_parts, part_topics
 from slowwave.stages.topics.topic_upkeep import merge_topics
 
 ME = {"user_id": "me", "project_id": "p", "scope": "user-private"}
 DIMS = 24
 VECTOR = pl.Array(pl.Float32, DIMS)
-JOINING = Joining(similarity=0.45, name_weight=0.25, crowding=0.15, most_cells=40)
+JOINING = Joining(similarity=0.25, name_weight=0.4, crowding=0.1, most_cells=40, noise=0.5)
 Cell = tuple[str, str | None, str, list[float]]
 
 
@@ -222,3 +223,13 @@ def test_a_part_that_would_bear_the_name_of_its_siblings_gets_its_telling_words(
         ("new", "Evan's car: tyres, winter")
     ]
     assert name_parts(opened, texts, pl.DataFrame({"name": ["boats"]})).rows() == [("new", "Evan's car")]
+
+
+def test_a_topic_takes_the_name_of_most_of_its_memories_unless_another_bears_it():
+    rows = [("a", "Evan's car", "Evan", near(0)), ("b", "Evan's old car", "Evan", near(0))]
+    members = cells(*rows, ("c", "Evan's old car", "Evan", near(0))).with_columns(topic_id=pl.lit("x"))
+    known = topics(("x", "Evan's car", 3, near(0)), ("y", "boats", 1, near(1)))
+    assert better_names(known, members, known).rows() == [("x", "Evan's old car")]
+    assert better_names(known, members.head(2), known).is_empty()
+    borne = topics(("x", "Evan's car", 3, near(0)), ("y", "evan's old car", 1, near(1)))
+    assert better_names(borne, members, borne).is_empty()

@@ -9,7 +9,8 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.run import Stage
 from slowwave.stages.topics.named_topics import TOLD, Joining, assign_named_topics, names_and_owners
-from slowwave.stages.topics.topic_names import name_topics, normalized
+from slowwave.stages.topics.summaries import EXTRACTIVE
+from slowwave.stages.topics.topic_names import better_names, name_topics, normalized
 from slowwave.stages.topics.topic_parts import name_parts, part_topics
 from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
 from slowwave.stages.topics.topics import assign_topics
@@ -58,13 +59,16 @@ def _assign(run: Stage, cells: pl.DataFrame, *, is_raw: bool) -> pl.DataFrame:
         name_weight=settings.name_weight,
         crowding=settings.crowding,
         most_cells=settings.max_cells,
+        noise=threshold,
     )
     return assign_named_topics(placed, _members(run), topics, joining=joining, threshold=threshold)
 
 
-def _members(run: Stage) -> pl.DataFrame:
-    """Live memories that have a topic: topic_id, the owner's columns, and what tells whose a topic name is."""
+def _members(run: Stage, topic_ids: set[str] | None = None) -> pl.DataFrame:
+    """Live memories of all or some topics: topic_id, the owner's columns, and what tells whose a topic name is."""
     living = (col("status") == lit("active")) & col("topic_id").is_not_null()
+    if topic_ids is not None:
+        living = living & col("topic_id").isin(sorted(topic_ids))
     return run.store.rows("cells", ["topic_id", *OWNER, *TOLD], living)
 
 
@@ -87,7 +91,10 @@ def merge(run: Stage, touched: set[str]) -> set[str]:
     named = topics.join(names_and_owners(members, topics), on="topic_id").join(
         _most_cells(run, members), on=OWNER
     )
-    merged = merge_topics(named, touched, threshold=embedder.profile.merge_threshold)
+    profile = embedder.profile
+    merged = merge_topics(
+        named, touched, threshold=profile.merge_threshold, noise=profile.mean_topic_threshold
+    )
     moved = (
         run.store.rows("cells", ["cell_id", "topic_id"], col("topic_id").isin(merged["topic_id"].to_list()))
         .join(merged, on="topic_id", how="inner")
@@ -167,6 +174,16 @@ def _opened(founders: pl.DataFrame) -> pl.DataFrame:
     """New topics with their names and owners, from the memories that founded them."""
     owners = founders.select("topic_id", *OWNER).unique("topic_id")
     return name_topics(founders).join(owners, on="topic_id", how="inner").sort("topic_id")
+
+
+def rename(run: Stage, touched: set[str]) -> None:
+    """Gives touched topics that no model has named yet the name of most of their memories, unless another bears it."""
+    if run.report.dry_run:
+        return
+    topics = _living_topics(run, "name", "prompt_version")
+    is_unnamed = pl.col("prompt_version").is_null() | (pl.col("prompt_version") == EXTRACTIVE)
+    looked_at = topics.filter(is_unnamed & pl.col("topic_id").is_in(sorted(touched)))
+    run.commit({"topic.renamed": better_names(looked_at, _members(run, touched), topics)})
 
 
 def count_topics(run: Stage, touched: set[str]) -> None:

@@ -10,11 +10,8 @@ from slowwave.prompting.prompt_inputs import topic_lines
 from slowwave.prompting.text_answers import SummaryAnswer
 from slowwave.stages.asking import ask, author_columns, usable_answers
 from slowwave.stages.run import Stage
-from slowwave.stages.topics.summaries import extractive_summaries, shorter_beyond
+from slowwave.stages.topics.summaries import EXTRACTIVE, extractive_summaries, shorter_beyond
 from slowwave.store import col, lit
-
-EXTRACTIVE = "extractive"
-"""`prompt_version` of summaries that were written without a model."""
 
 
 def find_topics(run: Stage) -> pl.DataFrame:

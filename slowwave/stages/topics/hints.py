@@ -14,8 +14,11 @@ from slowwave.stages.topics.topic_names import normalized
 OWN_SHARE = 0.8
 """Share of the memories under a name that speak of one person alone, from which the name counts as that person's."""
 
-MIN_NAMES = 12
-"""Names from which the median of their similarities says what unrelated ones score."""
+MIN_PAIRS = 30
+"""Pairs of names from which their median says what unrelated ones score."""
+
+MOST_NOISE = 0.95
+"""Where all names lie this close together, their vectors tell nothing apart."""
 
 _POSSESSIVE = r"\b([\p{L}\p{N}-]+)['’](?:s\b|\s|$)"
 _FIRST_POSSESSOR = r"^([\p{L}\p{N}-]+)['’](?:s\b|\s)"
@@ -77,22 +80,18 @@ def same_about(about: pl.Series) -> NDArray[np.bool_]:
     return pairs
 
 
-def over_noise(cosine: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cosines measured from the median of all pairs (0) to identity (1); as they are among a few rows."""
-    noise = _noise(cosine)
+def noise_of(cosine: NDArray[np.float64], same: NDArray[np.bool_], *, otherwise: float) -> float:
+    """The median cosine of the pairs in `same`: what names for the same people score whatever they are about.
+
+    `otherwise` among fewer than `MIN_PAIRS` pairs.
+    """
+    pairs = cosine[np.triu(same, 1)]
+    return min(max(float(np.median(pairs)), 0.0), MOST_NOISE) if len(pairs) >= MIN_PAIRS else otherwise
+
+
+def over_noise(cosine: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """Cosines measured from the noise (0) to identity (1)."""
     return (cosine - noise) / (1.0 - noise)
-
-
-def above_noise(rows: NDArray[np.float64], share: float) -> float:
-    """The cosine that lies at `share` between the median pair of these unit rows and identity."""
-    noise = _noise(rows @ rows.T)
-    return noise + share * (1.0 - noise)
-
-
-def _noise(cosine: NDArray[np.float64]) -> float:
-    if len(cosine) < MIN_NAMES:
-        return 0.0
-    return min(max(float(np.median(cosine[np.triu_indices(len(cosine), 1)])), 0.0), 0.99)
 
 
 def _people(cells: pl.DataFrame) -> pl.DataFrame:

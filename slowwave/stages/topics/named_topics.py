@@ -16,7 +16,7 @@ from scipy.spatial.distance import squareform
 from slowwave.home.centroids import with_vectors
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.topics.hints import abouts, over_noise, overlap, owned_hints, same_about
+from slowwave.stages.topics.hints import abouts, noise_of, over_noise, overlap, owned_hints, same_about
 from slowwave.stages.topics.topic_clusters import free_id, unit_means
 from slowwave.stages.topics.topic_names import normalized
 from slowwave.stages.topics.topics import ASSIGNMENT, assign_topics
@@ -24,17 +24,24 @@ from slowwave.stages.topics.topics import ASSIGNMENT, assign_topics
 APART: Final = 1e6
 """Distance of names for different people: no average of it comes near a threshold."""
 
+NAMED_FROM: Final = 0.1
+"""Share of the nearness asked for from which the memories of two names are near enough for the names to count whole."""
+
 TOLD: Final = ["topic_hint", "subject", "entities"]
 """Columns of a memory by which its name is read."""
 
 
 class Joining(NamedTuple):
-    """The nearness from which two names join, and the memories that their topic may hold."""
+    """The nearness from which two names join, and the memories that their topic may hold.
+
+    `noise` is the cosine that unrelated names score, as long as there are too few to tell.
+    """
 
     similarity: float
     name_weight: float
     crowding: float
     most_cells: int
+    noise: float
 
 
 def assign_named_topics(
@@ -192,7 +199,10 @@ def _nearness(
     topics: pl.DataFrame,
     joining: Joining,
 ) -> NDArray[np.float64]:
-    """The nearness of groups and topics, by memories and names; `-APART` for different people."""
+    """The nearness of groups and topics, by memories and names; `-APART` for different people.
+
+    Names count only where the memories are nearer than unrelated ones: alike names over others are two themes.
+    """
     nodes = pl.concat(
         [
             groups.select("hint", "cell_count", node=pl.int_range(pl.len())),
@@ -207,9 +217,10 @@ def _nearness(
     start = np.flatnonzero(nodes["node"].rle_id().diff().fill_null(1).to_numpy())
     by_hint = overlap(nodes["words"])
     names = np.maximum.reduceat(np.maximum.reduceat(by_hint, start, axis=0), start, axis=1)
-    near = over_noise(rows @ rows.T) + joining.name_weight * names
-    about = abouts(nodes)
-    return np.where(same_about(about), near, -APART)
+    cosine, same = rows @ rows.T, same_about(abouts(nodes))
+    near = over_noise(cosine, noise_of(cosine, same, otherwise=joining.noise))
+    near = near + joining.name_weight * names * (near / (NAMED_FROM * joining.similarity)).clip(0.0, 1.0)
+    return np.where(same, near, -APART)
 
 
 def _needed(cells: NDArray[np.float64], joining: Joining) -> NDArray[np.float64]:

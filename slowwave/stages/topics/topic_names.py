@@ -3,6 +3,7 @@
 import polars as pl
 
 from slowwave.language.lexicon import THEMELESS_WORDS
+from slowwave.schemas.tables import OWNER
 
 NAME_WORDS = 3
 
@@ -43,6 +44,25 @@ def name_topics(cells: pl.DataFrame) -> pl.DataFrame:
         .select("topic_id", name=pl.coalesce("hint", "words", pl.lit("untitled")))
         .sort("topic_id")
     )
+
+
+def better_names(topics: pl.DataFrame, cells: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
+    """Names for topics most of whose memories are named otherwise than they are: topic_id, name.
+
+    `topics`: topic_id, the owner's columns, name. `cells`: topic_id, topic_hint (nullable). A name that one of `every`
+    (the owner's columns, name) bears is left to it.
+    """
+    hinted = cells.with_columns(hint=normalized("topic_hint")).filter(pl.col("hint") != "")
+    counted = hinted.group_by("topic_id", "hint").agg(cell_count=pl.len())
+    main = name_topics(hinted.with_columns(content=pl.lit(""))).with_columns(hint=normalized("name"))
+    own = topics.select("topic_id", *OWNER, hint=normalized("name")).join(
+        counted.rename({"cell_count": "own_count"}), on=["topic_id", "hint"], how="left"
+    )
+    both = main.join(counted, on=["topic_id", "hint"]).join(own.drop("hint"), on="topic_id")
+    ahead = both.filter(pl.col("cell_count") > pl.col("own_count").fill_null(0))
+    free = ahead.join(every.select(*OWNER, hint=normalized("name")), on=[*OWNER, "hint"], how="anti")
+    first = free.sort("topic_id").unique([*OWNER, "hint"], keep="first", maintain_order=True)
+    return first.select("topic_id", "name")
 
 
 def normalized(column: str) -> pl.Expr:

@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from slowwave.home.centroids import with_vectors
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
-from slowwave.stages.topics.hints import above_noise, same_about
+from slowwave.stages.topics.hints import noise_of, same_about
 from slowwave.stages.topics.topic_clusters import in_order, nearest_other, unit_means
 
 _MayMerge = Callable[[NDArray[np.float64]], NDArray[np.bool_]]
@@ -28,7 +28,9 @@ the centroids of two equal parts have a cosine of at most 0.65 (2 / 1.1 ** 2 - 1
 which stays under every merge threshold (profiles, `calibration.MERGE_FLOOR`): no merge undoes a split."""
 
 
-def merge_topics(topics: pl.DataFrame, touched: Collection[str], *, threshold: float) -> pl.DataFrame:
+def merge_topics(
+    topics: pl.DataFrame, touched: Collection[str], *, threshold: float, noise: float = 0.0
+) -> pl.DataFrame:
     """Near-identical topics: topic_id, merged_into, in the order of topic_id.
 
     `topics`: topic_id, the owner's columns, vector, cell_count. Two topics of one owner merge when each is
@@ -38,18 +40,20 @@ def merge_topics(topics: pl.DataFrame, touched: Collection[str], *, threshold: f
 
     Topics that bear names have further columns: `about` (whom they are for, "" for nobody), `hint` (the name of most of
     their cells, "" for none) and `most_cells`. Topics about different people, topics that share their name (they were
-    parted) and topics that are too large together stay apart, and cosines are measured from the median pair up.
+    parted) and topics that are too large together stay apart, and cosines are measured from the median of the pairs for
+    the same people up, or from `noise` among few.
     """
     answers = [pl.DataFrame(schema={"topic_id": pl.String, "merged_into": pl.String})]
     for owner in with_vectors(topics).sort("topic_id").partition_by(OWNER, maintain_order=True):
         ids = owner["topic_id"].to_numpy()
         vectors = owner["vector"].to_numpy().astype(np.float64)
         named = "hint" in owner.columns and (owner["hint"] != "").any()
+        over = noise_of(vectors @ vectors.T, same_about(owner["about"]), otherwise=noise) if named else 0.0
         survivor = _survivors(
             vectors,
             owner["cell_count"].to_numpy().astype(np.float64),
             owner["topic_id"].is_in(list(touched)).to_numpy().copy(),
-            above_noise(vectors, threshold) if named else threshold,
+            over + threshold * (1.0 - over),
             _may_merge(owner) if named else None,
         )
         gone = survivor != np.arange(len(ids))
