@@ -1,12 +1,15 @@
 """The small form: the few memories that a message itself calls for, or nothing.
 
-Memories and turns are ranked as for a page about the message. Of them it tells those that are relevant: similar to the
-message by the embedder's `relevance_threshold`, or with half of its telling words, two of them at least (one, where the
-message has no more); and near the best of what is relevant (what was shown counts there too, so that a conversation
-that has seen the best is not told the second best instead).
+Memories and turns are ranked as for a page about the message. Of them it tells those that are relevant, and near the
+best of these (what was shown counts there too, so that a conversation that has seen the best is not told the second
+best instead). The more of the message's telling words one holds, the less similar to it by the embedder it must be:
+with none of them twice the `relevance_threshold`, with half of them once, with all not at all. One with fewer than two
+of the words needs one and a half times the threshold. Without an embedder it must hold half of them, and two at least.
+
+On two LoCoMo conversations (embedded embedder, the set's own memories) 66 of 100 questions get evidence, and 91 of 100
+questions about the other conversation get nothing; by the threshold alone it was 69 and 21.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -19,8 +22,18 @@ from slowwave.context.tiers import Candidate
 from slowwave.language.signals import holds_words
 from slowwave.schemas.search import MAX_LIMIT, CellHit, TurnHit
 
-MIN_WORD_SHARE = 0.5
 MIN_WORDS = 2
+"""Telling words that a memory must hold, where the message has so many."""
+
+WORDLESS = 2.0
+"""Similarity, in `relevance_threshold`s, that a memory without any of the words needs."""
+
+FEW_WORDS = 1.5
+"""The same of one with fewer words than `MIN_WORDS`, at least."""
+
+MIN_WORD_SHARE = 0.5
+"""Share of the words that a memory must hold where there is no embedder."""
+
 NEAR_BEST = 0.6
 """Share of the best relevant score from which on a memory is told."""
 
@@ -46,12 +59,14 @@ def small_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Candi
 def _relevant(situation: Situation, matches: Matches, hits: Sequence[SomeHit]) -> list[SomeHit]:
     """The hits that are worth telling unasked, by the rule in this module's docstring."""
     embedder, words = situation.reader.embedder, situation.words
-    least = embedder.profile.relevance_threshold if embedder is not None else math.inf
     needed, conversation = min(MIN_WORDS, len(words)), situation.request.conversation_id
 
     def is_relevant(hit: SomeHit) -> bool:
         share = holds_words(hit.content, words)
-        has_words = share >= MIN_WORD_SHARE and round(share * len(words)) >= needed
-        return has_words or matches.similarity.get(key_of(hit), -1.0) >= least
+        has_words = round(share * len(words)) >= needed
+        if embedder is None:
+            return has_words and share >= MIN_WORD_SHARE
+        least = WORDLESS * (1.0 - share) if has_words else max(FEW_WORDS, WORDLESS * (1.0 - share))
+        return matches.similarity.get(key_of(hit), 0.0) >= least * embedder.profile.relevance_threshold
 
     return [hit for hit in hits if hit.session_id != conversation and is_relevant(hit)]
