@@ -6,14 +6,15 @@ from typing import TypeVar
 
 import polars as pl
 
+from slowwave.context.matches import find_matches, key_of
 from slowwave.context.memories import KnownCell, cell_line, quote_lines, read_memories, topic_line
-from slowwave.context.near import Findings, Near, look_near, turn_prior, value_of
+from slowwave.context.near import WORD_SHARE, Findings, Near, look_near, turn_prior, value_of
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import file_words, holds_words, names_file
 from slowwave.schemas.choices import CellType
-from slowwave.schemas.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, Hit
+from slowwave.schemas.search import MAX_QUERY_CHARACTERS, CellHit, Hit, TurnHit
 from slowwave.search import ask
 from slowwave.search.conditions import UNFILTERED, cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
@@ -32,6 +33,9 @@ BRANCH_ROWS = 40
 RECENT_DAYS = 30.0
 """Without any signal, decisions, risks and tasks of this time are told."""
 
+ANSWERS = 50
+"""Memories, and raw turns, that answer a question beside other signals."""
+
 RECENT_ROWS = 25
 TOPICS = 3
 
@@ -46,6 +50,7 @@ def signals_find(situation: Situation) -> Findings:
     errors = " ".join(failure.message for failure in situation.failures[:2])
     if request.question:
         _answer(situation, found)
+        _topics(situation, request.question, found)
     elif around or errors:
         _topics(situation, f"{around} {errors}", found)
     hints = [Near(around, 0.5, "near the file or branch"), Near(errors, 0.5, "near the error")]
@@ -93,20 +98,27 @@ def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
 
 
 def _answer(situation: Situation, found: Findings) -> None:
-    """Add what the question finds and what is near enough; scores are shares of the best."""
-    question, now = situation.request.question, situation.now
-    answer = ask(situation.reader, question, limit=MAX_LIMIT, detail_level="evidence", now=now)
-    found.notes += answer.notes
-    for cell, score in _near(situation, answer.cells):
-        found.add(cell.cell_id, score, "answers the question")
-    for topic, score in _near(situation, answer.topics):
-        found.topics[topic.topic_id] = (topic, score)
-    for turn, score in _near(situation, answer.turns):
-        found.add_turn(turn, score * turn_prior(situation, turn))
+    """Add what answers the question and is near it, ranked as for a page about it; scores are shares of the best.
+
+    Near is what is similar enough or holds half of the question's words: other tiers want the rest.
+    """
+    matches = find_matches(situation, most_cells=ANSWERS, most_turns=ANSWERS)
+    found.notes += matches.notes
+    embedder = situation.reader.embedder
+    least = embedder.profile.relevance_threshold if embedder is not None else math.inf
+
+    def is_near(hit: CellHit | TurnHit) -> bool:
+        is_similar = matches.similarity.get(key_of(hit), 0.0) >= least
+        return is_similar or holds_words(hit.content, situation.words) >= WORD_SHARE
+
+    for cell in filter(is_near, matches.cells):
+        found.add(cell.cell_id, cell.score, "answers the question")
+    for turn in filter(is_near, matches.turns):
+        found.add_turn(turn, turn.score * turn_prior(situation, turn))
 
 
 def _topics(situation: Situation, text: str, found: Findings) -> None:
-    """Add topics that are near to a text that is no question."""
+    """Add topics that are near to a text and hold a word of it."""
     text, now = text[:MAX_QUERY_CHARACTERS], situation.now
     answer = ask(situation.reader, text, limit=TOPICS, detail_level="summary", now=now)
     words = telling_words(text, most=QUERY_WORDS).split()

@@ -69,13 +69,14 @@ def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float)
 def contradiction_lines(situation: Situation, found: Findings) -> list[Candidate]:
     """Open contradictions, both sides in one line: those that touch what was found first of all lines.
 
+    Those that do not touch it stand where there is room, and only where no question says what is wanted.
     Two sides that carry the same value differ in something beside it: they stand where there is room, and only near.
     """
     lines, unrelated = list[Candidate](), 0
     for one, other, note in open_contradictions(situation):
         is_near = not situation.text or one.cell_id in found.cells or other.cell_id in found.cells
         is_same_value = one.value is not None and one.value == other.value
-        if is_same_value and not is_near:
+        if not is_near and (is_same_value or situation.request.question):
             continue
         unrelated += not is_near
         if is_near or unrelated <= UNRELATED_CONTRADICTIONS:
