@@ -1,4 +1,4 @@
-"""Extract: chunks become typed memories, by a gate and an extractor; without a model they become raw cells."""
+"""Extract: chunks become typed memories, page by page in their order; without a model they become raw cells."""
 
 from prefect import flow
 
@@ -13,7 +13,8 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
 
     Args:
         home: Home folder; empty means SLOWWAVE_HOME, else data/home.
-        dry_run: Ask the model, but only show what would be stored. Answers are kept for the real run.
+        dry_run: Ask the model, but only show what would be stored. Answers are kept for the real run, which asks again
+            about pages that are shown what others gave.
     """
     with stage("extract", home=home, dry_run=dry_run) as run:
         chunks = find_chunks(run)

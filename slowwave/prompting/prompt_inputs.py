@@ -151,6 +151,13 @@ class JudgedItem:
     given: str
 
 
+def told_date(date: pl.Expr, precision: pl.Expr) -> pl.Expr:
+    """A date as exactly as it was told: YYYY-MM-DD, YYYY-MM or YYYY; a day where `precision` is null."""
+    formats = {"month": "%Y-%m", "year": "%Y"}
+    exact = [pl.when(precision == name).then(date.dt.strftime(form)) for name, form in formats.items()]
+    return pl.coalesce(*exact, date.dt.strftime("%Y-%m-%d"))
+
+
 def items(kind: Callable[..., Item], rows: pl.DataFrame, *, first: int = 1) -> list[Item]:
     """Rows as items, counted from `first` unless they have a `number`; a time is its date, and a null is ""."""
     numbered = rows if "number" in rows.columns else rows.with_row_index("number", offset=first)

@@ -450,16 +450,18 @@ def test_summaries_that_an_outage_left_unwritten_open_the_gate_of_the_next_night
         assert len(server.requests) == asked
 
 
-def test_a_dry_run_asks_and_shows_and_the_real_run_pays_nothing_for_the_same_answers(tmp_path):
+def test_a_dry_run_asks_and_shows_and_the_real_run_pays_only_for_pages_that_others_precede(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         home = make_home(tmp_path / "home", server)
         ingest.fn(sources=[write_sessions(tmp_path / "chats", 8)], home=home)
         before, rows = segments(home), tables(home)
         would = extract.fn(home=home, dry_run=True)
         assert would.counts["cell.extracted"] == 6
+        assert "without what the pages before it gave" in would.notes[-1]
         assert segments(home) == before
         assert all(tables(home)[table].equals(rows[table]) for table in rows)
         asked = len(server.bodies(CHAT))
+        assert asked == 6, "of eight sessions two are small talk"
         made = extract.fn(home=home)
         assert made.counts == would.counts
-        assert len(server.bodies(CHAT)) == asked
+        assert len(server.bodies(CHAT)) == asked + 5, "the first page has nothing before it: its answer is kept"

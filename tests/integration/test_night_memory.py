@@ -396,3 +396,134 @@ def test_a_topic_that_a_run_left_uncounted_is_tended_by_the_next_one_though_no_m
     reconcile.fn(home=night.home)
     assert tables(night.home)["topics"]["cell_count"].to_list() == [1], "counted when the old values retired"
     assert cluster.fn(home=night.home).is_skipped
+
+
+def pages_of(server: OpenAIServer) -> list[str]:
+    """The pages that the extractor was asked about, in order."""
+    asked = server.bodies("/v1/chat/completions")
+    return [user_text(body) for body in asked if answer_name(body) == "ExtractAnswer"]
+
+
+def test_a_page_is_shown_what_was_before_it_and_nothing_that_came_later(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        night = Night(tmp_path, server)
+        night.say("august", ("2026-08-05T09:00:00Z", "Mara", f"{RATE} 100 requests per minute."))
+        night.say("july", ("2026-07-05T09:00:00Z", "Mara", f"{RATE} 250 requests per minute."))
+        night.sleep()
+        july, august = pages_of(server)
+        assert "## Known memories\n\nnone\n" in july
+        assert f"> {RATE} 250 requests per minute." in august.split("## Turns")[0]
+        assert "## Topics\n\n> departures endpoint\n" in august.replace("> the departures", "> departures")
+
+        night.say("june", ("2026-06-05T09:00:00Z", "Mara", f"{RATE} 50 requests per minute."))
+        night.sleep()
+        june = pages_of(server)[-1]
+        assert "50 requests" in june
+        assert "## Known memories\n\nnone\n" in june, (
+            "a conversation taken in late knows only what was before it"
+        )
+        assert "## Topics" not in june
+
+
+def test_a_session_that_grew_is_shown_its_last_turns_as_read_and_what_they_gave(tmp_path):
+    with OpenAIServer(ScriptedModel()) as server:
+        night = Night(tmp_path, server, night={"known_cells": 15})
+        said = [
+            (f"2026-06-05T09:{n:02}:00Z", "Mara", f"The port of machine{n} is {5000 + n}.") for n in range(30)
+        ]
+        night.say("june", *said[:20])
+        night.sleep()
+        night.say("june", *said)
+        before = len(pages_of(server))
+        night.sleep()
+        (page,) = pages_of(server)[before:]
+        shown = {item.text: item.head.endswith("read before") for item in items(page, "Turns")}
+        assert [text for text, is_read in shown.items() if not is_read] == [text for _, _, text in said[20:]]
+        assert 1 <= sum(shown.values()) < 20
+        known = {item.text for item in items(page, "Known memories")}
+        assert {text for text, is_read in shown.items() if is_read} <= known
+        earlier = page.split("## Earlier in this conversation")[1].split("##")[0]
+        assert "The port of machine" in earlier
+        assert not [text for text in known if text in earlier], "nothing is shown twice"
+        cells = night.cells().filter(pl.col("cell_type") != "episode")
+        assert sorted(cells["content"]) == sorted(text for _, _, text in said)
+
+
+def test_what_was_read_before_becomes_no_memory_again(tmp_path):
+    model = ScriptedModel()
+
+    def forgetful(body: Body) -> str:
+        """A model that takes what was read before for new."""
+        said = model.answer(body)
+        page = user_text(body)
+        if answer_name(body) == "ExtractAnswer" and ", read before" in page:
+            old = next(item for item in items(page, "Turns") if item.head.endswith("read before"))
+            said["cells"] += [{**said["cells"][0], "content": f"Again: {old.text}", "evidence": [old.number]}]
+        return json.dumps(said)
+
+    with OpenAIServer(forgetful) as server:
+        night = Night(
+            tmp_path, server, chunks={"window_tokens": 60, "overlap_tokens": 20}, night={"page_tokens": 50}
+        )
+        said = [
+            (f"2026-06-05T09:{n:02}:00Z", "Mara", f"The port of machine{n} is {5000 + n}.") for n in range(12)
+        ]
+        night.say("june", *said)
+        report = night.sleep()
+        assert len(pages_of(server)) > 1
+        assert [page for page in pages_of(server) if ", read before" in page]
+        cells = night.cells().filter(pl.col("cell_type") != "episode")
+        assert not [content for content in cells["content"] if content.startswith("Again")]
+        chunks = store_of(night.home).rows("chunks")
+        last = chunks.select("chunk_id", turn=pl.col("turn_ids")).explode("turn")
+        held = cells.select("chunk_id", turn=pl.col("evidence").list.last())
+        assert held.join(last, on=["chunk_id", "turn"], how="anti").is_empty(), (
+            "a memory names the chunk that holds it"
+        )
+        told = next(stage for stage in report.stages if stage.stage == "extract")
+        assert "pages for the extractor: plain rules passed" in " ".join(told.notes)
+
+
+def test_a_failed_page_holds_nobody_up_and_its_chunks_are_tried_one_by_one(tmp_path):
+    model = ScriptedModel()
+
+    def cursed(body: Body) -> str:
+        is_cursed = (
+            answer_name(body) == "ExtractAnswer" and "machine5 " in user_text(body).split("## Turns")[1]
+        )
+        return '{"cells": 7}' if is_cursed else json.dumps(model.answer(body))
+
+    with OpenAIServer(cursed) as server:
+        night = Night(
+            tmp_path,
+            server,
+            chunks={"window_tokens": 60, "overlap_tokens": 0},
+            night={"retry_backoff_hours": 0},
+            llm={
+                "provider": "openai",
+                "base_url": server.url,
+                "api_key": "k",
+                "model": "m",
+                "validation_retries": 0,
+            },
+        )
+        for session, first in (("june", 0), ("july", 20)):
+            said = [
+                (
+                    f"2026-0{6 + first // 20}-05T09:{n:02}:00Z",
+                    "Mara",
+                    f"The port of machine{first + n} is {5000 + first + n}.",
+                )
+                for n in range(12)
+            ]
+            night.say(session, *said)
+        night.sleep()
+        june = store_of(night.home).rows("chunks").filter(pl.col("session_id") == "june")
+        assert set(june["status"]) == {"failed"}
+        assert june.height >= 2
+        assert {value for value in night.cells()["value"] if value} == {str(5020 + n) for n in range(12)}
+        night.sleep()
+        states = store_of(night.home).rows("chunks").group_by("status").len().sort("status").rows()
+        assert states == [("extracted", states[0][1]), ("failed", 1)], (
+            "only the chunk that cannot be read still waits"
+        )

@@ -7,7 +7,7 @@ from slowwave.journal.catalogue import Plan
 from slowwave.llm import Request
 from slowwave.prompting.extract_answers import ExtractAnswer
 from slowwave.prompting.files import extract_prompt
-from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items
+from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items, told_date
 from slowwave.readers.chunking import chunk_turns
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.stages.asking import AWAY, Author, ask, author_columns, usable_answers
@@ -18,7 +18,7 @@ from slowwave.stages.extract.extraction import (
     raw_cells,
     split_confirmed,
 )
-from slowwave.stages.extract.gate import failed_pages, lines_by_page, raw_cells_of, through_gate
+from slowwave.stages.extract.gate import Gate, failed_pages, lines_by_page, raw_cells_of, through_gate
 from slowwave.stages.extract.known import Before, before_page
 from slowwave.stages.extract.pages import POSITION, in_pages, page_lines
 from slowwave.stages.reconcile.pairs import unjudged_rows
@@ -66,21 +66,24 @@ def extract_pages(run: Stage, chunks: pl.DataFrame) -> None:
         .sort("round", "batch", maintain_order=True)
         .partition_by("round", "batch", include_key=False, maintain_order=True)
     )
-    left = pages["page"].n_unique()
+    left, gate = pages["page"].n_unique(), Gate()
     for asked in rounds:
-        _extract_round(run, asked)
+        _extract_round(run, asked, gate)
         left -= asked["page"].n_unique()
         if run.workspace.llm is not None and run.workspace.llm.is_down:
             run.reject(AWAY, left)
             break
+    run.note(gate.told)
+    if run.report.dry_run and len(rounds) > 1:
+        run.note("nothing is stored, so each page was asked without what the pages before it gave")
 
 
-def _extract_round(run: Stage, chunks: pl.DataFrame) -> None:
+def _extract_round(run: Stage, chunks: pl.DataFrame, gate: Gate) -> None:
     turns = run.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls())
     lines = page_lines(chunks, turns, _read_chunks(run, chunks))
     run.commit(_without_news(run, chunks, lines))
     telling = chunks.join(lines, on="chunk_id", how="semi", maintain_order="left")
-    passed, gate_plan = through_gate(run, telling, lines)
+    passed, gate_plan = through_gate(run, telling, lines, gate)
     run.commit(gate_plan)
     run.commit(_through_extractor(run, passed, lines))
     run.refresh_vectors()
@@ -89,9 +92,8 @@ def _extract_round(run: Stage, chunks: pl.DataFrame) -> None:
 def _read_chunks(run: Stage, chunks: pl.DataFrame) -> pl.DataFrame:
     """The chunks of these sessions that an extractor or the gate has read, others than these."""
     sessions = run.store.having("chunks", "session_id", chunks["session_id"].unique())
-    is_read = pl.col("status").is_in(["extracted", "gated_out"]) & pl.col("prompt_version").ne_missing(
-        RAW_PROMPT
-    )
+    is_settled = pl.col("status").is_in(["extracted", "gated_out"])
+    is_read = is_settled & pl.col("prompt_version").ne_missing(RAW_PROMPT)
     return sessions.filter(is_read).join(chunks, on="chunk_id", how="anti").sort("chunk_id")
 
 
@@ -154,9 +156,8 @@ def _before(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, page: int) ->
 
 def _extract_request(page: list[TurnLine], before: Before) -> Request:
     columns = ["cell_type", "subject", "attribute", "value", "content"]
-    shown = items(
-        KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date="valid_from")
-    )
+    since = told_date(pl.col("valid_from"), pl.col("valid_precision"))
+    shown = items(KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date=since))
     context = {
         "turn_numbers": {line.number for line in page},
         "known_numbers": {cell.number for cell in shown},

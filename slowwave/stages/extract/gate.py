@@ -1,5 +1,7 @@
 """The gate: which pages are worth the extractor. Plain rules decide; a model is asked only where they cannot tell."""
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from slowwave.journal.catalogue import Plan
@@ -27,10 +29,29 @@ SAID = {
 """A decision of the gate about a page; nobody is named where a rule decided."""
 
 
-def through_gate(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFrame, Plan]:
+@dataclass
+class Gate:
+    """Pages of a run by who decided about them."""
+
+    passed: int = 0
+    left_out: int = 0
+    asked: int = 0
+
+    @property
+    def told(self) -> str:
+        """The counts as a sentence."""
+        return (
+            f"pages for the extractor: plain rules passed {self.passed} and left out {self.left_out}; "
+            f"the gate was asked about {self.asked}"
+        )
+
+
+def through_gate(
+    run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, gate: Gate
+) -> tuple[pl.DataFrame, Plan]:
     """Chunks of pages that are worth the extractor, and what was decided about the others.
 
-    `chunks` has `page`; `lines` are those of the pages.
+    `chunks` has `page`; `lines` are those of the pages; `gate` counts.
     """
     ruled = ruled_pages(lines)
     clear = ruled.filter(pl.col("is_worth"))["page"].to_list()
@@ -39,6 +60,8 @@ def through_gate(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> tuple
     is_asked = ~pl.col("page").is_in([*clear, *silent])
     asked = chunks.filter(is_asked)
     pages = asked["page"].unique(maintain_order=True)
+    gate.passed, gate.left_out = gate.passed + len(clear), gate.left_out + len(silent)
+    gate.asked += pages.len()
     requests = [Request(gate_prompt(fresh[page]), GateAnswer, {}, is_gate=True) for page in pages]
     outcomes = ask(run, requests, work="gate")
     said = [
@@ -66,10 +89,11 @@ def ruled_pages(lines: pl.DataFrame) -> pl.DataFrame:
     was read before may be the answer to it.
     """
     fresh = ~pl.col("is_read")
-    is_answer = pl.col("text").filter(pl.col("is_read")).str.contains("?", literal=True).any()
-    text = pl.col("text").filter(fresh)
-    decided = lines.group_by("page", maintain_order=True).agg(
-        is_worth=is_telling(text).any(), is_nothing=is_small_talk(text).all() & ~is_answer
+    is_answer = pl.col("text").filter(pl.col("is_read")).str.contains(r"[?？]").any()
+    marked = lines.with_columns(is_small=is_small_talk(pl.col("text")), is_telling=is_telling(pl.col("text")))
+    decided = marked.group_by("page", maintain_order=True).agg(
+        is_worth=(fresh & pl.col("is_telling") & ~pl.col("is_small")).any(),
+        is_nothing=pl.col("is_small").filter(fresh).all() & ~is_answer,
     )
     return decided.filter(pl.col("is_worth") | pl.col("is_nothing")).select("page", "is_worth")
 

@@ -18,7 +18,16 @@ from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Stage
 from slowwave.store import Expr, col, lit, same_owner
 
-SHOWN = ["cell_type", "topic_hint", "subject", "attribute", "value", "valid_from", "content"]
+SHOWN = [
+    "cell_type",
+    "topic_hint",
+    "subject",
+    "attribute",
+    "value",
+    "valid_from",
+    "valid_precision",
+    "content",
+]
 """Columns of a known memory that the extractor is shown."""
 
 _READ = ["cell_id", *SHOWN, "topic_id", "session_id", "evidence", "event_time"]
@@ -51,7 +60,7 @@ def before_page(run: Stage, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
         if read_turns
         else pl.lit(value=False)
     )
-    repeated = told.filter(rests).sort("event_time", "cell_id")
+    repeated = told.filter(rests).sort("event_time", "cell_id", descending=True)
     near = _nearest(run, page, lines, past)
     known = (
         pl.concat([repeated, near], how="diagonal")
