@@ -463,4 +463,6 @@ def test_a_dry_run_asks_and_shows_and_the_real_run_pays_only_for_pages_that_othe
         assert asked == 6, "of eight sessions two are small talk"
         made = extract.fn(home=home)
         assert made.counts == would.counts
-        assert len(server.bodies(CHAT)) == asked + 5, "the first page has nothing before it: its answer is kept"
+        assert len(server.bodies(CHAT)) == asked + 5, (
+            "the first page has nothing before it: its answer is kept"
+        )

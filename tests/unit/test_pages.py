@@ -153,7 +153,7 @@ def ruled(*texts: tuple[str, bool]) -> list[bool]:
         "I dropped the idea of a second kiln",
         "nothing helped until we asked Ottoline about the glaze",
         "Mein Bruder zieht nach Bern um, sagt er",
-        "well, so it went on and on like that and nobody knew why, and then all of it was over and none of them said a word",
+        "well, so it went on and on like that and nobody knew why, " + "and so on " * 5,
     ],
 )
 def test_a_page_with_something_to_remember_goes_to_the_extractor_unasked(text: str):
