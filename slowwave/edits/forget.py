@@ -8,7 +8,6 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.chains.repair import Bridges
 from slowwave.edits.chain_repair import bridging, chains_of, reworded
 from slowwave.edits.consequences import cascade, joined, settled_by
 from slowwave.edits.session import cell_of, commit_edit, edit_session
@@ -30,42 +29,42 @@ def forget(home: Home, request: CellRequest, *, now: datetime) -> Done:
         row = cell_of(work, request.cell_id)
         gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
         ids = gone["cell_id"].to_list()
-        raw = gone.filter(pl.col("prompt_version") == RAW_PROMPT).drop_nulls("chunk_id")
-        gated = rows_of(
-            "chunk.gated",
-            [
-                {"chunk_id": chunk, "is_worth": False, "reason": WHY}
-                for chunk in raw["chunk_id"].unique().sort()
-            ],
-        )
-        chains = chains_of(work.store, ids)
-        bridges = chains.without(ids)
-        bridged = bridging(chains, bridges, ids, why=WHY)
-        plan = joined(
-            {
-                "cell.deleted": gone.select(
-                    "cell_id",
-                    "content_hash",
-                    *OWNER,
-                    "content",
-                    "evidence",
-                    note=pl.lit(note or None, dtype=pl.String),
-                ),
-                "chunk.gated": gated,
-            },
-            bridged,
-            {"core.promoted": reworded(work.store, bridged["cell.succeeded"], why=WHY)},
-            _written_from(work.store, gone),
-            {"contradiction.resolved": settled_by(work.store, ids, why=note or WHY)},
-        )
+        plan, stranded = deletion(work.store, gone, note=note)
         changed, notes = commit_edit(work, plan)
         return Done(
             cell_id=ids[0],
             content=str(row["content"]),
             replaced=ids[1:],
             changed=changed,
-            notes=[*_stranded(bridges), *notes],
+            notes=[*_stranded(stranded), *notes],
         )
+
+
+def deletion(store: Store, gone: pl.DataFrame, *, note: str) -> tuple[Plan, list[str]]:
+    """Events by which memories (rows of `cells`) leave for good, with what was written from them.
+
+    Returns them with the ids of the memories that nothing holds the place of any more.
+    """
+    ids = gone["cell_id"].to_list()
+    raw = gone.filter(pl.col("prompt_version") == RAW_PROMPT).drop_nulls("chunk_id")
+    gated = rows_of(
+        "chunk.gated",
+        [{"chunk_id": chunk, "is_worth": False, "reason": WHY} for chunk in raw["chunk_id"].unique().sort()],
+    )
+    chains = chains_of(store, ids)
+    bridges = chains.without(ids)
+    bridged = bridging(chains, bridges, ids, why=WHY)
+    dead = gone.select(
+        "cell_id", "content_hash", *OWNER, "content", "evidence", note=pl.lit(note or None, dtype=pl.String)
+    )
+    plan = joined(
+        {"cell.deleted": dead, "chunk.gated": gated},
+        bridged,
+        {"core.promoted": reworded(store, bridged["cell.succeeded"], why=WHY)},
+        _written_from(store, gone),
+        {"contradiction.resolved": settled_by(store, ids, why=note or WHY)},
+    )
+    return plan, bridges.stranded
 
 
 def _written_from(store: Store, gone: pl.DataFrame) -> Plan:
@@ -86,11 +85,11 @@ def _written_from(store: Store, gone: pl.DataFrame) -> Plan:
     }
 
 
-def _stranded(bridges: Bridges) -> list[str]:
+def _stranded(cell_ids: list[str]) -> list[str]:
     """A note on the memories that the deleted one had replaced."""
-    if not bridges.stranded:
+    if not cell_ids:
         return []
-    which = ", ".join(bridges.stranded)
+    which = ", ".join(cell_ids)
     return [
         f"it had taken the place of {which}: that stays retired, and `slowwave confirm ID` believes it again"
     ]

@@ -23,6 +23,7 @@ from slowwave.store import Store, owned_by
 
 RESOLVED = "contradiction.resolved"
 WHY = "a person resolved the contradiction"
+TAKEN_BACK = "a person took the resolution back"
 
 
 def disputes(reader: Reader, *, has_resolved: bool = False) -> list[Dispute]:
@@ -150,7 +151,7 @@ def _standing_again(
     """Events that put both sides back; what `merged` wrote makes way."""
     plan = {
         "cell.restored": standing_again(work.home.journal, losers["cell_id"]),
-        "pair.judged": judged(winner_id, losers, effect="none", why="a person took the resolution back"),
+        "pair.judged": judged(winner_id, losers, effect="none", why=TAKEN_BACK),
     }
     if winner_id in ids:
         made_by = work.store.by_key("cells", [winner_id], ["cell_id", "prompt_version", "model"]).row(

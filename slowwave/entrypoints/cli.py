@@ -11,7 +11,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from typer.core import TyperGroup
@@ -26,11 +26,15 @@ from slowwave.entrypoints.commands.runs import (
     Report,
     run_evaluation,
     run_plain,
+    run_rederive,
     run_under_prefect,
 )
 from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
 from slowwave.entrypoints.show.terminal import results, show_error, show_json, visible
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
+
+if TYPE_CHECKING:
+    from slowwave.schemas.derivation import RederiveAction
 
 INTERRUPTED = 130
 
@@ -179,6 +183,40 @@ def rebuild(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: 
 def reembed(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
     """Compute all vectors again with the configured embedder. As `run reembed`, without Prefect."""
     _show(run_plain("reembed", home, {"dry_run": dry_run}), as_json=as_json)
+
+
+@app.command()
+def rederive(
+    *,
+    show: Annotated[bool, typer.Option("--show", help="Show the difference again; derive nothing.")] = False,
+    switch: Annotated[
+        bool, typer.Option("--switch", help="Put the derivation in the place of the memory.")
+    ] = False,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Remove the derivation; the memory stays as it is.")
+    ] = False,
+    home: HomeOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would cost, or whether it could be done.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Derive the memory again with today's prompts.
+
+    It is made beside the living memory, with the configured model, and the difference is shown. Started again, it
+    goes on where it stood and takes in what came since. The memory serves meanwhile.
+    """
+    actions = {"show": show, "switch": switch, "drop": drop}
+    chosen = [name for name, is_chosen in actions.items() if is_chosen]
+    if len(chosen) > 1:
+        raise typer.BadParameter("give one of them", param_hint=" ".join(f"--{name}" for name in chosen))
+    found = run_rederive(home, cast("RederiveAction", chosen[0] if chosen else "derive"), dry_run=dry_run)
+    if as_json:
+        show_json(found)
+    else:
+        from slowwave.entrypoints.show.derivation import show_derivation
+
+        show_derivation(found)
 
 
 app.command()(inspect.calibrate)

@@ -1,6 +1,7 @@
 """`erase`: a text leaves the home, down to the bytes, and a search over all of them proves it.
 
     plan       what rests on the text: turns, memories, summaries; kept in `erase.json` until the end
+    drop       a derivation beside the memory: it was made from what goes
     commit     events that name what went, by ids and hashes alone
     rewrite    each segment of the journal that speaks of it, one after the other, each whole or not at all
     rebuild    a new generation of the store from that journal; every older one goes
@@ -24,9 +25,11 @@ from slowwave.erase.payloads import Erasure, payload_after
 from slowwave.erase.plan import ErasurePlan
 from slowwave.erase.scope import ErasureScope, erasure_scope
 from slowwave.errors import InputError, NotFoundError
+from slowwave.home.derivation import drop_derivation
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode_plan
+from slowwave.journal.derivations import is_replaced, last_switch
 from slowwave.journal.whole_file import remove_drafts, write_whole
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import EraseRequest
@@ -60,6 +63,7 @@ def _carry_out(work: Workspace, plan: ErasurePlan) -> Erased:
     """Carry out a plan, from the start or from where a kill left it."""
     home, path = work.home, work.home.erase_path
     erasure = plan.erasure()
+    is_dropped = drop_derivation(home)
     take_spool(work, erasure.cell_ids | erasure.episode_ids)
     _commit(work, plan)
     rewritten = _rewrite(home, erasure)
@@ -70,6 +74,10 @@ def _carry_out(work: Workspace, plan: ErasurePlan) -> Erased:
     remaining = files_with(home.root, plan.texts, without=[path]) | rows_with(work.store, plan.texts)
     path.unlink(missing_ok=True)
     notes = []
+    if is_dropped:
+        notes.append(
+            "the derivation beside the memory is dropped: `slowwave rederive` makes it again without this"
+        )
     if plan.waiting_chunk_ids:
         notes.append(f"{len(plan.waiting_chunk_ids)} parts of conversations go through the extractor again")
     if plan.stranded:
@@ -112,13 +120,19 @@ def _commit(work: Workspace, plan: ErasurePlan) -> None:
 
 
 def _rewrite(home: Home, erasure: Erasure) -> dict[str, int]:
-    """Rewrites the segments that speak of what goes, oldest first; torn files that hold a text of it go whole."""
+    """Rewrites the segments that speak of what goes, oldest first; torn files that hold a text of it go whole.
+
+    What another derivation took the place of goes whole: nobody can say any more what of it told of the text.
+    """
     segments = events = torn = 0
-    for segment_id in home.journal.segment_ids():
+    segment_ids = home.journal.segment_ids()
+    switch = last_switch(home.journal, segment_ids)
+    for segment_id in segment_ids:
         lines = home.journal.lines(segment_id)
         if lines is None:
             continue
-        after = [_line_after(line, erasure) for line in lines]
+        is_former = segment_id < switch
+        after = [None if is_former and is_replaced(line) else _line_after(line, erasure) for line in lines]
         changed = sum(new != old for new, old in zip(after, lines, strict=True))
         if changed:
             home.journal.rewrite(segment_id, [line for line in after if line is not None])

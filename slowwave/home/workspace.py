@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from slowwave.embeddings import Embedder, open_embedder
+from slowwave.embeddings import Embedder, base_of, open_embedder
 from slowwave.errors import ConfigError, ContractError, NotFoundError
 from slowwave.home.centroids import centroids
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
+from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.vectors import take_over_vectors
@@ -106,7 +107,7 @@ class Workspace:
         pending = find_pending(self.home.journal, self.store)
         if not pending.needs_new_store:
             return _apply(self.home.journal, self.store, pending)
-        self.store = renewed_store(self.home, self.store)
+        self.store, self.embedder = renewed_store(self.home, self.store, self.embedder)
         return pending.problems
 
     def commit_plan(self, plan: Plan, *, now: datetime | None = None) -> dict[str, int]:
@@ -265,8 +266,8 @@ def _apply(journal: Journal, store: Store, pending: Pending) -> list[Problem]:
     return problems
 
 
-def renewed_store(home: Home, living: Store) -> Store:
-    """A new generation, folded from the whole journal and made current; vectors of texts that are known are kept.
+def renewed_store(home: Home, living: Store, embedder: Embedder | None) -> tuple[Store, Embedder | None]:
+    """A new generation, folded from the whole journal and made current, and the embedder in its space.
 
     For a derivation that took the place of the memory: readers find the old memory until all of the new one is there.
     """
@@ -275,13 +276,27 @@ def renewed_store(home: Home, living: Store) -> Store:
     )
     try:
         apply_pending(home.journal, fresh)
-        for donor in (living, *_derived_store(home)):
-            take_over_vectors(donor, fresh)
+        wanted = with_known_vectors(home, fresh, embedder, (living, *_derived_store(home)))
         fresh.make_current()
     finally:
         if not fresh.is_current():
             fresh.discard()
-    return fresh
+    return fresh, wanted
+
+
+def with_known_vectors(
+    home: Home, fresh: Store, embedder: Embedder | None, donors: Sequence[Store]
+) -> Embedder | None:
+    """Names the space that a new generation should be in, and gives it the vectors that others have of the same texts.
+
+    Returns the embedder in that space.
+    """
+    wanted = embedder if embedder is None else wanted_space(home, fresh, base_of(embedder))
+    if wanted is not None:
+        fresh.name_space(wanted.embedder_id)
+    for donor in donors:
+        take_over_vectors(donor, fresh)
+    return wanted
 
 
 def _derived_store(home: Home) -> list[Store]:

@@ -5,12 +5,13 @@ segments before stays in the journal, to be read, and is folded no more. What ca
 and the record of the nights and of the fits of the vector space are folded for ever.
 """
 
+import json
 from collections.abc import Sequence
 from itertools import islice
 
 import polars as pl
 
-from slowwave.journal.catalogue import CATALOGUE
+from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS
 from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import REMEMBERED
 
@@ -42,6 +43,13 @@ def in_force(events: pl.DataFrame, switch: str) -> pl.DataFrame:
         return events
     lasts = pl.col("kind").is_in(LASTING) | is_statement()
     return events.filter((pl.col("segment_id") >= switch) | lasts)
+
+
+def is_replaced(line: str) -> bool:
+    """Return whether a segment's event line, of before the switch, is one that the switch ended."""
+    event = json.loads(line)
+    is_said = event["kind"] == "cell.extracted" and event["payload"].get("prompt_version") == REMEMBERED
+    return FORMER_KINDS.get(event["kind"], event["kind"]) not in LASTING and not is_said
 
 
 def _is_switch(journal: Journal, segment_id: str) -> bool:

@@ -10,6 +10,7 @@ from slowwave.language.lexicon import (
     MONTHS,
     NUMBERS,
     PLANS,
+    STOP_WORDS,
     TENS,
     WEEKDAYS,
     WORDS_AFTER_DENIALS,
@@ -137,6 +138,18 @@ def names(text: pl.Expr) -> pl.Expr:
 def normalized(text: pl.Expr) -> pl.Expr:
     """Lower case, one blank between words: the form in which subjects and attributes are compared."""
     return text.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars()
+
+
+def telling_words(text: pl.Expr) -> pl.Expr:
+    """Different words of a text that carry its meaning, cut to their first six letters (near to a stem), sorted."""
+    return (
+        normalized(text)
+        .str.split(" ")
+        .list.set_difference(sorted(STOP_WORDS | {""}))
+        .list.eval(pl.element().str.head(6))
+        .list.unique()
+        .list.sort()
+    )
 
 
 def full_text_queries(texts: pl.Series, *, whole: int, most: int) -> list[str]:

@@ -115,6 +115,12 @@ def prompt_versions() -> dict[str, str]:
     return {name: versions[max(versions)].prompt_version for name, versions in found}
 
 
+def system_text(name: str) -> str:
+    """The rules and examples of the newest version of a prompt, which stand in every call."""
+    versions = _prompt_files()[name]
+    return versions[max(versions)].system
+
+
 def render(name: str, inputs: Mapping[str, object], *, version: int | None = None) -> Prompt:
     """The prompt `name` with its inputs on the page, in its latest version unless one is given.
 

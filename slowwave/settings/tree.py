@@ -33,6 +33,7 @@ from slowwave.settings.groups import (
     NightSettings,
     PromoteSettings,
     ReconcileSettings,
+    RederiveSettings,
     ScopeSettings,
     StoreSettings,
 )
@@ -86,6 +87,7 @@ class Settings(BaseSettings):
     forget: ForgetSettings = ForgetSettings()
     edits: EditSettings = EditSettings()
     promote: PromoteSettings = PromoteSettings()
+    rederive: RederiveSettings = RederiveSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()
     store: StoreSettings = StoreSettings()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 from slowwave.entrypoints.prefect_ui.environment import api_address, prepare_prefect, under_prefect
 
 if TYPE_CHECKING:
+    from slowwave.schemas.derivation import Derivation, RederiveAction
     from slowwave.schemas.questions import Evaluation
     from slowwave.schemas.report import NightReport, StageReport
 
@@ -57,6 +58,22 @@ def run_evaluation(home: str | None, questions: Path) -> "tuple[Evaluation, str]
     with progress_bars():
         found = evaluate.fn(questions=str(questions), home=str(folder))
     return found, markdown(found)
+
+
+def run_rederive(home: str | None, action: "RederiveAction", *, dry_run: bool) -> "Derivation":
+    """A derivation beside the memory, made, shown, switched to or dropped in this process; its cost is said first."""
+    from slowwave.entrypoints.show.terminal import progress_bars, say
+
+    folder = str(_prepared(home))
+    from flows.rederive import rederive
+    from slowwave.rederive.pages import estimate_line
+
+    if action == "derive" and not dry_run:
+        waits = rederive.fn(home=folder, dry_run=True).estimate
+        if waits is not None:
+            say(estimate_line(waits))
+    with progress_bars():
+        return rederive.fn(home=folder, action=action, dry_run=dry_run)
 
 
 def run_under_prefect(name: FlowName, home: str | None, parameters: Parameters | None = None) -> "Report":

@@ -5,8 +5,7 @@ The rule is strict: what it keeps out is lost to the store, and a wrong "same" w
 
 import polars as pl
 
-from slowwave.language.lexicon import STOP_WORDS
-from slowwave.language.text import hard_values, names, normalized
+from slowwave.language.text import hard_values, names, normalized, telling_words
 
 LEAST_LINE_WORDS = 3
 """A line of fewer words stands in many conversations and tells nothing of a deleted one."""
@@ -20,7 +19,7 @@ def said_again(new: str, deleted: str, *, same_words: float) -> pl.Expr:
     Both have the same numbers, days and negation; neither has a name that the other lacks while the other has one of
     its own; and of all their telling words (stems, without little words) at least the share `same_words` is common.
     """
-    one, other = _telling(pl.col(new)), _telling(pl.col(deleted))
+    one, other = telling_words(pl.col(new)), telling_words(pl.col(deleted))
     common = one.list.set_intersection(other).list.len()
     every = one.list.len() + other.list.len() - common
     named, known = names(pl.col(new)), names(pl.col(deleted))
@@ -58,15 +57,3 @@ def _compared(line: str) -> pl.Expr:
     """A line as it is compared: a name before a colon stays apart from what is said."""
     parts = pl.col(line).str.replace(_SPEAKER, "$1\n").str.split("\n")
     return parts.list.eval(normalized(pl.element())).list.join(": ")
-
-
-def _telling(text: pl.Expr) -> pl.Expr:
-    """Different words of a text that carry its meaning, cut to their first six letters: near to a stem."""
-    return (
-        normalized(text)
-        .str.split(" ")
-        .list.set_difference(sorted(STOP_WORDS | {""}))
-        .list.eval(pl.element().str.head(6))
-        .list.unique()
-        .list.sort()
-    )
