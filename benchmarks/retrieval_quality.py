@@ -73,7 +73,7 @@ def show(found: Evaluation) -> None:
     ]
     for title, rows in (
         ("by category", [("all", found.recall), *found.by_category.items()]),
-        ("beside other ways", [*found.baselines.items()]),
+        ("beside other ways", [("whole sessions", found.sessions), *found.baselines.items()]),
         ("what each list adds", lists),
     ):
         console.print(table(title, rows))

@@ -26,6 +26,7 @@ from slowwave.evaluation.retrieval import (
     list_names,
     recall_table,
     said_turns,
+    session_recall,
     wanted_turns,
 )
 from slowwave.home.paths import open_home
@@ -73,6 +74,7 @@ class Asked:
     found: pl.DataFrame
     wanted: pl.DataFrame
     covered: pl.DataFrame
+    sessions: pl.DataFrame
     tokens: pl.Series
     left_out: dict[str, int]
     embedder: str
@@ -122,7 +124,9 @@ def ask(workspace: Workspace, conversation: Conversation, *, has_coverage: bool 
     if has_coverage:
         pages, evidence = memory_pages(reader_of(workspace), workspace.store), wanted_by_question(wanted)
         covered = cover(pages, conversation.questions, evidence, now=_asked_at(conversation, workspace))
-    return Asked(found, wanted, covered, tokens["tokens"], left_out, embedder)
+    shown = pl.concat([found["turn_id"], wanted["turn_id"]]).unique()
+    sessions = workspace.store.by_key("turns", shown, ["turn_id", "session_id"])
+    return Asked(found, wanted, covered, sessions, tokens["tokens"], left_out, embedder)
 
 
 def reader_of(workspace: Workspace) -> Reader:
@@ -199,13 +203,15 @@ def add_up(parts: Sequence[Asked], *, seconds: float) -> Evaluation:
     wanted = pl.concat([_apart(part.wanted, place) for place, part in enumerate(parts)])
     tokens = pl.concat([part.tokens for part in parts]).mean()
     left_out = sum((Counter(part.left_out) for part in parts), Counter())
-    recall = recall_table(by_shares(found, list_names(found)), wanted)
+    placed = by_shares(found, list_names(found))
+    recall, by_session = recall_table(placed, wanted), session_recall(placed, wanted, _sessions(parts))
     other = compared(found, wanted)
     names = ("baseline", "alone", "without")
     baselines, alone, without = (_by_name(other.filter(pl.col("group") == name), "way") for name in names)
     by_category = _by_name(recall, "category")
     return Evaluation(
         recall=by_category.pop(EVERY),
+        sessions=_by_name(by_session.head(1), "category")[EVERY],
         by_category=by_category,
         baselines=baselines,
         granularities={"alone": alone, "without": without},
@@ -218,6 +224,11 @@ def add_up(parts: Sequence[Asked], *, seconds: float) -> Evaluation:
         parameters=PARAMETERS,
         seconds=round(seconds, 1),
     )
+
+
+def _sessions(parts: Sequence[Asked]) -> pl.DataFrame:
+    """`turn_id` and `session_id` of all parts: a turn's id is made of its session's."""
+    return pl.concat([part.sessions for part in parts])
 
 
 def _apart(frame: pl.DataFrame, place: int) -> pl.DataFrame:
@@ -258,7 +269,7 @@ def markdown(found: Evaluation) -> str:
         "",
         "Recall at k: the share of the turns that answer a question among the first k found.",
         *_lines("by category", {**whole, **found.by_category}),
-        *_lines("beside other ways", {**whole, **found.baselines}),
+        *_lines("beside other ways", {**whole, "whole sessions": found.sessions, **found.baselines}),
         *_lines("what each list adds", {**whole, **lists}),
         *_coverage(found),
         "",

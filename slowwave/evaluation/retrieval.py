@@ -92,6 +92,22 @@ def recall_table(placed: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([whole, shares.group_by("category").agg(columns).sort("category")])
 
 
+def session_recall(placed: pl.DataFrame, wanted: pl.DataFrame, sessions: pl.DataFrame) -> pl.DataFrame:
+    """`recall_table` of whole sessions: each stands where its best turn does, and evidence are the sessions of its turns.
+
+    `sessions` has `turn_id` and `session_id`, of every turn of `placed` and `wanted`.
+    """
+    of_turn = sessions.select("turn_id", "session_id").unique("turn_id")
+    best = (
+        placed.join(of_turn, on="turn_id", how="inner")
+        .group_by("question_index", "session_id")
+        .agg(pl.col("rank").min())
+        .with_columns(rank=pl.col("rank").rank("ordinal").over("question_index").cast(pl.Int64))
+    )
+    asked = wanted.join(of_turn, on="turn_id", how="inner").drop("turn_id").unique(maintain_order=True)
+    return recall_table(*(rows.rename({"session_id": "turn_id"}) for rows in (best, asked)))
+
+
 def compared(found: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     """Recall of all questions by other ways: `group`, `way`, `question_count` and `recall_at_<k>`.
 

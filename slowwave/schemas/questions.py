@@ -143,6 +143,9 @@ class Evaluation(_Frozen):
     """Retrieval quality on a question set. Every figure can be computed again from the same set and memory."""
 
     recall: Figures = Field(description="Mean share of a question's evidence turns among the first k.")
+    sessions: Figures = Field(
+        description="The same of whole sessions, each where its best turn stands: `recall@10` is among ten sessions."
+    )
     by_category: dict[str, Figures]
     baselines: dict[str, Figures] = Field(
         description="The same questions by full text, by vectors, by both fused."

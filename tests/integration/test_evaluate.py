@@ -60,6 +60,7 @@ def test_a_set_with_sessions_is_asked_in_temporary_homes(tmp_path, home):
     assert found.left_out == {"evidence that is not there": 1, "question without evidence": 1}
     assert found.recall["recall@5"] == 1.0
     assert found.by_category["easy"]["questions"] == 3
+    assert found.sessions == {**dict.fromkeys(found.recall, 1.0), "questions": 3}
     assert set(found.granularities["alone"]) == {"turn", "near", "wide", "vector", "cell", "cell_vector"}
     assert set(found.baselines) == {"full text only", "vectors only", "plain hybrid"}
     assert found.embedder.startswith("wordllama/")

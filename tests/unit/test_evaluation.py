@@ -13,6 +13,7 @@ from slowwave.evaluation.retrieval import (
     given_cells,
     recall_table,
     said_turns,
+    session_recall,
     wanted_turns,
 )
 from slowwave.journal.catalogue import encode
@@ -63,6 +64,25 @@ def test_a_question_that_finds_nothing_counts():
     wanted, _ = wanted_turns(asked(("a",), ("b",)), KNOWN)
     assert recall_table(placed((0, "ta", 1)), wanted)["recall_at_5"].to_list()[0] == pytest.approx(0.5)
     assert recall_table(placed(), wanted).row(0)[1:] == (2, 0.0, 0.0, 0.0, 0.0)
+
+
+def test_a_session_stands_where_its_best_turn_does():
+    wanted, _ = wanted_turns(asked(("a", "b"), ("c",)), KNOWN)
+    others = [(0, f"other-{place}", place) for place in range(1, 8)]
+    found = placed(*others, (0, "ta", 8), (0, "tb", 30), (1, "tc", 1))
+    in_one = pl.DataFrame({"turn_id": [name for _, name, _ in others], "session_id": "june"})
+    evidence = pl.DataFrame({"turn_id": ["ta", "tb", "tc"], "session_id": ["may", "may", "june"]})
+    table = session_recall(found, wanted, pl.concat([in_one, evidence]))
+    assert table.row(0) == (
+        "all",
+        2,
+        1.0,
+        1.0,
+        1.0,
+        1.0,
+    )  # may is the second session, and both turns are of it
+    apart = in_one.with_columns(session_id="turn_id")
+    assert session_recall(found, wanted, pl.concat([apart, evidence])).row(0)[2:4] == (0.5, 1.0)
 
 
 def test_no_question_gives_figures_of_nought():
