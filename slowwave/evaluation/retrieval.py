@@ -93,7 +93,7 @@ def recall_table(placed: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
 
 
 def session_recall(placed: pl.DataFrame, wanted: pl.DataFrame, sessions: pl.DataFrame) -> pl.DataFrame:
-    """`recall_table` of whole sessions: each stands where its best turn does, and evidence are the sessions of its turns.
+    """`recall_table` of whole sessions, each where its best turn stands; evidence are the sessions of the turns.
 
     `sessions` has `turn_id` and `session_id`, of every turn of `placed` and `wanted`.
     """
