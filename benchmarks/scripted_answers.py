@@ -167,6 +167,11 @@ def infer(_: str) -> dict[str, Any]:
     return {"causes": []}
 
 
+def match(_: str) -> dict[str, Any]:
+    """Nobody is somebody else."""
+    return {"same": []}
+
+
 _ANSWERS = {
     "GateAnswer": _gate,
     "ExtractAnswer": _extract,
@@ -176,4 +181,5 @@ _ANSWERS = {
     "PromoteAnswer": _promote,
     "EntityAnswer": enrich,
     "CausesAnswer": infer,
+    "PeopleAnswer": match,
 }

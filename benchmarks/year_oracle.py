@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from benchmarks.scripted_answers import Item, enrich, infer, items_of, summarize, tell
+from benchmarks.scripted_answers import Item, enrich, infer, items_of, match, summarize, tell
 from benchmarks.year_world import World
 
 FACT = re.compile(r"[Tt]he (?P<attribute>[a-z ]+?) of (?P<subject>[A-Z]\w+ [a-z]+) is (?P<value>\d+ \w+)\.")
@@ -32,6 +32,7 @@ class Oracle:
             "EpisodeAnswer": tell,
             "EntityAnswer": enrich,
             "CausesAnswer": infer,
+            "PeopleAnswer": match,
             "PromoteAnswer": self._promote,
         }
 

@@ -5,7 +5,8 @@ from prefect import flow
 from slowwave.schemas.report import StageReport
 from slowwave.stages.graph.causes import infer_causes
 from slowwave.stages.graph.descriptions import enrich
-from slowwave.stages.graph.link import draw_edges, find_changes, link_cells
+from slowwave.stages.graph.link import draw_edges, find_changes, link_cells, none_changed
+from slowwave.stages.graph.people import match_people
 from tasks.stage import run_name, stage
 
 
@@ -24,6 +25,8 @@ def link(home: str = "", dry_run: bool = False) -> StageReport:
         if run.workspace.llm is None:
             run.note("without a language model no entity gets a summary and no cause is inferred")
         else:
+            if match_people(run):
+                link_cells(run, none_changed(changes))
             enrich(run)
             infer_causes(run)
         if not run.report.counts:

@@ -92,6 +92,15 @@ OWNER = {name: PLAIN[name] for name in ("user_id", "project_id", "scope")}
 MODEL = {"prompt_version": "extract_cells.v1", "model": "gpt-oss"}
 
 
+def identity_events() -> list[pl.DataFrame]:
+    """Two descriptions of people, of which one is parted again."""
+    told = {"name": "anas wife", "same_as": "bo", "mention_count": 1, "evidence": ["c2"], **OWNER, **MODEL}
+    return [
+        events("identity.recorded", *({**told, "identity_id": key} for key in ("i1", "i2"))),
+        events("identity.dropped", {"identity_id": "i2"}),
+    ]
+
+
 def episode_events() -> pl.DataFrame:
     """Conversations told, told again, failed, released and gone, and a memory that got its short forms."""
 
@@ -325,6 +334,7 @@ def one_of_every_kind() -> pl.DataFrame:
                 {"cell_id": "c5", "confirmations": 0},
             ),
             events("cell.examined", {"cell_id": "c2"}),
+            *identity_events(),
             events("cell.unlinked", {"cell_id": "c5"}),
             of_row("night.completed", "nights", "n1", has_llm=True, call_count=4, cost=0.25),
             episode_events(),

@@ -108,6 +108,7 @@ class ScriptedModel:
             "PromoteAnswer": self.promote,
             "EntityAnswer": self.enrich,
             "CausesAnswer": self.infer,
+            "PeopleAnswer": self.match,
             "TombstoneAnswer": self.judge_tombstone,
         }[name](page)
 
@@ -188,6 +189,16 @@ class ScriptedModel:
     def enrich(self, page: str) -> dict[str, Any]:
         name = re.search(r"^name: (.*)$", page, re.MULTILINE)[1]
         return {"summary": f"{name} stands in {len(items(page, 'Memories'))} memories."}
+
+    def match(self, page: str) -> dict[str, Any]:
+        """Whoever is asked about is the first other person with the same last word in a memory."""
+        people = {item.number: item.text.split()[-1] for item in items(page, "People")}
+        asked = map(int, re.search(r"^## Who is: (.*)$", page, re.MULTILINE)[1].split(", "))
+        pairs = [
+            (one, next((n for n, word in people.items() if n != one and word == people[one]), 0))
+            for one in asked
+        ]
+        return {"same": [{"described": one, "person": other} for one, other in pairs if other]}
 
     def infer(self, page: str) -> dict[str, Any]:
         """To a memory that says because, the one before it on the page led."""

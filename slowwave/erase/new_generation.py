@@ -12,6 +12,7 @@ from slowwave.erase.plan import ErasurePlan
 from slowwave.home.vectors import take_over_vectors
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.language.people import same_names
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
 from slowwave.store import Store, col, create_store, lit
@@ -58,7 +59,7 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
 def _names(store: Store, families: Collection[str]) -> Plan:
     """Events for the people and things of these families, as the memories that are left name them."""
     before = store.having("mentions", "family", families)
-    after, entities = resolve(before.drop("entity_id"))
+    after, entities = resolve(before.drop("entity_id"), same_names(store.rows("identities")))
     edges, known_names = entity_edges(after), store.having("entities", "family", families)
     known = store.by_key("edges", edges["edge_id"], ["edge_id", "target_id"])
     return {

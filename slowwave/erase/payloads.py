@@ -27,8 +27,8 @@ VERBATIM = frozenset({"turn.recorded", "cell.extracted", "cell.deleted"})
 
 RETIRING = frozenset({"cell.superseded", "cell.merged"})
 
-WRITTEN = frozenset({"topic.summarized", "episode.written"})
-"""Kinds whose text was written from the memories and turns that they name."""
+WRITTEN = frozenset({"topic.summarized", "episode.written", "identity.recorded"})
+"""Kinds that were made from the memories and turns that they name, and go with them."""
 
 WHOLE_TURN = 2**31 - 1
 """`last_char` of a chunk that ends with a whole turn."""

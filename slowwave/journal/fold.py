@@ -193,6 +193,8 @@ FOLDS: dict[str, list[Write]] = {
     "entity.enriched": [_patch("entities", needs_review=False, updated_at=RECORDED)],
     "entity.unsummarized": [_patch("entities", **NO_SUMMARY, enriched_count=None, needs_review=False)],
     "entity.flagged": [_patch("entities", needs_review=True)],
+    "identity.recorded": [_whole("identities", recorded_at=RECORDED)],
+    "identity.dropped": _removals("identities"),
     "mention.recorded": [_whole("mentions")],
     "mention.dropped": _removals("mentions"),
     "artifact.recorded": [_whole("artifacts")],

@@ -123,6 +123,18 @@ OF_RELATIONS = (
         "entity summaries taken back",
         "An entity's summary may tell what a person took away: it is gone, and the next one is written without it.",
     ),
+    kind_of(
+        "identity.recorded",
+        row_of("identities"),
+        "descriptions of people compared with others",
+        "Whoever is described so is the same person as another, or as none of those shown.",
+    ),
+    kind_of(
+        "identity.dropped",
+        "identity_id",
+        "descriptions of people parted from others",
+        "A memory is gone that said who is described so.",
+    ),
     kind_of("mention.recorded", row_of("mentions"), "mentions recorded", "A memory names this entity."),
     kind_of(
         "mention.dropped",

@@ -66,6 +66,11 @@ UNTIL: Final = _set("until")
 AROUND: Final = _set("around")
 INSIDE: Final = _set("inside")
 
+SOLE_RELATIONS: Final = _words("sole_relations")
+"""Relations of which somebody has one at a time: two who are called so are one person, or one after the other."""
+PERSON_WORDS: Final = _set("sole_relations", "person_words")
+"""Words that describe a person where no name is said."""
+
 AMBIGUOUS_NAMES: Final = _set("ambiguous_names")
 """Words that name nothing by themselves: no other name is joined to them."""
 TRADES: Final = _words("trades")

@@ -46,6 +46,7 @@ class Page(TypedDict, total=False):
     question_numbers: AbstractSet[int]
     item_numbers: AbstractSet[int]
     effect_numbers: AbstractSet[int]
+    described_numbers: AbstractSet[int]
     max_words: int
     summary_words: int
     max_lines: int

@@ -32,6 +32,7 @@ from slowwave.prompting.prompt_inputs import (
     JudgedItem,
     KnownCell,
     PageCell,
+    PersonLine,
     ReaderPage,
     ReviewedCell,
     TopicCell,
@@ -236,6 +237,11 @@ def enrich_prompt(
     """Asks for an `EntityAnswer` about one entity; `kind` is "" where nobody says it."""
     inputs = {"name": name, "kind": kind, "aliases": aliases, "cells": cells, "max_words": max_words}
     return render("enrich_entity", inputs)
+
+
+def match_people_prompt(people: Sequence[PersonLine], asked: Sequence[int]) -> Prompt:
+    """Asks for a `PeopleAnswer`: who else on the page the people of the numbers `asked` are."""
+    return render("match_people", {"people": people, "asked": asked})
 
 
 def infer_cause_prompt(cells: Sequence[TopicCell], effects: Sequence[int]) -> Prompt:

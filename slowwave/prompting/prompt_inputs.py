@@ -96,6 +96,15 @@ class TopicCell:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonLine:
+    """A person with memories, each as one dated text."""
+
+    number: int
+    name: str
+    memories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodeCell:
     """A memory of a conversation; `replaced_by` is what holds since `replaced_date`, both "" while it holds itself."""
 

@@ -1,4 +1,4 @@
-"""Answers that tell of several memories: a topic's summary, an episode, an entity, and causes."""
+"""Answers that tell of several memories: a topic's summary, an episode, an entity, causes, and who is whom."""
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from slowwave.prompting.answers import (
 )
 
 MAX_CAUSES = 30
+MAX_PEOPLE = 40
 WHY_WORDS = 20
 TITLE_WORDS = 12
 """Bounds that are enforced; the prompts ask for 8 and 12 words, since small models miscount."""
@@ -123,3 +124,36 @@ class CausesAnswer(Answer):
         told = [cause for cause in pairs.values() if cause.cause != cause.effect]
         self.causes = sorted(told, key=lambda cause: (cause.cause, cause.effect))
         return []
+
+
+class SamePerson(Answer):
+    """Two numbers of the page that are one person."""
+
+    described: int = Field(description="Number of the person asked about")
+    person: int = Field(description="Number of who that is")
+
+    def _problems(self, page: Page) -> list[str]:
+        problems = []
+        asked, shown = page.get("described_numbers"), page.get("page_numbers")
+        if is_off(self.described, asked):
+            problems.append(f"described {self.described} was not asked about; use only {listed(asked)}")
+        if is_off(self.person, shown):
+            problems.append(f"person {self.person} is not on the page; use only {listed(shown)}")
+        return problems
+
+
+class PeopleAnswer(Answer):
+    """Who the people are that are only described; an empty list is a good answer."""
+
+    same: list[SamePerson] = Field(max_length=MAX_PEOPLE)
+
+    def _problems(self, page: Page) -> list[str]:
+        """The same pair twice becomes one; somebody who is said to be two others is refused."""
+        pairs = {(one.described, one.person): one for one in reversed(self.same)}
+        self.same = sorted(
+            (one for one in pairs.values() if one.described != one.person), key=lambda one: one.described
+        )
+        twice = sorted(
+            {one.described for one in self.same if sum(o.described == one.described for o in self.same) > 1}
+        )
+        return [f"{number} can be only one other person; name the surest" for number in twice]

@@ -33,6 +33,20 @@ class Entities(Made, Owned):
     updated_at: Timestamp
 
 
+class Identities(Made, Owned):
+    """Descriptions of people ("evans wife") that were held against other people.
+
+    `name` and `same_as` are names without case and signs. The row goes when a memory that it rests on does.
+    """
+
+    identity_id: str = key()
+    name: str
+    same_as: str = nullable()
+    mention_count: int = count()
+    evidence: pl.List = strings()
+    recorded_at: Timestamp
+
+
 class Mentions(Owned):
     """Entities that cells name, with the name that each cell uses."""
 

@@ -11,7 +11,7 @@ import pandera.polars as pa
 import polars as pl
 
 from slowwave.schemas import choices
-from slowwave.schemas.graph_tables import Artifacts, Edges, Entities, Links, Mentions
+from slowwave.schemas.graph_tables import Artifacts, Edges, Entities, Identities, Links, Mentions
 from slowwave.schemas.table_parts import (
     OWNER,
     TIMESTAMP,
@@ -309,6 +309,7 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "nights": Nights,
     "spaces": Spaces,
     "entities": Entities,
+    "identities": Identities,
     "mentions": Mentions,
     "edges": Edges,
     "artifacts": Artifacts,

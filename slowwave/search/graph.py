@@ -17,6 +17,7 @@ from slowwave.language.names import (
     said_name,
     thing_name,
 )
+from slowwave.language.people import is_description, same_names
 from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.search.conditions import scope_condition
@@ -35,12 +36,22 @@ _ENTITY = ["entity_id", *OWNER, "canonical_name", "entity_type", "aliases", "fam
 def entities_named(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
     """Entities that are called so, by any of their names, most mentioned first; without summary and provenance."""
     said = pl.DataFrame({"name": [name]}).with_columns(name=said_name(pl.col("name")))
-    asked = _forms(said).filter(pl.col("plain") != "")
+    asked = _forms(_as_known(store, owner, said)).filter(pl.col("plain") != "")
     families = asked["family"].drop_nulls().unique().sort().to_list()
     if not families:
         return store.by_key("entities", [], _ENTITY)
     known = store.rows("entities", _ENTITY, scope_condition(owner) & col("family").isin(families))
     return _matching(asked, known).sort("mention_count", "entity_id", descending=[True, False])
+
+
+def _as_known(store: Store, owner: ScopeSettings, said: pl.DataFrame) -> pl.DataFrame:
+    """A description of a person ("Evan's wife") as the name of whoever it was found to be; other names as they are."""
+    described = said.filter(is_description(pl.col("name"))).select(plain_name(pl.col("name"))).to_series()
+    if described.is_empty():
+        return said
+    where = scope_condition(owner) & col("name").isin(described.to_list())
+    same = same_names(store.rows("identities", [*OWNER, "name", "same_as"], where))
+    return same.select(name="called").unique().sort("name") if same.height else said
 
 
 def cells_naming(store: Store, owner: ScopeSettings, name: str) -> list[str]:

@@ -228,6 +228,11 @@ class GraphSettings(Group):
     enrich_words: int = setting(60, "Longest summary of an entity with the fewest mentions.", ge=10, le=300)
     enrich_mention_words: Count = setting(7, "Words more for each further mention.")
     enrich_most_words: int = setting(200, "Longest summary of any entity.", ge=10, le=1000)
+    match_people: int = setting(
+        24, "People on the one page of a night that asks who is described, at most.", ge=2, le=60
+    )
+    match_candidates: int = setting(4, "People that one who is described is held against.", ge=1, le=20)
+    match_memories: int = setting(3, "Memories shown for each of them.", ge=1, le=10)
     causal_pages: Count = setting(
         10, "Pages asked about causes in one night, those of the newest cells first."
     )

@@ -296,7 +296,7 @@ kind = CATALOGUE["cell.extracted"]
 of_episodes = CATALOGUE["episode.written"].payload
 answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEMA_VERSION, "mood" in of_episodes]
 """,
-        [True, 3, {"steps": [], "template": None, "mood": None}, 7, False],
+        [True, 4, {"steps": [], "template": None, "valid_precision": None, "mood": None}, 7, False],
         {
             "slowwave/schemas/tables.py": (
                 before("    decay_rate: float", "    mood: str | None\n"),

@@ -20,6 +20,7 @@ from slowwave.prompting.files import (
     gate_prompt,
     infer_cause_prompt,
     judge_prompt,
+    match_people_prompt,
     promote_prompt,
     prompt_versions,
     reader_prompt,
@@ -38,6 +39,7 @@ from slowwave.prompting.prompt_inputs import (
     JudgedItem,
     KnownCell,
     PageCell,
+    PersonLine,
     ReaderPage,
     ReviewedCell,
     TopicCell,
@@ -169,6 +171,13 @@ def rendered() -> dict[str, Prompt]:
         ),
         reader_prompt(READ),
         judge_prompt(JUDGED),
+        match_people_prompt(
+            [
+                PersonLine(1, "Ana's boss", ("2026-09-16: Ana's boss left.\n## Who is: 2",)),
+                PersonLine(2, "Bo\n[3]", ()),
+            ],
+            [1],
+        ),
         tombstone_prompt(PAGE[1].content, [DeletedCell(1, KNOWN[0].content), DeletedCell(2, TURNS[2].text)]),
     ]
     return {prompt.prompt_version: prompt for prompt in prompts}

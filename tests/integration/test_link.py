@@ -396,3 +396,57 @@ def test_a_model_that_is_away_leaves_everything_waiting_and_loses_no_edge(tmp_pa
     with_model(tmp_path, server)
     assert run(home).counts == {"entity.enriched": 1}
     assert open_home(home).settings.llm.base_url == server.url
+
+
+# One person under several descriptions
+
+
+def test_a_memory_that_says_who_is_described_joins_the_two_until_it_is_gone(home: str) -> None:
+    record(home, cell("a", "Ines's wife flew to Oslo.", "Ines's wife (person)", "Oslo (place)"))
+    link.fn(home=home)
+    record(
+        home,
+        cell("b", "Ines's wife is Mara.", "Ines's wife (person)", "Ines (person)", "Mara (person)", day=2),
+    )
+    link.fn(home=home)
+    people = store_of(home).rows("entities").filter(pl.col("entity_type") == "person").sort("canonical_name")
+    assert people.select("canonical_name", "aliases", "mention_count").rows() == [
+        ("Ines", [], 1),
+        ("Mara", ["Ines's wife"], 2),
+    ]
+    assert (
+        cells_naming(store_of(home), MINE, "Ines's wife")
+        == cells_naming(store_of(home), MINE, "Mara")
+        == ["a", "b"]
+    )
+    assert link.fn(home=home).is_skipped
+    before = graph(home)
+    rebuild.fn(home=home)
+    for name, rows in graph(home).items():
+        assert rows.equals(before[name]), name
+    record(home, events("cell.deleted", {"cell_id": "b", "content_hash": "h", "evidence": [], **OWNER}))
+    link.fn(home=home)
+    people = store_of(home).rows("entities").filter(pl.col("entity_type") == "person")
+    assert people.select("canonical_name", "mention_count").rows() == [("Ines's wife", 1)]
+
+
+def test_a_model_is_asked_once_who_is_described_and_its_answer_holds_for_later_memories(tmp_path, model):
+    server, scripted = model
+    home = with_model(tmp_path, server)
+    record(
+        home,
+        cell("a", "Ines's wife sings alto in the choir.", "Ines's wife (person)"),
+        cell("b", "Mara leads the choir.", "Mara (person)", day=2),
+        cell("c", "Tom met Ines's wife at the choir.", "Tom (person)", "Ines's wife (person)", day=3),
+    )
+    assert run(home).counts["identity.recorded"] == 1
+    named = store_of(home).rows("entities").select("canonical_name", "aliases").sort("canonical_name").rows()
+    assert named == [("Mara", ["Ines's wife"]), ("Tom", [])]
+    record(home, cell("d", "Ines's wife moved to Bergen.", "Ines's wife (person)", day=4))
+    run(home)
+    assert scripted.said["PeopleAnswer"] == 1
+    mara = store_of(home).rows("entities").filter(pl.col("canonical_name") == "Mara")
+    assert mara["mention_count"].to_list() == [4]
+    before = graph(home)
+    rebuild.fn(home=home)
+    assert graph(home)["entities"].equals(before["entities"])

@@ -11,13 +11,19 @@ from pydantic import BaseModel, ValidationError
 from slowwave.prompting.answers import Answer
 from slowwave.prompting.extract_answers import MAX_CELLS, ExtractAnswer, ExtractedCell, GateAnswer
 from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer
-from slowwave.prompting.text_answers import CausesAnswer, EntityAnswer, EpisodeAnswer, SummaryAnswer
+from slowwave.prompting.text_answers import (
+    CausesAnswer,
+    EntityAnswer,
+    EpisodeAnswer,
+    PeopleAnswer,
+    SummaryAnswer,
+)
 
 PAGE = {"turn_numbers": {1, 2, 3}, "known_numbers": {1, 2}}
 NO_KNOWN = {"turn_numbers": {1, 2, 3}, "known_numbers": set()}
 RECONCILE = {"new_numbers": {3, 4}, "page_numbers": {1, 2, 3, 4}}
 ANSWERS = [GateAnswer, ExtractAnswer, ReconcileAnswer, SummaryAnswer, PromoteAnswer, EpisodeAnswer]
-ANSWERS += [EntityAnswer, CausesAnswer]
+ANSWERS += [EntityAnswer, CausesAnswer, PeopleAnswer]
 
 CELL: dict[str, Any] = {
     "cell_type": "fact",

@@ -26,7 +26,13 @@ from slowwave.prompting.files import (
 from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer, ReviewAnswer
 from slowwave.prompting.measuring_answers import JudgeAnswer, ReaderAnswer
 from slowwave.prompting.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
-from slowwave.prompting.text_answers import CausesAnswer, EntityAnswer, EpisodeAnswer, SummaryAnswer
+from slowwave.prompting.text_answers import (
+    CausesAnswer,
+    EntityAnswer,
+    EpisodeAnswer,
+    PeopleAnswer,
+    SummaryAnswer,
+)
 
 ANSWERS: dict[str, type[Answer]] = {
     "answer_question": ReaderAnswer,
@@ -34,6 +40,7 @@ ANSWERS: dict[str, type[Answer]] = {
     "extract_cells": ExtractAnswer,
     "gate_chunk": GateAnswer,
     "infer_cause": CausesAnswer,
+    "match_people": PeopleAnswer,
     "promote_cells": PromoteAnswer,
     "reconcile_cells": ReconcileAnswer,
     "review_cell": ReviewAnswer,
@@ -56,7 +63,9 @@ class Example:
 
     @property
     def asked(self) -> str:
-        return next((line for line in self.page if line.startswith("## Look for what led to: ")), "")
+        return next(
+            (line for line in self.page if line.startswith(("## Look for what led to: ", "## Who is: "))), ""
+        )
 
     def numbers(
         self, pattern: str = r"\[(\d+)\]", *, after: str | None = None, before: str | None = None
@@ -79,6 +88,7 @@ class Example:
             "question_numbers": self.numbers(),
             "item_numbers": self.numbers(),
             "effect_numbers": {int(number) for number in re.findall(r"\d+", self.asked)},
+            "described_numbers": {int(number) for number in re.findall(r"\d+", self.asked)},
             "max_words": bound,
             "max_lines": bound,
         }

@@ -10,6 +10,7 @@ The rules, each with the case that it leaves alone:
 - A full name is one person under every nickname of its first name. A first name alone is the person of the one full
   name that begins with it; with two such full names, or none, it stands for itself.
 - Versions of a tool are the tool; a legal form or a left-out trade word (Skerry, Skerry Travel) is the organization.
+- A description ("Evan's wife") is the person that an identity says it is (`identities.py`).
 - A name of three letters or fewer, or a common word, is only ever the same as itself.
 """
 
@@ -18,7 +19,6 @@ import polars as pl
 from slowwave.language.lexicon import TRADES
 from slowwave.language.names import (
     TYPES,
-    family,
     first_name,
     has_legal_form,
     is_ambiguous,
@@ -29,8 +29,10 @@ from slowwave.language.names import (
     thing_name,
     without_version,
 )
+from slowwave.language.people import NO_SAME, as_called
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
+from slowwave.stages.graph.identities import with_whole_descriptions
 
 NAMED = [*OWNER, "name", "entity_type"]
 """Columns that tell two names apart: their owner, the name as it is said, and the type that it is said with."""
@@ -39,34 +41,43 @@ _PER_FAMILY = [*OWNER, "family"]
 _TRADE = rf"(?: (?:{'|'.join(TRADES)}))+$"
 
 
-def mentions_of(cells: pl.DataFrame) -> pl.DataFrame:
+def people_and_things(cells: pl.DataFrame) -> pl.DataFrame:
+    """A row for each name that a cell names: `cell_id`, the owner, `event_time`, `said_name`, `name`, `entity_type`.
+
+    `cells` has `cell_id`, the owner, `event_time` and `entities` (`Name (type)`, or the name alone). "His wife" is
+    "Evan's wife" where Evan is the one person that the cell names.
+    """
+    said = cells.select("cell_id", *OWNER, "event_time", said="entities").explode("said").drop_nulls("said")
+    named = said.with_columns(name=said_name(pl.col("said")), entity_type=said_type(pl.col("said"))).drop(
+        "said"
+    )
+    return with_whole_descriptions(named)
+
+
+def mentions_of(cells: pl.DataFrame, same: pl.DataFrame = NO_SAME) -> pl.DataFrame:
     """A row for each name that a cell names, without its entity: the columns of `mentions` but `entity_id`.
 
-    `cells` has `cell_id`, the owner, `event_time` and `entities` (`Name (type)`, or the name alone). A name of signs
-    alone is none. Sorted by `mention_id`.
+    `cells` is as for `people_and_things`, `same` as `same_names` gives it. A name of signs alone is none. Sorted by
+    `mention_id`.
     """
-    said = (
-        cells.select("cell_id", *OWNER, "event_time", said="entities")
-        .explode("said")
-        .drop_nulls("said")
-        .with_columns(name=said_name(pl.col("said")), entity_type=said_type(pl.col("said")))
-        .with_columns(family=family(plain_name(pl.col("name"))))
-        .filter(pl.col("family").is_not_null() & (pl.col("family") != ""))
+    said = as_called(people_and_things(cells), same).filter(
+        pl.col("family").is_not_null() & (pl.col("family") != "")
     )
     identified = said.with_columns(stable_ids("mention", said.select("cell_id", "name", "entity_type")))
     names = [name for name in frame_schema("mentions").names() if name != "entity_id"]
     return identified.select(names).unique("mention_id", keep="first", maintain_order=True).sort("mention_id")
 
 
-def resolve(mentions: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def resolve(mentions: pl.DataFrame, same: pl.DataFrame = NO_SAME) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The entity of every mention, and the entities: what is known of a family, all at once.
 
-    `mentions` holds every mention of the families in question, without `entity_id`; what is resolved depends on the
-    set of its rows alone. Returns the mentions with `entity_id`, and per entity `entity_id`, the owner,
-    `canonical_name`, `entity_type` (null where nobody says it), `aliases` (other names, sorted), `family`,
-    `mention_count` (cells that name it); both sorted by their key.
+    `mentions` holds every mention of the families in question, without `entity_id`, and `same` the descriptions that
+    stand for a name; what is resolved depends on the set of their rows alone. Returns the mentions with `entity_id`,
+    and per entity `entity_id`, the owner, `canonical_name`, `entity_type` (null where nobody says it), `aliases` (other
+    names, sorted), `family`, `mention_count` (cells that name it); both sorted by their key.
     """
-    names = mentions.group_by([*NAMED, "family"]).agg(said_count=pl.col("cell_id").n_unique())
+    mentions = as_called(mentions, same)
+    names = mentions.group_by([*NAMED, "family", "called"]).agg(said_count=pl.col("cell_id").n_unique())
     keyed = names.pipe(_with_kinds).pipe(_with_keys)
     keyed = keyed.with_columns(stable_ids("entity", keyed.select(*OWNER, "kind", "key")))
     resolved = mentions.join(
@@ -85,7 +96,7 @@ def _with_kinds(names: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("entity_type").is_not_null())
         .then(pl.lit("thing"))
     )
-    known = names.with_columns(plain=plain_name(pl.col("name")), said_kind=kind)
+    known = names.with_columns(plain="called", said_kind=kind)
     same = pl.col("said_kind").drop_nulls().unique().over(*OWNER, "plain", mapping_strategy="join")
     is_person = (pl.col("said_kind") == "person").any().over(_PER_FAMILY)
     kinds = known.with_columns(same=same, is_first_name=~pl.col("plain").str.contains(" ") & is_person)
@@ -152,10 +163,11 @@ def _described(keyed: pl.DataFrame) -> pl.DataFrame:
         & ~pl.col("shown").str.contains(", ", literal=True),
         times=pl.col("said_count").sum().over("entity_id", "shown"),
         length=pl.col("shown").str.len_chars(),
+        is_described=pl.col("called") != plain_name(pl.col("name")),
     )
     falling = ["is_cased", "is_formal", "times", "has_accents", "length", "shown"]
-    order = ["entity_id", "is_whole", "has_legal_form", *falling]
-    best = named.sort(order, descending=[False, True, False, *[True] * len(falling)])
+    order = ["entity_id", "is_described", "is_whole", "has_legal_form", *falling]
+    best = named.sort(order, descending=[False, False, True, False, *[True] * len(falling)])
     by_type = pl.col("entity_type").cast(pl.Enum(TYPES))
     types = (
         keyed.drop_nulls("entity_type")

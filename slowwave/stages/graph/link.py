@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.journal.catalogue import Plan
+from slowwave.language.people import as_called, same_names
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.graph.artifacts import artifacts_of
-from slowwave.stages.graph.entities import entity_changes, mentions_of, resolve, vanished
+from slowwave.stages.graph.entities import entity_changes, mentions_of, people_and_things, resolve, vanished
 from slowwave.stages.graph.graph_edges import (
     EDGE,
     MIRRORED,
@@ -22,6 +23,7 @@ from slowwave.stages.graph.graph_edges import (
     mirrored_edges,
     related_edges,
 )
+from slowwave.stages.graph.identities import told_identities
 from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -52,6 +54,13 @@ class Changes:
     present: pl.DataFrame
 
 
+def none_changed(changes: Changes) -> Changes:
+    """The same memory, when all that these changes are about is linked."""
+    return Changes(
+        changes.cells.clear(), changes.new_ids.clear(), changes.counted.clear(), [], changes.present
+    )
+
+
 def find_changes(run: Stage) -> Changes:
     """Finds the memories that are not linked as they are now."""
     every = run.store.rows("cells", ["cell_id", "status", "superseded_by"])
@@ -69,11 +78,14 @@ def find_changes(run: Stage) -> Changes:
 
 def link_cells(run: Stage, changes: Changes) -> None:
     """Gives new memories their entities, artifacts and edges, and takes those of gone ones away, in one segment."""
-    if changes.cells.is_empty() and not changes.gone:
+    _commit_identities(run, changes)
+    same = same_names(run.store.rows("identities"))
+    moved = _moved_families(run, same)
+    if changes.cells.is_empty() and not changes.gone and not moved:
         return
     artifacts = artifacts_of(changes.cells)
     lost = run.store.having("artifacts", "cell_id", changes.gone, ["artifact_id"])
-    plan, drawn, dropped = _resolve(run, changes)
+    plan, drawn, dropped = _resolve(run, changes, same, moved)
     evidence = evidence_edges(changes.cells, most=run.settings.graph.evidence_edges)
     ends = [run.store.having("edges", end, changes.gone, ["edge_id"]) for end in ("source_id", "target_id")]
     run.commit(
@@ -89,19 +101,21 @@ def link_cells(run: Stage, changes: Changes) -> None:
     )
 
 
-def _resolve(run: Stage, changes: Changes) -> tuple[Plan, pl.DataFrame, pl.DataFrame]:
-    """The families of new and dropped names, resolved anew as a whole; only what comes out otherwise is written.
+def _resolve(
+    run: Stage, changes: Changes, same: pl.DataFrame, moved: list[str]
+) -> tuple[Plan, pl.DataFrame, pl.DataFrame]:
+    """The families of new, dropped and `moved` names, resolved as a whole; what comes out otherwise is written.
 
     Returns events by kind, and the edges to draw and to drop along the entities concerned.
     """
-    named = mentions_of(_with_speakers(run, changes.cells))
+    named = mentions_of(_with_speakers(run, changes.cells), same)
     dropped = run.store.having("mentions", "cell_id", changes.gone)
-    families = pl.concat([named["family"], dropped["family"]]).unique().to_list()
+    families = list({*named["family"], *dropped["family"], *moved})
     before = run.store.having("mentions", "family", families)
     known = run.store.having("entities", "family", families)
     kept = before.join(dropped, on="mention_id", how="anti").select(named.columns)
     mentions = pl.concat([kept, named]).unique("mention_id", keep="first", maintain_order=True)
-    after, entities = resolve(mentions)
+    after, entities = resolve(mentions, same)
     changed = entity_changes(entities, known)
     left = vanished(known, before, after)
     others = pl.col("aliases").list.join(", ")
@@ -121,6 +135,28 @@ def _resolve(run: Stage, changes: Changes) -> tuple[Plan, pl.DataFrame, pl.DataF
         chains.join(chains_before, on=["edge_id", "target_id"], how="anti"),
         chains_before.join(chains, on="edge_id", how="anti").select("edge_id"),
     )
+
+
+def _commit_identities(run: Stage, changes: Changes) -> None:
+    """Records whom new memories describe in so many words, and takes back what rests on a memory that is gone."""
+    said = told_identities(people_and_things(changes.cells), changes.cells)
+    known = run.store.rows("identities", ["identity_id", "evidence"])
+    present = changes.present["cell_id"].implode()
+    rests = known.explode("evidence").filter(~pl.col("evidence").is_in(present))
+    run.commit(
+        {
+            "identity.recorded": said.join(known, on="identity_id", how="anti"),
+            "identity.dropped": rests.select("identity_id").unique().sort("identity_id"),
+        }
+    )
+
+
+def _moved_families(run: Stage, same: pl.DataFrame) -> list[str]:
+    """Families, as they are and as they should be, of names that stand for another one since they were resolved."""
+    known = run.store.rows("mentions", [*OWNER, "name", "family"]).unique()
+    now = as_called(known.select(*OWNER, "name", before="family"), same)
+    moved = now.filter(pl.col("family") != pl.col("before"))
+    return pl.concat([moved["family"], moved["before"]]).unique().sort().to_list()
 
 
 def _with_speakers(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
