@@ -34,6 +34,8 @@ from slowwave.schemas.identity import content_hash, stable_id  # noqa: E402
 OWNER = {"user_id": "local", "project_id": "default", "scope": "user-private"}
 CHANGING = ("updates", "corrects", "contradicts")
 """Labels of pairs that the stage must find."""
+RETIRING = (*CHANGING, "completes")
+"""Verdicts that find what changed: an outcome of a plan is one."""
 DEEP = 64
 """Candidates looked at for the histogram of ranks."""
 BANDS = ((1, 1), (2, 3), (4, 8), (9, 16), (17, DEEP))
@@ -249,8 +251,8 @@ def measure_verdicts(folder: Path, pairs: Sequence[Pair]) -> Row:
             {"id": pair.name, "label": pair.verdict, "verdict": verdict, "effect": effect, "lost": len(lost)}
         )
     changing = [row for row in table if row["label"] in CHANGING]
-    called = [row for row in table if row["verdict"] in CHANGING and row["label"] != "unclear"]
-    right = [row for row in changing if row["verdict"] in CHANGING]
+    called = [row for row in table if row["verdict"] in RETIRING and row["label"] != "unclear"]
+    right = [row for row in changing if row["verdict"] in RETIRING]
     exact = [row for row in changing if row["verdict"] == row["label"]]
     compatible = [row for row in table if row["label"] == "compatible"]
     return {
@@ -258,7 +260,7 @@ def measure_verdicts(folder: Path, pairs: Sequence[Pair]) -> Row:
         "recall_exact": len(exact) / len(changing) if changing else None,
         "precision": len(right) / len(called) if called else None,
         "compatible_losing_a_memory": [row["id"] for row in compatible if row["lost"]],
-        "wrong": [row for row in table if (row["label"] in CHANGING) != (row["verdict"] in CHANGING)],
+        "wrong": [row for row in table if (row["label"] in CHANGING) != (row["verdict"] in RETIRING)],
         "by_effect": dict(
             pl.DataFrame(table)
             .group_by("label", "effect")

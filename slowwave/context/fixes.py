@@ -10,7 +10,15 @@ like cause and fix.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from slowwave.context.memories import CELL_COLUMNS, KnownCell, cell_line, memories_of, quote_lines, turns_of
+from slowwave.context.memories import (
+    CELL_COLUMNS,
+    KnownCell,
+    cell_line,
+    is_over,
+    memories_of,
+    quote_lines,
+    turns_of,
+)
 from slowwave.context.near import Near, neighbours
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
@@ -106,7 +114,7 @@ def _session_lines(situation: Situation, session_id: str, first: int) -> list[Ca
         cell_line("critical", cell, _fix_score(situation, cell), why, kind=f"fix, {cell.cell_type}")
         for cell in best
         if cell.cell_type != "preference"
-        and not cell.is_closed_task
+        and not is_over(situation, cell)
         and holds_words(said, error_words(cell.content)) < ALREADY_SAID
     ]
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 import polars as pl
 
 from slowwave.context.matches import find_matches, key_of
-from slowwave.context.memories import KnownCell, cell_line, quote_lines, read_memories, topic_line
+from slowwave.context.memories import KnownCell, cell_line, is_over, quote_lines, read_memories, topic_line
 from slowwave.context.near import WORD_SHARE, Findings, Near, look_near, turn_prior, value_of
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
@@ -75,9 +75,9 @@ def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
     lines = list[Candidate]()
     for memory, score, why in found.memories(situation):
         wanted = (*CRITICAL_TYPES, "insight") if why == NAMES_FILE else CRITICAL_TYPES
-        if memory.cell_type in wanted and not memory.is_closed_task:
+        if memory.cell_type in wanted and not is_over(situation, memory):
             lines.append(cell_line("critical", memory, score, why))
-        lines.append(cell_line("relevant", memory, score * (0.5 if memory.is_closed_task else 1.0), why))
+        lines.append(cell_line("relevant", memory, score * (0.5 if is_over(situation, memory) else 1.0), why))
     named = col("topic_id").isin(found.topics)
     compressed = dict(situation.store.rows("topics", ("topic_id", "compressed"), named).iter_rows())
     best_topics = sorted(found.topics.values(), key=lambda entry: -entry[1])[:TOPICS]

@@ -9,11 +9,11 @@ import polars as pl
 from slowwave.context.page import line_of
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
-from slowwave.language.lexicon import CLOSED_STATES
+from slowwave.decay.tasks import TaskState, task_state
 from slowwave.language.signals import quoted
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import TierName
-from slowwave.schemas.search import TopicHit, TurnHit
+from slowwave.schemas.search import CellHit, TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
@@ -39,6 +39,8 @@ class KnownCell:
     value: str | None
     salience: float
     event_time: datetime
+    valid_from: datetime
+    valid_until: datetime | None
     source_name: str
     evidence: tuple[str, ...]
     artifacts: tuple[str, ...]
@@ -62,10 +64,23 @@ class KnownCell:
             return f"how to {name}: {'; '.join(self.steps)}"
         return f"{name}: {self.template}" if self.template else None
 
-    @property
-    def is_closed_task(self) -> bool:
-        """A task that is done or dropped."""
-        return self.cell_type == "task" and (self.value or "").strip().lower() in CLOSED_STATES
+
+def is_over(situation: Situation, memory: KnownCell) -> bool:
+    """Return whether a memory is a task that is done or dropped, or whose day has long passed."""
+    return state_of(situation, memory) in {"closed", "past"}
+
+
+def state_of(situation: Situation, memory: KnownCell | CellHit) -> TaskState:
+    """The state of a memory as a task, now."""
+    return task_state(
+        memory.cell_type,
+        memory.value,
+        event_time=memory.event_time,
+        valid_from=memory.valid_from,
+        valid_until=memory.valid_until,
+        now=situation.now,
+        past_days=situation.settings.context.past_task_days,
+    )
 
 
 CELL_COLUMNS = tuple(field.name for field in fields(KnownCell))

@@ -7,12 +7,12 @@ contradiction stand in the place of the better one.
 from dataclasses import replace
 
 from slowwave.context.matches import Matches, find_matches
+from slowwave.context.memories import state_of
 from slowwave.context.page import day_heading, safe
 from slowwave.context.repeats import Richest, without_repeats
 from slowwave.context.situation import Situation
 from slowwave.context.standing import both_sides, open_contradictions
 from slowwave.context.tiers import Candidate
-from slowwave.language.lexicon import CLOSED_STATES
 from slowwave.language.signals import quoted
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import CellHit, TurnHit
@@ -44,7 +44,7 @@ def match_lines(situation: Situation, matches: Matches, *, budget_tokens: int) -
     """Lines of what was found: contradictions, memories without their repeats, turns."""
     disputed, lines = _disputed(situation, matches)
     told = without_repeats([hit for hit in matches.cells if hit.cell_id not in disputed])
-    lines += [_memory(richest, is_short=budget_tokens < SHORT) for richest in told]
+    lines += [_memory(situation, richest, is_short=budget_tokens < SHORT) for richest in told]
     return lines + [line for hit in matches.turns for line in _quote(situation, hit)]
 
 
@@ -65,10 +65,10 @@ def _disputed(situation: Situation, matches: Matches) -> tuple[set[str], list[Ca
     return taken, lines
 
 
-def _memory(richest: Richest, *, is_short: bool) -> Candidate:
+def _memory(situation: Situation, richest: Richest, *, is_short: bool) -> Candidate:
     """A memory with its history, or alone; on a short page also compressed."""
     hit, repeats = richest.hit, richest.repeats
-    content = _state(hit) + (_procedure(hit) or hit.text)
+    content = STATES[state_of(situation, hit)] + (_procedure(hit) or hit.text)
     tail = _other_days(
         hit, [repeat for repeat in repeats if repeat.event_time.date() != hit.event_time.date()]
     )
@@ -90,11 +90,8 @@ def _memory(richest: Richest, *, is_short: bool) -> Candidate:
     )
 
 
-def _state(hit: CellHit) -> str:
-    """The state of a task."""
-    if hit.cell_type != "task":
-        return ""
-    return "(done) " if (hit.value or "").strip().lower() in CLOSED_STATES else "(task) "
+STATES = {"no task": "", "open": "(task) ", "closed": "(done) ", "past": "(task, its day has passed) "}
+"""How a line begins, by the state of its memory as a task."""
 
 
 def _procedure(hit: CellHit) -> str | None:

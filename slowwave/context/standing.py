@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import polars as pl
 
-from slowwave.context.memories import KnownCell, cell_line, count_of, line, quote_lines, read_memories
+from slowwave.context.memories import (
+    KnownCell,
+    cell_line,
+    count_of,
+    is_over,
+    line,
+    quote_lines,
+    read_memories,
+)
 from slowwave.context.near import Findings, Near, look_near
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
@@ -109,7 +117,7 @@ def background_lines(situation: Situation) -> list[Candidate]:
     lines += [
         cell_line("background", memory, 1.0 - ranks[memory.cell_id] / 1_000, "core memory")
         for memory in known.values()
-        if not memory.is_raw and not memory.is_closed_task
+        if not memory.is_raw and not is_over(situation, memory)
     ]
     kinds = read_memories(situation, col("cell_type").isin(LASTING_TYPES))
     lasting = sorted(kinds.values(), key=lambda memory: (-memory.salience, memory.cell_id))[:LASTING_ROWS]

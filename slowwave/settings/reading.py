@@ -73,6 +73,9 @@ class ContextSettings(Group):
         500, "Tokens of the small form, which goes with every message.", ge=50, le=10_000
     )
     small_lines: int = setting(5, "Memories in the small form, at most.", ge=1, le=50)
+    past_task_days: Amount = setting(
+        14.0, "Days after the day of a task from which it is no longer shown as open, whatever became of it."
+    )
     general_shares: Shares = setting(
         (0.25, 0.375, 0.25, 0.125),
         "Shares of the tiers critical, relevant, background and index; together 1.",
