@@ -90,6 +90,7 @@ def cell(cell_id: str, content: str, **values: object) -> pl.DataFrame:
     fixed = {
         "cell_type": "decision", "status": "active", "origin": "user", "source_type": "conversation",
         "topic_id": None, "supersedes": None, "superseded_by": None, "superseded_at": None, "valid_until": None,
+        "valid_precision": None,
         "chunk_id": None, "summary": None, "entities": [], "artifacts": [], "steps": [], "template": None,
     }  # fmt: skip
     return row(
