@@ -9,7 +9,8 @@ from slowwave.chains.dependents import flags
 from slowwave.chains.stored import PERSON, with_stored_chains
 from slowwave.chains.timelines import timelines
 from slowwave.journal.catalogue import Plan, rows_of
-from slowwave.journal.lookup import journaled
+from slowwave.journal.derivations import in_force, last_switch
+from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER, TIMESTAMP
@@ -63,7 +64,8 @@ def lost_its_follower(store: Store, row: Mapping[str, object]) -> bool:
 
 def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:
     """Rows of `cell.restored` for superseded memories: believed again, for as long as their source said."""
-    made = journaled(journal, cell_ids.to_list(), "cell.extracted")
+    events = mentioning(journal, cell_ids.to_list())
+    made = of_kind(in_force(events, last_switch(journal, journal.segment_ids())), "cell.extracted")
     until = made.select("cell_id", "valid_until").unique("cell_id", keep="first", maintain_order=True)
     return (
         cell_ids.to_frame("cell_id")

@@ -11,7 +11,9 @@ from slowwave.edits.resolve import disputes
 from slowwave.errors import NotFoundError
 from slowwave.home.ids import whole_ids
 from slowwave.journal.catalogue import CATALOGUE, decode
+from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
+from slowwave.journal.segments import Journal
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.search import Reader
 from slowwave.store import Store, as_filter, col, lit, owned_by
@@ -45,7 +47,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     cell_usage = store.by_key("cell_usage", [whole])
     row = stored.row(0, named=True) if stored.height else (made or {})
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
-    state = str(row["status"]) if stored.height else "deleted" if is_dead else "pruned"
+    state = str(row["status"]) if stored.height else "deleted" if is_dead else _left(journal, events)
     quotes, missing = _quotes(store, cast("list[str]", row["evidence"]))
     counts = cell_usage.row(0, named=True) if cell_usage.height else {}
     topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
@@ -76,6 +78,13 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
         steps=steps,
         notes=[f"it is {state}: this is what the journal keeps of it"] if stored.is_empty() else [],
     )
+
+
+def _left(journal: Journal, events: pl.DataFrame) -> str:
+    """The state of a memory that left the store, from its events: pruned, or replaced by another derivation."""
+    switch = last_switch(journal, journal.segment_ids())
+    made = in_force(events, switch).filter(pl.col("kind").is_in(["cell.extracted", "episode.written"]))
+    return "pruned" if made.height else "replaced by another derivation"
 
 
 def _pruned(reader: Reader, begins: str) -> set[str]:

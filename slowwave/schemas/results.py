@@ -147,7 +147,8 @@ class Step(Frozen):
 class Explanation(Frozen):
     """Why a memory is there and what became of it.
 
-    `state` is its status, or `pruned` or `deleted`: then all of it comes from the journal.
+    `state` is its status, or `pruned`, `deleted` or `replaced by another derivation`: then all of it comes from the
+    journal.
     """
 
     cell_id: str

@@ -1,5 +1,6 @@
 """A derivation beside the living memory: its difference, a person's edits in it, the switch, and its end."""
 
+import json
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,16 +9,19 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
 
 from flows.decay import decay
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from flows.rederive import rederive
 from slowwave import Memory
+from slowwave.entrypoints.cli import app
 from slowwave.errors import BusyError, ConfigError, InputError, NotFoundError
 from slowwave.home.derivation import beside
 from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
+from slowwave.rederive.pages import markdown
 from slowwave.schemas.derivation import Derivation
 from tests.integration.test_home import another_writer
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
@@ -263,6 +267,45 @@ def test_what_came_in_meanwhile_is_taken_in_by_the_next_run_before_a_switch(home
     assert {"The crane is painted green.", "The number of harbour pilots is 5.", STATED} <= live(home)
     assert not [content for content in live(home) if "rate limit" in content]
     assert_rebuilds(home)
+
+
+def test_what_a_switch_replaced_can_still_be_explained(home):
+    old = cell_that(home, "The length of a seat hold")["cell_id"]
+    rederive.fn(home=str(home), action="switch")
+    with Memory(home) as memory:
+        found = memory.explain(old)
+        assert found.state == "replaced by another derivation"
+        assert found.content == "The length of a seat hold is 12 minutes."
+        assert found.quotes[0].content == found.content
+        assert memory.explain(cell_that(home, "seat hold")["cell_id"]).state == "active"
+
+
+# the command and the page
+
+
+def test_the_command_shows_the_difference_for_a_terminal_and_as_json(home):
+    shown = CliRunner().invoke(app, ["rederive", "--show", "--home", str(home)])
+    assert shown.exit_code == 0
+    assert "- The owner of the departures endpoint is team 4." in shown.stdout
+    assert "+ The owner of the departures endpoint is team 14." in shown.stdout
+    assert "difference.md" in shown.stdout
+    plain = CliRunner().invoke(app, ["rederive", "--show", "--json", "--home", str(home)])
+    assert json.loads(plain.stdout)["diff"]["counts"]["lost"] == 1
+    both = CliRunner().invoke(app, ["rederive", "--show", "--drop", "--home", str(home)])
+    assert both.exit_code != 0
+    assert (home / "rederived").exists()
+    dry = CliRunner().invoke(app, ["rederive", "--switch", "--dry-run", "--home", str(home)])
+    assert dry.exit_code == 0
+    assert (home / "rederived").exists()
+
+
+def test_a_long_difference_is_cut_on_the_page_and_whole_in_the_file(derived):
+    _, found = derived
+    assert found.diff is not None
+    one = found.diff.memories[0].model_copy(update={"difference": "gained"})
+    many = found.model_copy(update={"diff": found.diff.model_copy(update={"memories": [one] * 50})})
+    assert "and 30 more" in markdown(many, most=20)
+    assert "more" not in markdown(many).split("Gained: no memory", 1)[1]
 
 
 # the end, and what is refused
