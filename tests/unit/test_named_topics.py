@@ -186,7 +186,9 @@ def large(*groups: tuple[str, int, int], most: int) -> pl.DataFrame:
         for number, (name, theme, count) in enumerate(groups)
         for place in range(count)
     ]
-    return cells(*rows).with_columns(topic_id=pl.lit("x"), most_cells=pl.lit(most, pl.Int64))
+    return cells(*rows).with_columns(
+        topic_id=pl.lit("x"), most_cells=pl.lit(most, pl.Int64), session_id=pl.lit("s")
+    )
 
 
 def test_a_topic_that_is_too_large_is_parted_between_its_names():
@@ -200,6 +202,14 @@ def test_a_name_that_is_too_large_by_itself_is_parted_by_what_its_memories_tell(
     parted = part_topics(two_themes)
     assert parted["cell_id"].str.slice(0, 1).unique(maintain_order=True).to_list() == ["1"]
     assert parted.equals(part_topics(two_themes.reverse()))
+
+
+def test_of_memories_that_tell_nothing_apart_those_of_one_conversation_stay_together():
+    frame = large(("car", 0, 12), most=8).with_columns(
+        vector=pl.lit(near(0), dtype=VECTOR), session_id=pl.Series(["s1", "s2"] * 6)
+    )
+    parted = part_topics(frame).join(frame.select("cell_id", "session_id"), on="cell_id")
+    assert parted["session_id"].to_list() == ["s2"] * 6
 
 
 @pytest.mark.parametrize("most", [6, 9, 14])

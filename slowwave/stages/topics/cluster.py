@@ -121,7 +121,16 @@ def split(run: Stage, touched: set[str]) -> set[str]:
     if embedder is None or run.report.dry_run or not touched:
         return set()
     where = col("topic_id").isin(sorted(touched)) & (col("status") == lit("active"))
-    columns = ["cell_id", "topic_id", "topic_hint", "content", "is_summarized", *OWNER, "vector"]
+    columns = [
+        "cell_id",
+        "topic_id",
+        "topic_hint",
+        "session_id",
+        "content",
+        "is_summarized",
+        *OWNER,
+        "vector",
+    ]
     members = run.store.rows("cells", columns, where).drop_nulls("vector")
     named = members.filter(normalized("topic_hint") != "")["topic_id"].unique()
     fallen = split_topics(

@@ -11,6 +11,10 @@ from slowwave.stages.topics.topic_clusters import in_order, unit_means
 from slowwave.stages.topics.topic_names import normalized, rarity, words_of
 from slowwave.stages.topics.topic_upkeep import MIN_PART, SPLIT_SAMPLE
 
+SESSION_WEIGHT = 0.3
+"""Similarity that one conversation adds to two memories of a topic: people stay with a theme while they talk. B-cubed F1
+of the parts of a real night's topics against a reader's groups: 0.62 without, 0.67 with it, 0.64 with twice as much."""
+
 PART_WORDS = 2
 """Words that tell a part from its siblings, behind the name that they share."""
 
@@ -18,10 +22,10 @@ PART_WORDS = 2
 def part_topics(cells: pl.DataFrame) -> pl.DataFrame:
     """Cells that leave a topic which is too large for new ones: cell_id, topic_id (the new one), by cell_id.
 
-    `cells`: cell_id, topic_id, topic_hint (nullable), vector, most_cells, all live cells of the topics to look at. A
-    topic with more than `most_cells` cells is halved until no part has more: between the names that it holds as long as
-    there are several, else by what is left of the vectors without their mean. The largest part stays. The new id is
-    made from the old one and the smallest cell of the part.
+    `cells`: cell_id, topic_id, topic_hint (nullable), session_id (nullable), vector, most_cells, all live cells of the
+    topics to look at. A topic with more than `most_cells` cells is halved until no part has more: between the names that
+    it holds as long as there are several, else by what is left of the vectors without their mean, and by conversations.
+    The largest part stays. The new id is made from the old one and the smallest cell of the part.
     """
     usable = with_vectors(cells.drop_nulls("topic_id")).with_columns(hint=normalized("topic_hint"))
     large = usable.filter(
@@ -30,7 +34,7 @@ def part_topics(cells: pl.DataFrame) -> pl.DataFrame:
     answers = [pl.DataFrame(schema={"cell_id": pl.String, "topic_id": pl.String})]
     for members in large.sort("topic_id", "cell_id").partition_by("topic_id", maintain_order=True):
         label = _parts(
-            members["vector"].to_numpy().astype(np.float64),
+            _features(members),
             members["hint"].rank("dense").to_numpy().astype(np.intp),
             int(members.item(0, "most_cells")),
         )
@@ -68,6 +72,18 @@ def name_parts(opened: pl.DataFrame, cells: pl.DataFrame, taken: pl.DataFrame) -
     return keyed.select("topic_id", name=told.otherwise("name")).sort("topic_id")
 
 
+def _features(members: pl.DataFrame) -> NDArray[np.float64]:
+    """A row for each member: its vector without the topic's mean, of unit length, beside a mark of its conversation."""
+    vectors = members["vector"].to_numpy().astype(np.float64)
+    around = vectors - vectors.mean(axis=0)
+    length = np.linalg.norm(around, axis=1, keepdims=True)
+    themes = np.divide(around, length, out=np.zeros_like(around), where=length > 0)
+    session = members["session_id"].fill_null("").rank("dense").to_numpy().astype(np.intp) - 1
+    marks = np.zeros((len(themes), int(session.max()) + 1))
+    marks[np.arange(len(themes)), session] = SESSION_WEIGHT**0.5
+    return np.hstack([themes, marks])
+
+
 def _parts(rows: NDArray[np.float64], hint: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     """A label for each row, so that no label has more than `most` rows."""
     label = np.zeros(len(rows), dtype=np.intp)
@@ -83,7 +99,7 @@ def _leaves(rows: NDArray[np.float64], hint: NDArray[np.intp]) -> NDArray[np.boo
     by_name = names.max() > 0
     node = names if by_name else np.arange(len(rows))
     weight = np.bincount(node).astype(np.float64)
-    means = unit_means(rows, node) if by_name else rows
+    means = _means(rows, node, weight) if by_name else rows
     residual = means - np.average(means, axis=0, weights=weight)
     half = _ward_half(residual)
     sizes = np.bincount(half, weights=weight, minlength=2)
@@ -91,6 +107,14 @@ def _leaves(rows: NDArray[np.float64], hint: NDArray[np.intp]) -> NDArray[np.boo
         half = _even_half(residual, weight)
     leaver: NDArray[np.bool_] = (half == 1)[node]
     return leaver
+
+
+def _means(
+    rows: NDArray[np.float64], node: NDArray[np.intp], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    sums = np.zeros((len(weight), rows.shape[1]))
+    np.add.at(sums, node, rows)
+    return sums / weight[:, None]
 
 
 def _ward_half(rows: NDArray[np.float64]) -> NDArray[np.intp]:
