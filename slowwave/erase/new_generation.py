@@ -12,7 +12,7 @@ from slowwave.erase.plan import ErasurePlan
 from slowwave.home.vectors import take_over_vectors
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import Plan, rows_of
-from slowwave.language.people import same_names
+from slowwave.language.names import same_names
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
 from slowwave.store import Store, col, create_store, lit

@@ -12,12 +12,13 @@ from slowwave.language.names import (
     family,
     first_name,
     is_ambiguous,
+    is_description,
     person_name,
     plain_name,
     said_name,
+    same_names,
     thing_name,
 )
-from slowwave.language.people import is_description, same_names
 from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
 from slowwave.search.conditions import scope_condition

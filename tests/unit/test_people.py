@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from slowwave.language.people import is_description, is_sole, same_names, says_who
+from slowwave.language.names import is_description, is_sole, same_names, says_who
 from slowwave.stages.graph.entities import mentions_of, people_and_things, resolve
 from slowwave.stages.graph.identities import told_identities
 from slowwave.stages.graph.people import candidates, page_of

@@ -18,7 +18,9 @@ import polars as pl
 
 from slowwave.language.lexicon import TRADES
 from slowwave.language.names import (
+    NO_SAME,
     TYPES,
+    as_called,
     first_name,
     has_legal_form,
     is_ambiguous,
@@ -29,7 +31,6 @@ from slowwave.language.names import (
     thing_name,
     without_version,
 )
-from slowwave.language.people import NO_SAME, as_called
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
 from slowwave.stages.graph.identities import with_whole_descriptions

@@ -6,8 +6,15 @@ they are compared. What a memory says word for word needs no model.
 
 import polars as pl
 
-from slowwave.language.names import plain_name
-from slowwave.language.people import is_description, is_relative, is_sole, possessor, says_who, with_possessor
+from slowwave.language.names import (
+    is_description,
+    is_relative,
+    is_sole,
+    plain_name,
+    possessor,
+    says_who,
+    with_possessor,
+)
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
 

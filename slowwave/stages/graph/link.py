@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from slowwave.journal.catalogue import Plan
-from slowwave.language.people import as_called, same_names
+from slowwave.language.names import as_called, same_names
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.graph.artifacts import artifacts_of

@@ -6,8 +6,7 @@ Rules choose whom a description is held against, and guard the answer: nobody is
 import polars as pl
 
 from slowwave.language.lexicon import THEMELESS_WORDS
-from slowwave.language.names import plain_name
-from slowwave.language.people import is_description, is_relative, possessor
+from slowwave.language.names import is_description, is_relative, plain_name, possessor
 from slowwave.language.text import words
 from slowwave.llm import Request
 from slowwave.prompting.files import match_people_prompt
