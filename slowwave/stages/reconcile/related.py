@@ -92,9 +92,9 @@ def related(
 
     `candidates` has `cell_id`, `target_id`, `score`, `similarity` and `is_noted` (somebody said that the two belong
     together), `cells` the `SHOWN_FACTS` of both. A pair passes that is noted, or shares subject and attribute, or whose
-    words are close: `near_words` for any two, two thirds of it for one of the three nearest by vector, half of it for
-    the nearest of them, or where their similarity is `near_vectors` at least. Of two subjects that share no word half
-    as much again is asked.
+    words are close: `near_words` for any two, less for one of the nearest by vector (`NEAR_ASKS` of it), less again for
+    the nearest of them (`NEAREST_ASKS`), or where their similarity is `near_vectors` at least. Of two subjects that
+    share no word half as much again is asked.
     """
     about = cells.select("cell_id", subject=_name_words("subject"), attribute=_name_words("attribute"))
     rank = pl.col("similarity").rank("ordinal", descending=True).over("cell_id")
@@ -105,9 +105,9 @@ def related(
     is_near = (pl.col("rank") == 1) | (is_high & (pl.col("similarity") >= near_vectors))
     asked = (
         pl.when(is_near.fill_null(value=False))
-        .then(near_words / 2)
+        .then(near_words * NEAREST_ASKS)
         .when(is_high.fill_null(value=False))
-        .then(near_words * 2 / 3)
+        .then(near_words * NEAR_ASKS)
         .otherwise(near_words)
     )
     asked = pl.when(is_named & ~_within("subject")).then(asked * 1.5).otherwise(asked)
@@ -119,8 +119,8 @@ def related(
     )
 
 
-NEAREST = 3
-"""Neighbours by vector of which less is asked of their words."""
+NEAREST, NEAR_ASKS, NEAREST_ASKS = 4, 0.6, 0.4
+"""Neighbours by vector of which less is asked of their words, and the shares that are asked."""
 
 
 def _name_words(column: str) -> pl.Expr:
