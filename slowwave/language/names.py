@@ -133,8 +133,8 @@ def is_description(name: pl.Expr) -> pl.Expr:
 
 
 def is_relative(name: pl.Expr) -> pl.Expr:
-    """Return whether a description says whose relation it is by a pronoun alone: every memory may mean another one."""
-    return name.str.contains(r"(?i)^(?:his|her|their|my|your|our) ")
+    """Return whether a description is "her friend" or "a friend": every memory may mean another person."""
+    return name.str.contains(r"(?i)^(?:his|her|their|my|your|our|an?|some|another|one) ")
 
 
 def is_sole(name: pl.Expr) -> pl.Expr:

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from slowwave.language.names import is_description, is_sole, same_names, says_who
+from slowwave.language.names import is_description, is_relative, is_sole, same_names, says_who
 from slowwave.stages.graph.entities import mentions_of, people_and_things, resolve
 from slowwave.stages.graph.identities import told_identities
 from slowwave.stages.graph.people import candidates, page_of
@@ -45,6 +45,11 @@ def test_a_description_has_a_word_for_a_person_and_a_sole_one_fits_one_at_a_time
 ) -> None:
     assert one(is_description(pl.col("n")), n=name) is described
     assert one(is_sole(pl.col("n")), n=name) is sole
+
+
+def test_her_friend_and_a_friend_may_be_another_one_each_time() -> None:
+    names = pl.DataFrame({"n": ["her friend", "a friend of Ines", "Ines's friend", "the woman from Oslo"]})
+    assert names.select(is_relative(pl.col("n"))).to_series().to_list() == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
