@@ -287,7 +287,8 @@ def test_what_was_answered_and_marked_is_not_asked_again(run, server, slept):
 
 
 def test_pages_in_one_request_stand_apart_each_with_its_question(run, server, slept):
-    run("answers", "--base-url", server.url, "--model", "m", "--pages", "turns:40", "--pages-a-request", "3")
+    given = ("--base-url", server.url, "--model", "m", "--pages", "turns:40", "--pages-a-request", "3")
+    run("answers", *given, "--concurrency", "1")
     first, second = model_of(server).pages["ReaderAnswer"]
     parts = re.split(r"^## Page \d+$", first, flags=re.MULTILINE)[1:]
     assert [re.findall(r"^\[(\d+)\]", part, re.MULTILINE) for part in parts] == [["1"], ["2"], ["3"]]
