@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from slowwave.embeddings import Vectors
 from slowwave.language.dialogue import asking_share, named_speaker
@@ -63,9 +64,17 @@ def rank_turns(found: Mapping[str, list[Row]], *, most: int | None = None) -> li
     return fuse_scores(_ranked_lists(found), most=most)
 
 
-def turn_scores(found: Mapping[str, list[Row]]) -> dict[str, float]:
-    """The scores of `rank_turns` by turn, without what each list gave."""
-    return fused_scores(_ranked_lists(found))
+def turn_scores(
+    store: Store, found: Mapping[str, list[Row]], question: TurnQuestion, settings: Settings
+) -> dict[str, float]:
+    """The scores of `find_turns` by turn, of rows that are found already, without what each list gave."""
+    scores = fused_scores(_ranked_lists(found))
+    best = nsmallest(DIALOGUE_TURNS, scores, key=lambda turn_id: (-scores[turn_id], turn_id))
+    said = _said(store, best, recorded_condition(settings.owner, question.filters))
+    for shares in _dialogue_shares(scores, said, question.words.split(), settings.search).values():
+        for turn_id, share in shares.items():
+            scores[turn_id] += share
+    return scores
 
 
 def find_turns(
@@ -76,7 +85,8 @@ def find_turns(
     queries = {name: query for name, query in queries.items() if not lists or name in lists}
     found = dict(zip(queries, store.find(list(queries.values())), strict=True))
     ranked = rank_turns(found)
-    said = _said(store, ranked[:DIALOGUE_TURNS], recorded_condition(settings.owner, question.filters))
+    best = [entry.key for entry in ranked[:DIALOGUE_TURNS]]
+    said = _said(store, best, recorded_condition(settings.owner, question.filters))
     return in_dialogue(ranked, said, question.words.split(), settings.search)
 
 
@@ -88,7 +98,7 @@ def answering_turns(
     A memory that may be found rests on turns too that may not: those are left out.
     """
     ranked = rank_turns(found, most=DIALOGUE_TURNS)
-    said = _said(store, ranked, recorded_condition(settings.owner, question.filters))
+    said = _said(store, [entry.key for entry in ranked], recorded_condition(settings.owner, question.filters))
     return _hits(in_dialogue(ranked, said, question.words.split(), settings.search), said)
 
 
@@ -98,38 +108,43 @@ def in_dialogue(
     """Turns by fused score, best first, once who speaks and what each turn answers counts.
 
     A turn that answers a question seldom shares its words; the turn before it, in which somebody asked the same, does.
-    `said` holds the turns by id (`session_id`, `turn_index`, `speaker`, `content`); one that is missing there keeps its
+    `said` holds ranked turns by id (`session_id`, `turn_index`, `speaker`, `content`); one that is missing there keeps its
     score. A turn gets a share of the score of the turn before it, where that one asks (list `answer`); a turn that
     itself asks gives up a part of its own (`asking`, below 0), and turns of the one speaker whom the question names
     get a bonus (`speaker`).
     """
-    asking = {turn_id: asking_share(row["content"]) for turn_id, row in said.items()}
     scores = {entry.key: entry.score for entry in ranked}
+    return with_given(ranked, _dialogue_shares(scores, said, words, settings))
+
+
+def _dialogue_shares(
+    scores: Mapping[str, float], said: Mapping[str, Row], words: Collection[str], settings: SearchSettings
+) -> dict[str, dict[str, float]]:
+    """What `in_dialogue` adds to scores, by list and turn."""
+    asking = {turn_id: asking_share(row["content"]) for turn_id, row in said.items()}
     at = {(row["session_id"], row["turn_index"]): turn_id for turn_id, row in said.items()}
     named = named_speaker({row["speaker"] for row in said.values() if row["speaker"]}, words)
     given: dict[str, dict[str, float]] = {"answer": {}, "asking": {}, "speaker": {}}
-    for key in scores.keys() & said.keys():
-        row = said[key]
+    for key, row in said.items():
         before = at.get((row["session_id"], row["turn_index"] - 1))
         if before is not None and asking[before] > 0:
-            given["answer"][key] = settings.answer_share * scores.get(before, 0.0)
+            given["answer"][key] = settings.answer_share * scores[before]
         given["asking"][key] = -settings.asking_penalty * asking[key] * scores[key]
         if named is not None and row["speaker"] == named:
             given["speaker"][key] = settings.speaker_bonus
-    return with_given(ranked, given)
+    return given
 
 
 def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHit]:
     """Hits of ranked turns, in their order; those that `where` keeps out are left out."""
-    return _hits(ranked, _said(store, ranked, where))
+    return _hits(ranked, _said(store, [entry.key for entry in ranked], where))
 
 
-def _said(store: Store, ranked: Sequence[Fused], where: Expr) -> dict[str, Row]:
-    """The turns by id, without those that `where` keeps out."""
-    if not ranked:
+def _said(store: Store, turn_ids: Sequence[str], where: Expr) -> dict[str, Row]:
+    """Rows of turns by id, without those that `where` keeps out."""
+    if not turn_ids:
         return {}
-    wanted = col("turn_id").isin([entry.key for entry in ranked])
-    (found,) = store.find([RowsQuery("turns", TURN_COLUMNS, wanted & where)])
+    (found,) = store.find([RowsQuery("turns", TURN_COLUMNS, where & col("turn_id").isin(list(turn_ids)))])
     return {row["turn_id"]: row for row in found}
 
 

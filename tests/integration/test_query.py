@@ -13,6 +13,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.search import CellHit, Filters, SearchResult
 from slowwave.search import Reader, ask, open_reader
+from slowwave.search.turns import TurnQuestion, find_turns, turn_queries, turn_scores
 from tests.rows import row, rows
 
 JUNE, JULY, AUGUST, NIGHT = (datetime(2026, month, 10, tzinfo=UTC) for month in (6, 7, 8, 9))
@@ -340,3 +341,13 @@ def test_what_cannot_be_asked_is_refused_in_one_line(reader: Reader, question: s
     with pytest.raises(InputError) as refused:
         ask(reader, question, limit=limit)
     assert len(str(refused.value)) < 200
+
+
+def test_scores_of_turns_alone_are_those_of_the_ranking(reader: Reader):
+    asked = TurnQuestion("sign tokens curve", None, Filters())
+    queries = turn_queries(asked, reader.settings)
+    found = dict(zip(queries, reader.store.find(list(queries.values())), strict=True))
+    ranked = find_turns(reader.store, asked, reader.settings)
+    assert len(ranked) > 1
+    scores = turn_scores(reader.store, found, asked, reader.settings)
+    assert scores == {entry.key: pytest.approx(entry.score) for entry in ranked}
