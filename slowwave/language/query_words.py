@@ -1,6 +1,7 @@
 """The words of a question for full-text search."""
 
 import re
+from collections.abc import Collection
 
 from slowwave.language.lexicon import MATTERLESS_WORDS, STOP_WORDS
 
@@ -28,3 +29,9 @@ def plain_words(text: str) -> set[str]:
 def names_a_thing(text: str) -> bool:
     """Return whether a question asks for something, and not for whatever there was ("what happened?")."""
     return not plain_words(text) <= MATTERLESS_WORDS
+
+
+def named_speaker(speakers: Collection[str], words: Collection[str]) -> str | None:
+    """The one speaker whose first name is among the words of a question; None where it is none or several."""
+    named = [speaker for speaker in speakers if speaker.lower().split()[0] in words]
+    return named[0] if len(named) == 1 else None

@@ -1,6 +1,13 @@
-"""Sentences as columns: cut apart, in one line, shortened."""
+"""Sentences as columns (cut apart, in one line, shortened), and how many of a text's are questions."""
+
+import re
 
 import polars as pl
+
+READ_CHARACTERS = 2_000
+"""Of a longer text only so much is looked through for questions."""
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
 
 def single_spaced(text: pl.Expr) -> pl.Expr:
@@ -24,3 +31,11 @@ def shortened(text: pl.Expr, most: int) -> pl.Expr:
     words = single_spaced(text).str.split(" ")
     short = words.list.head(most).list.join(" ")
     return pl.when(words.list.len() > most).then(pl.format("{} ...", short)).otherwise(short)
+
+
+def asking_share(text: str) -> float:
+    """The share of a text's sentences that are questions, 0..1."""
+    if "?" not in text:
+        return 0.0
+    parts = [part for part in _SENTENCES.split(text[:READ_CHARACTERS].strip()) if part]
+    return len([part for part in parts if part.endswith("?")]) / max(len(parts), 1)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from heapq import nsmallest
 
 from slowwave.embeddings import Vectors
-from slowwave.language.dialogue import asking_share, named_speaker
+from slowwave.language.query_words import named_speaker
+from slowwave.language.sentences import asking_share
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
 from slowwave.search.conditions import cell_condition, recorded_condition, turn_condition
@@ -108,8 +109,8 @@ def in_dialogue(
     """Turns by fused score, best first, once who speaks and what each turn answers counts.
 
     A turn that answers a question seldom shares its words; the turn before it, in which somebody asked the same, does.
-    `said` holds ranked turns by id (`session_id`, `turn_index`, `speaker`, `content`); one that is missing there keeps its
-    score. A turn gets a share of the score of the turn before it, where that one asks (list `answer`); a turn that
+    `said` holds turns by id (`session_id`, `turn_index`, `speaker`, `content`); one that is missing there keeps
+    its score. A turn gets a share of the score of the turn before it, where that one asks (list `answer`); a turn that
     itself asks gives up a part of its own (`asking`, below 0), and turns of the one speaker whom the question names
     get a bonus (`speaker`).
     """
@@ -120,15 +121,16 @@ def in_dialogue(
 def _dialogue_shares(
     scores: Mapping[str, float], said: Mapping[str, Row], words: Collection[str], settings: SearchSettings
 ) -> dict[str, dict[str, float]]:
-    """What `in_dialogue` adds to scores, by list and turn."""
+    """Parts that `in_dialogue` adds to scores, by list and turn."""
     asking = {turn_id: asking_share(row["content"]) for turn_id, row in said.items()}
     at = {(row["session_id"], row["turn_index"]): turn_id for turn_id, row in said.items()}
     named = named_speaker({row["speaker"] for row in said.values() if row["speaker"]}, words)
     given: dict[str, dict[str, float]] = {"answer": {}, "asking": {}, "speaker": {}}
-    for key, row in said.items():
+    for key in said.keys() & scores.keys():
+        row = said[key]
         before = at.get((row["session_id"], row["turn_index"] - 1))
         if before is not None and asking[before] > 0:
-            given["answer"][key] = settings.answer_share * scores[before]
+            given["answer"][key] = settings.answer_share * scores.get(before, 0.0)
         given["asking"][key] = -settings.asking_penalty * asking[key] * scores[key]
         if named is not None and row["speaker"] == named:
             given["speaker"][key] = settings.speaker_bonus
