@@ -64,7 +64,7 @@ def carry_edits(work: Rederiving, *, is_told: bool = False) -> list[CarriedEdit]
     run = Stage("carry", work.night.workspace, dry_run=is_told, steps=work.night.steps)
     living = work.living_store
     pairs = pair(living, run.store, least_score=work.living.settings.rederive.counterpart_score)
-    same = pairs.filter("has_same_values")  # a person's word about one value says nothing of another one
+    same = pairs.filter("says_all")  # a person's word about one value says nothing of another one
     carrying = Carrying(living, run, same, best_counterparts(same))
     _bring(carrying)
     _protect(carrying, work.living)

@@ -7,16 +7,29 @@ which most memories share, tell next to nothing.
 
 import polars as pl
 
-from slowwave.language.text import hard_values, normalized, telling_words
+from slowwave.language.text import days_and_months, is_negated, normalized, numbers, telling_words
 from slowwave.schemas.tables import OWNER
 
 COLUMNS = ["cell_id", *OWNER, "content", "content_hash", "subject", "attribute", "value", "evidence"]
 """Columns of a memory that say whether another one is its counterpart."""
 
 PAIRS = pl.Schema(
-    {"cell_id": pl.String, "target_id": pl.String, "score": pl.Float64, "has_same_values": pl.Boolean}
+    {
+        "cell_id": pl.String,
+        "target_id": pl.String,
+        "score": pl.Float64,
+        "agrees": pl.Boolean,
+        "says_all": pl.Boolean,
+    }
 )
-"""A memory, its counterpart, how surely it is one (0..1), and whether numbers, days, negation and value agree."""
+"""A memory, its counterpart, and how surely it is one (0..1).
+
+`agrees` says that no number, day, negation or value of one is another one in the other; `says_all` also that the
+counterpart has every number and day of the memory.
+"""
+
+LONGER = 1.5
+"""Telling words, times those of the other text, from which a text may deny something that the other leaves out."""
 
 WORDS, TURNS, ABOUT = 0.6, 0.25, 0.15
 """Weights of common words, common turns, and the same subject and attribute; together 1."""
@@ -45,13 +58,13 @@ def counterparts(
     )
     weighed = known.join(_common_words(old, new, pairs.select(key)), on=key, how="left")
     return (
-        weighed.select(*key, score=_score(), has_same_values=_has_same_values())
+        weighed.select(*key, score=_score(), agrees=_agrees(), says_all=_agrees() & _nested(*_values()))
         .filter(pl.col("score") >= least_score)
         .sort(
             "cell_id",
             "score",
             pl.col("cell_id") == pl.col("target_id"),
-            "has_same_values",
+            "agrees",
             "target_id",
             descending=[False, True, True, True, False],
         )
@@ -75,9 +88,27 @@ def _score() -> pl.Expr:
     return pl.when(pl.col("content_hash") == pl.col("new_content_hash")).then(1.0).otherwise(sure)
 
 
-def _has_same_values() -> pl.Expr:
+def _agrees() -> pl.Expr:
+    old, new = _values()
     is_other_value = (~_same("value")).fill_null(value=False)
-    return (hard_values(pl.col("content")) == hard_values(pl.col("new_content"))) & ~is_other_value
+    one, other = (telling_words(pl.col(name)).list.len() for name in ("content", "new_content"))
+    is_longer = pl.max_horizontal(one, other) > LONGER * pl.min_horizontal(one, other)
+    denies = is_negated(pl.col("content")) == is_negated(pl.col("new_content"))
+    return (_nested(old, new) | _nested(new, old)) & ~is_other_value & (denies | is_longer)
+
+
+def _values() -> tuple[pl.Expr, pl.Expr]:
+    """Numbers and days of both texts."""
+    old, new = (
+        numbers(pl.col(name)).list.concat(days_and_months(pl.col(name)))
+        for name in ("content", "new_content")
+    )
+    return old, new
+
+
+def _nested(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Return whether all values of one text stand in the other."""
+    return one.list.set_difference(other).list.len() == 0
 
 
 def _same(name: str) -> pl.Expr:

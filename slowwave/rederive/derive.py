@@ -38,7 +38,7 @@ def foresee(home: str) -> Derivation:
     require_record(living)
     state = read_state(beside(living))
     derived = open_store(beside(living).store_root) if state is not None else None
-    waits = estimate(open_store(living.store_root), derived, living.settings.chunks)
+    waits = estimate(open_store(living.store_root), derived, living.settings)
     return Derivation(
         action="derive",
         derivation_id=state.derivation_id if state else None,
@@ -51,7 +51,7 @@ def foresee(home: str) -> Derivation:
 
 def tell_cost(work: Rederiving) -> Estimate:
     """Logs the work that waits and its cost before any of it begins."""
-    waits = estimate(work.living_store, work.night.workspace.store, work.living.settings.chunks)
+    waits = estimate(work.living_store, work.night.workspace.store, work.living.settings)
     work.night.notes.append(estimate_line(waits))
     work.night.steps.logger.info(estimate_line(waits))
     return waits

@@ -91,7 +91,7 @@ def _difference() -> pl.Expr:
     return (
         pl.when(pl.col("target_id").is_null())
         .then(pl.lit("lost"))
-        .when(~pl.col("holds") | ~pl.col("has_same_values"))
+        .when(~pl.col("holds") | ~pl.col("agrees"))
         .then(pl.lit("changed"))
         .when(pl.col("content_hash") == pl.col("new_hash"))
         .then(pl.lit("kept"))
@@ -104,7 +104,7 @@ def _why() -> pl.Expr:
     return (
         pl.when(~is_lost & ~pl.col("holds"))
         .then(pl.lit("no longer holds in the derivation"))
-        .when(~is_lost & ~pl.col("has_same_values"))
+        .when(~is_lost & ~pl.col("agrees"))
         .then(pl.lit("other numbers, dates, negation or value"))
         .otherwise(pl.lit(""))
     )

@@ -19,7 +19,10 @@ def pair(living: Store, derived: Store, *, least_score: float) -> pl.DataFrame:
     found = counterparts(old, new, _near(living, derived, old), least_score=least_score)
     told = living.rows("cells", ["cell_id"], col("cell_type") == lit(EPISODE))
     same = derived.by_key("cells", told["cell_id"], ["cell_id"]).select(
-        "cell_id", target_id="cell_id", score=pl.lit(1.0), has_same_values=pl.lit(value=True)
+        "cell_id",
+        target_id="cell_id",
+        score=pl.lit(1.0),
+        **dict.fromkeys(["agrees", "says_all"], pl.lit(value=True)),
     )
     return pl.concat([found.select(PAIRS.names()), same.select(PAIRS.names())])
 

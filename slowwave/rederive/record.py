@@ -17,6 +17,7 @@ from slowwave.rederive.beside import Rederiving
 from slowwave.schemas.derivation import Estimate
 from slowwave.schemas.tables import REMEMBERED, shaped
 from slowwave.settings.groups import ChunkSettings
+from slowwave.settings.tree import Settings
 from slowwave.stages.ingest.vector_space import fit_space
 from slowwave.stages.run import Stage
 from slowwave.store import Store, col, lit
@@ -99,26 +100,25 @@ def cut_turns(store: Store) -> pl.Series:
 
 def waiting_pages(store: Store) -> pl.DataFrame:
     """Pages for which no answer was had yet; those whose answers could not be used are left to the next nights."""
-    return store.rows("chunks", ["chunk_id", "token_count"], col("status") == lit("pending"))
+    return store.rows("chunks", ["session_id", "token_count"], col("status") == lit("pending"))
 
 
-def estimate(living: Store, derived: Store | None, window: ChunkSettings) -> Estimate:
+def estimate(living: Store, derived: Store | None, settings: Settings) -> Estimate:
     """Work that waits for a derivation, and tokens that it may take; `derived` is what there is of it."""
     cut = pl.Series(dtype=pl.String) if derived is None else cut_turns(derived)
-    new = uncut_pages(living, window, cut=cut)
-    tokens = new["token_count"].to_list()
-    tokens += [] if derived is None else waiting_pages(derived)["token_count"].to_list()
+    new = uncut_pages(living, settings.chunks, cut=cut)
+    columns = ["session_id", "token_count"]
+    pending = [] if derived is None else [waiting_pages(derived).select(columns)]
+    windows = pl.concat([new.select(columns), *pending])
+    of_session = windows.group_by("session_id").agg(pl.col("token_count").sum())
+    pages = of_session.select((pl.col("token_count") / settings.night.page_tokens).ceil().sum()).item() or 0
     read = living.count("chunks", col("status").isin(["extracted", "gated_out"]))
     nights = living.rows("nights", ["token_count"], col("token_count") > lit(0))["token_count"]
     turns = new["turn_ids"].explode().drop_nulls()
+    (instructions,) = count_tokens([system_text("extract_cells")])
     return Estimate(
         turns=turns.filter(~turns.is_in(cut.implode())).n_unique(),
-        pages=len(tokens),
-        least_tokens=2 * sum(tokens) + len(tokens) * _instructions(),
-        likely_tokens=round(nights.sum() * len(tokens) / read) if len(nights) and read else None,
+        pages=int(pages),
+        least_tokens=int(windows["token_count"].sum() + pages * instructions),
+        likely_tokens=round(nights.sum() * windows.height / read) if len(nights) and read else None,
     )
-
-
-def _instructions() -> int:
-    """Tokens that the gate and the extractor are told beside each page."""
-    return sum(count_tokens([system_text(name) for name in ("gate_chunk", "extract_cells")]))
