@@ -7,11 +7,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS
+from slowwave.language.names import family, plain_name
 from slowwave.schemas.text_columns import is_reference, is_text
 
 ERASED = "[erased]"
@@ -114,8 +115,16 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
     for name in ("supersedes", "former_supersedes"):
         if after.get(name) in erasure.gone:
             after[name] = None
+    if kind == "mention.recorded" and payload.get("entity_id") in erasure.entity_ids:
+        after["family"] = own_family(str(payload["name"]))
     _cut(kind, payload, after, erasure)
     return _mask(kind, after, erasure)
+
+
+@lru_cache(maxsize=1024)
+def own_family(name: str) -> str:
+    """The family of a name by itself, whoever it was found to stand for: that may be named in what goes."""
+    return str(pl.select(family(plain_name(pl.lit(name)))).item())
 
 
 def _cut(kind: str, before: Mapping[str, object], after: dict[str, object], erasure: Erasure) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from slowwave.chains.walker import walk
 from slowwave.edits.chain_repair import chains_of
 from slowwave.edits.session import refuse_foreign
-from slowwave.erase.payloads import pattern_of, texts_of
+from slowwave.erase.payloads import own_family, pattern_of, texts_of
 from slowwave.erase.plan import ErasurePlan, Place
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.ids import SHORTEST_PREFIX, whole_ids
@@ -273,7 +273,9 @@ def _entities(store: Store, events: pl.DataFrame, turn_ids: pl.Series, cell_ids:
             ]
         )
         names = {name for name in names if not said.str.contains(name, literal=True).any()}
-    return Named(sorted(ids), named["family"].unique().sort().to_list(), sorted(names))
+    called = store.having("mentions", "entity_id", sorted(ids), ["name"])["name"].unique()
+    families = {*named["family"], *map(own_family, called)}
+    return Named(sorted(ids), sorted(families), sorted(names))
 
 
 def _said(store: Store, table: str, *, without: pl.Series) -> list[pl.Series]:

@@ -430,6 +430,25 @@ def test_a_memory_that_says_who_is_described_joins_the_two_until_it_is_gone(home
     assert people.select("canonical_name", "mention_count").rows() == [("Ines's wife", 1)]
 
 
+def test_an_erased_memory_takes_its_join_along_and_leaves_no_trace_of_the_name(home: str) -> None:
+    said = of_row("turn.recorded", "turns", "t9", **OWNER, session_id="s2", content="Ines's wife is Marabel.")
+    names = ["Ines's wife (person)", "Ines (person)", "Marabel (person)"]
+    record(
+        home,
+        said,
+        cell("a", "Ines's wife flew to Oslo.", "Ines's wife (person)"),
+        cell("b", "Ines's wife is Marabel.", *names, day=2, evidence=["t9"]),
+    )
+    link.fn(home=home)
+    assert store_of(home).count("identities") == 1
+    with Memory(home) as memory:
+        memory.erase(cell_id="b")
+    assert store_of(home).count("identities") == 0
+    people = store_of(home).rows("entities")["canonical_name"].to_list()
+    assert "Ines's wife" in people
+    assert not any(b"marabel" in path.read_bytes().lower() for path in Path(home).glob("journal/**/*.jsonl"))
+
+
 def test_a_model_is_asked_once_who_is_described_and_its_answer_holds_for_later_memories(tmp_path, model):
     server, scripted = model
     home = with_model(tmp_path, server)
