@@ -5,7 +5,7 @@
 `--groups` is a CSV file with `group` and either `cell_id` or `text`: the theme of each memory as a reader sees it, by
 its id or its text. With `--home` the topics of that home's live memories are measured. With `--hints` a home is made of
 the texts of another CSV file (`text`, `hint`: the name that an extractor gave; if there are such columns, `subject`,
-`entities` as `Name (type); Name (type)`, and `night`, a number) and the cluster flow runs over it, night by night.
+`entities` as `Name (type); Name (type)`, `session`, and `night`, a number) and the cluster flow runs over it, night by night.
 Memories that the groups do not name are left out.
 """
 
@@ -83,6 +83,7 @@ def cluster_hints(hints: pl.DataFrame, home: Path) -> None:
     (home / "slowwave.toml").write_text('[embedding]\nprovider = "wordllama"\n', encoding="utf-8")
     rows = hints.with_row_index("row").with_columns(
         night=pl.col("night") if "night" in hints.columns else pl.lit(0),
+        session=pl.col("session") if "session" in hints.columns else pl.lit("s"),
         subject=pl.col("subject") if "subject" in hints.columns else pl.lit(None, dtype=pl.String),
         entities=pl.col("entities").fill_null("") if "entities" in hints.columns else pl.lit(""),
     )
@@ -101,7 +102,7 @@ def _cell(row: dict[str, str], now: datetime) -> dict[str, object]:
     """The payload of an extracted memory."""
     fixed = {
         "cell_type": "fact", "salience": 0.5, "confidence": 0.9, "status": "active", "origin": "user",
-        "source_type": "conversation", "source_id": "s", "source_name": "s", "session_id": "s", "index_label": "x",
+        "source_type": "conversation", "source_id": "s", "source_name": "s", "index_label": "x",
         "needs_review": False, "is_judged": True, "is_summarized": False, "protected": False, "decay_rate": 0.1,
         "evidence": [], "artifacts": [], "steps": [],
     }  # fmt: skip
@@ -112,6 +113,7 @@ def _cell(row: dict[str, str], now: datetime) -> dict[str, object]:
         **fixed,
         "cell_id": stable_id("cell", str(row["row"]), row["text"]),
         "topic_hint": row["hint"],
+        "session_id": row["session"],
         "subject": row["subject"],
         "entities": named,
         "content": row["text"],

@@ -60,6 +60,7 @@ def name_parts(opened: pl.DataFrame, cells: pl.DataFrame, taken: pl.DataFrame) -
         .join(cells.select("family", document="topic_id").unique(), on="document")
         .join(opened.select(document="topic_id", name="name"), on="document")
         .filter(~pl.col("name").str.to_lowercase().str.contains(pl.col("word"), literal=True))
+        .filter(~pl.col("word").str.contains(r"^\d"))  # a date or a number tells no theme
         .with_columns(weight=pl.col("times") * rarity(cells["topic_id"].n_unique()))
         .sort("document", "weight", "word", descending=[False, True, False])
         .group_by("document", maintain_order=True)
