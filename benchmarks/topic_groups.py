@@ -5,7 +5,8 @@
 `--groups` is a CSV file with `group` and either `cell_id` or `text`: the theme of each memory as a reader sees it, by
 its id or its text. With `--home` the topics of that home's live memories are measured. With `--hints` a home is made of
 the texts of another CSV file (`text`, `hint`: the name that an extractor gave; if there are such columns, `subject`,
-`entities` as `Name (type); Name (type)`, `session`, and `night`, a number) and the cluster flow runs over it, night by night.
+`entities` as `Name (type); Name (type)`, `session`, and `night`, a number) and the cluster flow runs over it, a night
+after the other.
 Memories that the groups do not name are left out.
 """
 

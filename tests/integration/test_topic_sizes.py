@@ -10,7 +10,10 @@ from flows.consolidate import consolidate
 from flows.rebuild import rebuild
 from slowwave.store import open_store
 
-TEXTS = ["The engine of the van needs oil and belt number {}", "The tent has a hole at pole {} and wants a patch"]
+TEXTS = [
+    "The engine of the van needs oil and belt number {}",
+    "The tent has a hole at pole {} and wants a patch",
+]
 COLUMNS = ["topic_id", "name", "summary", "cell_count", "unsummarized_count", "needs_review"]
 
 

@@ -225,7 +225,10 @@ def test_a_part_that_would_bear_the_name_of_its_siblings_gets_its_telling_words(
         {
             "topic_id": ["new", "x"],
             "family": ["x", "x"],
-            "content": ["The tyres of the car, winter tyres; 2026-03-04, 2026-03-04, 2026-03-04", "The engine of the car"],
+            "content": [
+                "The tyres of the car, winter tyres; 2026-03-04, 2026-03-04, 2026-03-04",
+                "The engine of the car",
+            ],
         }
     )
     opened = pl.DataFrame({"topic_id": ["new"], "name": ["Evan's car"]})
