@@ -72,7 +72,8 @@ def _memory(situation: Situation, richest: Richest, *, is_short: bool) -> Candid
     tail = _other_days(
         hit, [repeat for repeat in repeats if repeat.event_time.date() != hit.event_time.date()]
     )
-    history = "; ".join(f"{past.value} ({past.valid_from:%Y-%m-%d})" for past in hit.history)
+    former = [] if hit.cell_type == "task" else hit.history
+    history = "; ".join(f"{past.value} ({past.valid_from:%Y-%m-%d})" for past in former)
     texts = [f"{content}{tail} Before: {history}"] * bool(history) + [f"{content}{tail}"]
     texts += [hit.compressed] if is_short and hit.compressed else []
     evidence = [*hit.turn_ids, *(turn_id for repeat in repeats for turn_id in repeat.turn_ids)]
@@ -103,9 +104,9 @@ def _procedure(hit: CellHit) -> str | None:
 
 
 def _other_days(hit: CellHit, repeats: list[CellHit]) -> str:
-    """The other days on which a memory was told, and the day from which it holds where that is another one."""
+    """The other days on which a memory was told, and the day from which it holds where its text names no year."""
     began = f"{hit.valid_from:%Y-%m-%d}"
-    is_told = hit.valid_from.date() == hit.event_time.date() or began in hit.content
+    is_told = hit.valid_from.date() == hit.event_time.date() or f"{hit.valid_from:%Y}" in hit.content
     days = sorted({f"{repeat.event_time:%Y-%m-%d}" for repeat in repeats})
     told = [] if is_told else [began]
     told += [f"also said {', '.join(days)}"] * bool(days)
