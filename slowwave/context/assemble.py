@@ -7,12 +7,13 @@ from slowwave.context.episodes import episode_lines
 from slowwave.context.fixes import fix_lines
 from slowwave.context.gather import signals_find, tier_lines
 from slowwave.context.page import Layout, counted, finished, frame_tokens, group_tokens, heading_tokens
-from slowwave.context.question_page import question_lines
+from slowwave.context.question_page import more_line, question_lines
 from slowwave.context.shown import keep_shown, shown_to
 from slowwave.context.situation import Situation
 from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines
 from slowwave.context.tiers import Candidate, Chosen, pack, pack_best
+from slowwave.language.intents import asks_for_list
 from slowwave.language.query_words import telling_words
 from slowwave.language.signals import branch_words
 from slowwave.schemas.context import Context, ContextRequest
@@ -78,7 +79,13 @@ def _choose_small(situation: Situation, room: int, _: Shares) -> Packed:
 
 def _choose_best(situation: Situation, room: int, _: Shares) -> Packed:
     lines, notes = question_lines(situation, budget_tokens=room)
-    return _best(lines, room, told_weight=situation.settings.context.told_weight), notes
+    told_weight = situation.settings.context.told_weight
+    chosen = _best(lines, room, told_weight=told_weight)
+    more = more_line(lines, chosen, situation.now) if asks_for_list(situation.request.question) else None
+    if more is not None:
+        (more,) = counted([more])
+        chosen = [Chosen(more, 0), *_best(lines, room - more.tokens[0], told_weight=told_weight)]
+    return chosen, notes
 
 
 def _best(

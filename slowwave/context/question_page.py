@@ -4,7 +4,9 @@ Nothing stands on it that does not match the question: no tiers, no pointers, no
 contradiction stand in the place of the better one.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from slowwave.context.matches import Matches, find_matches
 from slowwave.context.memories import state_of
@@ -12,7 +14,7 @@ from slowwave.context.page import day_heading, safe
 from slowwave.context.repeats import Richest, without_repeats
 from slowwave.context.situation import Situation
 from slowwave.context.standing import both_sides, open_contradictions
-from slowwave.context.tiers import Candidate
+from slowwave.context.tiers import Candidate, Chosen
 from slowwave.language.signals import quoted
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import CellHit, TurnHit
@@ -22,6 +24,9 @@ CELL_TOKENS, TURN_TOKENS = 18, 40
 
 MOST_CELLS, MOST_TURNS = 200, 100
 """Ranked at most, whatever the budget."""
+
+LIKE_BEST = 0.5
+"""Share of the best memory's score from which on one belongs to the list that a question asks for."""
 
 SHORT = 600
 """Below so many tokens a memory may stand in its compressed form."""
@@ -46,6 +51,19 @@ def match_lines(situation: Situation, matches: Matches, *, budget_tokens: int) -
     told = without_repeats([hit for hit in matches.cells if hit.cell_id not in disputed])
     lines += [_memory(situation, richest, is_short=budget_tokens < SHORT) for richest in told]
     return lines + [line for hit in matches.turns for line in _quote(situation, hit)]
+
+
+def more_line(lines: Sequence[Candidate], chosen: Sequence[Chosen], now: datetime) -> Candidate | None:
+    """The line that says how many memories of a list have no room, where any is as good as `LIKE_BEST` of the best."""
+    shown = {cell_id for entry in chosen for cell_id in entry.candidate.cell_ids}
+    best = max((line.score for line in lines), default=0.0)
+    left = [
+        line for line in lines if line.cell_ids and line.score >= LIKE_BEST * best and not shown & line.ids
+    ]
+    if not left:
+        return None
+    text = f"({len(left)} more memories match nearly as well and have no room here.)"
+    return Candidate("relevant", 0.0, "pointer", (text,), now, "memory", "more of the list")
 
 
 # Inside

@@ -84,7 +84,7 @@ class MemoryPages:
         return Page(found.text, found.tokens, frozenset(told | quoted))
 
     def _found(self, question: Question, now: datetime) -> list[PageLine]:
-        """The answer of search at its longest: summaries, memories with their former values, raw turns."""
+        """The answer of search at its longest: memories with their former values, summaries, raw turns."""
         filters = Filters(as_of=question.asked_at)
         found = ask(
             self.reader,
@@ -95,8 +95,8 @@ class MemoryPages:
             now=now,
         )
         return [
-            *(PageLine(f"topic {topic.name}: {topic.summary}", frozenset()) for topic in found.topics),
             *(PageLine(_cell_text(cell), self._of(cell.cell_id)) for cell in found.cells),
+            *(PageLine(f"topic {topic.name}: {topic.summary}", frozenset()) for topic in found.topics),
             *self._lines_of(found),
         ]
 

@@ -158,3 +158,20 @@ def is_complex(question: str) -> bool:
         or _COMPLEX.search(text) is not None
         or _LIST.search(text) is not None
     )
+
+
+_VERB = r"(?:do|does|did|has|have|had|is|are|was|were|will|would|can|could|should|might)\b"
+_MANY = rf"(?!{_VERB})(?!\w*(?:ss|us|is)\b)[a-z]{{3,}}s"
+_LIST = re.compile(
+    rf"\b(?:what|which)(?:\s+(?!{_VERB})\w+){{0,3}}?\s+(?:{_MANY}|people|children)\b(?:\s+(?!{_VERB})[\w'’]+){{0,4}}?\s+{_VERB}"
+    r"|\b(?:what|which|who)\s+are\b|\bwhere\s+(?:all\s+)?(?:has|have|had)\b|\b(?:what|who)\s+(?:all|else)\b"
+    r"|\bhow\s+many\b(?!\s+(?:minute|hour|day|week|month|year)s\b)"
+    r"|\b(?:list|name|enumerate)\s+(?:all|the|every|some)\b|\b(?:what|which)\s+(?:has|have)\b"
+    r"|\bin\s+(?:what|which)\s+ways\b",
+    re.I | re.A,
+)
+
+
+def asks_for_list(question: str) -> bool:
+    """Return whether a question asks for several things ("which books", "where has she been"), by its words."""
+    return _LIST.search(question[:LONGEST_QUESTION]) is not None

@@ -77,6 +77,8 @@ TRADES: Final = _words("trades")
 NICKNAMES: Final = _by_alias("nicknames")
 KNOWN_AS: Final[dict[str, str]] = _LISTS["known_as"]
 KIND_SYNONYMS: Final = _by_alias("kind_synonyms")
+ASKED_KINDS: Final = _by_alias("asked_kinds")
+"""The kind of entity that a question asks for with a word ("which cities" asks for places)."""
 FOLDED_LETTERS: Final[dict[str, str]] = _LISTS["letters"]
 
 GENERAL_FOLDERS: Final = _set("general_folders")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from slowwave.language.lexicon import MATTERLESS_WORDS, STOP_WORDS
+from slowwave.language.lexicon import ASKED_KINDS, MATTERLESS_WORDS, STOP_WORDS
 
 QUERY_WORDS = 64
 """Most different words of a question in a full-text search."""
@@ -19,6 +19,12 @@ def telling_words(text: str, *, most: int) -> str:
     words = list(dict.fromkeys(_WORD.findall(text.lower())))
     telling = [word for word in words if word not in STOP_WORDS]
     return " ".join((telling or words)[:most])
+
+
+def asked_kinds(text: str) -> str:
+    """The kinds of entities that a question asks for ("which cities": place), once each; "" where it asks for none."""
+    kinds = (ASKED_KINDS.get(word, "") for word in _WORD.findall(text.lower()))
+    return " ".join(dict.fromkeys(kind for kind in kinds if kind))
 
 
 def plain_words(text: str) -> set[str]:

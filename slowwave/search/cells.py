@@ -8,6 +8,7 @@ from operator import and_
 
 from slowwave.chains.walker import ends, walk
 from slowwave.decay.retention import days_ago, unused_days_of
+from slowwave.language.query_words import asked_kinds
 from slowwave.language.time_phrases import TimeRange
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import PAST, held, scope_condition
@@ -46,7 +47,7 @@ class RankedCell:
 def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
     """The lists of this tier by name.
 
-    Full text, the people and things that cells name, vectors, cells of the time that the question names, and what
+    Full text, the people and things that cells name (by name, or by the kind that is asked for), vectors, cells of the time that the question names, and what
     superseded cells would have answered. A question about nothing but a time has all memories and episodes of it.
     """
     filters, settings = question.filters, question.settings
@@ -58,10 +59,14 @@ def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
         episodes = episode_list(question.where & then, filters, settings, words=None, columns=columns)
         return {"time": RowsQuery("cells", ("cell_id", *columns), where & then), **episodes}
 
-    def matching(condition: Expr, k: int, *fields: str) -> TextQuery:
-        return TextQuery("cells", question.words, k, condition, fields=fields, columns=columns)
+    def matching(condition: Expr, k: int) -> TextQuery:
+        return TextQuery("cells", question.words, k, condition, columns=columns)
 
-    queries: dict[str, Query] = {"text": matching(where, most), "entity": matching(where, most, "entities")}
+    named = f"{question.words} {asked_kinds(question.text)}".strip()
+    queries: dict[str, Query] = {
+        "text": matching(where, most),
+        "entity": TextQuery("cells", named, most, where, fields=("entities",), columns=columns),
+    }
     if question.vector is not None:
         queries["vector"] = VectorQuery("cells", question.vector, most, where, columns=columns)
     if question.period is not None:

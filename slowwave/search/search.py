@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
 from slowwave.language.intents import is_complex
+from slowwave.language.signals import holds_words
 from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.refusals import possible
@@ -20,6 +21,7 @@ from slowwave.schemas.search import (
     Filters,
     SearchRequest,
     SearchResult,
+    TopicHit,
     in_utc,
 )
 from slowwave.search.cells import cell_queries, rank_cells
@@ -35,6 +37,9 @@ from slowwave.search.topics import topic_hits, topic_queries
 from slowwave.search.turns import TurnQuestion, answering_turns, turn_hits, turn_queries
 from slowwave.settings.tree import Settings
 from slowwave.store import Query, Row
+
+ABOUT_SHARE = 0.5
+"""Share of a question's telling words that a topic summary holds which is about it, where there is no embedder."""
 
 TIMES: dict[str, Use] = {"after": "after", "before": "before", "as_of": "as_of", "known_at": "as_of"}
 """Filters that are times, and how words are read for each."""
@@ -82,8 +87,9 @@ def ask(
 ) -> SearchResult:
     """Answer a question from topic summaries and, unless only summaries are wanted, from cells.
 
-    `limit` bounds both tiers together; summaries take up to three tenths of it. `evidence` adds as many raw turns,
-    and under each cell the turns that it came from. `vector` is the question's own, where the caller has it.
+    `limit` bounds both tiers together; summaries about the question take up to three tenths of it. `evidence` adds as
+    many raw turns, and under each cell the turns that it came from. `vector` is the question's own, where the caller
+    has it.
 
     Raises:
         InputError: the question is empty, or `SearchRequest` refuses it.
@@ -110,6 +116,8 @@ def ask(
     has_turns = detail_level == "evidence"
     found = _first_round(question, summary_count, cell_count, has_turns=has_turns)
     topics = topic_hits(question, found["topics"], count=summary_count)
+    if cell_count:
+        topics = [topic for topic in topics if _is_about(question, topic, reader)]
     cells, episodes = _hits(question, found["cells"], topic_count, most if cell_count else 0)
     topics = topics[: topic_count - len(episodes)]
     cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
@@ -189,6 +197,17 @@ def _hits(
     named = {entry.fused.key for entry in told}
     episodes = [hit for hit in hits if hit.cell_id in named]
     return [hit for hit in hits if hit.cell_id not in named][:cell_count], episodes
+
+
+def _is_about(question: Question, topic: TopicHit, reader: Reader) -> bool:
+    """Return whether a summary is about the question: a long text that takes the place of several memories.
+
+    By the embedder's `relevance_threshold`; without one it holds half of the telling words.
+    """
+    if reader.embedder is None or question.vector is None:
+        return holds_words(f"{topic.name} {topic.summary}", question.words.split()) >= ABOUT_SHARE
+    similarity = max((share.value for share in topic.found_by if share.list_name == "vector"), default=0.0)
+    return similarity >= reader.embedder.profile.relevance_threshold
 
 
 def _with_evidence(question: Question, cells: list[CellHit]) -> list[CellHit]:

@@ -42,7 +42,7 @@ def told(reader: Reader, **request: Any) -> Context:
     assert strip_injected(context.text) == ("", 1 if context.text else 0)
     for line in context.lines:
         dated = f"{line.event_time:%Y-%m-%d}, {line.source_name.removesuffix('.jsonl')}"
-        assert f"{dated})" in line.text or f"\n{dated}:\n" in context.text
+        assert line.kind == "pointer" or f"{dated})" in line.text or f"\n{dated}:\n" in context.text
     return context
 
 
@@ -262,6 +262,14 @@ def test_a_home_without_memory_says_so_and_tells_nothing(tmp_path: Path):
     context = told(open_reader(open_home(tmp_path / "new")), question="anything", activity="feature")
     assert context.text == ""
     assert context.notes == ["No memory yet"]
+
+
+def test_a_list_that_has_no_room_says_that_there_is_more(reader: Reader):
+    question = "what are the glazes and shifts of the night kiln, celadon among them?"
+    whole, part = told(reader, question=question), told(reader, question=question, budget_tokens=150)
+    assert [line for line in whole.lines if line.kind == "pointer"] == []
+    assert part.lines[0].kind == "pointer"
+    assert "more memories match nearly as well" in part.lines[0].text
 
 
 REQUESTS = st.fixed_dictionaries(

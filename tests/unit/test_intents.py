@@ -9,10 +9,12 @@ from slowwave.errors import ContractError
 from slowwave.language.intents import (
     EXEMPLARS,
     Intent,
+    asks_for_list,
     intent_by_vectors,
     intent_by_words,
     is_complex,
 )
+from slowwave.language.query_words import asked_kinds
 
 INTENTS = get_args(Intent)
 ASKED: dict[str, tuple[str, ...]] = {
@@ -154,3 +156,35 @@ def test_a_simple_question_is_simple(question):
 )  # fmt: skip
 def test_what_joins_compares_counts_lists_supposes_or_goes_through_time_is_complex(question):
     assert is_complex(question)
+
+
+# lists
+
+
+@pytest.mark.parametrize(
+    ("question", "is_list"),
+    [
+        ("Which books has Ines read?", True),
+        ("what pets does Tomas have", True),
+        ("What outdoor activities did they try last year?", True),
+        ("Where has Ines been?", True),
+        ("How many canoes do we own?", True),
+        ("Name all the suppliers", True),
+        ("In what ways does the new kiln differ?", True),
+        ("What are the open tasks?", True),
+        ("What does Tomas build?", False),
+        ("Which bus is it?", False),
+        ("Where did Ines go?", False),
+        ("How many weeks did it take?", False),
+        ("Why do ferries leave late?", False),
+        ("", False),
+    ],
+)
+def test_a_question_for_several_things_asks_for_a_list(question: str, is_list: bool):
+    assert asks_for_list(question) is is_list
+
+
+def test_a_word_of_the_question_asks_for_a_kind_of_entity():
+    assert asked_kinds("Which cities or countries has Ines visited?") == "place"
+    assert asked_kinds("Where is the company?") == "place organization"
+    assert asked_kinds("Why is the port closed?") == ""

@@ -37,11 +37,11 @@ LIST_NAMES = {
 
 
 def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -> None:
-    """Topic summaries, cells and turns, best first; notes go to stderr."""
+    """Cells, topic summaries and turns, best first; notes go to stderr."""
     console = results()
     blocks = [
-        *(_topic(hit, now, explain=explain) for hit in result.topics),
         *(_cell(hit, now, explain=explain) for hit in result.cells),
+        *(_topic(hit, now, explain=explain) for hit in result.topics),
         *(_step(step) for step in result.reasons),
         *(_turn(hit, now, explain=explain) for hit in result.turns),
     ]
