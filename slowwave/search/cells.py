@@ -47,8 +47,9 @@ class RankedCell:
 def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
     """The lists of this tier by name.
 
-    Full text, the people and things that cells name (by name, or by the kind that is asked for), vectors, cells of the time that the question names, and what
-    superseded cells would have answered. A question about nothing but a time has all memories and episodes of it.
+    Full text, the people and things that cells name (by name, or by the kind that is asked for), vectors, cells of the
+    time that the question names, and what superseded cells would have answered. A question about nothing but a time
+    has all memories and episodes of it.
     """
     filters, settings = question.filters, question.settings
     where = without_episodes(question.where, filters)
