@@ -55,15 +55,16 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
         found = erasure_scope(work, request)
         if request.dry_run:
             return _shown(found)
+        is_dropped = drop_derivation(home)  # first: while a run works on it, nothing is erased
         write_whole(path, found.plan.model_dump_json(), mode=0o600)  # for this user alone
-        return _carry_out(work, found.plan)
+        return _carry_out(work, found.plan, is_dropped=is_dropped)
 
 
-def _carry_out(work: Workspace, plan: ErasurePlan) -> Erased:
+def _carry_out(work: Workspace, plan: ErasurePlan, *, is_dropped: bool = False) -> Erased:
     """Carry out a plan, from the start or from where a kill left it."""
     home, path = work.home, work.home.erase_path
     erasure = plan.erasure()
-    is_dropped = drop_derivation(home)
+    is_dropped |= drop_derivation(home)
     take_spool(work, erasure.cell_ids | erasure.episode_ids)
     _commit(work, plan)
     rewritten = _rewrite(home, erasure)

@@ -56,12 +56,9 @@ class Carrying:
         return str(found["content"][0]) if found.height else ""
 
 
-def carry_edits(work: Rederiving, *, is_told: bool = False) -> list[CarriedEdit]:
-    """Commits what a person's edits ask of the derivation; returns how each of them stands.
-
-    With `is_told` nothing is committed: how they stand is only told.
-    """
-    run = Stage("carry", work.night.workspace, dry_run=is_told, steps=work.night.steps)
+def carry_edits(work: Rederiving) -> list[CarriedEdit]:
+    """Commits what a person's edits ask of the derivation; returns how each of them stands."""
+    run = Stage("carry", work.night.workspace, dry_run=False, steps=work.night.steps)
     living = work.living_store
     pairs = pair(living, run.store, least_score=work.living.settings.rederive.counterpart_score)
     same = pairs.filter("says_all")  # a person's word about one value says nothing of another one
@@ -74,8 +71,7 @@ def carry_edits(work: Rederiving, *, is_told: bool = False) -> list[CarriedEdit]
     run.commit({"cell_usage.folded": usage_of(living, run.store, best_counterparts(pairs))})
     run.refresh_vectors()
     run.report.rows_in = len(carrying.told)
-    if not is_told:
-        work.night.stages.append(run.report)
+    work.night.stages.append(run.report)
     return carrying.told
 
 
@@ -108,10 +104,9 @@ def _bring(carrying: Carrying) -> None:
     }
     rows = missing.with_columns(**nothing)
     carrying.run.count(**{"cell.extracted": rows.height})
-    if not carrying.run.report.dry_run:
-        events = encode("cell.extracted", rows)
-        kept = events.with_columns(recorded_at=missing["recorded_at"])  # learned when it was learned
-        carrying.run.steps.commit(carrying.run.workspace, kept, carrying.run.now)
+    events = encode("cell.extracted", rows)
+    kept = events.with_columns(recorded_at=missing["recorded_at"])  # learned when it was learned
+    carrying.run.steps.commit(carrying.run.workspace, kept, carrying.run.now)
     carrying.best |= {cell_id: cell_id for cell_id in missing["cell_id"]}
 
 

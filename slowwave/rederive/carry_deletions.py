@@ -18,11 +18,10 @@ def carry_deletions(run: Stage, living: Store) -> list[CarriedEdit]:
     """
     dead = living.rows("tombstones").sort("deleted_at", "cell_id")
     alive = run.store.by_key("cells", dead["cell_id"])
-    if not run.report.dry_run:
-        gone = pl.concat([alive, _said_before(run, dead).join(alive, on="cell_id", how="anti")])
-        if gone.height:
-            plan, _ = deletion(run.store, gone.sort("cell_id"), note="")
-            run.commit(plan)
+    gone = pl.concat([alive, _said_before(run, dead).join(alive, on="cell_id", how="anti")])
+    if gone.height:
+        plan, _ = deletion(run.store, gone.sort("cell_id"), note="")
+        run.commit(plan)
     return [
         CarriedEdit(edit="deleted", said=content, cell_id=cell_id, how="kept out, in other words too")
         for cell_id, content in dead.drop_nulls("content").select("cell_id", "content").iter_rows()

@@ -368,6 +368,15 @@ def test_two_at_once_end_with_a_clear_line_and_the_living_home_is_free(home):
             pass
 
 
+@pytest.mark.processes
+def test_erase_changes_nothing_while_a_run_works_on_the_derivation(home):
+    before = segments(home)
+    with another_writer(beside(open_home(home)).root), Memory(home) as memory, pytest.raises(BusyError):
+        memory.erase(cell_that(home, "gulls")["cell_id"])
+    assert not open_home(home).erase_path.exists()
+    assert segments(home) == before
+
+
 def test_erase_drops_a_derivation_and_reaches_what_was_derived_before_a_switch(home):
     rederive.fn(home=str(home), action="switch")
     with Memory(home) as memory:
