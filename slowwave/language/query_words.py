@@ -39,5 +39,5 @@ def names_a_thing(text: str) -> bool:
 
 def named_speaker(speakers: Collection[str], words: Collection[str]) -> str | None:
     """The one speaker whose first name is among the words of a question; None where it is none or several."""
-    named = [speaker for speaker in speakers if speaker.lower().split()[0] in words]
+    named = [speaker for speaker in speakers if set(speaker.lower().split()[:1]) & set(words)]
     return named[0] if len(named) == 1 else None

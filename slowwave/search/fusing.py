@@ -4,7 +4,7 @@ Plain Python: a question's lists are short, and one operation on a frame costs m
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp
 from typing import NamedTuple
 
@@ -93,11 +93,13 @@ def with_given(ranked: Sequence[Fused], given: Mapping[str, Mapping[str, float]]
             if share:
                 parts.setdefault(key, []).append(Given(name, rank, share, share))
     entries = [
-        replace(
-            entry,
-            score=entry.score + sum(part.share for part in parts.get(entry.key, [])),
-            given=(*entry.given, *parts.get(entry.key, [])),
+        Fused(
+            entry.key,
+            entry.score + sum(part.share for part in parts[entry.key]),
+            (*entry.given, *parts[entry.key]),
         )
+        if entry.key in parts
+        else entry
         for entry in ranked
     ]
     return sorted(entries, key=lambda entry: (-entry.score, entry.key))

@@ -125,7 +125,7 @@ def ask(
     turns, period = [], question.period
     if has_turns:
         asked = TurnQuestion(question.words, question.vector, filters)
-        turns = answering_turns(store, found["turns"], asked, settings)[:most]
+        turns = answering_turns(store, found["turns"], asked, settings, most=most)
         cells = _with_evidence(question, cells)
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")

@@ -18,7 +18,7 @@ from slowwave.store import SCORE, Expr, Row, RowsQuery, Store, TextQuery, Vector
 LIST_ROWS = 100
 """Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
 
-DIALOGUE_TURNS = 100
+DIALOGUE_TURNS = 60
 """Turns, best first, of which it is looked up who says them and what they answer."""
 
 TURN_LISTS = ("turn", "near", "wide", "vector")
@@ -92,15 +92,16 @@ def find_turns(
 
 
 def answering_turns(
-    store: Store, found: Mapping[str, list[Row]], question: TurnQuestion, settings: Settings
+    store: Store, found: Mapping[str, list[Row]], question: TurnQuestion, settings: Settings, *, most: int
 ) -> list[TurnHit]:
-    """Hits of what the lists of one question found, best first, by who says them and what they answer as well.
+    """The best `most` turns of what the lists of one question found, as `in_dialogue` orders them.
 
     A memory that may be found rests on turns too that may not: those are left out.
     """
     ranked = rank_turns(found, most=DIALOGUE_TURNS)
     said = _said(store, [entry.key for entry in ranked], recorded_condition(settings.owner, question.filters))
-    return _hits(in_dialogue(ranked, said, question.words.split(), settings.search), said)
+    placed = in_dialogue(ranked, said, question.words.split(), settings.search)
+    return _hits([entry for entry in placed if entry.key in said][:most], said)
 
 
 def in_dialogue(

@@ -57,7 +57,7 @@ def test_a_question_that_names_both_or_none_gives_no_bonus(words: list[str]):
     said = {
         "one": turn(1, "Mara", "The kiln is new."),
         "two": turn(2, "Jonas", "It is hot."),
-        "x": turn(3, None, "So."),
+        "x": turn(3, " ", "So."),
     }
     assert scores_of(in_dialogue(ranked(two=1.0, one=0.9), said, words, SETTINGS)) == {"two": 1.0, "one": 0.9}
 
