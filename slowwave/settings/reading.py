@@ -88,11 +88,11 @@ class ContextSettings(Group):
         (0.25, 0.25, 0.375, 0.125), "The same while reviewing: conventions are what a change is held against."
     )
     turn_weight: Amount = setting(
-        0.8,
+        0.7,
         "The best raw turn beside the best memory on a question's page; 0 leaves turns to the room that is left.",
     )
     told_weight: Share = setting(
-        0.3, "What is left of a turn's score once a memory of it stands on the page, and the other way round."
+        0.6, "What is left of a turn's score once a memory of it stands on the page, and the other way round."
     )
     period_weight: Amount = setting(
         0.5, "Added, in shares of the best memory, to what is of the time that a question names."
