@@ -129,6 +129,7 @@ def one_of_every_kind() -> pl.DataFrame:
     return pl.concat(
         [
             events("derivation.switched", {"derivation_id": "r1"}),
+            of_row("space.fitted", "spaces", "v1"),
             of_row(
                 "turn.recorded", "turns", "t1", content='kiln „2“ at 1040 °C\n\tsince "today" \\ 😀\u2028.'
             ),

@@ -37,12 +37,12 @@ def settings_of(folder: Path, *, url: str, embedder: str = "wordllama") -> str:
 def three_nights(folder: Path, home: str) -> None:
     """Nights with values that change, a correction, repetitions, voices that disagree, use and a deletion."""
     june = [
+        ("2026-06-05T08:59:00Z", "Jonas", "The colour of the old ferry is a secret of 7 people."),
         ("2026-06-05T09:00:00Z", "Mara", f"The {RATE} 100 requests per minute."),
         ("2026-06-05T09:01:00Z", "Mara", "The port of the staging database is 5433."),
         ("2026-06-05T09:02:00Z", "Mara", "The length of a seat hold is 12 minutes."),
         ("2026-06-05T09:03:00Z", "Jonas", "Jonas prefers named exports only."),
         ("2026-06-05T09:04:00Z", "Jonas", "According to Jonas the weekday of the settlement job is Tuesday."),
-        ("2026-06-05T09:05:00Z", "Jonas", "The colour of the old ferry is a secret of 7 people."),
     ]
     july = [
         ("2026-07-05T09:00:00Z", "Mara", f"The {RATE} now 250 requests per minute."),

@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from benchmarks.topic_groups import cluster_hints
 from flows.cluster import cluster
 from flows.consolidate import consolidate
 from flows.rebuild import rebuild
 from slowwave.store import open_store
+
+pytestmark = pytest.mark.benchmark
 
 TEXTS = [
     "The engine of the van needs oil and belt number {}",

@@ -42,7 +42,7 @@ def extract(text: str) -> str:
 
 
 def reconcile(text: str) -> str:
-    return reconcile_prompt([PageCell(n, n > 1, *[text] * 7) for n in range(1, COUNT + 1)]).user
+    return reconcile_prompt([[PageCell(n, n > 1, *[text] * 7) for n in range(1, COUNT + 1)]]).user
 
 
 def summarize(text: str) -> str:

@@ -5,6 +5,8 @@ import pytest
 
 from benchmarks.topic_groups import measure_groups, topics_told
 
+pytestmark = pytest.mark.benchmark
+
 
 def filed(topics: list[str]) -> pl.DataFrame:
     ids = [f"c{place}" for place in range(len(topics))]
