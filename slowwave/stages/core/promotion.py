@@ -33,10 +33,11 @@ class CoreChanges:
 def worth(*, now: datetime, decay: DecaySettings) -> pl.Expr:
     """The worth of a memory in every prompt: at least 0, of rows that join `cells` and `cell_usage`.
 
-    Salience plus the logarithm of its uses (net of being ignored, confirmations among them), times its retention.
+    Salience plus the logarithm of its uses (net of being ignored, confirmations among them), times its retention after
+    whole unused days: which stage of one night said a memory again makes no difference.
     """
     uses = (access_count(settings=decay) + pl.col("confirmations")).clip(lower_bound=0.0)
-    left = retention(rate_of(), unused_days(now=now, settings=decay), exponent=decay.exponent)
+    left = retention(rate_of(), unused_days(now=now, settings=decay).floor(), exponent=decay.exponent)
     return (pl.col("salience") + (1.0 + uses).log()) * left
 
 
