@@ -202,10 +202,11 @@ def _hits(
 def _is_about(question: Question, topic: TopicHit, reader: Reader) -> bool:
     """Return whether a summary is about the question: a long text that takes the place of several memories.
 
-    By the embedder's `relevance_threshold`; without one it holds half of the telling words.
+    It holds every telling word, or is as near as the embedder's `relevance_threshold`; without one half of the words.
     """
-    if reader.embedder is None or question.vector is None:
-        return holds_words(f"{topic.name} {topic.summary}", question.words.split()) >= ABOUT_SHARE
+    held = holds_words(f"{topic.name} {topic.summary}", question.words.split())
+    if reader.embedder is None or question.vector is None or held == 1.0:
+        return held >= ABOUT_SHARE
     similarity = max((share.value for share in topic.found_by if share.list_name == "vector"), default=0.0)
     return similarity >= reader.embedder.profile.relevance_threshold
 

@@ -223,7 +223,7 @@ class GraphSettings(Group):
     enrich_growth: float = setting(
         2.0, "Mentions, times those of its last summary, that call for a new one.", gt=1
     )
-    enrich_entities: Count = setting(15, "Entities that get a summary in one night.")
+    enrich_entities: Count = setting(30, "Entities that get a summary in one night.")
     enrich_cells: Positive = setting(40, "Live cells shown for one entity, most salient and newest first.")
     enrich_words: int = setting(60, "Longest summary of an entity with the fewest mentions.", ge=10, le=300)
     enrich_mention_words: Count = setting(7, "Words more for each further mention.")

@@ -149,11 +149,13 @@ def _names_same(column: str) -> pl.Expr:
 def _names_values() -> pl.Expr:
     """The judgement copied a value from either text that the other side does not carry, of one subject that both have.
 
-    Attributes that memories carry must be the one that the judgement names.
+    Attributes that memories carry must be the one that the judgement names, unless both carry the same: such memories
+    are about one thing, of which another property changed (the due date of a task that is open).
     """
+    is_one_thing = _same_name(pl.col("attribute_new"), pl.col("attribute_old")).fill_null(value=False)
     new, old = (words(pl.col(name)).list.unique() for name in ("new_value", "target_value"))
     stands = _all_in(new, "named_new") & _all_in(old, "named_old") & ~_all_in(new, "named_old")
-    return stands & _fits("subject", has_text=True) & _fits("attribute", has_text=False)
+    return stands & _fits("subject", has_text=True) & (is_one_thing | _fits("attribute", has_text=False))
 
 
 def _fits(column: str, *, has_text: bool) -> pl.Expr:
