@@ -149,7 +149,9 @@ def test_ollama_is_asked_with_a_schema_and_a_model_that_holds_our_context_size(
     opened: Callable[..., LLM],
 ) -> None:
     with OllamaServer(lambda body: GOOD, models={"org/llama3.2:3b": {"stop": "x"}}) as server:
-        outcome = opened(server, model="org/llama3.2:3b", context_tokens=4096, max_answer_tokens=512).ask_all([ask()])[0]
+        outcome = opened(server, model="org/llama3.2:3b", context_tokens=4096, max_answer_tokens=512).ask_all(
+            [ask()]
+        )[0]
     assert outcome.answer == Colours(colour="red", numbers=[1, 2])
     assert outcome.model == "org/llama3.2:3b"
     created = server.bodies("/api/create")

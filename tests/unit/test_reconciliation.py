@@ -232,7 +232,10 @@ def test_two_memories_of_one_property_may_change_in_another():
     due = {"attribute": "due date", "target_value": "2026-08-28", "new_value": "2026-09-11"}
     assert ruled("updates", new, old, subject="removal of the old kiln", **due) == ("superseded", None)
     alone = {**new, "attribute": "owner", "value": "Ola"}
-    assert ruled("updates", alone, old, subject="removal of the old kiln", **due) == ("contradiction", UNSHARED)
+    assert ruled("updates", alone, old, subject="removal of the old kiln", **due) == (
+        "contradiction",
+        UNSHARED,
+    )
 
 
 # a plan that met its outcome
