@@ -87,11 +87,7 @@ def _extract(page: str) -> dict[str, Any]:
                 "relation": relation,
                 "known": int(match["number"]) if match else 0,
                 "entities": [f"{subject.split()[0]} (project)"],
-                "artifacts": [],
                 "steps": [],
-                "template": "",
-                "compressed": f"{subject} {attribute}: {value}",
-                "index_label": f"{subject} {attribute}".lower().replace(" ", "_")[:40],
             }
         )
     return {"cells": cells[:20]}

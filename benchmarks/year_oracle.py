@@ -71,20 +71,8 @@ class Oracle:
 
     @staticmethod
     def _cell(turn: Item, given: dict[str, Any]) -> dict[str, Any]:
-        words = re.findall(r"[a-z]+", str(given["content"]).lower())
-        label = {
-            "index_label": "_".join(words[:3]),
-            "compressed": " ".join(str(given["content"]).split()[:12]),
-        }
-        nothing = {
-            "valid_from": "",
-            "valid_until": "",
-            "entities": [],
-            "artifacts": [],
-            "steps": [],
-            "template": "",
-        }
-        return {**given, **label, **nothing, "confidence": 0.9, "evidence": [int(turn["number"])]}
+        nothing = {"valid_from": "", "valid_until": "", "entities": [], "steps": []}
+        return {**given, **nothing, "confidence": 0.9, "evidence": [int(turn["number"])]}
 
     def _reconcile(self, page: str) -> dict[str, Any]:
         items = items_of(page)

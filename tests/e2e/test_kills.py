@@ -151,6 +151,8 @@ def write_conversations(folder: Path, *, first: int, count: int) -> Path:
             turns.append((f"{day}T09:{minute:02}:00Z", chance.choice(["Mara", "Jonas"]), text))
         turns += [(f"{day}T09:{minute:02}:00Z", "assistant", "ok") for minute in range(10, 13)]
         write_chat(folder, f"session-{number:02}", turns)
+    thanks = [(f"2026-06-01T08:0{minute}:00Z", "Mara", "ok, thanks!") for minute in range(3)]
+    write_chat(folder, f"thanks-{first:02}", thanks)
     return folder
 
 

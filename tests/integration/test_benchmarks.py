@@ -67,7 +67,7 @@ def test_a_whole_night_is_measured_by_stage(result):
 
 def test_calls_and_tokens_are_told_for_each_prompt(result):
     prompts = result["model"]["per_1000_turns"]
-    assert set(prompts) >= {"GateAnswer", "ExtractAnswer"}
+    assert set(prompts) >= {"ExtractAnswer", "EpisodeAnswer"}
     assert all(
         part["calls"] > 0 and part["tokens_in"] > 0 and part["tokens_out"] > 0 for part in prompts.values()
     )
@@ -159,6 +159,7 @@ def test_retrieval_quality_tells_recall_and_what_each_list_adds(tmp_path, told):
         "near",
         "wide",
         "vector",
+        "speaker",
         "cell",
         "cell_vector",
     }
