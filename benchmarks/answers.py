@@ -243,7 +243,14 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", default="model", help="its model")
     parser.add_argument("--gate-model", default="", help="a cheaper model for the gate")
-    parser.add_argument("--concurrency", type=int, default=40, help="requests in flight at once")
+    parser.add_argument(
+        "--concurrency",
+        type=int,
+        default=40,
+        choices=range(1, 65),
+        metavar="N",
+        help="requests in flight at once, 1 to 64",
+    )
     parser.add_argument("--timeout", type=float, default=5_000.0, help="seconds for one answer")
     parser.add_argument("--transport-retries", type=int, default=0, help="repeats of a request that failed")
     parser.add_argument("--budget-tokens", type=int, help="most tokens of this run")
