@@ -188,7 +188,7 @@ def test_the_pair_that_cannot_both_hold_is_an_open_contradiction(night: SampleNi
         for row in night.store.rows("contradictions").filter(pl.col("status") == "open").iter_rows(named=True)
     ]
     assert any("Tuesday" in a and "Thursday" in b and "settlement" in a for a, b in open_pairs)
-    assert len(open_pairs) <= 5
+    assert len(open_pairs) <= 4
     both = night.cells.filter(
         pl.col("content").str.contains("settlement job") & pl.col("content").str.contains("Tuesday|Thursday")
     )
