@@ -235,6 +235,7 @@ def test_the_use_of_a_memory_counts_on_for_its_counterpart(home):
     assert counted["citation_count"] == 1, "nothing counts twice"
 
 
+@pytest.mark.year
 def test_a_night_after_the_switch_has_little_to_do_and_a_second_derivation_differs_in_nothing(home):
     with OpenAIServer(BetterModel(), models=MODELS) as server:
         folder = settings_of(home, server.url, model="second")
@@ -250,6 +251,7 @@ def test_a_night_after_the_switch_has_little_to_do_and_a_second_derivation_diffe
         assert_rebuilds(home)
 
 
+@pytest.mark.year
 def test_what_came_in_meanwhile_is_taken_in_by_the_next_run_before_a_switch(home, tmp_path):
     write_chat(tmp_path / "new", "august", AUGUST)
     with OpenAIServer(BetterModel(), models=MODELS) as server:
