@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.environment import hide_settings
 from slowwave.errors import InputError, TransientError
 from slowwave.evaluation.evaluate import AFTER_THE_LAST, write_sessions
 from slowwave.readers.question_sets import read_question_set
@@ -152,8 +153,7 @@ def _value(text: str) -> Any:
 def use_own_environment(folder: Path) -> None:
     """Hide the machine's own settings, but for the key of the model server."""
     key = os.environ.get(KEY, "none")
-    for name in [name for name in os.environ if name.startswith("SLOWWAVE_")]:
-        del os.environ[name]
+    hide_settings()
     os.environ.update({KEY: key, "PREFECT_HOME": str(folder / "prefect"), "PREFECT_LOGGING_LEVEL": "ERROR"})
 
 

@@ -31,6 +31,7 @@ import polars as pl
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # for `tests.servers` and the files beside this one
 
+from benchmarks.environment import hide_settings  # noqa: E402
 from benchmarks.invented import TOPIC_CELLS, night_of_events, write_sessions  # noqa: E402
 
 SIZES, TURNS, ADDED, REPEATS = (1_000, 10_000, 100_000), 3_000, 500, 3
@@ -86,8 +87,7 @@ def grow_store(home: Path, *, cells: int) -> dict[str, Any]:
 def use_home(home: Path, **environment: str) -> None:
     """A home on the embedded embedder, whatever servers the machine has."""
     home.mkdir(parents=True, exist_ok=True)
-    for name in [name for name in os.environ if name.startswith("SLOWWAVE_")]:
-        del os.environ[name]
+    hide_settings()
     os.environ.update(
         {
             "SLOWWAVE_EMBEDDING__PROVIDER": "wordllama",

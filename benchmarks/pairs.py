@@ -26,6 +26,7 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.environment import hide_settings  # noqa: E402
 from slowwave.errors import InputError, SlowwaveError  # noqa: E402
 from slowwave.journal.catalogue import CATALOGUE  # noqa: E402
 from slowwave.readers.question_sets import read_question_set  # noqa: E402
@@ -277,9 +278,7 @@ def measure_verdicts(folder: Path, pairs: Sequence[Pair]) -> Row:
 
 def use_home(folder: Path, *, has_model: bool) -> None:
     """The embedded embedder whatever servers the machine has; settings of a model stay where one is asked for."""
-    for name in [name for name in os.environ if name.startswith("SLOWWAVE_")]:
-        if not (has_model and name.startswith("SLOWWAVE_LLM__")):
-            del os.environ[name]
+    hide_settings(keep="SLOWWAVE_LLM__" if has_model else "")
     os.environ |= {"SLOWWAVE_EMBEDDING__PROVIDER": "wordllama", "PREFECT_HOME": str(folder / "prefect")}
     os.environ |= {"SLOWWAVE_RECONCILE__SCAN_CELLS": "0"}  # the newer statements alone are asked about
 

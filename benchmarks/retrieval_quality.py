@@ -22,6 +22,7 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.environment import hide_settings  # noqa: E402
 from slowwave.errors import SlowwaveError  # noqa: E402
 from slowwave.evaluation.retrieval import CUTS  # noqa: E402
 from slowwave.readers.question_sets import read_question_set  # noqa: E402
@@ -51,8 +52,7 @@ def tell(conversation: Conversation, place: int) -> None:
 
 def use_embedder(folder: Path, provider: str) -> None:
     """The same embedder whatever servers and settings the machine has."""
-    for name in [name for name in os.environ if name.startswith("SLOWWAVE_")]:
-        del os.environ[name]
+    hide_settings()
     os.environ.update({"SLOWWAVE_EMBEDDING__PROVIDER": provider, "PREFECT_HOME": str(folder / "prefect")})
 
 

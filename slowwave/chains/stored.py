@@ -8,13 +8,17 @@ import polars as pl
 
 from slowwave.chains.timelines import pair_key
 from slowwave.chains.walker import ends, walk
-from slowwave.schemas.tables import frame_schema
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.tables import RAW_PROMPT, frame_schema
 from slowwave.store import Store, col, lit
 
 PERSON = "person"
 """`prompt_version` of a judgement that a person made."""
 
 PAIR = ["cell_id", "target_id"]
+
+EXTRACTED = (col("cell_type") != lit(EPISODE)) & (col("prompt_version") != lit(RAW_PROMPT))
+"""Memories that a model or a person made: neither raw ones nor episodes."""
 
 
 @dataclass(frozen=True)

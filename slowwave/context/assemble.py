@@ -73,12 +73,13 @@ def _choose_small(situation: Situation, room: int, _: Shares) -> Packed:
     shown, conversation = frozenset[str](), situation.request.conversation_id
     if conversation:
         shown = frozenset(shown_to(situation.reader.home, conversation, now=situation.now))
-    chosen = _best(lines, room, told_weight=0.0, shown=shown)
+    chosen = _best(counted(lines), room, told_weight=0.0, shown=shown)
     return chosen[: situation.settings.context.small_lines], notes
 
 
 def _choose_best(situation: Situation, room: int, _: Shares) -> Packed:
-    lines, notes = question_lines(situation, budget_tokens=room)
+    found, notes = question_lines(situation, budget_tokens=room)
+    lines = counted(found)
     told_weight = situation.settings.context.told_weight
     chosen = _best(lines, room, told_weight=told_weight)
     more = more_line(lines, chosen, situation.now) if asks_for_list(situation.request.question) else None
@@ -92,7 +93,7 @@ def _best(
     lines: list[Candidate], room: int, *, told_weight: float, shown: frozenset[str] = frozenset()
 ) -> list[Chosen]:
     return pack_best(
-        counted(lines),
+        lines,
         budget_tokens=room,
         group_tokens=group_tokens(lines),
         told_weight=told_weight,

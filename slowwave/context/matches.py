@@ -60,9 +60,9 @@ def find_matches(situation: Situation, *, most_cells: int, most_turns: int) -> M
     vector, note = situation.reader.vector_of(text)
     asked = understand(situation.reader, situation.store, text, vector, Filters(), now=situation.now)
     question = replace(asked, where=asked.where & (col("prompt_version") != lit(RAW_PROMPT)))
-    found = _found(question)
-    wanted = TurnQuestion(question.words, question.vector, question.filters)
-    said = turn_scores(question.store, found.turns, wanted, question.settings)
+    of_turns = TurnQuestion(question.words, question.vector, question.filters)
+    found = _found(question, of_turns)
+    said = turn_scores(question.store, found.turns, of_turns, question.settings)
     cells = _cells(question, found.cells, said, most=most_cells)
     turns = _turns(question, found.turns_then, said, most=most_turns)
     near = (*found.cells.get("vector", []), *found.turns.get("vector", []))
@@ -78,7 +78,7 @@ def key_of(hit: CellHit | TurnHit) -> str:
 # Inside
 
 
-def _found(question: Question) -> _Found:
+def _found(question: Question, asked: TurnQuestion) -> _Found:
     """All lists, read at once; rows of memories carry their evidence."""
     of_cells = {**cell_queries(question, count=DEPTH), **_cells_then(question)}
     if not question.is_about_time:
@@ -87,7 +87,6 @@ def _found(question: Question) -> _Found:
         name: query if name == FORMER else replace(query, columns=(*query.columns, "evidence"))
         for name, query in of_cells.items()
     }
-    asked = TurnQuestion(question.words, question.vector, question.filters)
     of_turns: dict[str, Query] = {**turn_queries(asked, question.settings)}
     then = _turns_then(question)
     rows = iter(question.store.find([*of_cells.values(), *of_turns.values(), *then]))

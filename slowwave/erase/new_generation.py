@@ -15,7 +15,7 @@ from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.language.names import same_names
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
-from slowwave.store import Store, col, create_store, lit
+from slowwave.store import Store, col, create_beside, filling, lit
 
 WHY = "a person erased what it was written from"
 
@@ -26,10 +26,7 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
     Returns the topics that wait for a new summary. `work.store` is the new generation afterwards.
     """
     living = work.store
-    fresh = create_store(
-        living.root, embedder_id=living.meta.embedder_id, dims=living.meta.dims, make_current=False
-    )
-    try:
+    with filling(create_beside(living)) as fresh:
         renewed = replace(work, store=fresh)
         renewed.apply_all()
         take_over_vectors(living, fresh)
@@ -46,9 +43,6 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
         topics = _flag(renewed, plan)
         embed(renewed)
         fresh.make_current()
-    finally:
-        if not fresh.is_current():
-            fresh.discard()
     for folder in fresh.root.glob("g-*"):
         if folder.name != fresh.name:
             shutil.rmtree(folder, ignore_errors=True)

@@ -38,10 +38,11 @@ class Page:
 
 @dataclass(frozen=True)
 class PageLine:
-    """One line of a page, with the turns that it rests on."""
+    """One line of a page, with the turns that it rests on and its tokens, line break included."""
 
     text: str
     turn_ids: frozenset[str]
+    tokens: int
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,9 @@ class MemoryPages:
             filters=filters,
             now=now,
         )
-        return [
-            *(PageLine(_cell_text(cell), self._of(cell.cell_id)) for cell in found.cells),
-            *(PageLine(f"topic {topic.name}: {topic.summary}", frozenset()) for topic in found.topics),
-            *self._lines_of(found),
-        ]
+        told = [(_cell_text(cell), self._of(cell.cell_id)) for cell in found.cells]
+        told += [(f"topic {topic.name}: {topic.summary}", frozenset()) for topic in found.topics]
+        return page_lines(told) + self._lines_of(found)
 
     def _lines_of(self, found: SearchResult) -> list[PageLine]:
         return [self.turns[turn.turn_id] for turn in found.turns if turn.turn_id in self.turns]
@@ -136,11 +135,10 @@ def memory_pages(reader: Reader, store: Store) -> MemoryPages:
         "turns", ["turn_id", "session_id", "turn_index", "speaker", "role", "content", "event_time"]
     )
     turns = said.sort("event_time", "session_id", "turn_index").select("turn_id", text=_turn_text())
-    lines = {name: PageLine(text, frozenset((name,))) for name, text in turns.iter_rows()}
-    memories = tuple(
-        PageLine(text, evidence[name])
-        for name, text in known_memories(cells).select("cell_id", "text").iter_rows()
-    )
+    said_lines = page_lines([(text, frozenset((name,))) for name, text in turns.iter_rows()])
+    lines = dict(zip(turns["turn_id"], said_lines, strict=True))
+    known = known_memories(cells).select("cell_id", "text")
+    memories = tuple(page_lines([(text, evidence[name]) for name, text in known.iter_rows()]))
     said_until = (
         cast("datetime", said["event_time"].max()) if said.height else datetime.min.replace(tzinfo=UTC)
     )
@@ -167,20 +165,25 @@ def known_memories(cells: pl.DataFrame) -> pl.DataFrame:
 def packed(lines: Iterable[PageLine], budget: int) -> Page:
     """The first lines that fit, up to the first that does not."""
     kept, used = list[PageLine](), 0
-    listed = list(lines)
-    for line, cost in zip(listed, count_tokens([f"{line.text}\n" for line in listed]), strict=True):
-        if used + cost > budget:
+    for line in lines:
+        if used + line.tokens > budget:
             break
         kept.append(line)
-        used += cost
+        used += line.tokens
     return _page(kept)
+
+
+def page_lines(told: Sequence[tuple[str, frozenset[str]]]) -> list[PageLine]:
+    """Lines of texts and the turns that each rests on; the tokens of all are counted at once."""
+    counts = count_tokens([f"{text}\n" for text, _ in told])
+    return [PageLine(text, turns, count) for (text, turns), count in zip(told, counts, strict=True)]
 
 
 def _page(lines: Iterable[PageLine]) -> Page:
     listed = list(lines)
     text = "\n".join(line.text for line in listed)
     rests_on = frozenset(turn for line in listed for turn in line.turn_ids)
-    return Page(text, sum(count_tokens([f"{line.text}\n" for line in listed])), rests_on)
+    return Page(text, sum(line.tokens for line in listed), rests_on)
 
 
 def _turn_text() -> pl.Expr:

@@ -17,11 +17,6 @@ def beside(living: Home) -> Home:
     return Home(living.settings.model_copy(update={"home": living.derivation_root}), living)
 
 
-def has_derivation(living: Home) -> bool:
-    """Return whether a derivation stands beside the memory."""
-    return (living.derivation_root / STATE_FILE).is_file()
-
-
 def remove(side: Home) -> None:
     """Removes a derivation, its state first, so that a kill leaves nothing that looks whole.
 

@@ -30,7 +30,7 @@ from slowwave.journal.segments import Journal, Problem
 from slowwave.progress import progress
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.settings.tree import Settings
-from slowwave.store import Store, create_store, open_store
+from slowwave.store import Store, create_beside, create_store, filling, open_store
 from slowwave.store import col as column
 
 if TYPE_CHECKING:
@@ -271,16 +271,10 @@ def renewed_store(home: Home, living: Store, embedder: Embedder | None) -> tuple
 
     For a derivation that took the place of the memory: readers find the old memory until all of the new one is there.
     """
-    fresh = create_store(
-        living.root, embedder_id=living.meta.embedder_id, dims=living.meta.dims, make_current=False
-    )
-    try:
+    with filling(create_beside(living)) as fresh:
         apply_pending(home.journal, fresh)
         wanted = with_known_vectors(home, fresh, embedder, (living, *_derived_store(home)))
         fresh.make_current()
-    finally:
-        if not fresh.is_current():
-            fresh.discard()
     return fresh, wanted
 
 

@@ -7,6 +7,7 @@ from slowwave.home.derivation import beside, drop_derivation
 from slowwave.home.paths import Home, open_home
 from slowwave.journal.whole_file import write_whole
 from slowwave.rederive.beside import (
+    NONE_THERE,
     DerivationState,
     Rederiving,
     clear_switched,
@@ -21,7 +22,6 @@ from slowwave.stages.asking import AWAY, SPENT
 from slowwave.stages.night.night import record
 from slowwave.store import Store, open_store
 
-NONE_THERE = "there is no derivation beside this memory: `slowwave rederive` makes one"
 DIFFERENCE_FILE, EDITS_FILE = "difference.md", "edits.json"
 
 _EDITS = TypeAdapter(list[CarriedEdit])

@@ -4,11 +4,10 @@ from typing import Any
 
 import polars as pl
 
+from slowwave.chains.stored import EXTRACTED
 from slowwave.rederive.pairing import pair
-from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.derivation import CarriedEdit, ChangedMemory, DerivationDiff
-from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.store import Store, col, lit
+from slowwave.store import Store, col
 
 LIVE = ["active", "archived"]
 COMPARED = ["cell_id", "cell_type", "content", "content_hash", "value", "status", "salience"]
@@ -17,8 +16,7 @@ COMPARED = ["cell_id", "cell_type", "content", "content_hash", "value", "status"
 def compare(living: Store, derived: Store, edits: list[CarriedEdit], *, least_score: float) -> DerivationDiff:
     """The difference between the live memories of two stores, with how a person's edits were carried."""
     pairs = pair(living, derived, least_score=least_score)
-    is_memory = (col("cell_type") != lit(EPISODE)) & (col("prompt_version") != lit(RAW_PROMPT))
-    old, new = (store.rows("cells", COMPARED, is_memory) for store in (living, derived))
+    old, new = (store.rows("cells", COMPARED, EXTRACTED) for store in (living, derived))
     found = differences(old, new, pairs)
     counts = dict.fromkeys(("gained", "lost", "changed", "reworded", "kept"), 0)
     counts |= dict(found.group_by("difference").len().iter_rows())

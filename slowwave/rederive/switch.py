@@ -30,14 +30,13 @@ from slowwave.journal.changes import collapse
 from slowwave.journal.derivations import SWITCHED
 from slowwave.journal.fold import fold
 from slowwave.progress import progress
-from slowwave.rederive.beside import DerivationState, clear_switched, read_state
+from slowwave.rederive.beside import NONE_THERE, DerivationState, clear_switched, read_state
 from slowwave.rederive.carry import usage_of
 from slowwave.rederive.counterparts import best_counterparts
-from slowwave.rederive.derive import NONE_THERE
 from slowwave.rederive.pairing import pair
 from slowwave.rederive.record import COPIED, SHARED, came_since, waiting_pages
 from slowwave.schemas.derivation import Derivation
-from slowwave.store import Store, create_store
+from slowwave.store import Store, create_beside, filling
 
 ABOVE_ALL = "~"
 """Sorts behind the id of every segment."""
@@ -114,10 +113,7 @@ def _put_in_place(work: Workspace, derived: Workspace, state: DerivationState) -
     now = work.clock()
     events = _events(work, derived, state)
     living = work.store
-    fresh = create_store(
-        living.root, embedder_id=living.meta.embedder_id, dims=living.meta.dims, make_current=False
-    )
-    try:
+    with filling(create_beside(living)) as fresh:
         segments = work.home.journal.segment_ids()
         for start in range(0, len(segments), SEGMENTS_A_FOLD):
             apply_segments(
@@ -131,9 +127,6 @@ def _put_in_place(work: Workspace, derived: Workspace, state: DerivationState) -
         assert segment is not None  # it holds the switch at least
         fresh.mark_applied([segment.segment_id])
         fresh.make_current()
-    finally:
-        if not fresh.is_current():
-            fresh.discard()
     work.store, work.last_segment = fresh, segment.segment_id
     write_core_file(work.home, fresh)
 

@@ -85,10 +85,8 @@ def find_turns(
     queries = turn_queries(question, settings)
     queries = {name: query for name, query in queries.items() if not lists or name in lists}
     found = dict(zip(queries, store.find(list(queries.values())), strict=True))
-    ranked = rank_turns(found)
-    best = [entry.key for entry in ranked[:DIALOGUE_TURNS]]
-    said = _said(store, best, recorded_condition(settings.owner, question.filters))
-    return in_dialogue(ranked, said, question.words.split(), settings.search)
+    placed, _ = _placed(store, rank_turns(found), question, settings)
+    return placed
 
 
 def answering_turns(
@@ -98,10 +96,17 @@ def answering_turns(
 
     A memory that may be found rests on turns too that may not: those are left out.
     """
-    ranked = rank_turns(found, most=DIALOGUE_TURNS)
-    said = _said(store, [entry.key for entry in ranked], recorded_condition(settings.owner, question.filters))
-    placed = in_dialogue(ranked, said, question.words.split(), settings.search)
+    placed, said = _placed(store, rank_turns(found, most=DIALOGUE_TURNS), question, settings)
     return _hits([entry for entry in placed if entry.key in said][:most], said)
+
+
+def _placed(
+    store: Store, ranked: Sequence[Fused], question: TurnQuestion, settings: Settings
+) -> tuple[list[Fused], dict[str, Row]]:
+    """Turns as `in_dialogue` orders them, and the rows of the best that may be found."""
+    best = [entry.key for entry in ranked[:DIALOGUE_TURNS]]
+    said = _said(store, best, recorded_condition(settings.owner, question.filters))
+    return in_dialogue(ranked, said, question.words.split(), settings.search), said
 
 
 def in_dialogue(

@@ -4,7 +4,7 @@ Everything here can be made again from the journal.
 """
 
 from slowwave.store.conditions import Expr, as_filter, col, lit
-from slowwave.store.generations import copy_store, create_store, open_store
+from slowwave.store.generations import copy_store, create_beside, create_store, filling, open_store
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
 from slowwave.store.reads import SCORE, Query, RowsQuery, TextQuery, VectorQuery
@@ -27,7 +27,9 @@ __all__ = [
     "as_filter",
     "col",
     "copy_store",
+    "create_beside",
     "create_store",
+    "filling",
     "lit",
     "open_store",
     "owned_by",

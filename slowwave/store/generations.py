@@ -5,6 +5,8 @@ A rebuild or another embedder fills a new generation beside the living one and s
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -27,6 +29,23 @@ def create_store(root: Path, *, embedder_id: str, dims: int, make_current: bool 
     if make_current:
         store.make_current()
     return store
+
+
+def create_beside(living: Store) -> Store:
+    """A new, empty generation for vectors of the same embedder, not current."""
+    return create_store(
+        living.root, embedder_id=living.meta.embedder_id, dims=living.meta.dims, make_current=False
+    )
+
+
+@contextmanager
+def filling(fresh: Store) -> Iterator[Store]:
+    """A generation while it is filled; it goes unless it is the current one by the end."""
+    try:
+        yield fresh
+    finally:
+        if not fresh.is_current():
+            fresh.discard()
 
 
 def copy_store(living: Store, *, embedder_id: str) -> Store:

@@ -11,9 +11,9 @@ from typing import cast
 import numpy as np
 import polars as pl
 
+from slowwave.chains.stored import EXTRACTED
 from slowwave.language.text import CHARACTERS_A_TOKEN
-from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
+from slowwave.schemas.tables import OWNER, frame_schema
 from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Stage
 from slowwave.store import Expr, col, lit, same_owner
@@ -84,8 +84,7 @@ def _past_of(page: pl.DataFrame, lines: pl.DataFrame) -> Expr:
     first = cast("datetime", lines.filter(~pl.col("is_read"))["event_time"].min())
     is_own = col("session_id") == lit(str(page["session_id"][0]))
     before = (col("event_time") < lit(first)) | (is_own & (col("event_time") <= lit(first)))
-    is_extracted = (col("prompt_version") != lit(RAW_PROMPT)) & (col("cell_type") != lit(EPISODE))
-    return (col("status") == lit("active")) & is_extracted & before & same_owner(page.head(1))
+    return (col("status") == lit("active")) & EXTRACTED & before & same_owner(page.head(1))
 
 
 def _nearest(run: Stage, page: pl.DataFrame, lines: pl.DataFrame, past: Expr) -> pl.DataFrame:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from slowwave.chains.stored import EXTRACTED
 from slowwave.llm import Request
 from slowwave.prompting.files import infer_cause_prompt
 from slowwave.prompting.prompt_inputs import topic_lines
 from slowwave.prompting.text_answers import CausesAnswer
-from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.tables import OWNER, RAW_PROMPT
+from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import ask, usable_answers
 from slowwave.stages.graph.causal_pages import likely_causes, pack, possible_effects
 from slowwave.stages.graph.graph_edges import causal_edges
@@ -35,8 +35,7 @@ class CausalPage:
 
 def infer_causes(run: Stage) -> None:
     """Asks what led to the new memories that tell of a change, a bounded number of pages a night."""
-    is_told = (col("cell_type") != lit(EPISODE)) & (col("prompt_version") != lit(RAW_PROMPT))
-    cells = run.store.rows("cells", READ, (col("status") == lit("active")) & is_told)
+    cells = run.store.rows("cells", READ, (col("status") == lit("active")) & EXTRACTED)
     linked = run.store.rows("links", ["cell_id", "linked_at", "examined_at"])
     cells = cells.join(linked, on="cell_id", how="inner", maintain_order="left")
     new = cells.filter(pl.col("examined_at").is_null())

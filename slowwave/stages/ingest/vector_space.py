@@ -12,7 +12,7 @@ from slowwave.home.spaces import is_centred, newest_fit, wanted_space
 from slowwave.journal.catalogue import rows_of
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.stages.run import Stage
-from slowwave.store import Store, copy_store
+from slowwave.store import Store, copy_store, filling
 
 FITTED = ("turns", "cells")
 """Tables whose texts tell what all texts of a home share."""
@@ -37,13 +37,9 @@ def _switch(run: Stage, embedder: Embedder) -> None:
     wanted = wanted_space(work.home, work.store, base_of(embedder))
     if wanted.embedder_id == work.store.meta.embedder_id:
         return
-    fresh = copy_store(work.store, embedder_id=wanted.embedder_id)
-    try:
+    with filling(copy_store(work.store, embedder_id=wanted.embedder_id)) as fresh:
         done = run.steps.embed_all(fresh, wanted)
         fresh.make_current()
-    finally:
-        if not fresh.is_current():
-            fresh.discard()
     fresh.hold_tables()
     run.store = work.store = fresh
     work.embedder = wanted

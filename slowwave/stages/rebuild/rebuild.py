@@ -14,7 +14,7 @@ from slowwave.home.workspace import new_store
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.stages.run import Steps
-from slowwave.store import Store, open_store
+from slowwave.store import Store, filling, open_store
 
 
 def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
@@ -47,8 +47,7 @@ def _make_store(
 ) -> StageReport:
     """Makes the new store and switches to it; a dry run only compares it with the living one."""
     started = time.monotonic()
-    fresh = new_store(home.store_root, embedder, make_current=False)
-    try:
+    with filling(new_store(home.store_root, embedder, make_current=False)) as fresh:
         problems = steps.fold(home, fresh)
         report.notes += [f"skipped in the journal: {problem}" for problem in problems]
         if embedder is not None:  # the journal says which fit its vectors are of
@@ -63,9 +62,6 @@ def _make_store(
             report.counts = {f"rows of {table}": fresh.count(table) for table in TABLES if fresh.count(table)}
             report.rejected["text that the embedder refused"] = done.get("failed", 0)
             fresh.make_current()
-    finally:
-        if report.dry_run or not fresh.is_current():
-            fresh.discard()
     report.rejected = {reason: number for reason, number in report.rejected.items() if number}
     report.seconds = round(time.monotonic() - started, 3)
     return report

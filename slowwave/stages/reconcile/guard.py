@@ -23,6 +23,7 @@ from slowwave.language.text import (
     words_of_denials,
 )
 from slowwave.schemas.choices import TRUST
+from slowwave.stages.reconcile.pairs import within
 
 RELATED = 0.3
 """The same from which a word that one sentence denies and the other says is no accident."""
@@ -171,8 +172,8 @@ def _fits(column: str, *, has_text: bool) -> pl.Expr:
 
 
 def _same_name(one: pl.Expr, other: pl.Expr) -> pl.Expr:
-    whole = _within(_word_set(one), _word_set(other))
-    return whole & _within(_word_set(_without_owner(one)), _word_set(_without_owner(other)))
+    whole = within(_word_set(one), _word_set(other))
+    return whole & within(_word_set(_without_owner(one)), _word_set(_without_owner(other)))
 
 
 def _all_in(few: pl.Expr, column: str) -> pl.Expr:
@@ -185,7 +186,7 @@ def _is_outcome() -> pl.Expr:
 
     A person whom both name is none: two people who talk are named by most of what they say.
     """
-    subject = _within(_word_set(pl.col("subject_new")), _word_set(pl.col("subject_old")))
+    subject = within(_word_set(pl.col("subject_new")), _word_set(pl.col("subject_old")))
     shares = pl.col("things_new").list.set_intersection("things_old").list.len() > 0
     is_about_one = subject.fill_null(value=False) | shares.fill_null(value=False)
     return pl.col("is_plan_old") & (pl.col("event_time_new") >= pl.col("event_time_old")) & is_about_one
@@ -198,7 +199,7 @@ def _holds_all() -> pl.Expr:
 
 def _alike(texts: list[pl.Expr]) -> pl.Expr:
     judged, new, old = (_word_set(text) for text in texts)
-    return _within(judged, new) & _within(judged, old) & _within(new, old)
+    return within(judged, new) & within(judged, old) & within(new, old)
 
 
 def _without_owner(text: pl.Expr) -> pl.Expr:
@@ -220,12 +221,6 @@ def _word_set(text: pl.Expr) -> pl.Expr:
         .list.set_difference(["", "the", "a", "an", "of", "for", "s"])
         .list.sort()
     )
-
-
-def _within(left: pl.Expr, right: pl.Expr) -> pl.Expr:
-    common = left.list.set_intersection(right).list.len()
-    smaller = pl.min_horizontal(left.list.len(), right.list.len())
-    return (smaller > 0) & (common == smaller)
 
 
 def _trust(origin: str) -> pl.Expr:

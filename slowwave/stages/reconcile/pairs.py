@@ -92,3 +92,10 @@ def unjudged_rows(pairs: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
 def near_rows(pairs: pl.DataFrame) -> pl.DataFrame:
     """Rows of `pair.judged` for near pairs (`similarity` and the owner) that wait for a judge."""
     return unjudged_rows(pairs, pl.format("similarity {}", pl.col("similarity").round(3)))
+
+
+def within(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    """All words of one list are among those of the other, and both have some."""
+    common = left.list.set_intersection(right).list.len()
+    fewer = pl.min_horizontal(left.list.len(), right.list.len())
+    return (fewer > 0) & (common == fewer)

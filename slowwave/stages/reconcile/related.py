@@ -9,7 +9,7 @@ import polars as pl
 
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.text import normalized, words
-from slowwave.stages.reconcile.pairs import with_both
+from slowwave.stages.reconcile.pairs import with_both, within
 
 UNSEEN = 20
 """Texts without any shared word that every sample is taken to hold: in a store of five memories no word is common."""
@@ -100,7 +100,7 @@ def related(
     rank = pl.col("similarity").rank("ordinal", descending=True).over("cell_id")
     facts = with_both(with_closeness(candidates, cells, weights), about).with_columns(rank=rank)
     is_named = (pl.col("subject").list.len() > 0) & (pl.col("subject_target").list.len() > 0)
-    is_same_thing = _within("subject") & _within("attribute")
+    is_same_thing = _shares("subject") & _shares("attribute")
     is_high = pl.col("rank") <= NEAREST
     is_near = (pl.col("rank") == 1) | (is_high & (pl.col("similarity") >= near_vectors))
     asked = (
@@ -110,7 +110,7 @@ def related(
         .then(near_words * NEAR_ASKS)
         .otherwise(near_words)
     )
-    asked = pl.when(is_named & ~_within("subject")).then(asked * 1.5).otherwise(asked)
+    asked = pl.when(is_named & ~_shares("subject")).then(asked * 1.5).otherwise(asked)
     strength = pl.col("is_noted").cast(pl.Int8) * 2 + is_same_thing.cast(pl.Int8)
     return (
         facts.filter((strength > 0) | (pl.col("closeness") >= asked))
@@ -131,8 +131,6 @@ def _name_words(column: str) -> pl.Expr:
     )
 
 
-def _within(column: str) -> pl.Expr:
-    """All words of one side's name are among those of the other's, and both have some."""
-    one, other = pl.col(column), pl.col(f"{column}_target")
-    fewer = pl.min_horizontal(one.list.len(), other.list.len())
-    return (fewer > 0) & (one.list.set_intersection(other).list.len() == fewer)
+def _shares(column: str) -> pl.Expr:
+    """All words of one side's name are among those of the other's."""
+    return within(pl.col(column), pl.col(f"{column}_target"))

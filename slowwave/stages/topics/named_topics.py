@@ -127,13 +127,13 @@ def _assign_of_owner(
     told = pl.concat(
         [cells.select(TOLD), members.select(TOLD), topics.select(topic_hint="name")], how="diagonal"
     )
-    owned = owned_hints(told)
-    placed = _place(groups, means, owned, held, topics, joining)
+    near = _nearness(groups, means, owned_hints(told), held, topics, joining)
+    placed = _place(groups, near, topics, joining)
     topic_of = groups.select("hint").with_columns(placed)
     joined = rest.select("cell_id", "hint").join(topic_of, on="hint", how="inner")
     similarity = (rest["vector"].to_numpy() * means[label]).sum(axis=1)
-    near = rest.select("cell_id", similarity=pl.Series(similarity, dtype=pl.Float64).clip(-1.0, 1.0))
-    found = joined.join(near, on="cell_id").select(ASSIGNMENT.names())
+    alike = rest.select("cell_id", similarity=pl.Series(similarity, dtype=pl.Float64).clip(-1.0, 1.0))
+    found = joined.join(alike, on="cell_id").select(ASSIGNMENT.names())
     return pl.concat([by_name, found.cast(dict(ASSIGNMENT.items()))])
 
 
@@ -158,15 +158,12 @@ def _by_known_name(cells: pl.DataFrame, held: pl.DataFrame, topics: pl.DataFrame
 
 
 def _place(
-    groups: pl.DataFrame,
-    means: NDArray[np.float64],
-    owned: pl.DataFrame,
-    held: pl.DataFrame,
-    topics: pl.DataFrame,
-    joining: Joining,
+    groups: pl.DataFrame, near: NDArray[np.float64], topics: pl.DataFrame, joining: Joining
 ) -> list[pl.Series]:
-    """topic_id and is_new_topic of each group of one name: in a known topic, or with names that mean the same."""
-    near = _nearness(groups, means, owned, held, topics, joining)
+    """topic_id and is_new_topic of each group of one name: in a known topic, or with names that mean the same.
+
+    `near` has the nearness of groups, then topics (`_nearness`).
+    """
     count, size = (
         groups.height,
         np.concatenate([groups["cell_count"], topics["cell_count"]]).astype(np.float64),
