@@ -1,0 +1,26 @@
+"""The part of a secret that stands in a text: the one rule for what counts as stored."""
+
+import re
+
+from benchmarks.made_secrets.filling import Case
+
+SHARE = 0.6
+"""A piece of a secret of this share of its length counts as the whole."""
+SHORTEST = 5
+"""Pieces are at least so long: shorter ones stand in any text by chance."""
+
+
+def stored(case: Case, kept: str) -> bool:
+    """Whether a secret of the case, any line of one, or the larger part of one stands in what was kept."""
+    return any(stands(secret, kept) for secret in case.secrets)
+
+
+def stands(secret: str, kept: str) -> bool:
+    """Whether a secret stands in a text: whole, 60 % of it as one piece, or 60 % of the words of a phrase."""
+    words = secret.split()
+    if len(words) > 3 and all(word.isalpha() for word in words):
+        return sum(bool(re.search(rf"\b{word}\b", kept)) for word in set(words)) >= SHARE * len(set(words))
+    size = max(SHORTEST, -(-len(secret) * 6 // 10))
+    if size >= len(secret):
+        return bool(re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", kept))
+    return any(secret[at : at + size] in kept for at in range(len(secret) - size + 1))

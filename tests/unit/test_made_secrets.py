@@ -1,0 +1,72 @@
+"""The secrets by which redaction is measured: believable, the same for a seed, and few of them stored."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from benchmarks.made_secrets.filling import Case, cases, fill, surroundings
+from benchmarks.made_secrets.measure import stands, stored
+from slowwave.redaction.redaction import redact
+
+SEED = 20261123
+MOST_STORED = 0.60
+"""Share of the cases of which a secret may be left; lowered with the rules, to 0.01."""
+
+
+@pytest.fixture(scope="module")
+def made() -> list[Case]:
+    return list(cases(Random(SEED)))
+
+
+def test_there_are_hundreds_of_kinds_of_a_secret_in_its_surroundings():
+    assert len(surroundings()) >= 220
+    assert {kind.split("/")[0] for kind in surroundings()} >= {
+        *(f"prose_{language}" for language in ("en", "de", "fr", "es", "it", "pt", "nl", "pl")),
+        *(
+            "chat",
+            "shell",
+            "prompts",
+            "config",
+            "logs",
+            "http",
+            "tables",
+            "code",
+            "files",
+            "personal",
+            "vendors",
+        ),
+    }
+
+
+def test_every_case_shows_its_secrets_and_no_mark_is_left(made):
+    assert [case.kind for case in made if not case.secrets] == []
+    assert [case.kind for case in made if set("⟦⟧⟨⟩") & set(case.text)] == []
+    assert [
+        f"{case.kind}: {secret}" for case in made for secret in case.secrets if not stands(secret, case.text)
+    ] == []
+
+
+def test_a_seed_gives_the_same_cases_and_another_gives_others(made):
+    assert list(cases(Random(SEED))) == made
+    others = list(cases(Random(SEED + 1)))
+    assert (
+        sum(case.secrets == other.secrets for case, other in zip(made, others, strict=True)) < len(made) / 50
+    )
+
+
+def test_a_secret_is_found_by_its_larger_part_and_a_split_one_by_a_line():
+    whole = Case("x", "", ("Sommer" + "1987!",))
+    assert stored(whole, "left: mmer1987! and more")
+    assert not stored(whole, "left: Somm and 87!")
+    split = fill("x", "key = ⟦alnum64/cut3⟧", Random(1))
+    assert len(split.secrets) == 3
+    assert stored(split, f"[redacted] {split.secrets[2]}")
+    phrase = fill("x", "⟦seed12/numbered⟧", Random(1))
+    assert stored(phrase, phrase.text)
+    assert not stored(phrase, " ".join(phrase.secrets[0].split()[:6]))
+
+
+def test_few_made_secrets_are_stored(made):
+    left = Counter(case.kind for case in made if stored(case, redact(case.text)[0]))
+    assert sum(left.values()) <= MOST_STORED * len(made), f"seed {SEED}: {sorted(left)}"
