@@ -135,6 +135,20 @@ class Share(Frozen):
     share: float = Field(description="Part of the fused score; below 0 where a turn asks instead of tells.")
 
 
+Place = tuple[int, int]
+"""Begin and end in a text, in characters; the end is the first that does not belong to it."""
+
+
+class Excerpt(Frozen):
+    """The parts of a text that tell what a question asks; a short text whole."""
+
+    text: str = Field(description="The parts in their order, with `...` where something is left out.")
+    parts: list[Place] = Field(description="Begin and end of each part in the text that it is taken from.")
+    words: list[Place] = Field(
+        description="Begin and end of each word of the question in the excerpt's `text`."
+    )
+
+
 class Hit(Frozen):
     """The score of a hit, which only orders hits of one tier, and the lists that found it."""
 
@@ -142,6 +156,9 @@ class Hit(Frozen):
         ge=0, description="Fused score times the prior; comparable within one tier of one answer only."
     )
     found_by: list[Share] = Field(default_factory=list, description="Why it was found, by list.")
+    excerpt: Excerpt | None = Field(
+        default=None, description="What of its text tells what the question asks: of a memory its `text`."
+    )
 
 
 class TurnHit(Hit):
@@ -229,6 +246,7 @@ class ChainStep(Frozen):
     predicate: str | None = Field(description="How the one led to the other, where a model said so.")
     confidence: float
     content: str
+    excerpt: Excerpt | None = Field(default=None, description="As of a memory that answers.")
     cell_type: CellType
     status: CellStatus
     event_time: datetime

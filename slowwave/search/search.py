@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
+from slowwave.excerpts import with_excerpts
 from slowwave.language.intents import is_complex
 from slowwave.language.signals import holds_words
 from slowwave.language.time_phrases import Use, time_of_filter
@@ -56,7 +57,7 @@ NOTHING_EXTRACTED = (
 
 
 def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchResult:
-    """`ask` as a caller of `Memory` asks; times that are words are read as of `now`.
+    """`ask` as a caller of `Memory` asks, with excerpts; times that are words are read as of `now`.
 
     Raises:
         InputError: as `ask`; words name no time, or the filters leave none.
@@ -65,7 +66,7 @@ def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchRe
     for name, use in TIMES.items():
         if isinstance(wanted[name], str):
             wanted[name] = time_of_filter(wanted[name], use=use, now=now)
-    return ask(
+    found = ask(
         reader,
         request.query,
         limit=request.limit,
@@ -73,6 +74,7 @@ def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchRe
         filters=possible(Filters, wanted),
         now=now,
     )
+    return with_excerpts(found, reader.current(), most=reader.settings.search.excerpt_characters)
 
 
 def ask(

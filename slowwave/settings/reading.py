@@ -38,6 +38,12 @@ class SearchSettings(Group):
     speaker_bonus: Amount = setting(
         0.5, "Added to turns of the speaker, where a question names one; a list that leads gives 1."
     )
+    excerpt_characters: int = setting(
+        600,
+        "Characters of a memory or turn that are shown at most: the parts of it that tell what is asked.",
+        ge=80,
+        le=100_000,
+    )
     resident_minutes: Amount = setting(
         10.0,
         "After a question of the command line a reader stays this long, so that the next one is "
@@ -90,6 +96,12 @@ class ContextSettings(Group):
     turn_weight: Amount = setting(
         0.7,
         "The best raw turn beside the best memory on a question's page; 0 leaves turns to the room that is left.",
+    )
+    quote_characters: int = setting(
+        480,
+        "Characters of a turn or memory on a page at most; of a longer one the parts that tell what is asked.",
+        ge=80,
+        le=100_000,
     )
     told_weight: Share = setting(
         0.6, "What is left of a turn's score once a memory of it stands on the page, and the other way round."

@@ -63,12 +63,16 @@ class TextIndex:
         count, resistances = self._measured
         for term in query_terms(text) if count else ():
             where = [segment.postings(term) for segment in self.segments]
-            frequency = sum(at.stop - at.start for at in where if at is not None)
-            idf = np.log1p((max(count - frequency, 0) + 0.5) / (frequency + 0.5))
+            idf = _rarity(count, where)
             for segment, at, resistance in zip(self.segments, where, resistances, strict=True):
                 if at is not None:
-                    _add(found, segment, at, float(idf), resistance)
+                    _add(found, segment, at, idf, resistance)
         return found
+
+    def rarities(self, terms: Sequence[str]) -> list[float]:
+        """The idf of each term, above 0: the fewer texts have it the higher."""
+        count, _ = self._measured
+        return [_rarity(count, [segment.postings(term) for segment in self.segments]) for term in terms]
 
     @cached_property
     def _measured(self) -> tuple[int, list[Floats]]:
@@ -98,6 +102,12 @@ class TextIndex:
         if len(whole) > MOST_SEGMENTS or texts_gone > height // 4:
             whole = [_merged(whole)]
         return TextIndex(tuple(whole), height)
+
+
+def _rarity(count: int, where: Sequence[slice | None]) -> float:
+    """The idf of a term of these postings among `count` texts."""
+    frequency = sum(at.stop - at.start for at in where if at is not None)
+    return float(np.log1p((max(count - frequency, 0) + 0.5) / (frequency + 0.5)))
 
 
 def _add(found: Floats, segment: Segment, at: slice, idf: float, resistance: Floats) -> None:

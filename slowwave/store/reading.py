@@ -20,6 +20,7 @@ from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
     KEYS_A_READ,
+    MATCHED,
     TEXT_INDEX,
     StoreMeta,
     arrow_schema,
@@ -224,6 +225,11 @@ class StoreReader:
     def _can_match(self, wanted: TextQuery) -> bool:
         """Return whether there are words to look for and an index to find them with."""
         return bool(wanted.text.strip()) and self._has_text_index(wanted.table)
+
+    def rarities(self, table: str, terms: Sequence[str]) -> list[float]:
+        """The idf of terms, by the full text of a table in memory; all alike while the table is on disk."""
+        copy = self._cache.copy_of(table) if self._cache.is_indexed else None
+        return copy.texts[MATCHED[table][0]].rarities(terms) if copy is not None else [1.0] * len(terms)
 
     def vectors(self, table: str, keys: Iterable[str], *, column: str = "vector") -> pl.DataFrame:
         """The key and the vector (`Array(Float32, dims)`) of the rows that have one."""

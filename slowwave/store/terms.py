@@ -1,5 +1,7 @@
 """Words as full text counts them: lower case, accents folded, cut to English stems, as LanceDB's own index has them."""
 
+import re
+import unicodedata
 from functools import lru_cache
 
 import polars as pl
@@ -8,6 +10,8 @@ import Stemmer
 from slowwave.language.lexicon import FOLDED_LETTERS
 
 WORD = r"[\p{L}\p{N}]+"
+_WORD = re.compile(r"[^\W_]+")
+_STEMMER = Stemmer.Stemmer("english")
 LONGEST_WORD = 40
 """Longer ones are no words: keys, hashes and encoded data."""
 
@@ -35,3 +39,16 @@ def terms_of(texts: pl.Series) -> pl.DataFrame:
 def query_terms(text: str) -> tuple[str, ...]:
     """The terms of a question; one that is said twice counts twice."""
     return tuple(terms_of(pl.Series([text]))["term"])
+
+
+@lru_cache(maxsize=50_000)
+def word_terms(word: str) -> tuple[str, ...]:
+    """The terms of one word, as `terms_of` has them, without a frame: for words whose places are wanted."""
+    plain = "".join(
+        letter
+        for letter in unicodedata.normalize("NFKD", word.lower())
+        if unicodedata.category(letter)[0] != "M"
+    )
+    for letter, folded in FOLDED_LETTERS.items():
+        plain = plain.replace(letter, folded)
+    return tuple(_STEMMER.stemWord(part) for part in _WORD.findall(plain) if len(part) <= LONGEST_WORD)

@@ -335,6 +335,32 @@ def test_stored_text_cannot_steer_the_terminal(home):
     assert json.loads(as_json)["cells"][0]["content"] == EVIL
 
 
+def test_of_a_long_memory_the_lines_that_tell_are_shown_and_json_has_them_with_their_places(home):
+    long = "\n".join(f"Line {number} says how the weather was." for number in range(60))
+    long = f"{long}\nThe rate limit is 250.\n{long}"
+    fill(home, cell_extracted=cell("a", long, summary=None))
+    shown = call("search", "what is the rate limit", "--home", home).stdout
+    assert "\nThe rate limit is 250.\n" in shown
+    assert "more characters, --json has all" in shown
+    assert "*" not in shown
+    hit = json.loads(call("search", "what is the rate limit", "--home", home, "--json").stdout)["cells"][0]
+    excerpt = hit["excerpt"]
+    assert hit["content"] == hit["text"] == long
+    assert len(excerpt["text"]) <= 600
+    assert all(long[start:end] in excerpt["text"] for start, end in excerpt["parts"])
+    assert [excerpt["text"][start:end] for start, end in excerpt["words"]] == ["rate", "limit"]
+
+
+def test_the_question_s_words_are_bold_on_a_terminal_and_nothing_stored_is(home, monkeypatch):
+    fill(home, cell_extracted=cell("a", f"\x1b[1mbold\x1b[0m **bold** {EVIL}", summary=None))
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "200"}.items():
+        monkeypatch.setenv(name, value)
+    text = call("search", "limit", "--home", home).stdout.splitlines()[1]
+    assert re.findall(r"\x1b\[[0-9;]*m", text) == ["\x1b[1m", "\x1b[0m"]
+    assert "\x1b[1mlimit\x1b[0m" in text
+    assert text.startswith("\\x1b[1mbold\\x1b[0m **bold** ")
+
+
 # Status, doctor, quarantine, calibrate, rebuild
 
 

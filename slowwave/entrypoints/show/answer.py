@@ -6,12 +6,18 @@ from rich.console import Group
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
-from slowwave.schemas.search import CellHit, ChainStep, FormerValue, Hit, SearchResult, TopicHit, TurnHit
+from slowwave.schemas.search import (
+    CellHit,
+    ChainStep,
+    Excerpt,
+    FormerValue,
+    Hit,
+    SearchResult,
+    TopicHit,
+    TurnHit,
+)
 
-SCREEN_CHARACTERS = 600
-"""Characters of one memory on the screen; raw memories are whole pieces of conversation."""
-
-QUOTE_CHARACTERS = 240
+VALUE_CHARACTERS = 240
 
 FIRST_STEPS = "(`slowwave ingest PATH` and `slowwave run nightly` make one)"
 
@@ -63,7 +69,7 @@ def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
     count = "1 memory" if hit.cell_count == 1 else f"{hit.cell_count} memories"
     return Group(
         Text(label, style="bold"),
-        Text(visible(hit.summary)),
+        _excerpt(hit.excerpt, hit.summary),
         *_why(hit, explain),
         Text(count + "\n", style="dim"),
     )
@@ -74,16 +80,16 @@ def _cell(hit: CellHit, now: datetime, *, explain: bool) -> Group:
     where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), flat(hit.topic_name or "no topic")]
     if hit.confirmations:
         where.append(f"{hit.confirmations} confirmation{'s' if hit.confirmations > 1 else ''}")
-    last = Text(" | ".join([*where, hit.cell_id[:8]]), style="dim")
+    last = Text(" | ".join([*where, hit.cell_id[:8], *_left_out(hit.excerpt, hit.text)]), style="dim")
     if hit.has_open_contradiction:
         last.append(" | ").append("open contradiction", style="not dim bold red")
     return Group(
         Text(label, style="bold"),
-        Text(visible(_clipped(hit.text, SCREEN_CHARACTERS))),
+        _excerpt(hit.excerpt, hit.text),
         *(Text(f"    {number}. {flat(step)}") for number, step in enumerate(hit.steps, start=1)),
         *([Text(f"    form: {flat(hit.template)}")] if hit.template else []),
         *(Text(f"    {_former(value)}", style="dim") for value in hit.history),
-        *(Text(f"    said: {_quoted(turn)}", style="dim") for turn in hit.evidence),
+        *(_quoted(turn) for turn in hit.evidence),
         *_why(hit, explain),
         last.append("\n"),
     )
@@ -92,29 +98,51 @@ def _cell(hit: CellHit, now: datetime, *, explain: bool) -> Group:
 def _step(step: ChainStep) -> Group:
     how = f": {flat(step.predicate)}" if step.predicate else ""
     label = f"--- {STEP_NAMES[step.relation]} {step.reached_from[:8]}{how} ---"
-    where = f"{step.event_time:%Y-%m-%d} | {flat(step.source_name)} | {step.status} | {step.cell_id[:8]}\n"
+    where = [f"{step.event_time:%Y-%m-%d}", flat(step.source_name), step.status, step.cell_id[:8]]
+    where += _left_out(step.excerpt, step.content)
     return Group(
         Text(label, style="bold"),
-        Text(visible(_clipped(step.content, SCREEN_CHARACTERS))),
-        Text(where, style="dim"),
+        _excerpt(step.excerpt, step.content),
+        Text(" | ".join(where) + "\n", style="dim"),
     )
 
 
 def _turn(hit: TurnHit, now: datetime, *, explain: bool) -> Group:
     label = f"--- Said by {flat(hit.speaker or hit.role)} ({ago(hit.event_time, now)}) ---"
-    where = f"{hit.event_time:%Y-%m-%d} | {flat(hit.source_name)}\n"
-    text = Text(visible(_clipped(hit.content, SCREEN_CHARACTERS)))
-    return Group(Text(label, style="bold"), text, *_why(hit, explain), Text(where, style="dim"))
+    where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), *_left_out(hit.excerpt, hit.content)]
+    text = _excerpt(hit.excerpt, hit.content)
+    last = Text(" | ".join(where) + "\n", style="dim")
+    return Group(Text(label, style="bold"), text, *_why(hit, explain), last)
+
+
+def _excerpt(excerpt: Excerpt | None, whole: str) -> Text:
+    """The excerpt of a text, the question's words bold on a terminal; stored text cannot mark anything."""
+    if excerpt is None:
+        return Text(visible(whole))
+    shown, last = Text(), 0
+    for start, end in excerpt.words:
+        shown.append(visible(excerpt.text[last:start])).append(visible(excerpt.text[start:end]), style="bold")
+        last = end
+    return shown.append(visible(excerpt.text[last:]))
+
+
+def _left_out(excerpt: Excerpt | None, whole: str) -> list[str]:
+    """The number of characters that are not shown, where there are any."""
+    left = len(whole) - sum(end - start for start, end in excerpt.parts) if excerpt is not None else 0
+    return [f"{left} more characters, --json has all"] if left else []
 
 
 def _former(value: FormerValue) -> str:
     held = f"from {value.valid_from:%Y-%m-%d}{until(value.valid_until)}"
-    return f"before: {flat(_clipped(value.value, QUOTE_CHARACTERS))} ({held})"
+    text = value.value if len(value.value) <= VALUE_CHARACTERS else f"{value.value[:VALUE_CHARACTERS]} ..."
+    return f"before: {flat(text)} ({held})"
 
 
-def _quoted(turn: TurnHit) -> str:
+def _quoted(turn: TurnHit) -> Text:
+    """A turn under the memory that it is the evidence of, in one line."""
+    text = turn.content if turn.excerpt is None else turn.excerpt.text
     who = flat(turn.speaker or turn.role)
-    return f"{turn.event_time:%Y-%m-%d} {who}: {flat(_clipped(turn.content, QUOTE_CHARACTERS))}"
+    return Text(f"    said: {turn.event_time:%Y-%m-%d} {who}: {flat(text)}", style="dim")
 
 
 def _why(hit: Hit, explain: bool) -> list[Text]:
@@ -126,10 +154,3 @@ def _why(hit: Hit, explain: bool) -> list[Text]:
     )
     prior = f" x {hit.prior:.2f} (salience, age, retention)" if isinstance(hit, CellHit) else ""
     return [Text(f"    found by {found}{prior}: score {hit.score:.4f}", style="dim")]
-
-
-def _clipped(text: str, most: int) -> str:
-    """A long text cut for the screen; `--json` gives all of it."""
-    if len(text) <= most:
-        return text
-    return f"{text[:most].rstrip()} ... ({len(text) - most} more characters, --json has all)"

@@ -1,0 +1,7 @@
+"""Excerpts: the parts of a long text that tell what a question asks, for a screen or a page. No language model."""
+
+from slowwave.excerpts.excerpt import excerpt
+from slowwave.excerpts.found import with_excerpts
+from slowwave.excerpts.terms import Asked, asked_terms
+
+__all__ = ["Asked", "asked_terms", "excerpt", "with_excerpts"]

@@ -1,0 +1,121 @@
+"""Excerpts by question on texts that show each rule."""
+
+import polars as pl
+import pytest
+
+from slowwave.excerpts import Asked, asked_terms, excerpt
+from slowwave.excerpts.units import cut_before, units_of
+from slowwave.store.terms import terms_of, word_terms
+
+NOISE = "\n".join(f"Entry {number} of the log of the day says nothing new." for number in range(40))
+
+
+def shown(text: str, question: str, most: int = 160) -> str:
+    return excerpt(text, asked_terms(question), most=most).text
+
+
+def test_the_line_that_tells_is_shown_wherever_it_stands():
+    for place in (0, 20, 40):
+        lines = NOISE.splitlines()
+        lines.insert(place, "The kiln fires at 1,240 degrees.")
+        assert "The kiln fires at 1,240 degrees." in shown("\n".join(lines), "how hot does the kiln get")
+
+
+def test_what_follows_a_heading_or_a_question_comes_with_it():
+    text = f"{NOISE}\n## Firing the kilns\n\n```\noven --start 6:30\n```\n{NOISE}"
+    assert "## Firing the kilns\n\n```\noven --start 6:30" in shown(text, "how do I fire the kiln")
+
+
+def test_stems_accents_and_parts_of_names_count_as_words():
+    text = f"{NOISE}\nThe caf\u00e9s use isOvenReady in src/kiln_map.py.\n{NOISE}"
+    for question in ("cafe", "oven", "kiln", "map"):
+        assert "isOvenReady" in shown(text, f"which {question} is it")
+
+
+def test_the_rarer_word_comes_first_where_there_is_room_for_one():
+    lines = (
+        "The oven is red and everybody in the village knows it.",
+        "The kiln is blue and nobody there knows why.",
+    )
+    text = "\n".join((NOISE, lines[0], NOISE, lines[1], NOISE))
+    for rare, line in (("kiln", "blue"), ("oven", "red")):
+        weights = {"oven": 1.0, "kiln": 1.0, rare: 3.0}
+        assert line in excerpt(text, Asked(weights), most=80).text
+
+
+def test_what_a_machine_printed_gives_way_to_prose():
+    printed = "\n".join(f'{{"kiln":"{number}","state":{{"kiln":["ok"]}}}}' for number in range(30))
+    assert "The kiln is out of order." in shown(
+        f"{printed}\nThe kiln is out of order.\n{printed}", "kiln", 90
+    )
+
+
+def test_without_a_word_of_the_question_it_is_the_begin_of_the_text():
+    found = excerpt(NOISE, asked_terms("kiln"), most=130)
+    assert found.text.startswith("Entry 0 of the log of the day says nothing new.\nEntry 1 ")
+    assert found.text.endswith(" ...")
+    assert found.words == []
+
+
+def test_a_long_line_is_cut_around_the_word():
+    text = "a b c d " * 400 + "kiln " + "e f g h " * 400
+    found = excerpt(text, asked_terms("kiln"), most=80)
+    assert "kiln" in found.text
+    assert len(found.text) <= 80
+    assert found.text.startswith("... ")
+
+
+def test_cuts_are_shown_and_words_have_their_places():
+    text = f"{NOISE}\nThe kiln is blue. It stands in the yard. The Kilns of old were red.\n{NOISE}"
+    found = excerpt(text, asked_terms("kiln"), most=110)
+    assert found.text == "... The kiln is blue. It stands in the yard. The Kilns of old were red. ..."
+    assert [found.text[start:end] for start, end in found.words] == ["kiln", "Kilns"]
+    assert [text[start:end] for start, end in found.parts] == [found.text[4:-4]]
+
+
+def test_the_number_of_an_item_stays_with_it():
+    text = "1. Copy the file. Then go.\n  - 12. Fire it."
+    assert [text[unit.start : unit.end] for unit in units_of(text)] == [
+        "1. Copy the file.",
+        "Then go.",
+        "- 12. Fire it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "e\u0301",
+        "\U0001f469\u200d\U0001f680",
+        "\U0001f1e9\U0001f1ea",
+        "\U0001f44d\U0001f3fd",
+        "\r\n",
+        "\ud83d\ude00",
+        "\u1112\u1161\u11ab",
+    ],
+)
+def test_a_cut_parts_no_character_that_is_written_as_several(whole: str):
+    text = f"ab{whole}cd"
+    assert [cut_before(text, most) for most in range(2, 2 + len(whole))] == [2] * len(whole)
+    assert cut_before(text, 2 + len(whole)) == 2 + len(whole)
+
+
+def test_a_long_text_without_a_blank_is_cut_into_pieces():
+    assert max(unit.length for unit in units_of("x" * 10_000)) <= 240
+    assert sum(unit.length for unit in units_of("x" * 10_000)) == 10_000
+
+
+def test_one_word_has_the_terms_that_full_text_has():
+    words = [
+        "Limits",
+        "\u00c5ngstr\u00f6m",
+        "stra\u00dfe",
+        "isReady",
+        "x" * 41,
+        "42",
+        "\u00bd",
+        "\u0141\u00f3d\u017a",
+        "na\u00efve",
+    ]
+    for word in words:
+        assert list(word_terms(word)) == terms_of(pl.Series([word]))["term"].to_list()
