@@ -20,9 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from slowwave.readers.files import file_time, json_records, text_of, time_of
-from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
-from slowwave.schemas.refusals import clean_text
+from slowwave.readers.bounds import DEFAULTS, Counts
+from slowwave.readers.files import file_time, id_of, path_text, text_of, time_of
+from slowwave.readers.lines import json_records
+from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
+from slowwave.settings.readers import ReaderSettings
 
 _ROLES: dict[str, Literal["user", "assistant"]] = {
     **dict.fromkeys(("user", "human"), "user"),
@@ -33,36 +35,37 @@ _UNSPOKEN = dict.fromkeys(("system", "developer"), "system message") | dict.from
 )
 
 
-def read_chat(path: Path) -> Reading:
-    """Turns of a chat file in the form above.
+def read_chat(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Iterator[Reading]:
+    """Turns of a chat file in the form above, in parts.
 
     Raises:
         NotFoundError: There is no such file.
         InputError: It cannot be read, or no line of it is JSON.
     """
-    skipped: Counter[str] = Counter()
-    return to_reading(
-        list(_messages(path, skipped)),
+    counts = Counts()
+    yield from to_parts(
+        _messages(path, counts, bounds),
         source=source_of(path, "conversation"),
         kind="chat",
-        skipped=skipped,
+        counts=counts,
+        bounds=bounds,
     )
 
 
-def _messages(path: Path, skipped: Counter[str]) -> Iterator[RawMessage]:
-    time = file_time(path)
-    for record in json_records(path, skipped):
-        time = time_of(record, skipped) or time
+def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[RawMessage]:
+    time, file_name = file_time(path), path_text(path.stem)
+    for line, record in json_records(path, counts, bounds):
+        time = time_of(record, counts.parts) or time
         role = record.get("role")
         name = role.strip().lower() if isinstance(role, str) else ""
         if name not in _ROLES:
-            skipped[_UNSPOKEN.get(name, "unknown role")] += 1
+            counts.skip(_UNSPOKEN.get(name, "unknown role"))
             continue
-        parts = _parts(record.get("content"), skipped)
+        parts = _parts(record.get("content"), counts.parts)
         if parts is None:
-            skipped["unreadable message"] += 1
+            counts.skip("unreadable message")
             continue
-        session_id, native_id = text_of(record, "session_id") or clean_text(path.stem), text_of(record, "id")
+        session_id, native_id = id_of(record, "session_id") or file_name, id_of(record, "id")
         yield RawMessage(
             session_id=session_id,
             role=_ROLES[name],
@@ -71,6 +74,7 @@ def _messages(path: Path, skipped: Counter[str]) -> Iterator[RawMessage]:
             identity=None if native_id is None else (session_id, native_id),
             speaker=text_of(record, "speaker", "name"),
             cwd=text_of(record, "cwd"),
+            place=f"line {line}",
         )
 
 

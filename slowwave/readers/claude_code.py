@@ -8,15 +8,17 @@ the time of the first line. A session is a tree; all its branches are kept, in f
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from slowwave.readers.files import file_time, json_records, text_of, time_of
-from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
-from slowwave.schemas.refusals import clean_text
+from slowwave.readers.bounds import DEFAULTS, UNSPOKEN, Counts
+from slowwave.readers.files import file_time, id_of, path_text, text_of, time_of
+from slowwave.readers.lines import json_records
+from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
+from slowwave.settings.readers import ReaderSettings
 
 RECORD_TYPES = frozenset(
     {"user", "assistant", "system", "summary", "progress", "attachment"}
@@ -58,21 +60,41 @@ class _Message:
     """Null where neither this line nor one before it has a time: the file's own time would change the id."""
     cwd: str | None
     git_branch: str | None
-    parts: list[str] = field(default_factory=list)
+    line: int
+    parts: dict[str, None] = field(default_factory=dict)
+    """Texts in their order, each once."""
+    line_count: int = 0
+    size: int = 0
+    """Characters of its texts."""
+    left_out: int = 0
+    """Characters of texts that came after there were more than a message may have."""
+
+    @property
+    def key(self) -> tuple[str, str | None, object]:
+        """The same for lines that repeat the message, also in a forked session."""
+        return self.role, self.native_id, self.session_id if self.time is None else self.time
 
 
 class _Session:
-    """The messages of a file as they grow, line by line."""
+    """The messages of a file as they grow, line by line.
 
-    def __init__(self) -> None:
-        self.messages: list[_Message] = []
+    A message may grow until it is handed on: then only numbers of its texts are kept, to know repetitions by.
+    """
+
+    def __init__(self, bounds: ReaderSettings) -> None:
+        self._bounds = bounds
+        self._messages: list[_Message] = []
         self._latest: dict[tuple[str, str], _Message] = {}
         self._at_time: dict[tuple[str, str, datetime | None], _Message] = {}
+        self._handed_on: set[int] = set()
+        self._size = 0
 
     def add(self, message: _Message, texts: list[str]) -> bool:
         """Add one line; false if it only repeats a message that is known."""
         known = self._known(message)
         if known is None:
+            if texts and all(hash((message.key, text)) in self._handed_on for text in texts):
+                return False
             known = message
             if message.native_id is not None:
                 self._latest[message.role, message.native_id] = message
@@ -81,11 +103,39 @@ class _Session:
             return False
         new_texts = [text for text in texts if text not in known.parts]
         if new_texts and not known.parts:
-            self.messages.append(known)
+            self._messages.append(known)
             if known.role == "user":
                 self._latest.clear()
-        known.parts.extend(new_texts)
+        for text in new_texts:
+            self._extend(known, text)
+        known.line_count += bool(texts)
         return True
+
+    def _extend(self, message: _Message, text: str) -> None:
+        if message.size > self._bounds.message_characters:
+            message.left_out += len(text)
+        else:
+            message.parts[text] = None
+            message.size += len(text)
+            self._size += len(text)
+
+    def full_part(self) -> list[_Message]:
+        """All messages but the newest, handed on, where they are as many or as long as a part may be; else none."""
+        bounds = self._bounds
+        if len(self._messages) <= bounds.part_turns and self._size < bounds.part_characters:
+            return []
+        *done, newest = self._messages
+        for message in done:
+            if message.native_id is not None:
+                self._handed_on.update(hash((message.key, text)) for text in message.parts)
+        self._messages, self._size = [newest], newest.size
+        self._latest = {key: message for key, message in self._latest.items() if message is newest}
+        self._at_time = {key: message for key, message in self._at_time.items() if message is newest}
+        return done
+
+    def rest(self) -> list[_Message]:
+        """The messages that were not handed on before; the file is at its end."""
+        return self._messages
 
     def _known(self, message: _Message) -> _Message | None:
         """The message that this line belongs to.
@@ -101,43 +151,57 @@ class _Session:
         return self._latest.get((message.role, message.native_id)) if message.role == "assistant" else None
 
 
-def read_claude_code(path: Path, *, speaker: str | None = None) -> Reading:
-    """Turns of a Claude Code session file; `speaker` is the person whose sessions these are, null if unknown.
+def read_claude_code(
+    path: Path, *, speaker: str | None = None, bounds: ReaderSettings = DEFAULTS
+) -> Iterator[Reading]:
+    """Turns of a Claude Code session file, in parts; `speaker` is the person whose sessions these are, null if unknown.
 
     Raises:
         NotFoundError: There is no such file.
         InputError: It cannot be read, or no line of it is JSON.
     """
-    skipped: Counter[str] = Counter()
-    session = _Session()
-    session_id, time = clean_text(path.stem), None
-    for record in json_records(path, skipped):
-        session_id = text_of(record, "sessionId") or session_id
-        time = time_of(record, skipped) or time
-        if (spoken := _spoken(record, skipped)) is None:
+    counts = Counts()
+    yield from to_parts(
+        _raw(_messages(path, counts, bounds), speaker=speaker, fallback_time=file_time(path)),
+        source=source_of(path, "conversation"),
+        kind="claude_code",
+        counts=counts,
+        bounds=bounds,
+    )
+
+
+def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[_Message]:
+    """The messages of a file, each once all its lines were read, or as many as a part holds."""
+    session = _Session(bounds)
+    session_id, time = path_text(path.stem), None
+    for line, record in json_records(path, counts, bounds):
+        session_id = id_of(record, "sessionId") or session_id
+        time = time_of(record, counts.parts) or time
+        if (spoken := _spoken(record, counts)) is None:
             continue
         role, said = spoken
-        if (texts := _texts(said.get("content"), role, skipped)) is None:
+        if (texts := _texts(said.get("content"), role, counts)) is None:
             continue
         message = _Message(
             session_id=session_id,
             role=role,
-            native_id=(text_of(said, "id") if role == "assistant" else None) or text_of(record, "uuid"),
+            native_id=(id_of(said, "id") if role == "assistant" else None) or id_of(record, "uuid"),
             time=time,
             cwd=text_of(record, "cwd"),
             git_branch=text_of(record, "gitBranch"),
+            line=line,
         )
         if not session.add(message, texts):
-            skipped["repeated message"] += 1
-    return to_reading(
-        _raw(session.messages, speaker=speaker, fallback_time=file_time(path)),
-        source=source_of(path, "conversation"),
-        kind="claude_code",
-        skipped=skipped,
-    )
+            counts.skip("repeated message")
+        elif not texts:
+            counts.skip(UNSPOKEN)
+        yield from session.full_part()
+    yield from session.rest()
 
 
-def _raw(messages: list[_Message], *, speaker: str | None, fallback_time: datetime) -> Iterator[RawMessage]:
+def _raw(
+    messages: Iterable[_Message], *, speaker: str | None, fallback_time: datetime
+) -> Iterator[RawMessage]:
     for message in messages:
         when = message.session_id if message.time is None else message.time.isoformat()
         yield RawMessage(
@@ -149,10 +213,13 @@ def _raw(messages: list[_Message], *, speaker: str | None, fallback_time: dateti
             speaker=speaker if message.role == "user" else None,
             cwd=message.cwd,
             git_branch=message.git_branch,
+            place=f"line {message.line}",
+            entry_count=message.line_count,
+            left_out=message.left_out,
         )
 
 
-def _spoken(record: dict[str, object], skipped: Counter[str]) -> tuple[_SpokenRole, dict[str, object]] | None:
+def _spoken(record: dict[str, object], counts: Counts) -> tuple[_SpokenRole, dict[str, object]] | None:
     """The speaker's role and the message; null, and counted by its reason, for a record that is no message."""
     kind, message = record.get("type"), record.get("message")
     if kind not in ("user", "assistant"):
@@ -171,22 +238,22 @@ def _spoken(record: dict[str, object], skipped: Counter[str]) -> tuple[_SpokenRo
         reason = "harness message"
     else:
         return "user" if kind == "user" else "assistant", message
-    skipped[reason] += 1
+    counts.skip(reason)
     return None
 
 
-def _texts(content: object, role: _SpokenRole, skipped: Counter[str]) -> list[str] | None:
+def _texts(content: object, role: _SpokenRole, counts: Counts) -> list[str] | None:
     """Texts of a message; an empty list where it has none, null where its content has no known form."""
     if isinstance(content, str):
         content = [content]
     if not isinstance(content, list):
-        skipped["unreadable message"] += 1
+        counts.skip("unreadable message")
         return None
     spoken = []
     for block in content:
-        text = _block_text(block, skipped)
+        text = _block_text(block, counts.parts)
         if text is not None and role == "user":
-            text = _typed_text(text, skipped)
+            text = _typed_text(text, counts.parts)
         if text is not None and text.strip():
             spoken.append(text.strip())
     return spoken
@@ -199,7 +266,7 @@ def _block_text(block: object, skipped: Counter[str]) -> str | None:
     kind, text = parts.get("type"), parts.get("text")
     if kind == "text" and isinstance(text, str):
         return text
-    skipped[_BLOCK_NAMES.get(str(kind), "unknown block")] += 1
+    skipped[_BLOCK_NAMES.get(kind, "unknown block") if isinstance(kind, str) else "unknown block"] += 1
     return None
 
 

@@ -1,10 +1,11 @@
-"""From bytes on disk to clean text, JSON records and times, for the readers of all formats.
+"""Files on disk, and the texts and times of a record's fields, for the readers of all formats.
 
 Readers touch the file system only here, where its errors become ours.
 """
 
-import json
+import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,29 +14,39 @@ from io import BufferedReader
 from pathlib import Path
 
 from slowwave.errors import InputError, NotFoundError
+from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE, clean_text
 
-_FILE_START_BOM = b"\xef\xbb\xbf"
+LONGEST_LABEL = 1_000
+"""Characters of an id, a speaker or a folder's name in a record: a longer one is no name."""
+
 _LATEST_EPOCH_SECOND = 1e11
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[BufferedReader]:
-    """A regular file, open for reading.
+def open_bytes(
+    path: Path, *, most_bytes: int, bound: str = "file_bytes"
+) -> Iterator[tuple[BufferedReader, int]]:
+    """A regular file, open for reading, and its size in bytes.
 
     Raises:
         NotFoundError: Nothing is there.
-        InputError: It is not a regular file, or may not be read.
+        InputError: It is not a regular file, may not be read, or has more than `most_bytes`, which is the
+            setting `bound` of the readers.
     """
     try:
         if not path.exists():
             raise NotFoundError(f"There is no file {shown_path(path)}: check the path.")
         if not path.is_file():
-            raise InputError(
-                f"{shown_path(path)} is not a regular file: name a file, or list a folder with find_sources."
-            )
+            raise InputError(f"{shown_path(path)} is {_kind_of(path)}, not a regular file: name a file.")
         with path.open("rb") as file:
-            yield file
+            size = os.fstat(file.fileno()).st_size
+            if size > most_bytes:
+                raise InputError(
+                    f"{shown_path(path)} has {size:,} bytes and is not read: "
+                    f"readers.{bound} allows {most_bytes:,}."
+                )
+            yield file, size
     except FileNotFoundError as error:
         raise NotFoundError(
             f"There is no file {shown_path(path)}: it went away while it was read."
@@ -47,42 +58,38 @@ def open_bytes(path: Path) -> Iterator[BufferedReader]:
         ) from error
 
 
+def _kind_of(path: Path) -> str:
+    """The kind of a thing in the file system that is no regular file."""
+    kinds = {
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+    }
+    return kinds.get(stat.S_IFMT(path.stat().st_mode), "something else")
+
+
+def state_of(path: Path) -> tuple[int, int]:
+    """Size and time of last change of a file, in bytes and nanoseconds: other numbers tell that it was written."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_size, found.st_mtime_ns
+
+
 def shown_path(path: Path) -> str:
     """The path as it stands in a message."""
-    return repr(clean_text(str(path)))
+    return repr(path_text(str(path)))
 
 
-def json_records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, object]]:
-    """Objects of a JSONL file, one line in memory at a time; other lines are counted in `skipped`.
-
-    Raises:
-        InputError: There are lines, and none of them is JSON.
-    """
-    line_count = unreadable_count = 0
-    with open_bytes(path) as file:
-        for line in file:
-            bare = line.removeprefix(_FILE_START_BOM) if line_count == 0 else line
-            if not (text := bare.decode("utf-8", "replace").strip(" \t\r\n\x00")):
-                continue
-            line_count += 1
-            try:
-                record: object = json.loads(text, strict=False)
-            except (ValueError, RecursionError):
-                unreadable_count += 1
-                skipped["unreadable line" if line.endswith(b"\n") else "half-written last line"] += 1
-                continue
-            if isinstance(record, dict):
-                yield record
-            else:
-                skipped["not an object"] += 1
-    if line_count and line_count == unreadable_count:
-        raise InputError(
-            f"{shown_path(path)} has {line_count} lines and none is JSON: "
-            "expected a transcript with one JSON object a line."
-        )
+def path_text(name: str) -> str:
+    """A name in the file system as text that can be stored: bytes that are no UTF-8 as escapes."""
+    return clean_text(name.encode("utf-8", "backslashreplace").decode())
 
 
-def text_of(record: dict[str, object], *names: str) -> str | None:
+def text_of(record: Mapping[str, object], *names: str) -> str | None:
     """The first of the fields that holds text or a number, as text without blanks around it; else null."""
     for name in names:
         value = record.get(name)
@@ -91,6 +98,12 @@ def text_of(record: dict[str, object], *names: str) -> str | None:
         if isinstance(value, str) and (cleaned := clean_text(value).strip()):
             return cleaned
     return None
+
+
+def id_of(record: Mapping[str, object], *names: str) -> str | None:
+    """The first of the fields that holds text or a number, as an id; one that is too long for a name as its hash."""
+    given = text_of(record, *names)
+    return stable_id("id", given) if given is not None and len(given) > LONGEST_LABEL else given
 
 
 def time_of(record: Mapping[str, object], skipped: Counter[str]) -> datetime | None:

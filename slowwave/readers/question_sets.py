@@ -12,23 +12,25 @@ from typing import Any
 from pydantic import ValidationError
 
 from slowwave.errors import InputError
+from slowwave.readers.bounds import DEFAULTS
 from slowwave.readers.files import open_bytes, shown_path
 from slowwave.readers.locomo import UnknownFormError, from_locomo, is_locomo
 from slowwave.readers.longmemeval import from_longmemeval, is_longmemeval
 from slowwave.schemas.questions import QuestionSet
+from slowwave.settings.readers import ReaderSettings
 
 Fields = dict[str, Any]
 
 
-def read_question_set(path: Path) -> QuestionSet:
+def read_question_set(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> QuestionSet:
     """The questions of a file in any of the forms; JSONL has one conversation a line.
 
     Raises:
         NotFoundError: there is no such file.
         InputError: it is not JSON, has none of the forms, or a value in it is not usable.
     """
-    with open_bytes(path) as file:
-        raw = file.read()
+    with open_bytes(path, most_bytes=bounds.question_set_bytes, bound="question_set_bytes") as (file, size):
+        raw = file.read(size)
     try:
         given = _parsed(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

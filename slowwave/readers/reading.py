@@ -5,20 +5,23 @@ Nothing leaves this module unredacted. It knows no transcript format and writes 
 
 import os
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
+from slowwave.readers.bounds import CUT_MESSAGE, QUIET, Counts, bounded_text
 from slowwave.readers.fences import strip_injected
+from slowwave.readers.files import LONGEST_LABEL, path_text
 from slowwave.redaction.redaction import redact
 from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.tables import frame_schema
+from slowwave.settings.readers import ReaderSettings
 
 Role = Literal["user", "assistant", "document"]
 
@@ -29,22 +32,39 @@ READ_SCHEMA = pl.Schema(
 )
 """Columns of `turns` that a reader knows; the owner and the time of recording come from the caller."""
 
+LEAST_PART = 100
+"""Characters of room under which nothing more of a message is taken."""
+
+_BETWEEN_PARTS = "\n\n"
+
 ORIGIN_OF_ROLE: dict[Role, Origin] = {"user": "user", "assistant": "agent", "document": "untrusted"}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The turns of one file, and counts of what was left out.
+    """The turns of one file, or of a part of it, and counts of what was left out.
 
-    `turns` has the columns of `READ_SCHEMA`, in file order, with unique turn ids. `skipped` counts what was
-    left out by reason, `redacted` the secrets by kind. `kind` is `claude_code`, `chat`,
-    `document` or `empty`.
+    `turns` has the columns of `READ_SCHEMA`, in file order, with unique turn ids. `kind` is `claude_code`, `chat`,
+    `document` or `empty`. The lines of a transcript, and the sections of a document, are its entries:
+    `counts.entry_count` = `counts.taken_count` + the sum of `counts.skipped`.
     """
 
     turns: pl.DataFrame
-    skipped: dict[str, int]
-    redacted: dict[str, int]
+    counts: Counts
     kind: str
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Entries that were left out, and things within entries, by reason."""
+        told = Counter(
+            {reason: number for reason, number in self.counts.skipped.items() if reason not in QUIET}
+        )
+        return dict(told + self.counts.parts)
+
+    @property
+    def redacted(self) -> dict[str, int]:
+        """Secrets that were taken out, by kind."""
+        return dict(self.counts.redacted)
 
 
 @dataclass(frozen=True)
@@ -54,6 +74,7 @@ class RawMessage:
     `parts` are texts that were written apart (lines of one message id); each is cleaned alone, so that a
     message that grows only ever gets longer. `identity` is what the turn id is made from; null means that the
     format gave no id and the position in the session has to do. Neither holds lone surrogates (`clean_text`).
+    `entry_count` entries of the file made it, the first of them at `place`.
     """
 
     session_id: str
@@ -64,6 +85,10 @@ class RawMessage:
     speaker: str | None = None
     cwd: str | None = None
     git_branch: str | None = None
+    place: str = ""
+    entry_count: int = 1
+    left_out: int = 0
+    """Characters that its reader left out, since the message is over its bound."""
 
 
 @dataclass(frozen=True)
@@ -77,64 +102,97 @@ class Source:
 
 def source_of(path: Path, source_type: SourceType) -> Source:
     """The source of a file: its id is the absolute path, in POSIX form."""
-    return Source(source_type, source_id_of(path), clean_text(path.name))
+    return Source(source_type, source_id_of(path), path_text(path.name))
 
 
 def source_id_of(path: Path) -> str:
     """Absolute path in POSIX form, without following symbolic links."""
-    return clean_text(Path(os.path.abspath(path)).as_posix())  # noqa: PTH100 - resolve() would follow links
+    return path_text(Path(os.path.abspath(path)).as_posix())  # noqa: PTH100 - resolve() would follow links
 
 
-def to_reading(
-    messages: Iterable[RawMessage],
-    *,
-    source: Source,
-    kind: str,
-    skipped: Counter[str],
-    redacted: Counter[str] | None = None,
-) -> Reading:
-    """Turns of the messages, in order, without injected memory and without secrets.
+@dataclass
+class _Seen:
+    """The ids and texts of a file's turns so far; numbers, since there may be millions."""
 
-    `messages` are in file order and hold all their parts; `skipped` and `redacted` are the reader's own counts.
-    Messages that end up empty and repetitions of a turn are dropped and counted. An id that a format used twice for
-    different texts of one file goes to the first; the others get an id by position, so that no text is lost.
+    digests: dict[int, int] = field(default_factory=dict)
+    message_count: Counter[str] = field(default_factory=Counter)
+    turn_count: Counter[str] = field(default_factory=Counter)
+
+    def place_of(self, session_id: str) -> int:
+        """The place of a session's next message in the file."""
+        self.message_count[session_id] += 1
+        return self.message_count[session_id] - 1
+
+
+def to_parts(
+    messages: Iterable[RawMessage], *, source: Source, kind: str, counts: Counts, bounds: ReaderSettings
+) -> Iterator[Reading]:
+    """Turns of the messages, in order, without injected memory and without secrets, in parts of a bounded size.
+
+    `messages` are in file order and hold all their parts; `counts` are what their reader counted so far, and each
+    part takes over what was counted since the one before. There is one part at least. Messages that end up empty and
+    repetitions of a turn are dropped and counted. An id that a format used twice for different texts of one file goes
+    to the first; the others get an id by position, so that no text is lost.
     """
-    skipped, redacted = Counter(skipped), Counter(redacted or {})
+    seen = _Seen()
     rows: list[dict[str, object]] = []
-    digests: dict[str, str] = {}
-    message_count: Counter[str] = Counter()
-    turn_count: Counter[str] = Counter()
+    size = 0
     for message in messages:
-        position = message_count[message.session_id]
-        message_count[message.session_id] += 1
-        content = _clean_parts(message.parts, skipped=skipped, redacted=redacted)
-        digest = content_hash(content)
-        turn_id, by_position = _turn_ids(message, digest=digest, position=position)
-        if not content:
-            skipped["empty message"] += 1
-        elif digests.get(turn_id) == digest:
-            skipped["repeated message"] += 1
-        else:
-            turn_id = by_position if turn_id in digests else turn_id
-            digests[turn_id] = digest
-            rows.append(
-                {
-                    "turn_id": turn_id,
-                    "session_id": message.session_id,
-                    "turn_index": turn_count[message.session_id],
-                    "role": message.role,
-                    "speaker": _label(message.speaker, redacted),
-                    "content": content,
-                    "origin": ORIGIN_OF_ROLE[message.role],
-                    "event_time": message.event_time,
-                    **vars(source),
-                    "cwd": _label(message.cwd, redacted),
-                    "git_branch": _label(message.git_branch, redacted),
-                    "content_hash": digest,
-                }
-            )
-            turn_count[message.session_id] += 1
-    return Reading(pl.DataFrame(rows, schema=READ_SCHEMA), dict(skipped), dict(redacted), kind)
+        row = _row(message, source=source, seen=seen, counts=counts, bounds=bounds)
+        if row is None:
+            continue
+        rows.append(row)
+        size += len(str(row["content"]))
+        if len(rows) >= bounds.part_turns or size >= bounds.part_characters:
+            yield Reading(pl.DataFrame(rows, schema=READ_SCHEMA), counts.taken_over(), kind)
+            rows, size = [], 0
+    yield Reading(pl.DataFrame(rows, schema=READ_SCHEMA), counts.taken_over(), kind)
+
+
+def _row(
+    message: RawMessage, *, source: Source, seen: _Seen, counts: Counts, bounds: ReaderSettings
+) -> dict[str, object] | None:
+    """The turn of a message as a row; null, and counted, where there is nothing new in it."""
+    position = seen.place_of(message.session_id)
+    content = _clean_parts(message, counts, bounds)
+    digest = content_hash(content)
+    turn_id, by_position = _turn_ids(message, digest=digest, position=position)
+    known = seen.digests.get(_number(turn_id))
+    if not content or known == _number(digest):
+        counts.skip("repeated message" if content else "empty message", message.entry_count)
+        return None
+    turn_id = turn_id if known is None else by_position
+    seen.digests[_number(turn_id)] = _number(digest)
+    seen.turn_count[message.session_id] += 1
+    counts.taken_count += message.entry_count
+    return {
+        "turn_id": turn_id,
+        "session_id": message.session_id,
+        "turn_index": seen.turn_count[message.session_id] - 1,
+        "role": message.role,
+        "speaker": _label(message.speaker, counts),
+        "content": content,
+        "origin": ORIGIN_OF_ROLE[message.role],
+        "event_time": message.event_time,
+        **vars(source),
+        "cwd": _label(message.cwd, counts),
+        "git_branch": _label(message.git_branch, counts),
+        "content_hash": digest,
+    }
+
+
+def _number(digest: str) -> int:
+    """An id of hex digits in a third of its memory."""
+    return int(digest, 16)
+
+
+def whole(parts: Iterable[Reading]) -> Reading:
+    """The parts of one file as one."""
+    read = list(parts)
+    counts = Counts()
+    for part in read:
+        counts.add(part.counts)
+    return Reading(pl.concat([part.turns for part in read]), counts, read[-1].kind)
 
 
 def _turn_ids(message: RawMessage, *, digest: str, position: int) -> tuple[str, str]:
@@ -147,27 +205,44 @@ def _turn_ids(message: RawMessage, *, digest: str, position: int) -> tuple[str, 
     return stable_id("turn", *message.identity), by_position
 
 
-def empty_reading() -> Reading:
-    """The reading of a file without content."""
-    return Reading(pl.DataFrame(schema=READ_SCHEMA), {"empty file": 1}, {}, "empty")
+def empty_reading(counts: Counts | None = None) -> Reading:
+    """The reading of a file without content, or without an entry that could be read."""
+    found = counts or Counts(parts=Counter({"empty file": 1}))
+    return Reading(pl.DataFrame(schema=READ_SCHEMA), found, "empty")
 
 
-def _clean_parts(parts: tuple[str, ...], *, skipped: Counter[str], redacted: Counter[str]) -> str:
-    kept = []
-    for part in parts:
+def _clean_parts(message: RawMessage, counts: Counts, bounds: ReaderSettings) -> str:
+    kept: list[str] = []
+    room, left_out = bounds.message_characters, message.left_out
+    for part in message.parts:
+        if room < LEAST_PART:
+            left_out += len(part)
+            continue
         text, fence_count = strip_injected(clean_text(part))
         if fence_count:
-            skipped["injected memory"] += fence_count
-        text, found = redact(text.strip())
-        redacted.update(found)
+            counts.parts["injected memory"] += fence_count
+        text, found, over = bounded_text(text.strip(), room)
+        counts.redacted.update(found)
+        left_out += over
+        room -= len(text) + len(_BETWEEN_PARTS)
         if text:
             kept.append(text)
-    return "\n\n".join(kept)
+    if left_out:
+        told = (
+            f"{message.place}: {left_out:,} characters of a message are left out: "
+            f"readers.message_characters allows {bounds.message_characters:,}"
+        )
+        counts.parts[CUT_MESSAGE] += 1
+        counts.exceed(CUT_MESSAGE, told, most=bounds.shown_places)
+    return _BETWEEN_PARTS.join(kept)
 
 
-def _label(text: str | None, redacted: Counter[str]) -> str | None:
+def _label(text: str | None, counts: Counts) -> str | None:
     if text is None or not (cleaned := clean_text(text).strip()):
         return None
+    if len(cleaned) > LONGEST_LABEL:
+        counts.parts[f"name of more than {LONGEST_LABEL} characters"] += 1
+        return None
     cleaned, found = redact(cleaned)
-    redacted.update(found)
+    counts.redacted.update(found)
     return cleaned

@@ -37,6 +37,7 @@ from slowwave.settings.groups import (
     ScopeSettings,
     StoreSettings,
 )
+from slowwave.settings.readers import ReaderSettings
 from slowwave.settings.reading import ContextSettings, SearchSettings
 from slowwave.settings.topics import SummarySettings, TopicSettings
 
@@ -74,6 +75,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(default=Path("data/home"), description="Where journal, store and caches live.")
     owner: ScopeSettings = ScopeSettings()
+    readers: ReaderSettings = ReaderSettings()
     chunks: ChunkSettings = ChunkSettings()
     llm: LLMSettings = LLMSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()

@@ -51,20 +51,28 @@ NEXT_PROMPT = f"prompts/extract_cells.v{int(EXTRACT_PROMPT.stem[15:]) + 1}.md"
 
 MINUTES = '''"""Minutes of a meeting: `Mara> We take Redis.`, a line a message."""
 
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+from slowwave.readers.bounds import Counts
 from slowwave.readers.files import file_time
-from slowwave.readers.reading import RawMessage, Reading, source_of, to_reading
+from slowwave.readers.lines import lines_of
+from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
+from slowwave.settings.readers import ReaderSettings
 
 
-def read_minutes(path: Path) -> Reading:
+def read_minutes(path: Path, bounds: ReaderSettings) -> Iterator[Reading]:
     """Turns of a file of minutes."""
-    lines = [line.partition("> ") for line in path.read_text(encoding="utf-8").splitlines() if "> " in line]
-    messages = [
-        RawMessage(path.stem, "user", (said,), file_time(path), speaker=speaker) for speaker, _, said in lines
-    ]
-    return to_reading(messages, source=source_of(path, "conversation"), kind="chat", skipped=Counter())
+    counts = Counts()
+    messages = _messages(path, counts, bounds)
+    return to_parts(messages, source=source_of(path, "conversation"), kind="chat", counts=counts, bounds=bounds)
+
+
+def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[RawMessage]:
+    for line in lines_of(path, bounds):
+        counts.entry_count += 1
+        speaker, _, said = (line.data or b"").decode("utf-8", "replace").partition("> ")
+        yield RawMessage(path.stem, "user", (said,), file_time(path), speaker=speaker, place=f"line {line.number}")
 '''
 
 LETTERS = '''"""Letters: how often each letter stands in a text, for tests of a store without a model."""
@@ -183,7 +191,7 @@ answer = read.turns.select("speaker", "content").rows()
             "slowwave/readers/detect.py": (
                 before(
                     "    suffix = path.suffix.lower()\n",
-                    '    if path.name.endswith(".minutes.txt"):\n        return read_minutes(path)\n',
+                    '    if path.name.endswith(".minutes.txt"):\n        return read_minutes(path, bounds)\n',
                 ),
                 before("from slowwave.readers.reading import", "from slowwave.readers.minutes import read_minutes\n"),
             ),

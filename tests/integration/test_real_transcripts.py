@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.readers.detect import find_sources, read_path
+from slowwave.readers.detect import read_path
+from slowwave.readers.folders import find_sources
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "transcripts"
 SESSIONS = sorted(FOLDER.glob("claude_code*/*.jsonl"))
@@ -57,4 +58,4 @@ def test_a_codex_session_is_refused_in_one_clear_line(path):
 
 
 def test_a_folder_of_real_data_is_found_whole():
-    assert set(SESSIONS) <= set(find_sources([FOLDER]))
+    assert set(SESSIONS) <= set(find_sources([FOLDER]).paths)

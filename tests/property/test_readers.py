@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
-from slowwave.readers.claude_code import read_claude_code
+from slowwave.readers import claude_code
 from slowwave.readers.detect import read_path
 from slowwave.readers.fences import strip_injected
-from slowwave.readers.reading import READ_SCHEMA, Reading
+from slowwave.readers.reading import READ_SCHEMA, Reading, whole
 from slowwave.redaction.redaction import redact
 
 RANDOM = "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zA3cD5eF7gH9jK2mN4pQ6"
@@ -76,6 +76,10 @@ lines = (
     | scalars.map(json.dumps).map(str.encode)
     | st.sampled_from([b"\x00", b"\xef\xbb\xbf", b"\xff\xfe{", b"{", b"---", b"# x", b"```"])
 )
+
+
+def read_claude_code(path, **asked):
+    return whole(claude_code.read_claude_code(path, **asked))
 
 
 def read_bytes(content: bytes, suffix: str) -> Reading | None:

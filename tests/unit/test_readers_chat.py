@@ -4,8 +4,13 @@ import json
 import os
 from datetime import UTC, datetime
 
-from slowwave.readers.chat import read_chat
+from slowwave.readers import chat
+from slowwave.readers.reading import whole
 from slowwave.schemas.identity import stable_id
+
+
+def read_chat(path, **asked):
+    return whole(chat.read_chat(path, **asked))
 
 
 def write(folder, *records, name="talk.jsonl"):

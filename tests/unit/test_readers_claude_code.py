@@ -7,10 +7,14 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.readers.claude_code import read_claude_code
+from slowwave.readers import claude_code
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
-from slowwave.readers.reading import READ_SCHEMA
+from slowwave.readers.reading import READ_SCHEMA, whole
 from slowwave.schemas.identity import content_hash, stable_id
+
+
+def read_claude_code(path, **asked):
+    return whole(claude_code.read_claude_code(path, **asked))
 
 
 def user(content, **fields):

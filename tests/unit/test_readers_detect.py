@@ -6,7 +6,8 @@ import json
 import pytest
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.readers.detect import find_sources, read_path, source_hash
+from slowwave.readers.detect import read_path, source_hash
+from slowwave.readers.folders import find_sources
 
 CLAUDE = json.dumps(
     {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Hi"}}
@@ -90,15 +91,18 @@ def test_a_folder_is_walked_in_sorted_order_past_what_is_hidden_linked_or_foreig
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
     (tmp_path / "linked").symlink_to(tmp_path / "sub")
     expected = [tmp_path / name for name in ("a.md", "b.jsonl", "sub/c.TXT", "sub/d.markdown")]
-    assert find_sources([tmp_path]) == expected
-    assert find_sources([tmp_path / "f.rst", tmp_path, tmp_path / "a.md"]) == [tmp_path / "f.rst", *expected]
+    assert find_sources([tmp_path]).paths == expected
+    assert find_sources([tmp_path / "f.rst", tmp_path, tmp_path / "a.md"]).paths == [
+        tmp_path / "f.rst",
+        *expected,
+    ]
 
 
 def test_a_readme_counts_as_a_document_only_where_no_transcripts_are(tmp_path):
     for name in ("docs/README.md", "talks/README.md", "talks/day/a.jsonl", "talks/notes/README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
-    found = [path.relative_to(tmp_path).as_posix() for path in find_sources([tmp_path])]
+    found = [path.relative_to(tmp_path).as_posix() for path in find_sources([tmp_path]).paths]
     assert found == ["docs/README.md", "talks/day/a.jsonl", "talks/notes/README.md"]
 
 

@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.readers.documents import SECTION_WORDS, read_document
+from slowwave.readers import documents
+from slowwave.readers.documents import SECTION_WORDS
+from slowwave.readers.reading import whole
 from slowwave.schemas.identity import stable_id
 
 MARKDOWN = """\
@@ -30,6 +32,10 @@ Other
 =====
 Underlined.
 """
+
+
+def read_document(path, **asked):
+    return whole(documents.read_document(path, **asked))
 
 
 def write(folder, text, name="notes.md"):

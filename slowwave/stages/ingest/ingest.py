@@ -1,104 +1,103 @@
-"""The ingest stage: finds sources that changed, reads them, and commits their turns and chunks."""
+"""The ingest stage: finds sources that changed, reads them within bounds, and commits their turns and chunks."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import polars as pl
-
 from slowwave.errors import InputError, NotFoundError
-from slowwave.journal.catalogue import CATALOGUE
 from slowwave.progress import progress
-from slowwave.readers.chunking import cut_chunks, with_overlap
-from slowwave.readers.detect import find_sources, read_path, source_hash
+from slowwave.readers.detect import read_parts, source_hash
+from slowwave.readers.files import path_text, state_of
+from slowwave.readers.folders import find_sources
 from slowwave.readers.reading import Reading, source_id_of
+from slowwave.schemas.identity import stable_id
 from slowwave.schemas.report import UNREADABLE
-from slowwave.schemas.tables import OWNER, shaped
+from slowwave.settings.readers import ReaderSettings
+from slowwave.stages.ingest.parts import Parts, SourceFile
+from slowwave.stages.ingest.places import Places
 from slowwave.stages.run import Stage
-from slowwave.store import col, lit
+
+CHANGED = "file that changed while it was read"
 
 
 def ingest_sources(run: Stage, sources: Sequence[str]) -> None:
-    """Commits the new turns of files and folders, a segment a file."""
-    for path, file_hash in find_new_sources(run, sources):
-        reading = read_source(run, path)
-        if reading is not None:
-            record_source(run, reading, path, file_hash)
+    """Commits the new turns of files and folders, in parts of a bounded size."""
+    places, parts = Places(run), Parts(run)
+    for path, file_hash in find_new_sources(run, sources, places):
+        ingest_file(run, path, file_hash, parts, places)
+    parts.commit()
+    places.finish()
 
 
-def find_new_sources(run: Stage, sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
+def find_new_sources(run: Stage, sources: Sequence[str], places: Places) -> Iterator[tuple[Path, str]]:
     """Finds sources that are new or changed, with the hash of their content.
+
+    A file of which something was over a bound is new as well, once that bound is another.
 
     Raises:
         NotFoundError: a named path does not exist.
     """
+    bounds = run.settings.readers
     given = [Path(source) for source in sources] if sources else list(run.settings.night.sources)
-    paths = find_sources(given)
+    found = find_sources(given, bounds=bounds)
+    for reason, number in found.passed_by.items():
+        run.reject(reason, number)
+    for reason, text in found.named:
+        places.tell(reason, text)
     known = run.store.rows("sources", ["source_id", "hash"])
     hashes = dict(zip(known["source_id"], known["hash"], strict=True))
-    for number, path in enumerate(paths, start=1):
+    for number, path in enumerate(found.paths, start=1):
         run.report.rows_in += 1
-        progress("ingest", number, len(paths))
+        progress("ingest", number, len(found.paths))
         try:
-            file_hash = source_hash(path)
+            file_hash = source_hash(path, bounds=bounds)
         except (InputError, NotFoundError) as error:
-            _refuse(run, error)
+            _refuse(run, places, error)
             continue
-        if hashes.get(source_id_of(path)) == file_hash:
+        if hashes.get(source_id_of(path)) in (file_hash, _cut_hash(file_hash, bounds)):
             run.reject("unchanged file")
             continue
         yield path, file_hash
 
 
-def read_source(run: Stage, path: Path) -> Reading | None:
-    """Reads a file; one that cannot be read is reported and does not stop the others."""
+def ingest_file(run: Stage, path: Path, file_hash: str, parts: Parts, places: Places) -> None:
+    """Reads a file part by part; one that cannot be read is reported and does not stop the others."""
+    bounds, source_id, before = run.settings.readers, source_id_of(path), state_of(path)
+    earlier: Reading | None = None
+    source_type, is_cut = "conversation", False
     try:
-        reading = read_path(path)
+        for part in read_parts(path, bounds=bounds):
+            parts.add(part, source_id, None if earlier is None else earlier.turns)
+            _tell(run, places, path, part)
+            if part.turns.height:
+                source_type = part.turns["source_type"][0]
+            is_cut |= bool(part.counts.excesses)
+            earlier = part
     except (InputError, NotFoundError) as error:
-        _refuse(run, error)
-        return None
-    for reason, number in reading.skipped.items():
+        _refuse(run, places, error)
+        return
+    if state_of(path) != before:
+        run.reject(CHANGED)
+        places.tell(CHANGED, f"{path_text(path.name)} changed while it was read: the next run reads the rest")
+    recorded = _cut_hash(file_hash, bounds) if is_cut else file_hash
+    parts.finish(SourceFile(source_id, path_text(path.name), recorded, source_type))
+
+
+def _cut_hash(file_hash: str, bounds: ReaderSettings) -> str:
+    """Name the state of a file of which something was left out: its hash, and the bounds that did it."""
+    cutting = (bounds.line_bytes, bounds.message_characters, bounds.document_bytes, bounds.file_lines)
+    return f"{file_hash}+{stable_id('bounds', *(str(bound) for bound in cutting))[:8]}"
+
+
+def _tell(run: Stage, places: Places, path: Path, part: Reading) -> None:
+    """Counts and names what was left out of a part of a file."""
+    for reason, number in part.skipped.items():
         run.reject(f"not a turn: {reason}", number)
-    if reading.redacted:
-        secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(reading.redacted.items()))
-        run.note(f"secrets redacted in {path.name} before anything was stored: {secrets}")
-    return reading
-
-
-def record_source(run: Stage, reading: Reading, path: Path, file_hash: str) -> None:
-    """Commits a source in one segment: its new turns, their chunks, and the hash that it has now."""
-    owner = [pl.lit(getattr(run.settings.owner, name)).alias(name) for name in OWNER]
-    turns = _not_erased(run, reading.turns.with_columns(owner), source_id_of(path))
-    known = run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
-    new = turns.join(known, on=["turn_id", "content_hash"], how="anti", maintain_order="left")
-    window = run.settings.chunks
-    context = with_overlap(turns, new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens)
-    cut = cut_chunks(context, window_tokens=window.window_tokens, overlap_tokens=window.overlap_tokens)
-    source = pl.DataFrame(
-        {
-            "source_id": [source_id_of(path)],
-            "source_name": [path.name],
-            "source_type": [turns["source_type"][0] if turns.height else "conversation"],
-            "hash": [file_hash],
-            "turn_count": [turns.height],
-            "indexed_at": [run.now],
-            "consolidated_at": [None],
-        }
-    ).with_columns(owner)
-    if new.height:
-        run.show(pl.Series([f"{path.name}: {new.height} turns, {cut.height} chunks"]))
-    pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
-    chunks = shaped(pending, CATALOGUE["chunk.cut"].payload)
-    run.commit({"turn.recorded": new, "chunk.cut": chunks, "source.recorded": source})
-
-
-def _not_erased(run: Stage, turns: pl.DataFrame, source_id: str) -> pl.DataFrame:
-    """Turns without those whose text a person erased, whatever place they have in their source by now."""
-    gone = run.store.rows("erasures", ["turn_id", "content_hash"], col("source_id") == lit(source_id))
-    kept = turns
-    for key in ("turn_id", "content_hash"):
-        kept = kept.join(gone, on=key, how="anti", maintain_order="left")
-    run.reject("erased by a person", turns.height - kept.height)
-    return kept
+    for reason, told in part.counts.excesses:
+        places.tell(reason, f"{path_text(str(path))}: {told}")
+    if part.redacted:
+        secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(part.redacted.items()))
+        text = f"secrets redacted in {path_text(path.name)} before anything was stored: {secrets}"
+        places.tell("file with secrets redacted", text)
 
 
 def index_new_turns(run: Stage) -> None:
@@ -107,6 +106,6 @@ def index_new_turns(run: Stage) -> None:
         run.store.index_if_stale("passages")
 
 
-def _refuse(run: Stage, error: Exception) -> None:
+def _refuse(run: Stage, places: Places, error: Exception) -> None:
     run.reject(UNREADABLE)
-    run.note(str(error))
+    places.tell(UNREADABLE, str(error))

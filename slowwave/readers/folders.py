@@ -1,0 +1,101 @@
+"""The search of folders for files to read, and the counts of what is passed by in them."""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.readers.bounds import DEFAULTS
+from slowwave.readers.files import shown_path
+from slowwave.settings.readers import ReaderSettings
+
+FOLDER_SUFFIXES = frozenset({".jsonl", ".md", ".markdown", ".txt"})
+"""Endings of the files that are read from a folder; a file that the user names may have others."""
+
+LATE_FILE = "file of a folder with too many"
+HIDDEN, LINK, SPECIAL, FOREIGN, ABOUT = (
+    "hidden file or folder",
+    "symbolic link in a folder",
+    "pipe, socket or device",
+    "file with another ending",
+    "README beside transcripts",
+)
+
+
+@dataclass
+class Found:
+    """Files to read, and what was passed by: counted by reason, and named where a person may not expect it."""
+
+    paths: list[Path] = field(default_factory=list)
+    passed_by: Counter[str] = field(default_factory=Counter)
+    named: list[tuple[str, str]] = field(default_factory=list)
+    """Reason and sentence."""
+
+
+def find_sources(paths: Iterable[Path], *, bounds: ReaderSettings = DEFAULTS) -> Found:
+    """Files to read: each named file, and what each named folder holds, without repetition.
+
+    Folders are walked in sorted order; hidden files and folders, symbolic links, pipes and other endings in them are
+    passed by and counted, and so is a README beside or above transcripts, which speaks about them. A folder that
+    cannot be listed stands in the result itself, so that reading it gives the error without losing the rest.
+
+    Raises:
+        NotFoundError: A named path is not there.
+    """
+    files: dict[Path, None] = {}
+    found = Found()
+    for path in paths:
+        try:
+            if not path.exists():
+                raise NotFoundError(f"There is no file or folder {shown_path(path)}: check the path.")
+            files.update(dict.fromkeys(_walk(path, found, bounds) if path.is_dir() else [path]))
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(f"{shown_path(path)} cannot be looked at ({reason}): check the path.") from error
+    found.paths = list(files)
+    return found
+
+
+def _walk(folder: Path, found: Found, bounds: ReaderSettings) -> list[Path]:
+    files: list[Path] = []
+    for parent, folders, names in os.walk(folder, onerror=lambda error: files.append(Path(error.filename))):
+        linked = [name for name in folders if Path(parent, name).is_symlink()]
+        found.passed_by[LINK] += len(linked)
+        found.passed_by[HIDDEN] += sum(name.startswith(".") for name in [*folders, *names])
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for path in (Path(parent, name) for name in names if not name.startswith(".")):
+            reason = _reason_to_pass_by(path)
+            if reason is None:
+                files.append(path)
+                continue
+            found.passed_by[reason] += 1
+            if reason == SPECIAL:
+                found.named.append((SPECIAL, f"{shown_path(path)} is a {SPECIAL}: it is not read"))
+    with_transcripts = {
+        parent for path in files if path.suffix.lower() == ".jsonl" for parent in path.parents
+    }
+    wanted = sorted(
+        path for path in files if not (path.stem.lower() == "readme" and path.parent in with_transcripts)
+    )
+    found.passed_by[ABOUT] += len(files) - len(wanted)
+    if len(wanted) > bounds.folder_files:
+        late = len(wanted) - bounds.folder_files
+        found.passed_by[LATE_FILE] += late
+        told = f"{late:,} of its {len(wanted):,} files are left out: readers.folder_files allows"
+        found.named.append((LATE_FILE, f"{shown_path(folder)}: {told} {bounds.folder_files:,}"))
+    return wanted[: bounds.folder_files]
+
+
+def _reason_to_pass_by(path: Path) -> str | None:
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return None  # reading it says what is wrong
+    if stat.S_ISLNK(mode):
+        return LINK
+    if not stat.S_ISREG(mode):
+        return SPECIAL
+    return None if path.suffix.lower() in FOLDER_SUFFIXES else FOREIGN

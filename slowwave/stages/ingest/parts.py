@@ -1,0 +1,136 @@
+"""Storing what was read in parts: many small files together, a large file piece by piece.
+
+A part is one segment: it survives a kill as soon as it is committed. The hash of a file is recorded with its last
+part, so that a file that was cut off is read again, and what is known of it is passed by.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import polars as pl
+
+from slowwave.journal.catalogue import CATALOGUE
+from slowwave.readers.chunking import cut_chunks, with_overlap
+from slowwave.readers.reading import READ_SCHEMA, Reading
+from slowwave.schemas.tables import OWNER, shaped
+from slowwave.stages.run import Stage
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file with the hash that is recorded for it."""
+
+    source_id: str
+    source_name: str
+    hash: str
+    source_type: str
+
+
+class Parts:
+    """Turns that wait to be committed, and the files that are complete with them."""
+
+    def __init__(self, run: Stage) -> None:
+        self._run = run
+        self._owner = [pl.lit(getattr(run.settings.owner, name)).alias(name) for name in OWNER]
+        self._turn_count: Counter[str] = Counter()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._frames: list[pl.DataFrame] = []
+        self._earlier: list[pl.DataFrame] = []
+        self._finished: list[SourceFile] = []
+        self._turns_of: dict[str, set[str]] = {}
+        self._turn_total = self._size = 0
+
+    def add(self, reading: Reading, source_id: str, earlier: pl.DataFrame | None) -> None:
+        """Adds a part of a file; `earlier` has the turns of the part before it."""
+        turns = reading.turns
+        if self._shares(turns, source_id):
+            self.commit()
+        self._frames.append(turns)
+        if earlier is not None:
+            self._earlier.append(earlier.tail(self._run.settings.chunks.overlap_tokens))
+        names = {*turns["turn_id"], *turns["session_id"].unique()}
+        self._turns_of.setdefault(source_id, set()).update(names)
+        self._turn_total += turns.height
+        self._size += int(turns["content"].str.len_chars().sum())
+        self._commit_if_full()
+
+    def finish(self, source: SourceFile) -> None:
+        """Says that all parts of a file were added."""
+        self._finished.append(source)
+        self._commit_if_full()
+
+    def _shares(self, turns: pl.DataFrame, source_id: str) -> bool:
+        """Return whether another file that waits has a turn or a session of these: it comes first."""
+        others = [names for other, names in self._turns_of.items() if other != source_id]
+        named = {*turns["turn_id"], *turns["session_id"].unique()}
+        return any(not named.isdisjoint(names) for names in others)
+
+    def _commit_if_full(self) -> None:
+        bounds = self._run.settings.readers
+        if (
+            self._turn_total >= bounds.part_turns
+            or self._size >= bounds.part_characters
+            or len(self._finished) >= bounds.part_files
+        ):
+            self.commit()
+
+    def commit(self) -> None:
+        """Commits what waits in one segment: new turns, their chunks, and the hashes of files that are complete."""
+        run, window = self._run, self._run.settings.chunks
+        empty = pl.DataFrame(schema=READ_SCHEMA)
+        added = self._not_erased(pl.concat([empty, *self._frames]))
+        known = run.store.by_key("turns", added["turn_id"], ["turn_id", "content_hash"])
+        new = added.join(known, on=["turn_id", "content_hash"], how="anti", maintain_order="left")
+        whole = pl.concat([empty, *self._earlier, added.select(empty.columns)])
+        context = with_overlap(
+            whole.with_columns(self._owner), new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens
+        )
+        cut = cut_chunks(context, window_tokens=window.window_tokens, overlap_tokens=window.overlap_tokens)
+        pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
+        self._turn_count.update(added["source_id"].to_list())
+        self._show(new, cut)
+        chunks = shaped(pending, CATALOGUE["chunk.cut"].payload)
+        run.commit(
+            {
+                "turn.recorded": new.with_columns(self._owner),
+                "chunk.cut": chunks,
+                "source.recorded": self._sources(),
+            }
+        )
+        self._clear()
+
+    def _sources(self) -> pl.DataFrame:
+        rows = [
+            {
+                **vars(source),
+                "turn_count": self._turn_count.pop(source.source_id, 0),
+                "indexed_at": self._run.now,
+                "consolidated_at": None,
+            }
+            for source in self._finished
+        ]
+        payload = CATALOGUE["source.recorded"].payload
+        read = {name: dtype for name, dtype in payload.items() if name not in OWNER}
+        return pl.DataFrame(rows, schema=read).with_columns(self._owner)
+
+    def _show(self, new: pl.DataFrame, chunks: pl.DataFrame) -> None:
+        cut = chunks.group_by("source_id").agg(chunks=pl.len())
+        counts = (
+            new.group_by("source_id", maintain_order=True)
+            .agg(pl.col("source_name").first(), turns=pl.len())
+            .join(cut, on="source_id", how="left", maintain_order="left")
+        )
+        line = pl.format("{}: {} turns, {} chunks", "source_name", "turns", pl.col("chunks").fill_null(0))
+        self._run.show(counts.select(line).to_series())
+
+    def _not_erased(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Turns without those whose text a person erased, whatever place they have in their source by now."""
+        run, columns = self._run, ["source_id", "turn_id", "content_hash"]
+        gone = run.store.having("erasures", "source_id", turns["source_id"].unique(), columns)
+        kept = turns
+        for key in ("turn_id", "content_hash"):
+            kept = kept.join(gone, on=["source_id", key], how="anti", maintain_order="left")
+        run.reject("erased by a person", turns.height - kept.height)
+        return kept

@@ -1,0 +1,26 @@
+"""Places that a report names: the first of each reason, and how many more there are."""
+
+from collections import Counter
+
+from slowwave.stages.run import Stage
+
+
+class Places:
+    """Sentences about files and their lines, of which a report shows so many for each reason."""
+
+    def __init__(self, run: Stage) -> None:
+        self._run = run
+        self._told: Counter[str] = Counter()
+
+    def tell(self, reason: str, text: str) -> None:
+        """Notes a sentence, or counts it where the report has enough for its reason."""
+        self._told[reason] += 1
+        if self._told[reason] <= self._run.settings.readers.shown_places:
+            self._run.note(text)
+
+    def finish(self) -> None:
+        """Says how many sentences of each reason were only counted."""
+        most = self._run.settings.readers.shown_places
+        for reason, number in self._told.items():
+            if number > most:
+                self._run.note(f"{number - most:,} more: {reason}")
