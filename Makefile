@@ -96,6 +96,7 @@ notebook: $(STAMP) ## what the memory holds, as a page: marimo on the loopback
 bench: $(STAMP) ## speed and quality measurements
 	$(BIN)/python benchmarks/night.py
 	$(BIN)/python benchmarks/topics.py
+	$(BIN)/python benchmarks/redaction.py
 	$(BIN)/python benchmarks/latency.py
 
 lock: ## resolve the dependencies of pyproject.toml into requirements.lock again (needs uv)

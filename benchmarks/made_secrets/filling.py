@@ -16,11 +16,12 @@ from pathlib import Path
 from random import Random
 from urllib.parse import quote
 
-from benchmarks.made_secrets.values import DIGITS, HEX, MAKERS, drawn, encoded, uuid
+from benchmarks.made_secrets.values import BASE64, DIGITS, HEX, MAKERS, URLSAFE, drawn, encoded, uuid
 from benchmarks.made_secrets.words import FILLERS
 
 FOLDER = Path(__file__).parent / "surroundings"
 _SECRET = re.compile(r"⟦(?P<maker>\w+)(?:/(?P<step>[\w\\+]+))?(?:#(?P<same>\w))?⟧")
+_DRAWN = re.compile(r"(hex|b64_|b64url_)(\d+)")
 _FILLER = re.compile(r"⟨([^⟨⟩]*)⟩")
 _SECTION = re.compile(r"^=== (.+)\n", re.MULTILINE)
 _SHORTEST_PIECE = 4
@@ -36,11 +37,16 @@ class Case:
     secrets: tuple[str, ...]
 
 
-@cache
 def surroundings() -> dict[str, str]:
-    """The text of each kind by its name `file/section`, in the order of the files."""
+    """The text of each kind of secret by its name `file/section`."""
+    return sections(FOLDER)
+
+
+@cache
+def sections(folder: Path) -> dict[str, str]:
+    """The sections of a folder's text files by their names `file/section`, in the order of the files."""
     found: dict[str, str] = {}
-    for path in sorted(FOLDER.glob("*.txt")):
+    for path in sorted(folder.glob("*.txt")):
         parts = _SECTION.split(path.read_text(encoding="utf-8"))[1:]
         for name, text in zip(parts[::2], parts[1::2], strict=True):
             kind = f"{path.stem}/{name}"
@@ -93,8 +99,16 @@ def filler(name: str, known: dict[str, str], dice: Random) -> str:
     if "|" in name:
         return dice.choice(name.split("|"))
     if name not in known or "#" not in name:
-        known[name] = THINGS[name.split("#", maxsplit=1)[0]](dice)
+        known[name] = thing(name.split("#", maxsplit=1)[0], dice)
     return known[name]
+
+
+def thing(name: str, dice: Random) -> str:
+    """A named thing of `THINGS`, or drawn signs: `hex40`, `b64_43`, `b64url_43`."""
+    if signs := _DRAWN.fullmatch(name):
+        alphabet = {"hex": HEX, "b64_": BASE64, "b64url_": URLSAFE}[signs[1]]
+        return drawn(dice, alphabet, int(signs[2]))
+    return THINGS[name](dice)
 
 
 def _host(dice: Random) -> str:
@@ -125,6 +139,16 @@ THINGS: dict[str, Callable[[Random], str]] = {name: _named(name) for name in FIL
     "id": lambda dice: drawn(dice, "123456789", 8),
     "commit": lambda dice: drawn(dice, HEX, 7),
     "uuid": uuid,
+    "mac": lambda dice: ":".join(drawn(dice, HEX, 2) for _ in range(6)),
+    "iban": lambda dice: (
+        f"DE{drawn(dice, DIGITS, 2)} " + " ".join(drawn(dice, DIGITS, 4) for _ in range(4)) + " 00"
+    ),
+    "isbn": lambda dice: f"978-3-{drawn(dice, DIGITS, 5)}-{drawn(dice, DIGITS, 3)}-{drawn(dice, DIGITS, 1)}",
+    "latitude": lambda dice: f"{dice.uniform(-89, 89):.6f}",
+    "longitude": lambda dice: f"{dice.uniform(-179, 179):.6f}",
+    "ulid": lambda dice: drawn(dice, DIGITS + "ABCDEFGHJKMNPQRSTVWXYZ", 24),
+    "nix52": lambda dice: drawn(dice, DIGITS + "abcdfghijklmnpqrsvwxyz", 52),
+    "hex16_upper": lambda dice: drawn(dice, HEX, 16).upper(),
     "version": lambda dice: f"{dice.randint(0, 9)}.{dice.randint(0, 30)}.{dice.randint(0, 12)}",
     "public": lambda dice: encoded(dice, 32),
     "phone": lambda dice: f"+49 30 {drawn(dice, DIGITS, 7)}",

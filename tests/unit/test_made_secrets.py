@@ -5,13 +5,17 @@ from random import Random
 
 import pytest
 
+from benchmarks.made_secrets import real_lines
 from benchmarks.made_secrets.filling import Case, cases, fill, surroundings
+from benchmarks.made_secrets.look_alikes import made as made_look_alikes
 from benchmarks.made_secrets.measure import stands, stored
 from slowwave.redaction.redaction import redact
 
 SEED = 20261123
 MOST_STORED = 0.60
 """Share of the cases of which a secret may be left; lowered with the rules, to 0.01."""
+MOST_TAKEN = 0.02
+"""Share of the quick look-alikes of which something may be taken; lowered with the rules, to 0.005."""
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +74,50 @@ def test_a_secret_is_found_by_its_larger_part_and_a_split_one_by_a_line():
 def test_few_made_secrets_are_stored(made):
     left = Counter(case.kind for case in made if stored(case, redact(case.text)[0]))
     assert sum(left.values()) <= MOST_STORED * len(made), f"seed {SEED}: {sorted(left)}"
+
+
+def test_few_look_alikes_are_taken():
+    dice = Random(SEED)
+    excerpts = [
+        *made_look_alikes(dice),
+        *made_look_alikes(dice),
+        *real_lines.lock_file(dice, 150),
+        *real_lines.own_files(dice, 200),
+        *real_lines.record_files(dice, 50),
+    ]
+    taken = [f"{one.source}: {found}" for one in excerpts if (found := redact(one.text)[1])]
+    assert len(excerpts) > 600
+    assert len(taken) <= MOST_TAKEN * len(excerpts), taken
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'connect(user="ana", password="hunt" "er2")'.replace('" "', ""),
+        'os.environ["API_KEY"] = "abc123def456"',
+        "postgres://ana:sesame@host/db",
+        "DB_PASSWORD=sesame99",
+        'the password is "sesame"',
+        "Authorization: Basic YW5hOnNlc2FtZQ==",
+        "mysql -u ana -psesame9",
+        'client("ana", api_key="sesame")',
+    ],
+)
+def test_a_real_line_with_a_credential_is_no_look_alike(line):
+    assert real_lines.holds_credential(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "password = self._ask(prompt)",
+        "api_key: Optional[str] = None",
+        'rows.sort(key="created")',
+        'SECRET_KEY = "secret_key"',
+        "token = tokens[index]",
+        'raise ValueError("password is missing")',
+        "sha256:" + "ab12" * 16,
+    ],
+)
+def test_a_line_that_names_a_credential_without_one_is_a_look_alike(line):
+    assert not real_lines.holds_credential(line)

@@ -1,0 +1,41 @@
+"""Redaction held against fresh secrets and look-alikes of each run; a failure tells the seed, to repeat it."""
+
+import json
+import os
+from unittest.mock import patch
+
+import pytest
+
+from benchmarks import redaction
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
+
+MOST_STORED = 0.60
+MOST_TAKEN = 0.012
+"""Shares that today's rules may leave and take; lowered with the rules, to the benchmark's own bounds."""
+
+
+def test_little_of_a_fresh_seed_is_stored_and_little_is_taken_by_mistake(capsys):
+    with patch.dict(os.environ):
+        redaction.main(["--json", "--rounds", "2", "--whole", "100"])
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    secrets, look_alikes = result["secrets"], result["look_alikes"]
+    repeat = f"repeat by: python benchmarks/redaction.py --rounds 2 --whole 100 --seed {result['seed']}"
+    assert secrets["kinds"] >= 220
+    assert secrets["stored"] <= MOST_STORED, (repeat, secrets["kinds_that_leaked"])
+    assert look_alikes["excerpts"] == 1000
+    assert look_alikes["taken"] <= MOST_TAKEN, (repeat, look_alikes["examples"])
+    for form in ("chat", "markdown"):
+        way = result["whole_way"][form]
+        assert way["stored"] <= MOST_STORED + 0.1, (repeat, way)
+
+
+def test_a_broken_bound_ends_the_benchmark_with_one():
+    kept = {"secrets": {"stored": 0.01}, "look_alikes": {"taken": 0.005}, "whole_way": {}}
+    assert redaction.broken_bounds(kept) == []
+    broken = {
+        "secrets": {"stored": 0.02},
+        "look_alikes": {"taken": 0.006},
+        "whole_way": {"chat": {"stored": 0.5}},
+    }
+    assert len(redaction.broken_bounds(broken)) == 3
