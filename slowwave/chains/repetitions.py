@@ -12,7 +12,7 @@ from slowwave.chains.timelines import HOLDING_ORDER
 from slowwave.chains.walker import connected
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.text import days_and_months, names, numbers, without_telling_date, words
-from slowwave.schemas.choices import TRUST
+from slowwave.trust.origins import rank_of
 
 WORDS_THAT_COUNT = 4
 """Telling words that one text must have more for being the richer one: a word more or less is only another wording."""
@@ -40,11 +40,6 @@ def richness(cells: pl.DataFrame) -> pl.DataFrame:
     What a person confirmed comes first, then what a trusted source said, then the text with most numbers, days and
     names, then the one with clearly more telling words, then the oldest.
     """
-    trust = pl.col("origin").replace_strict(
-        {name: max(rank, TRUST.index("agent")) for rank, name in enumerate(TRUST)},
-        default=len(TRUST),
-        return_dtype=pl.Int64,
-    )
     telling = words(pl.col("content")).list.unique().list.set_difference(sorted(STOP_WORDS)).list.len()
     order = ["is_protected", "trust", "value_count", "word_count"]
     known = cells if "protected" in cells.columns else cells.with_columns(protected=pl.lit(value=False))
@@ -55,7 +50,7 @@ def richness(cells: pl.DataFrame) -> pl.DataFrame:
             *HOLDING_ORDER[1:-1],
             valid_day=pl.col("valid_from").dt.truncate("1d"),
             is_protected=pl.col("protected"),
-            trust=-trust,
+            trust=-rank_of(pl.col("origin")),
             value_count=pl.col("values").list.len(),
             word_count=telling // WORDS_THAT_COUNT,
         )

@@ -8,6 +8,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.chains.walker import connected
+from slowwave.trust.origins import rank_of
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
 """The order of cells on a page, oldest first."""
@@ -95,18 +96,21 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
     `links` is what `supersessions` returned. Returns `cell_id`, `supersedes`, `summary`:
     "now 180; previously 250 (until 2026-08-19), 100 (until 2026-07-08)", and of an outcome "done it was sent; planned
-    it will be sent (until 2026-08-19)". A corrected value never held and is not part of the timeline; a value that
-    several memories told one after the other is told once.
+    it will be sent (until 2026-08-19)". A corrected value never held and is not part of the timeline, nor is one that a
+    less trusted source told; a value that several memories told one after the other is told once.
     """
     groups = connected(links.select("cell_id", target_id="superseded_by"))
     value = pl.coalesce("value", "content")
     facts = (
-        groups.join(cells.select(*AGE_ORDER, "value", "content"), on="cell_id", how="inner")
+        groups.join(cells.select(*AGE_ORDER, "value", "content", "origin"), on="cell_id", how="inner")
         .join(links, on="cell_id", how="left")
         .sort("group", *AGE_ORDER)
     )
     until = pl.format("{} (until {})", value, pl.col("valid_until").dt.strftime("%Y-%m-%d"))
-    told = facts.filter(pl.col("superseded_by").is_null() | (pl.col("verdict") != "corrects")).sort(
+    rank = rank_of(pl.col("origin"))
+    holder = rank.filter(pl.col("superseded_by").is_null()).min().over("group")
+    is_told = (pl.col("verdict") != "corrects") & (rank <= holder)
+    told = facts.filter(pl.col("superseded_by").is_null() | is_told).sort(
         "group", "valid_until", *AGE_ORDER, nulls_last=True
     )
     is_new_state = (value != value.shift(-1).over("group")) & pl.col("superseded_by").is_not_null()
@@ -140,14 +144,21 @@ def confirmations(
 ) -> pl.DataFrame:
     """New counts and joined evidence of cells that were said again.
 
-    `pairs` has `cell_id` (the survivor), `confirmed_by` and `evidence` (of the repetition); what had confirmed a
-    repetition counts on for the survivor. Returns one row a survivor.
+    `pairs` has `cell_id` (the survivor), `confirmed_by`, `evidence`, `origin` and `session_id` (of the
+    repetition), `cells` also the survivor's `session_id`. Only a person who says it in another conversation
+    confirms: a document, a tool or an assistant may say it as often as it likes, and adds its evidence alone. What
+    had confirmed a repetition counts on for the survivor. Returns one row a survivor.
     """
     before = cell_usage.select(confirmed_by="cell_id", said_before="confirmations")
-    counted = pairs.join(before, on="confirmed_by", how="left", maintain_order="left")
+    counted = pairs.join(before, on="confirmed_by", how="left", maintain_order="left").join(
+        cells.select("cell_id", said_in="session_id"), on="cell_id", how="left", maintain_order="left"
+    )
+    is_independent = (pl.col("origin") == "user") & pl.col("session_id").ne_missing(pl.col("said_in"))
     said = counted.group_by("cell_id").agg(
         pl.col("confirmed_by").sort().str.join(" "),
-        said_count=pl.len().cast(pl.Int64) + pl.col("said_before").sum(),
+        said_count=pl.col("session_id").filter(is_independent).n_unique().cast(pl.Int64)
+        + pl.col("said_before").sum(),
+        is_confirmed=is_independent.any(),
         said_evidence=pl.col("evidence").list.explode(keep_nulls=False, empty_as_null=False),
     )
     return (
@@ -158,7 +169,9 @@ def confirmations(
             "confirmed_by",
             confirmations=pl.col("confirmations") + pl.col("said_count"),
             evidence=pl.col("evidence").list.set_union("said_evidence").list.sort(),
-            last_accessed=pl.max_horizontal("last_accessed", pl.lit(now)),
+            last_accessed=pl.when("is_confirmed")
+            .then(pl.max_horizontal("last_accessed", pl.lit(now)))
+            .otherwise("last_accessed"),
         )
         .sort("cell_id")
     )

@@ -58,7 +58,17 @@ def reworded(store: Store, succeeded: pl.DataFrame, *, why: str, before: Store |
     A line keeps its place, as it is in `before` where that is given.
     """
     core = (before or store).by_key("core", succeeded["cell_id"], ["cell_id", "line_rank"])
-    columns = ["cell_id", *OWNER, "cell_type", "subject", "attribute", "content", "valid_from"]
+    columns = [
+        "cell_id",
+        *OWNER,
+        "cell_type",
+        "subject",
+        "attribute",
+        "content",
+        "valid_from",
+        "protected",
+        "source_id",
+    ]
     told = (
         store.by_key("cells", core["cell_id"], columns)
         .join(succeeded.select("cell_id", "summary"), on="cell_id", how="inner")

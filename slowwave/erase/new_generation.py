@@ -16,6 +16,7 @@ from slowwave.language.names import same_names
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
 from slowwave.store import Store, col, create_beside, filling, lit
+from slowwave.trust.origins import is_anybodys
 
 WHY = "a person erased what it was written from"
 
@@ -53,7 +54,12 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
 def _names(store: Store, families: Collection[str]) -> Plan:
     """Events for the people and things of these families, as the memories that are left name them."""
     before = store.having("mentions", "family", families)
-    after, entities = resolve(before.drop("entity_id"), same_names(store.rows("identities")))
+    origins = store.by_key("cells", before["cell_id"], ["cell_id", "origin"])
+    after, entities = resolve(
+        before.drop("entity_id"),
+        same_names(store.rows("identities")),
+        of_anybody=origins.filter(is_anybodys())["cell_id"],
+    )
     edges, known_names = entity_edges(after), store.having("entities", "family", families)
     known = store.by_key("edges", edges["edge_id"], ["edge_id", "target_id"])
     return {

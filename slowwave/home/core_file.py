@@ -3,8 +3,9 @@
 import polars as pl
 
 from slowwave.home.paths import Home
+from slowwave.home.persons_words import persons_words
 from slowwave.journal.whole_file import write_whole
-from slowwave.schemas.tables import OWNER
+from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.store import Store, owned_by
 
 LINE_CHARACTERS = 200
@@ -14,10 +15,13 @@ LINES = ["cell_id", *OWNER, "line_rank", "line"]
 def write_core_file(home: Home, store: Store) -> bool:
     """Writes `MEMORY.md` anew where it is not what the store holds; returns whether it did.
 
-    A home that never had core memory gets no file.
+    A line that rests on no person's word is not written, whoever chose it: it stands in every prompt. A home that
+    never had core memory gets no file.
     """
     mine = owned_by(home.settings.owner)
-    lines = store.rows("core", ["line_rank", "cell_id", "line"], mine).sort("line_rank", "cell_id")["line"]
+    core = store.rows("core", ["line_rank", "cell_id", "line"], mine)
+    allowed = persons_words(store, core["cell_id"])
+    lines = core.join(allowed, on="cell_id", how="semi").sort("line_rank", "cell_id")["line"]
     text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines), ""])
     before = home.core_path.read_text(encoding="utf-8") if home.core_path.exists() else ""
     if text == before or not (before or len(lines)):
@@ -30,7 +34,8 @@ def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
     """Lines of core memory from the chosen cells (best first, `line_rank` null for newcomers).
 
     A line that stays keeps its place among those that stay. A newcomer stands behind the line that comes before it
-    in the choice, or at the top. Returns the owner, `cell_id`, `line_rank` (1-based), `line`.
+    in the choice, or at the top. `chosen` has `protected` and `source_id`, by which a line says whose word it is.
+    Returns the owner, `cell_id`, `line_rank` (1-based), `line`.
     """
     text = pl.coalesce("summary", "content").str.replace_all(r"\s+", " ").str.strip_chars()
     cut = text.str.slice(0, LINE_CHARACTERS - 1) + "…"
@@ -44,8 +49,19 @@ def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
         .with_columns(place=pl.col("line_rank").forward_fill().fill_null(0))
         .sort("place", pl.col("line_rank").is_null(), "choice")
         .with_columns(
-            line=pl.format("[{}] {}{} ({})", "cell_type", subject, short, date),
+            line=pl.format("[{}] {}{} ({}, {})", "cell_type", subject, short, _whose(), date),
             line_rank=pl.int_range(1, pl.len() + 1),
         )
         .select(LINES)
+    )
+
+
+def _whose() -> pl.Expr:
+    """The person whose word a line is. Names of speakers are no part of it: they are text of a transcript too."""
+    return (
+        pl.when("protected")
+        .then(pl.lit("confirmed by you"))
+        .when(pl.col("source_id") == REMEMBERED)
+        .then(pl.lit("said by you"))
+        .otherwise(pl.lit("said by a person"))
     )

@@ -52,4 +52,6 @@ Relation = Literal[
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 
 TRUST: tuple[Origin, ...] = ("system", "user", "agent", "tool", "untrusted")
-"""Origins, most trusted first; a cell has the least trusted origin of its evidence."""
+"""Origins, most trusted first: Slowwave itself, a person, an assistant, a tool, and a text that nobody answers for
+(documents, and whatever anybody quotes). A memory has the least trusted origin of what it rests on, and nothing
+raises it: neither repetition nor merging nor a model's answer (`slowwave/trust/origins.py`)."""

@@ -10,6 +10,7 @@ from slowwave.schemas.identity import content_hash
 from slowwave.schemas.tables import TABLES, frame_schema
 from slowwave.stages.extract.extraction import ANSWER_SCHEMA, extracted_cells, raw_cells, split_confirmed
 from slowwave.stages.extract.pages import page_lines
+from slowwave.trust.origins import pieces_of
 from tests.rows import DAY, NOW, row, rows
 
 LATER = datetime(2026, 9, 2, 8, tzinfo=UTC)
@@ -35,6 +36,7 @@ CHUNKS = rows(
 SHOWN = chunk_turns(CHUNKS, TURNS)
 PAGES = CHUNKS.with_columns(page=pl.Series([1, 2], dtype=pl.Int64))
 LINES = page_lines(PAGES, TURNS, CHUNKS.clear())
+PIECES = pieces_of(LINES.select("page", "turn_id").join(TURNS, on="turn_id"))
 
 
 def test_without_a_model_a_chunk_becomes_one_cell_of_what_was_said():
@@ -66,12 +68,22 @@ def answers(*given: dict[str, object]) -> pl.DataFrame:
 
 def extracted(*given: dict[str, object]) -> pl.DataFrame:
     return extracted_cells(
-        answers(*given), CHUNKS, LINES, decay_rates={"decision": 0.05}, default_decay_rate=0.1, now=NOW
+        answers(*given),
+        CHUNKS,
+        LINES,
+        PIECES,
+        decay_rates={"decision": 0.05},
+        default_decay_rate=0.1,
+        now=NOW,
     )
 
 
 def test_a_memory_has_the_turns_the_time_and_the_least_trusted_origin_of_its_evidence():
-    cells = extracted({"evidence": [2, 1]}, {"content": "b", "evidence": [1]}, {"content": "c", "page": 2})
+    cells = extracted(
+        {"evidence": [2, 1]},
+        {"content": "The kiln runs hot.", "evidence": [1]},
+        {"content": "Kilns stand there.", "page": 2},
+    )
     TABLES["cells"].validate(cells.select(frame_schema("cells").names()), lazy=True)
     assert cells["evidence"].to_list() == [["t1", "t2"], ["t1"], ["t3"]]
     assert cells["event_time"].to_list() == [LATER, DAY, DAY]

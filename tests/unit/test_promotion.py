@@ -147,17 +147,19 @@ def line(**given: object) -> str:
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({"content": "Kiln 2\n runs  hot."}, "[fact] Kiln 2 runs hot. (2026-09-01)"),
-        ({"content": "x", "subject": "kiln"}, "[fact] x (2026-09-01)"),
+        ({"content": "Kiln 2\n runs  hot."}, "[fact] Kiln 2 runs hot. (said by a person, 2026-09-01)"),
+        ({"content": "x", "source_id": "remembered"}, "[fact] x (said by you, 2026-09-01)"),
+        ({"content": "x", "protected": True}, "[fact] x (confirmed by you, 2026-09-01)"),
+        ({"content": "x", "subject": "kiln"}, "[fact] x (said by a person, 2026-09-01)"),
         (
             {"content": "x", "summary": "now 2; previously 1", "subject": "kiln", "attribute": "heat"},
-            "[fact] kiln heat: now 2; previously 1 (2026-09-01)",
+            "[fact] kiln heat: now 2; previously 1 (said by a person, 2026-09-01)",
         ),
-        ({"content": "y" * 200}, f"[fact] {'y' * 200} (2026-09-01)"),
-        ({"content": "y" * 201}, f"[fact] {'y' * 199}… (2026-09-01)"),
+        ({"content": "y" * 200}, f"[fact] {'y' * 200} (said by a person, 2026-09-01)"),
+        ({"content": "y" * 201}, f"[fact] {'y' * 199}… (said by a person, 2026-09-01)"),
     ],
 )
-def test_a_line_says_type_text_and_date_on_one_short_line(given: dict[str, object], wanted: str):
+def test_a_line_says_type_text_whose_word_and_date_on_one_short_line(given: dict[str, object], wanted: str):
     assert line(**given) == wanted
 
 

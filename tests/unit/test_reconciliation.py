@@ -673,13 +673,32 @@ def test_other_effects_open_no_contradiction():
     ).is_empty()
 
 
+def repetitions(*rows: tuple[str, str, list[str], str, str]) -> pl.DataFrame:
+    names = ["cell_id", "confirmed_by", "evidence", "origin", "session_id"]
+    kinds = {name: pl.List(pl.String) if name == "evidence" else pl.String for name in names}
+    return pl.DataFrame(list(rows), schema=kinds, orient="row")
+
+
+@pytest.mark.parametrize(
+    ("origin", "session", "wanted"),
+    [("user", "s2", 1), ("user", "s1", 0), ("agent", "s2", 0), ("tool", "s2", 0), ("untrusted", "s2", 0)],
+)
+def test_only_a_person_who_says_it_in_another_conversation_confirms(origin: str, session: str, wanted: int):
+    known = cells(cell("a", session_id="s1", evidence=["t1"]))
+    cell_usage = rows("cell_usage", row("cell_usage", "a", last_accessed=DAY))
+    said = repetitions(*(("a", f"x{number}", [f"t{number}"], origin, session) for number in range(2, 22)))
+    (told,) = confirmations(said, known, cell_usage, now=NOW).to_dicts()
+    assert told["confirmations"] == wanted, "twenty times from one hand are one time at most"
+    assert told["last_accessed"] == (NOW if wanted else DAY)
+    assert len(told["evidence"]) == 21, "what it rests on is kept whoever says it"
+
+
 def test_confirmations_add_up_and_join_their_evidence():
     known = cells(cell("a", evidence=["t2", "t1"]), cell("b", evidence=["t9"]))
     cell_usage = rows(
         "cell_usage", row("cell_usage", "a", confirmations=2, last_accessed=DAY), row("cell_usage", "b")
     )
-    schema = {"cell_id": pl.String, "confirmed_by": pl.String, "evidence": pl.List(pl.String)}
-    said = pl.DataFrame([("a", "y", ["t3", "t1"]), ("a", "x", ["t4"])], schema=schema, orient="row")
+    said = repetitions(("a", "y", ["t3", "t1"], "user", "s2"), ("a", "x", ["t4"], "user", "s3"))
     assert confirmations(said, known, cell_usage, now=NOW).rows() == [
         ("a", "x y", 4, ["t1", "t2", "t3", "t4"], NOW)
     ]

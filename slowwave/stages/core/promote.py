@@ -6,12 +6,13 @@ import polars as pl
 
 from slowwave.chains.stored import standing_ends
 from slowwave.home.core_file import core_lines, write_core_file
+from slowwave.home.persons_words import persons_words
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import promote_prompt
 from slowwave.prompting.judging_answers import PromoteAnswer
 from slowwave.prompting.prompt_inputs import CandidateCell
 from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP
+from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.core.promotion import (
     choose_by_use,
@@ -23,13 +24,14 @@ from slowwave.stages.core.promotion import (
 )
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit, owned_by
+from slowwave.trust.origins import is_persons_word
 
-RANKED_BY = ["cell_id", "status", "salience", "decay_rate", "protected"]
+RANKED_BY = ["cell_id", "status", "salience", "decay_rate", "protected", "origin", "prompt_version"]
 COUNTS = [
     *("cell_id", "retrieval_count", "citation_count", "ignore_count", "confirmations"),
     *("last_accessed", "retrieved_at"),
 ]
-TOLD = [*OWNER, "cell_type", "subject", "attribute", "content", "summary", "valid_from", "prompt_version"]
+TOLD = [*OWNER, "cell_type", "subject", "attribute", "content", "summary", "valid_from", "source_id"]
 """Columns that only the memories in question are read with."""
 
 LEAVING = {
@@ -39,9 +41,24 @@ LEAVING = {
 }
 """Why a line leaves at once, by the status of its memory."""
 
+NO_PERSONS_WORD = "no person said it"
+"""Why a line leaves that an older version promoted."""
+
+KEPT_OUT = {
+    "system": "no person's word: of Slowwave itself",
+    "user": "no person's word: raw talk that no model has read",
+    "agent": "no person's word: said by an assistant",
+    "tool": "no person's word: the output of a tool",
+    "untrusted": "no person's word: a document, or text that somebody quoted",
+}
+"""Why a memory is no candidate, by its origin."""
+
 
 def drop_outdated_lines(run: Stage) -> None:
-    """Takes out at once what no longer holds, or is doubted; what superseded a line takes its place."""
+    """Takes out at once what no longer holds, is doubted, or is no person's word.
+
+    What superseded a line takes its place, and is held to the same rule as every line.
+    """
     core = run.store.rows("core", where=owned_by(run.settings.owner))
     lines = core.select(before_id="cell_id", line_rank="line_rank", before_line="line")
     successors = line_successors(core, standing_ends(run.store, core["cell_id"]))
@@ -51,14 +68,16 @@ def drop_outdated_lines(run: Stage) -> None:
             successors.select(cell_id="successor_id", before_id="cell_id"),
         ]
     ).join(lines, on="before_id", how="inner")
-    cells = run.store.by_key("cells", wanted["cell_id"], ["cell_id", *TOLD, "status"])
+    cells = run.store.by_key("cells", wanted["cell_id"], ["cell_id", *TOLD, "protected", "status"])
     is_doubted = pl.col("cell_id").is_in(_doubted(run).implode())
-    standing = cells.filter((pl.col("status") == "active") & ~is_doubted)
+    standing = _of_persons(run, cells.filter((pl.col("status") == "active") & ~is_doubted))
     gone = core.join(standing, on="cell_id", how="anti")
     if gone.is_empty():
         return
-    status = gone.select("cell_id").join(cells, on="cell_id", how="left")
-    reason = pl.col("status").replace_strict(LEAVING, default="it was deleted", return_dtype=pl.String)
+    status = gone.select("cell_id").join(cells, on="cell_id", how="left").with_columns(is_doubted=is_doubted)
+    known = pl.col("status").replace_strict(LEAVING, default="it was deleted", return_dtype=pl.String)
+    is_no_word = (pl.col("status") == "active") & ~pl.col("is_doubted")
+    reason = pl.when(is_no_word).then(pl.lit(NO_PERSONS_WORD)).otherwise(known)
     because = wanted.filter(pl.col("cell_id") != pl.col("before_id")).select(
         "cell_id", *author_columns(), reason=pl.format("takes the place of: {}", "before_line")
     )
@@ -68,17 +87,20 @@ def drop_outdated_lines(run: Stage) -> None:
 
 
 def find_core_candidates(run: Stage) -> pl.DataFrame:
-    """Memories that may stand in core memory, with their use; with a model, extracted ones only.
+    """Memories that may stand in core memory, with their use: what persons said or confirmed, and nothing else.
 
-    What a model left out stays out on nights without one, until it is used or said again.
+    What is kept out is counted by its origin. Without a model that leaves what a person told Slowwave itself, and
+    what a model read on an earlier night. What a model left out stays out on nights without one, until it is used
+    or said again.
     """
     where = (
         (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE)) & owned_by(run.settings.owner)
     )
-    if run.workspace.llm is not None:
-        where = where & (col("prompt_version") != lit(RAW_PROMPT))
-    cells = run.store.rows("cells", RANKED_BY, where)
-    run.report.rows_in = cells.height
+    every = run.store.rows("cells", RANKED_BY, where)
+    cells = every.filter(is_persons_word())
+    for origin, number in every.filter(~is_persons_word()).group_by("origin").len().sort("origin").rows():
+        run.reject(KEPT_OUT[origin], number)
+    run.report.rows_in = every.height
     settings = run.settings.promote
     ranked = promotion_candidates(
         cells,
@@ -90,13 +112,18 @@ def find_core_candidates(run: Stage) -> pl.DataFrame:
         decay=run.settings.decay,
     )
     if run.workspace.llm is None:
+        run.note(
+            "without a language model, core memory holds only what you told Slowwave yourself (`slowwave remember`)"
+        )
         nights = run.store.rows("nights", ["finished_at"], col("has_llm") == lit(value=True))
         was_weighed = pl.col("last_accessed") <= pl.lit(nights["finished_at"].max(), dtype=TIMESTAMP)
         others = ranked.filter(~pl.col("is_core") & ~was_weighed.fill_null(value=False))
         used = choose_by_use(others, lines=settings.target_lines, margin=settings.margin)
         ranked = pl.concat([ranked.filter("is_core"), used])
     texts = run.store.by_key("cells", ranked["cell_id"], ["cell_id", *TOLD])
-    return ranked.join(texts, on="cell_id", how="inner", maintain_order="left")
+    told = _of_persons(run, ranked.join(texts, on="cell_id", how="inner", maintain_order="left"))
+    run.reject(KEPT_OUT["untrusted"], ranked.height - told.height)
+    return told
 
 
 def choose_lines(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
@@ -190,10 +217,20 @@ def _commit(
     )
 
 
+def _of_persons(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
+    """Those of the memories that are a person's word; a timeline with another's word in it is left away."""
+    allowed = persons_words(run.store, cells["cell_id"])
+    kept = cells.join(allowed, on="cell_id", how="inner", maintain_order="left")
+    return kept.with_columns(summary=pl.when("has_history").then("summary")).drop("has_history")
+
+
 def _doubted(run: Stage) -> pl.Series:
-    """Memories that stand in an open contradiction."""
+    """Memories that stand in an open contradiction with a person's word: another's word puts none in doubt."""
     pairs = run.store.rows("contradictions", ["cell_a", "cell_b"], col("status") == lit("open"))
-    return pl.concat([pairs["cell_a"], pairs["cell_b"]]).unique()
+    both = pl.concat([pairs.select(one="cell_a", other="cell_b"), pairs.select(one="cell_b", other="cell_a")])
+    others = run.store.by_key("cells", both["other"], ["cell_id", "origin", "protected", "prompt_version"])
+    persons = others.filter(is_persons_word())["cell_id"].implode()
+    return both.filter(pl.col("other").is_in(persons))["one"].unique()
 
 
 def write_core(run: Stage) -> None:

@@ -23,6 +23,7 @@ from slowwave.stages.episodes.labels import short_forms
 from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.trust.origins import answered_for_first
 
 SPOKEN = [
     "turn_id", "session_id", *OWNER, "turn_index", "role", "speaker", "content", "origin", "event_time", "source_type",
@@ -96,8 +97,7 @@ def _material(run: Stage, sessions: pl.DataFrame) -> Material:
 def _shown_turns(turns: pl.DataFrame) -> pl.DataFrame:
     """The turns that may be told: trusted ones where there are any, none that a person deleted a memory of."""
     turns = turns.filter(~pl.col("is_forgotten"))
-    is_trusted = ~pl.col("origin").is_in(["untrusted", "tool"])
-    return turns.filter(is_trusted | ~is_trusted.any().over("episode_id"))
+    return turns.filter(answered_for_first("episode_id"))
 
 
 def _by_extraction(run: Stage, material: Material) -> Plan:

@@ -8,7 +8,7 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.settings.groups import EpisodeSettings
-from slowwave.stages.origins import least_trusted
+from slowwave.trust.origins import least_trusted
 
 
 def session_spans(turns: pl.DataFrame) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from slowwave.stages.extract.pages import POSITION, in_pages, page_lines
 from slowwave.stages.reconcile.pairs import unjudged_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.trust.origins import as_told, pieces_of
 
 
 def find_chunks(run: Stage) -> pl.DataFrame:
@@ -41,9 +42,8 @@ def find_chunks(run: Stage) -> pl.DataFrame:
 
 def extract_raw(run: Stage, chunks: pl.DataFrame) -> None:
     """Without a model: each chunk becomes a raw cell, kept as it was said."""
-    turns = without_deleted_turns(
-        run, chunks, chunk_turns(chunks, run.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls()))
-    )
+    whole = as_told(run.store.by_key("turns", chunks["turn_ids"].explode().drop_nulls()))
+    turns = without_deleted_turns(run, chunks, chunk_turns(chunks, whole))
     cells = raw_cells(chunks, turns, decay_rate=run.settings.decay.default_rate, now=run.now)
     cells, _ = keep_out_deleted(run, cells)
     done = _extracted(chunks["chunk_id"].to_list(), cells, {"prompt_version": RAW_PROMPT})
@@ -85,7 +85,7 @@ def _extract_round(run: Stage, chunks: pl.DataFrame, gate: Gate) -> None:
     telling = chunks.join(lines, on="chunk_id", how="semi", maintain_order="left")
     passed, gate_plan = through_gate(run, telling, lines, gate)
     run.commit(gate_plan)
-    run.commit(_through_extractor(run, passed, lines))
+    run.commit(_through_extractor(run, passed, lines, turns))
     run.refresh_vectors()
 
 
@@ -104,7 +104,7 @@ def _without_news(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> Plan
     return {"cell.retired": raw_cells_of(run, done), "chunk.extracted": _extracted(done, none, {})}
 
 
-def _through_extractor(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) -> Plan:
+def _through_extractor(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, turns: pl.DataFrame) -> Plan:
     """The events that the extractor's answers become: cells, confirmations, retired raw cells, failures."""
     if chunks.is_empty():
         return {}
@@ -124,8 +124,20 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) ->
         schema=ANSWER_SCHEMA,
     ).with_columns(author_columns(**author))
     decay = run.settings.decay
+    pieces = pl.concat(
+        [
+            pieces_of(lines.select("page", "turn_id").unique().join(turns, on="turn_id", how="inner")),
+            *(shown.pieces(page) for page, shown in before.items()),
+        ]
+    )
     made = extracted_cells(
-        answers, chunks, lines, decay_rates=decay.rates, default_decay_rate=decay.default_rate, now=run.now
+        answers,
+        chunks,
+        lines,
+        pieces,
+        decay_rates=decay.rates,
+        default_decay_rate=decay.default_rate,
+        now=run.now,
     )
     known = pl.concat(shown.known.with_columns(page=pl.lit(page)) for page, shown in before.items())
     cells, confirmed, tied = split_confirmed(made, known)
@@ -134,7 +146,7 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame) ->
         done = [chunk for chunk in done if chunk not in waiting]
         confirmed = confirmed.filter(~pl.col("confirmed_by").is_in(sorted(waiting)))
     run.show(cells.select(pl.format("[{}] {}", "cell_type", "content")).to_series())
-    known_cells = run.store.by_key("cells", confirmed["cell_id"], ["cell_id", "evidence"])
+    known_cells = run.store.by_key("cells", confirmed["cell_id"], ["cell_id", "session_id", "evidence"])
     cell_usage = run.store.by_key("cell_usage", confirmed["cell_id"])
     again = confirmations(confirmed, known_cells, cell_usage, now=run.now)
     return {

@@ -9,7 +9,7 @@ from slowwave.language.text import hard_values
 from slowwave.readers.chunking import SOURCE
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP, frame_schema, shaped
-from slowwave.stages.origins import least_trusted
+from slowwave.trust.origins import least_trusted, traced_origins
 
 _TEXTS = [
     "cell_type", "content", "subject", "attribute", "value", "topic", "valid_from", "valid_until", "relation",
@@ -58,6 +58,7 @@ def extracted_cells(
     answers: pl.DataFrame,
     chunks: pl.DataFrame,
     lines: pl.DataFrame,
+    pieces: pl.DataFrame,
     *,
     decay_rates: Mapping[str, float],
     default_decay_rate: float,
@@ -66,8 +67,9 @@ def extracted_cells(
     """Cells from the extractor's answers (`ANSWER_SCHEMA` with `prompt_version` and `model`).
 
     `lines` are those of the pages. Evidence numbers become turn ids, and a memory belongs to the chunk that holds its
-    last one; it was told when that was said, and has the least trusted origin of its evidence. It holds, or happened,
-    from the date given, else from when it was said. What only lines that were read before say is no new memory.
+    last one; it was told when that was said. Its origin is the least trusted one of its evidence, or of the `pieces` of
+    the page (`slowwave/trust/origins.py`) that its words were taken from. It holds, or happened, from the date given,
+    else from when it was said. What only lines that were read before say is no new memory.
     Returns the columns of `cells` plus `page`, `relation` and `known`, one row a cell id.
     """
     numbered = answers.with_row_index("position").with_columns(
@@ -88,6 +90,15 @@ def extracted_cells(
         )
         .filter(~pl.col("is_read"))
     )
+    parts = [
+        *(pl.col(name) for name in ("content", "subject", "attribute", "value")),
+        pl.col("steps").list.join(" "),
+    ]
+    told = numbered.join(evidence, on="position", how="inner").select(
+        "page", "origin", key="position", text=pl.concat_str(parts, separator="\n", ignore_nulls=True)
+    )
+    traced = traced_origins(told, pieces).rename({"key": "position"})
+    evidence = evidence.drop("origin").join(traced, on="position", how="inner", maintain_order="left")
     source = chunks.select("chunk_id", "session_id", *OWNER, *SOURCE)
     rate = pl.col("cell_type").replace_strict(
         dict(decay_rates), default=default_decay_rate, return_dtype=pl.Float64
@@ -122,8 +133,9 @@ def split_confirmed(
     extractor calls confirmed counts as a confirmation only when it carries the known one's numbers, dates and
     negations; else it is stored and reconciliation decides.
 
-    Returns cells as for `cells`; `cell_id` (the known one), `confirmed_by`, `evidence`; and `cell_id`, `target_id`, the
-    owner, `relation` of memories that the extractor calls changed or confirmed and that are stored.
+    Returns cells as for `cells`; `cell_id` (the known one), `confirmed_by`, `evidence`, and `origin` and `session_id`
+    of the repetition; and `cell_id`, `target_id`, the owner, `relation` of memories that the extractor calls changed or
+    confirmed and that are stored.
     """
     shown = known.select("page", "known", "target_id", known_content="content")
     paired = cells.join(shown, on=["page", "known"], how="left", maintain_order="left")
@@ -132,7 +144,9 @@ def split_confirmed(
         & pl.col("target_id").is_not_null()
         & (hard_values(pl.col("content")) == hard_values(pl.col("known_content")))
     ).fill_null(value=False)
-    confirmed = paired.filter(same).select(cell_id="target_id", confirmed_by="chunk_id", evidence="evidence")
+    confirmed = paired.filter(same).select(
+        "origin", "session_id", cell_id="target_id", confirmed_by="chunk_id", evidence="evidence"
+    )
     stored = paired.filter(~same)
     is_tied = (pl.col("relation") != "new") & (pl.col("target_id") != pl.col("cell_id"))
     tied = stored.filter(is_tied).select("cell_id", "target_id", *OWNER, "relation")

@@ -17,6 +17,7 @@ from slowwave.schemas.tables import OWNER, frame_schema
 from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Stage
 from slowwave.store import Expr, col, lit, same_owner
+from slowwave.trust.origins import rank_of
 
 SHOWN = [
     "cell_type",
@@ -30,7 +31,7 @@ SHOWN = [
 ]
 """Columns of a known memory that the extractor is shown."""
 
-_READ = ["cell_id", *SHOWN, "topic_id", "session_id", "evidence", "event_time"]
+_READ = ["cell_id", *SHOWN, "origin", "topic_id", "session_id", "evidence", "event_time"]
 
 NEAR_NAMES = 4
 """Memories looked through for names of topics, times the names wanted: many memories share one."""
@@ -41,12 +42,20 @@ class Before:
     """The past that one page is shown.
 
     `known` has `known` (the number on the page, from 1), `target_id` and `SHOWN`; `earlier` are contents of memories
-    that the session's earlier pages gave, in order; `topics` are names.
+    that the session's earlier pages gave, in order; `topics` are names. `told` has `content` and `origin` of all
+    memories shown.
     """
 
     known: pl.DataFrame
     earlier: list[str]
     topics: list[str]
+    told: pl.DataFrame
+
+    def pieces(self, page: int) -> pl.DataFrame:
+        """The memories shown as pieces of their page (`slowwave/trust/origins.py`)."""
+        return self.told.select(
+            page=pl.lit(page, dtype=pl.Int64), text="content", rank=rank_of(pl.col("origin"))
+        )
 
 
 def before_page(run: Stage, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
@@ -73,6 +82,7 @@ def before_page(run: Stage, page: pl.DataFrame, lines: pl.DataFrame) -> Before:
         known=_numbered(run, known),
         earlier=_newest(rest["content"], most=settings.earlier_tokens),
         topics=_with_frequent(run, named, past),
+        told=pl.concat([known, rest], how="diagonal").select("content", "origin"),
     )
 
 

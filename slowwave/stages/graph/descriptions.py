@@ -10,13 +10,14 @@ from slowwave.prompting.text_answers import EntityAnswer
 from slowwave.stages.asking import ask, usable_answers
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.trust.origins import is_anybodys
 
 DESCRIBED = [
     "entity_id", "canonical_name", "entity_type", "aliases", "mention_count", "enriched_count", "needs_review",
 ]  # fmt: skip
 GENERAL = ["place", "concept"]
 """Types of entities that many memories name and few say much of."""
-TOLD = ["cell_id", "cell_type", "content", "salience", "event_time", "valid_from"]
+TOLD = ["cell_id", "cell_type", "content", "salience", "event_time", "valid_from", "origin"]
 
 
 def enrich(run: Stage) -> None:
@@ -69,8 +70,13 @@ def _due(run: Stage) -> pl.DataFrame:
 
 
 def _page(run: Stage, entity_id: str) -> pl.DataFrame:
-    """The live memories that name an entity, most salient and newest first, at most as many as one page holds."""
+    """The live memories that name an entity, most salient and newest first, at most as many as one page holds.
+
+    A document, or what somebody quoted, is told only where nobody else names the entity.
+    """
     named = run.store.having("mentions", "entity_id", [entity_id], ["cell_id"])["cell_id"]
     live = run.store.by_key("cells", named, [*TOLD, "status"]).filter(pl.col("status") == "active")
-    ranked = live.sort("salience", "event_time", "cell_id", descending=[True, True, False])
+    ranked = live.filter(~is_anybodys() | is_anybodys().all()).sort(
+        "salience", "event_time", "cell_id", descending=[True, True, False]
+    )
     return ranked.head(run.settings.graph.enrich_cells).sort("valid_from", "event_time", "cell_id")

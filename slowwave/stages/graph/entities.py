@@ -35,6 +35,9 @@ from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
 from slowwave.stages.graph.identities import with_whole_descriptions
 
+NOBODY = pl.Series("cell_id", [], dtype=pl.String)
+"""No memory."""
+
 NAMED = [*OWNER, "name", "entity_type"]
 """Columns that tell two names apart: their owner, the name as it is said, and the type that it is said with."""
 
@@ -69,17 +72,28 @@ def mentions_of(cells: pl.DataFrame, same: pl.DataFrame = NO_SAME) -> pl.DataFra
     return identified.select(names).unique("mention_id", keep="first", maintain_order=True).sort("mention_id")
 
 
-def resolve(mentions: pl.DataFrame, same: pl.DataFrame = NO_SAME) -> tuple[pl.DataFrame, pl.DataFrame]:
+def resolve(
+    mentions: pl.DataFrame, same: pl.DataFrame = NO_SAME, *, of_anybody: pl.Series = NOBODY
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The entity of every mention, and the entities: what is known of a family, all at once.
 
     `mentions` holds every mention of the families in question, without `entity_id`, and `same` the descriptions that
-    stand for a name; what is resolved depends on the set of their rows alone. Returns the mentions with `entity_id`,
-    and per entity `entity_id`, the owner, `canonical_name`, `entity_type` (null where nobody says it), `aliases` (other
-    names, sorted), `family`, `mention_count` (cells that name it); both sorted by their key.
+    stand for a name; what is resolved depends on the set of their rows alone. `of_anybody` are the memories that nobody
+    answers for: a name that they alone say is nobody's other name, and names an entity of its own. Returns the
+    mentions with `entity_id`, and per entity `entity_id`, the owner, `canonical_name`, `entity_type` (null where
+    nobody says it), `aliases` (other names, sorted), `family`, `mention_count` (cells that name it); both sorted
+    by their key.
     """
     mentions = as_called(mentions, same)
-    names = mentions.group_by([*NAMED, "family", "called"]).agg(said_count=pl.col("cell_id").n_unique())
-    keyed = names.pipe(_with_kinds).pipe(_with_keys)
+    names = mentions.group_by([*NAMED, "family", "called"]).agg(
+        said_count=pl.col("cell_id").n_unique(), is_known=~pl.col("cell_id").is_in(of_anybody.implode()).all()
+    )
+    names = names.with_columns(is_known=pl.col("is_known").any().over(*OWNER, "family", "called"))
+    known, other = (
+        part.drop("is_known").pipe(_with_kinds).pipe(_with_keys)
+        for part in (names.filter("is_known"), names.filter(~pl.col("is_known")))
+    )
+    keyed = pl.concat([known, other.with_columns(key=pl.format("only quoted: {}", "key"))])
     keyed = keyed.with_columns(stable_ids("entity", keyed.select(*OWNER, "kind", "key")))
     resolved = mentions.join(
         keyed.select(*NAMED, "entity_id"), on=NAMED, how="inner", nulls_equal=True, maintain_order="left"

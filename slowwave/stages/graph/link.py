@@ -27,10 +27,11 @@ from slowwave.stages.graph.identities import told_identities
 from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.trust.origins import is_anybodys
 
 READ = [
     "topic_id", "cell_type", "session_id", "prompt_version", "content", "evidence", "entities", "artifacts",
-    "event_time",
+    "event_time", "origin",
 ]  # fmt: skip
 ENDS = ["edge_id", "source_id", "target_id", "valid_until"]
 
@@ -115,7 +116,8 @@ def _resolve(
     known = run.store.having("entities", "family", families)
     kept = before.join(dropped, on="mention_id", how="anti").select(named.columns)
     mentions = pl.concat([kept, named]).unique("mention_id", keep="first", maintain_order=True)
-    after, entities = resolve(mentions, same)
+    origins = run.store.by_key("cells", mentions["cell_id"], ["cell_id", "origin"])
+    after, entities = resolve(mentions, same, of_anybody=origins.filter(is_anybodys())["cell_id"])
     changed = entity_changes(entities, known)
     left = vanished(known, before, after)
     others = pl.col("aliases").list.join(", ")
@@ -139,7 +141,8 @@ def _resolve(
 
 def _commit_identities(run: Stage, changes: Changes) -> None:
     """Records whom new memories describe in so many words, and takes back what rests on a memory that is gone."""
-    said = told_identities(people_and_things(changes.cells), changes.cells)
+    cells = changes.cells.filter(~is_anybodys())
+    said = told_identities(people_and_things(cells), cells)
     known = run.store.rows("identities", ["identity_id", "evidence"])
     present = changes.present["cell_id"].implode()
     rests = known.explode("evidence").filter(~pl.col("evidence").is_in(present))

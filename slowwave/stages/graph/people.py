@@ -17,6 +17,7 @@ from slowwave.stages.asking import Author, ask, usable_answers
 from slowwave.stages.graph.identities import identified
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.trust.origins import is_anybodys
 
 ENTITY = ["entity_id", *OWNER, "canonical_name", "aliases", "mention_count"]
 
@@ -50,11 +51,14 @@ def match_people(run: Stage) -> bool:
 
 
 def _told(run: Stage, people: pl.DataFrame) -> pl.DataFrame:
-    """The living memories that name people, a row for each name: `entity_id`, `cell_id`, `content` and more."""
+    """The living memories that name people, a row for each name: `entity_id`, `cell_id`, `content` and more.
+
+    Those that nobody answers for are left out: they must not say who somebody is.
+    """
     named = run.store.having("mentions", "entity_id", people["entity_id"].to_list(), ["entity_id", "cell_id"])
-    columns = ["cell_id", "content", "salience", "valid_from", "status"]
+    columns = ["cell_id", "content", "salience", "valid_from", "status", "origin"]
     cells = run.store.by_key("cells", named["cell_id"].unique(), columns)
-    living = cells.filter(pl.col("status") == "active").drop("status")
+    living = cells.filter((pl.col("status") == "active") & ~is_anybodys()).drop("status", "origin")
     return named.unique(maintain_order=True).join(living, on="cell_id", maintain_order="left")
 
 

@@ -97,7 +97,7 @@ def _said_again(run: Stage, merged: pl.DataFrame, members: pl.DataFrame, made_by
     if fresh.is_empty():
         return {}
     cell_usage = run.store.by_key("cell_usage", pl.concat([fresh["cell_id"], fresh["superseded_by"]]))
-    pairs = fresh.select(cell_id="superseded_by", confirmed_by="cell_id", evidence="evidence")
+    pairs = fresh.select("evidence", "origin", "session_id", cell_id="superseded_by", confirmed_by="cell_id")
     return {
         "cell_usage.folded": inherited(fresh.select("cell_id", "superseded_by"), cell_usage),
         "cell.confirmed": confirmations(pairs, members, cell_usage, now=run.now).with_columns(made_by),

@@ -24,6 +24,7 @@ from slowwave.language.text import (
 )
 from slowwave.schemas.choices import TRUST
 from slowwave.stages.reconcile.pairs import within
+from slowwave.trust.origins import rank_of
 
 RELATED = 0.3
 """The same from which a word that one sentence denies and the other says is no accident."""
@@ -58,7 +59,8 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     is_shared = (_names_same("subject") & _names_same("attribute")).fill_null(value=False)
     is_copied = _names_values().fill_null(value=False)
     is_same_value = ~is_copied & plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
-    is_trusted = _trust("origin_new") <= _trust("origin_old").clip(lower_bound=TRUST.index("agent"))
+    trust_new, trust_old = rank_of(pl.col("origin_new")), rank_of(pl.col("origin_old"))
+    is_trusted = trust_new <= trust_old.clip(lower_bound=TRUST.index("agent"))
     note = (
         pl.when(~is_judged)
         .then(pl.lit(None, dtype=pl.String))
@@ -221,11 +223,6 @@ def _word_set(text: pl.Expr) -> pl.Expr:
         .list.set_difference(["", "the", "a", "an", "of", "for", "s"])
         .list.sort()
     )
-
-
-def _trust(origin: str) -> pl.Expr:
-    ranks = {name: rank for rank, name in enumerate(TRUST)}
-    return pl.col(origin).replace_strict(ranks, return_dtype=pl.Int64, default=len(TRUST))
 
 
 def _differs() -> pl.Expr:

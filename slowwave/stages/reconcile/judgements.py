@@ -17,6 +17,7 @@ from slowwave.stages.reconcile.pairs import judged_pairs, judgement_rows
 from slowwave.stages.reconcile.vetoes import hold_back, keep_whole, spare_protected
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.trust.origins import PERSON
 
 PAGES_A_COMMIT = 16
 """A commit costs the same for one page as for many, so pages that change nothing in common go together; a run that is
@@ -87,11 +88,26 @@ def checked(run: Stage, said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     judged = hold_back(guarded, cells, _settled_pairs(run, guarded)).join(
         cells.select("cell_id", *OWNER), on="cell_id", how="inner", maintain_order="left"
     )
-    judged = _without_loss(run, _without_protected(run, judged, cells))
+    judged = _archived_left(_without_loss(run, _without_protected(run, judged, cells)), cells)
     counted = judged.drop_nulls("guard_note").group_by("guard_note").len().sort("guard_note")
     for reason, number in counted.iter_rows():
         run.reject(f"guard: {reason}", number)
     return judged
+
+
+def _archived_left(judged: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Judgements by which no other than a person says an archived memory again: it stays where it is."""
+    said = judged.join(
+        cells.select("cell_id", "origin"), on="cell_id", how="left", maintain_order="left"
+    ).join(cells.select(target_id="cell_id", was="status"), on="target_id", how="left", maintain_order="left")
+    is_again = pl.col("effect").is_in(["confirmed", "elaborated"]) & (pl.col("was") == "archived")
+    is_left = is_again & (pl.col("origin") != PERSON)
+    return said.with_columns(
+        effect=pl.when(is_left).then(pl.lit("none")).otherwise("effect"),
+        guard_note=pl.when(is_left)
+        .then(pl.lit("an archived memory comes back by what a person says"))
+        .otherwise("guard_note"),
+    ).select(judged.columns)
 
 
 def _without_loss(run: Stage, judged: pl.DataFrame) -> pl.DataFrame:

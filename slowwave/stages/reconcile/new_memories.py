@@ -13,6 +13,7 @@ from slowwave.stages.reconcile.judgements import commit_judgements
 from slowwave.stages.reconcile.pairs import near_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
+from slowwave.trust.origins import PERSON
 
 MOST_ROUNDS = 4
 """Rounds of judging in a night: the few memories whose judgement rested on one that was retired wait for the second."""
@@ -28,9 +29,14 @@ def find_new_cells(run: Stage) -> pl.DataFrame:
 
 
 def merge_exact(run: Stage, new: pl.DataFrame) -> pl.DataFrame:
-    """Memories that say exactly what another says live on in the oldest one; returns the others."""
+    """Memories that say exactly what another says live on in the most trusted, oldest one; returns the others.
+
+    What is archived comes back only by what a person says.
+    """
     known = run.store.having("cells", "content_hash", new["content_hash"])
-    living = known.filter((pl.col("status") != "superseded") & (pl.col("cell_type") != EPISODE))
+    said = (pl.col("origin") == PERSON).any().over(*OWNER, "content_hash")
+    is_there = (pl.col("status") == "active") | ((pl.col("status") == "archived") & said)
+    living = known.filter(is_there & (pl.col("cell_type") != EPISODE))
     repeated = exact_duplicates(living)
     if repeated.is_empty():
         return new

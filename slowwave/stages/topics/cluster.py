@@ -16,6 +16,7 @@ from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
 from slowwave.stages.topics.topics import assign_topics
 from slowwave.stages.topics.topics_by_text import assign_topics_by_text
 from slowwave.store import col, lit
+from slowwave.trust.origins import answered_for_first
 
 SPLIT_MIN_CELLS = 12
 """A topic smaller than this is never split."""
@@ -23,7 +24,7 @@ SPLIT_MIN_CELLS = 12
 
 def find_unassigned(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
-    columns = ["cell_id", *OWNER, *TOLD, "content", "prompt_version"]
+    columns = ["cell_id", *OWNER, *TOLD, "content", "origin", "prompt_version"]
     living = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
     cells = run.store.rows("cells", columns, living & col("topic_id").is_null()).sort("cell_id")
     run.report.rows_in = cells.height
@@ -69,7 +70,7 @@ def _members(run: Stage, topic_ids: set[str] | None = None) -> pl.DataFrame:
     living = (col("status") == lit("active")) & col("topic_id").is_not_null()
     if topic_ids is not None:
         living = living & col("topic_id").isin(sorted(topic_ids))
-    return run.store.rows("cells", ["topic_id", *OWNER, *TOLD], living)
+    return run.store.rows("cells", ["topic_id", *OWNER, *TOLD, "origin"], living)
 
 
 def _living_topics(run: Stage, *columns: str) -> pl.DataFrame:
@@ -128,6 +129,7 @@ def split(run: Stage, touched: set[str]) -> set[str]:
         "session_id",
         "content",
         "is_summarized",
+        "origin",
         *OWNER,
         "vector",
     ]
@@ -182,7 +184,8 @@ def _part(run: Stage, members: pl.DataFrame, leaving: pl.DataFrame) -> set[str]:
 def _opened(founders: pl.DataFrame) -> pl.DataFrame:
     """New topics with their names and owners, from the memories that founded them."""
     owners = founders.select("topic_id", *OWNER).unique("topic_id")
-    return name_topics(founders).join(owners, on="topic_id", how="inner").sort("topic_id")
+    named = name_topics(founders.filter(answered_for_first("topic_id")))
+    return named.join(owners, on="topic_id", how="inner").sort("topic_id")
 
 
 def rename(run: Stage, touched: set[str]) -> None:
@@ -192,7 +195,8 @@ def rename(run: Stage, touched: set[str]) -> None:
     topics = _living_topics(run, "name", "prompt_version")
     is_unnamed = pl.col("prompt_version").is_null() | (pl.col("prompt_version") == EXTRACTIVE)
     looked_at = topics.filter(is_unnamed & pl.col("topic_id").is_in(sorted(touched)))
-    run.commit({"topic.renamed": better_names(looked_at, _members(run, touched), topics)})
+    members = _members(run, touched).filter(answered_for_first("topic_id"))
+    run.commit({"topic.renamed": better_names(looked_at, members, topics)})
 
 
 def count_topics(run: Stage, touched: set[str]) -> None:

@@ -12,6 +12,7 @@ from slowwave.stages.asking import ask, author_columns, usable_answers
 from slowwave.stages.run import Stage
 from slowwave.stages.topics.summaries import EXTRACTIVE, extractive_summaries, shorter_beyond
 from slowwave.store import col, lit
+from slowwave.trust.origins import answered_for_first
 
 
 def find_topics(run: Stage) -> pl.DataFrame:
@@ -29,7 +30,10 @@ def find_topics(run: Stage) -> pl.DataFrame:
 
 
 def find_live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
-    """The active memories of the topics, most salient and newest first, at most as many as one page holds."""
+    """The active memories of the topics, most salient and newest first, at most as many as one page holds.
+
+    A document, or what somebody quoted, is told only where a topic has nothing else.
+    """
     columns = [
         "cell_id",
         "topic_id",
@@ -39,10 +43,12 @@ def find_live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
         "salience",
         "event_time",
         "valid_from",
+        "origin",
     ]
     where = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
     return (
         run.store.rows("cells", columns, where)
+        .filter(answered_for_first("topic_id"))
         .sort("topic_id", "salience", "event_time", "cell_id", descending=[False, True, True, False])
         .group_by("topic_id", maintain_order=True)
         .head(run.settings.summaries.max_cells)

@@ -1,0 +1,58 @@
+"""The one rule for core memory: which memories are a person's word, by the memory and by the turns that it rests on.
+
+Whoever chooses lines asks here, and whoever writes `MEMORY.md` asks again (`slowwave/home/core_file.py`).
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import polars as pl
+
+from slowwave.store import Store
+from slowwave.trust.origins import PERSON, is_persons_word, pieces_of, traced_origins
+
+_READ: Final = [
+    "cell_id", "content", "value", "steps", "origin", "protected", "prompt_version", "evidence", "summary",
+]  # fmt: skip
+
+
+def persons_words(store: Store, cell_ids: Iterable[str]) -> pl.DataFrame:
+    """Those of the memories that a person said or confirmed (`is_persons_word`): `cell_id`, `has_history`.
+
+    What a person said must also stand in that person's own words: a memory of which the words stand only in what the
+    turn quotes is none, whatever an older version wrote down as its origin. `has_history` is false where another
+    value of its timeline is no person's word, so that the timeline must not be shown.
+    """
+    cells = store.by_key("cells", cell_ids, _READ).filter(is_persons_word())
+    said = cells.filter(~pl.col("protected"))
+    by_person = said.join(_traced(store, said), left_on="cell_id", right_on="key", how="inner").filter(
+        pl.col("origin_right") == PERSON
+    )
+    kept = cells.filter(pl.col("protected") | pl.col("cell_id").is_in(by_person["cell_id"].implode()))
+    foreign = _foreign_histories(store, kept.drop_nulls("summary")["cell_id"])
+    return kept.select("cell_id", has_history=~pl.col("cell_id").is_in(foreign)).sort("cell_id")
+
+
+def _traced(store: Store, said: pl.DataFrame) -> pl.DataFrame:
+    """The origin of each memory by the words of the turns that it rests on: `key`, `origin`."""
+    numbered = said.with_row_index("page").cast({"page": pl.Int64})
+    named = numbered.select("page", turn_id="evidence").explode("turn_id").drop_nulls()
+    turns = store.by_key("turns", named["turn_id"], ["turn_id", "role", "speaker", "content", "origin"])
+    parts = [pl.col("content"), pl.col("value"), pl.col("steps").list.join(" ")]
+    told = numbered.select(
+        "page", "origin", key="cell_id", text=pl.concat_str(parts, separator="\n", ignore_nulls=True)
+    )
+    return traced_origins(told, pieces_of(named.join(turns, on="turn_id", how="inner")))
+
+
+def _foreign_histories(store: Store, cell_ids: pl.Series) -> list[str]:
+    """Those of the memories whose chain of former values holds one that no person said."""
+    columns = ["cell_id", "superseded_by", "origin", "protected", "prompt_version", "valid_until"]
+    found, chain = set[str](), {cell_id: cell_id for cell_id in cell_ids}
+    while chain:
+        before = store.having("cells", "superseded_by", chain, columns)
+        former = before.filter(pl.col("valid_until").is_not_null() & ~is_persons_word())
+        found |= {chain[later] for later in former["superseded_by"]}
+        following = dict(before.select("cell_id", "superseded_by").iter_rows())
+        chain = {cell_id: chain[later] for cell_id, later in following.items() if cell_id not in chain}
+    return sorted(found)

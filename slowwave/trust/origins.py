@@ -1,0 +1,156 @@
+"""Origins and how they combine: a memory has the origin of the least trusted text that it rests on.
+
+`TRUST` (`slowwave/schemas/choices.py`) is the order. A memory names its evidence, and what it says must stand there: a
+word of it that stands only in text of less trust was taken from there, whatever evidence a model names. So the origin
+is computed from the words, and no answer of a model can lift it.
+
+Words are compared by their first letters. What is said in other words, or in another language than its source, cannot
+be traced; a memory of which no word can be traced is not a person's as long as there is other text it could come from.
+"""
+
+from typing import Final
+
+import polars as pl
+
+from slowwave.language.text import telling_words
+from slowwave.schemas.choices import TRUST, Origin
+from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.trust.own_words import Parts, parts_of
+
+PERSON: Final[Origin] = "user"
+QUOTED: Final[Origin] = "untrusted"
+"""The origin of what somebody only quotes: nobody answers for it."""
+
+TAKEN: Final = 2
+"""A memory was taken from less trusted text from one foreign word in so many of its own on (an exact value: always)."""
+
+_EXACT = r"[\p{L}\p{N}_][\p{L}\p{N}_.:/@%+-]*[\d@/_][\p{L}\p{N}_.:/@%+-]*|\d|\b[\p{L}\p{N}_-]+\.[\p{L}]{2,}"
+"""Values that are copied and never put in other words: numbers, paths, addresses, identifiers, domains."""
+
+NAME_WORDS: Final = 3
+"""Words that a speaker's name may have; a longer label is text that nobody answers for."""
+
+_NAMES: Final = -1
+"""The rank of names of speakers: who says something tells nothing of where it was taken from."""
+
+PIECES: Final = pl.Schema({"page": pl.Int64(), "text": pl.String(), "rank": pl.Int64()})
+"""A part of a page: its text, and its place in `TRUST`."""
+
+
+def least_trusted(origin: pl.Expr) -> pl.Expr:
+    """The least trusted of several origins, as an aggregate."""
+    return origin.cast(pl.Enum(TRUST)).max().cast(pl.String)
+
+
+def rank_of(origin: pl.Expr) -> pl.Expr:
+    """The place of an origin in `TRUST`, 0 for the most trusted; an unknown one comes last."""
+    ranks = {name: rank for rank, name in enumerate(TRUST)}
+    return origin.replace_strict(ranks, return_dtype=pl.Int64, default=len(TRUST) - 1)
+
+
+def is_persons_word() -> pl.Expr:
+    """Return whether a row of `cells` is what a person said or confirmed: all that core memory may hold.
+
+    A person confirmed it, or a person said it and it is more than a raw window of talk. Documents, tools, assistants
+    and what anybody quotes are not, however often they say it and whatever a model makes of it.
+    """
+    is_told = (pl.col("origin") == PERSON) & (pl.col("prompt_version") != RAW_PROMPT)
+    return (pl.col("protected") | is_told).fill_null(value=False)
+
+
+def is_anybodys() -> pl.Expr:
+    """Return whether nobody answers for a row of `cells` or `turns`: a document, a tool's output, a quote."""
+    return pl.col("origin").is_in(["tool", QUOTED])
+
+
+def answered_for_first(*over: str) -> pl.Expr:
+    """The rows somebody answers for, of each group that has any, and all rows of the other groups."""
+    return ~is_anybodys() | is_anybodys().all().over(*over)
+
+
+def as_told(turns: pl.DataFrame) -> pl.DataFrame:
+    """Turns with the origin of all that stands in them: one that quotes something holds text that nobody answers for.
+
+    `turns` has `role`, `content`, `origin`.
+    """
+    has_quote = [bool(_parts(role, text).quoted) for role, text in turns.select("role", "content").rows()]
+    quoting = pl.Series(has_quote, dtype=pl.Boolean)
+    return turns.with_columns(origin=pl.when(quoting).then(pl.lit(QUOTED)).otherwise("origin"))
+
+
+def _parts(role: str, text: str) -> Parts:
+    """A message in its own part and the quoted one; a document is one part."""
+    return Parts(text, "") if role == "document" else parts_of(text, is_typed=role == "user")
+
+
+def pieces_of(turns: pl.DataFrame) -> pl.DataFrame:
+    """The texts of turns by trust (`PIECES`): what each says itself, and what it quotes.
+
+    `turns` has `page`, `role`, `speaker`, `content`, `origin`.
+    """
+    parted = [_parts(role, text) for role, text in turns.select("role", "content").rows()]
+    own, quoted = (
+        pl.Series(texts, dtype=pl.String) for texts in (zip(*parted, strict=True) if parted else ((), ()))
+    )
+    own_rank, lowest = rank_of(pl.col("origin")), TRUST.index(QUOTED)
+    is_name = pl.col("speaker").str.count_matches(r"\S+") <= NAME_WORDS
+    both = [
+        turns.select("page", text=own, rank=own_rank),
+        turns.select("page", text=quoted, rank=lowest),
+        turns.drop_nulls("speaker").select(
+            "page", text="speaker", rank=pl.when(is_name).then(_NAMES).otherwise(lowest)
+        ),
+    ]
+    return pl.concat(frame.cast(dict(PIECES.items())) for frame in both).filter(pl.col("text") != "")
+
+
+def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+    """The origin of each memory, from where its words stand: `key`, `origin`.
+
+    `told` has `key`, `page`, `text` (all that the memory says) and `origin`, the least trusted one of its evidence;
+    `pieces` are the texts of the pages (`PIECES`). The origin is never more trusted than that of the evidence. It is
+    less trusted where an exact value, or more than one word in three, stands only in text of less trust; and where no
+    word at all stands in text of that trust while the page has other text. Names of speakers count for nothing.
+    """
+    ranked = told.select("key", "page", "text", said=rank_of(pl.col("origin")))
+    held = _words(pieces, "page", "rank").group_by("page", "word", "is_exact").agg(rank=pl.col("rank").min())
+    most = pieces.group_by("page").agg(least=pl.col("rank").max())
+    traced = _words(ranked, "key", "page", "said").join(held, on=["page", "word", "is_exact"], how="inner")
+    is_foreign, is_name = pl.col("rank") > pl.col("said"), pl.col("rank") == _NAMES
+    foreign = pl.col("rank").filter(is_foreign)
+    counted = traced.group_by("key").agg(
+        own=(~is_foreign & ~is_name).sum(),
+        named=is_name.sum(),
+        taken=foreign.len(),
+        taken_from=foreign.max(),
+        exact_from=pl.col("rank").filter(is_foreign & pl.col("is_exact")).max(),
+    )
+    below = (pl.col("said") + 1).clip(upper_bound=len(TRUST) - 1)
+    untraced = pl.when(pl.col("named") > 0).then(below).otherwise(pl.min_horizontal(below, "least"))
+    is_taken = pl.col("taken") * TAKEN > pl.col("own")
+    rank = pl.max_horizontal(
+        "said",
+        "exact_from",
+        pl.when(is_taken).then("taken_from"),
+        pl.when(pl.col("own").fill_null(0) == 0).then(untraced),
+    )
+    joined = ranked.join(counted, on="key", how="left").join(most, on="page", how="left")
+    names = pl.lit(pl.Series(TRUST))
+    return joined.select("key", origin=names.gather(rank))
+
+
+def _words(texts: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """The telling words and the exact values of `text`, a row each with `keys`: `word`, `is_exact`."""
+    exact = (
+        pl.col("text")
+        .str.to_lowercase()
+        .str.extract_all(_EXACT)
+        .list.eval(pl.element().str.strip_chars(".:,/-+%"))
+    )
+    parts = [
+        texts.select(*keys, word=words.list.unique(), is_exact=pl.lit(value=is_exact))
+        .explode("word")
+        .drop_nulls("word")
+        for words, is_exact in ((telling_words(pl.col("text")), False), (exact, True))
+    ]
+    return pl.concat(parts).filter(pl.col("word") != "")

@@ -1,0 +1,281 @@
+"""A message in two parts: what its writer says, and what the writer only quotes, pastes or reports.
+
+Structure and reporting words decide, never what the text asks for. In doubt a part is quoted: what is taken for a quote
+is kept and found like the rest, and only never passes for its writer's word. A text that is pasted bare, as one plain
+sentence without a mark or a word about it, cannot be told from a typed one.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+TYPED_WORDS: Final = 400
+"""A longer message of a person is taken for a paste as a whole: people type less than that."""
+
+QUOTED_WORDS: Final = 4
+"""Fewer words in quotation marks are a name or a term, and no quote."""
+
+
+class Parts(NamedTuple):
+    """The writer's own text, and what it quotes; neither is in order with the other."""
+
+    own: str
+    quoted: str
+
+
+_SOURCE = (
+    r"(?:read-?me|web ?pages?|pages?|web ?sites?|sites?|docs?|documentation|documents?|files?|guides?"
+    r"|manuals?|wikis?"
+    r"|articles?|posts?|blogs?|tutorials?|e-?mails?|mails?|messages?|threads?|tickets?|issues?"
+    r"|pull requests?|prs?|commits?"
+    r"|change ?logs?|comments?|reviews?|logs?|outputs?|std(?:out|err)|consoles?|terminals?"
+    r"|trace(?:back)?s?|stack ?traces?"
+    r"|errors?|warnings?|exceptions?|responses?|repl(?:y|ies)|answers?|results?|banners?|pop-?ups?"
+    r"|notices?|headers?"
+    r"|footers?|tools?|scripts?|apis?|(?:chat)?bots?|assistants?|agents?|models?|chatgpt|claude|gpt"
+    r"|copilot|gemini|llms?|ai"
+    r"|snippets?|excerpts?|quotes?|pastes?|transcripts?|descriptions?|instructions?|polic(?:y|ies)|specs?"
+    r"|screenshots?"
+    r"|search|links?|urls?|newsletters?|tweets?|forums?|someone|somebody|colleague|stranger"
+    r"|seiten?|webseiten?|dokument(?:ation|e)?|datei(?:en)?|anleitung|nachricht|ausgabe"
+    r"|fehler(?:meldung)?|protokoll"
+    r"|fichiers?|sortie|erreur|journal|courriel|página|sitio|archivo|documento|correo|mensaje|salida|registro"
+    r"|\S+\.(?:md|txt|rst|log|html?|json|ya?ml|toml|cfg|ini|csv|py|js|ts|sh|pdf|docx?)|https?://\S+|www\.\S+)"
+)
+_SPEECH = (
+    r"(?:says?|said|saying|states?|stated|reads?|writes?|wrote|written|reports?|reported|tells?|told"
+    r"|claims?|claimed"
+    r"|mentions?|mentioned|suggests?|suggested|recommends?|recommended|asks?|asked|demands?|instructs?"
+    r"|instructed|warns?"
+    r"|warned|complains?|answers?|answered|replies|replied|prints?|printed|shows?|showed|returns?"
+    r"|returned|goes|went|states"
+    r"|sagt|steht|schreibt|meldet|lautet|zeigt|dit|écrit|indique|affiche|dice|pone|muestra|escribe)"
+)
+_AT = r"(?<![\w./-])"
+_REPORTS = re.compile(
+    rf"{_AT}{_SOURCE}(?:[ '’](?:[\w./'’-]+ ){{0,5}}?){_SPEECH}\b"
+    rf"|\b{_SPEECH}\b(?: (?:by|in|on|the|a|an|this|that|my|our))+ (?:[\w-]+ ){{0,3}}?{_SOURCE}(?![\w-])"
+    rf"|\b(?:read|saw|seen|heard|noticed|found"
+    rf"|learned)\b[^.?!]{{0,60}}?{_AT}{_SOURCE}(?![\w-])[^.?!]{{0,20}} that\b"
+    rf"|\b(?:according to|as per|quot(?:ing|ed)|(?:copied|pasted|taken|quoted|fetched|straight) from"
+    rf"|found (?:this |that |it )?(?:in|on)"
+    rf"|laut|gemäß|selon|d'après|según)\b(?:\s+[\w'’-]+){{0,4}}?\s+{_SOURCE}(?![\w-])",
+    re.IGNORECASE,
+)
+"""A document, a tool or an assistant is said to say something: the sentence is hearsay, and so is what follows it."""
+
+_INTRODUCES = re.compile(
+    rf"{_AT}{_SOURCE}(?![\w-])|\b{_SPEECH}\b|\b(?:this|these|that|the following|following|below"
+    rf"|folgende[snr]?|diese[srn]?"
+    r"|ci-dessous|suivante?s?|voici|esto|estas?|siguientes?|aquí|here|here's|hier|paste[ds]?|pasting"
+    r"|cop(?:y|ied)|quot(?:e|ed)"
+    r"|forward(?:ed)?|fwd?|summari[sz]e|translate|proofread|got|received|saw|via|from|source|context"
+    r"|background|input|data)\b",
+    re.IGNORECASE,
+)
+"""Before a colon: somebody else's text follows, unless the clause states something of the writer's own."""
+
+_TAKEN_FROM = re.compile(
+    rf"\b(?:from|in|on|off|out of|via)\s+(?:(?:the|this|that|my|our|a"
+    rf"|an)\s+)?(?:[\w'’-]+ ){{0,2}}?{_SOURCE}(?![\w-])",
+    re.IGNORECASE,
+)
+
+_STATES = re.compile(
+    r"\b(?:remember|keep in mind|from now on|my (?:rules?|preferences?|wishes|style|way|setup|defaults?"
+    r"|conventions?|answers?)"
+    r"|our (?:rules?|conventions?|style|defaults?|way|decisions?)|i (?:prefer|like|want|need|decided"
+    r"|always|never|use|would like"
+    r"|love|hate)|we (?:decided|agreed|use|prefer|always|never|want)|one more thing|here(?:'s| is"
+    r"| are) (?:how|what) (?:i|we)"
+    r"|^\s*(?:for|about|regarding|as for|concerning|when it comes to)\b|merke?(?: dir)?|denk daran"
+    r"|retiens|rappelle-toi|recuerda)\b",
+    re.IGNORECASE,
+)
+"""Before a colon: the writer's own statement follows."""
+
+_HANDS_OVER = re.compile(
+    r"(?:^\s*(?:see|pasted) (?:below|above)[.:]?\s*\Z)|\b(?:look at|have a look at|see|read|check out"
+    r"|summari[sz]e|translate|proofread|explain|found|got|received|saw|copied"
+    r"|pasted|forwarded|came across|what do you (?:think|make) of|what does|what about|thoughts on"
+    r"|opinion on|^is|^does"
+    r"|can you (?:read|check|explain|summari[sz]e|translate))\b(?:\s+[\w'’-]+){0,4}?\s+"
+    rf"(?:(?:this|these|that|it|{_SOURCE})\b[^.?!]*[.?!:—–-]+|(?:below|above)\b[.:]?|the following\b.*)\s*\Z",
+    re.IGNORECASE,
+)
+"""A sentence that hands a text over: what stands after it is that text."""
+
+_GOES_ON = re.compile(
+    r"\s*(?:(?:and|also|but|then|so|ok(?:ay)?|thanks?(?: you)?|please|anyway|btw|by the way|for (?:me|us)"
+    r"|personally"
+    r"|as for me)\b[,:]?\s+)*(?:i|i'(?:m|d|ll|ve)|my|we|we'(?:re|d|ll|ve)|our|let's|ich|wir|je|nous|yo"
+    r"|nosotros|thanks?)\b",
+    re.IGNORECASE,
+)
+"""The writer speaks again, in the first person."""
+
+_REST = re.compile(
+    r"\s*(?:-{2,}\s*(?:original|forwarded|begin)\b|(?:begin )?forwarded message\b|(?:on|am|le"
+    r"|el)\b.{4,120}\b(?:wrote|schrieb"
+    r"|a écrit|escribió)\s*:?\s*$|(?:from|von|de|sent|gesendet|subject|betreff|objet|asunto)\s*:\s*\S"
+    r"|#{1,6}\s+\S|={3,}\s*$|<!doctype\b|diff --git |index [0-9a-f]{6,}|commit [0-9a-f]{7,40}\b"
+    r"|traceback\b|\+\+\+ |@@ "
+    r"|-{3}\s*$|(?:human|user|assistant|system|ai|tool|developer|function|bot|claude|chatgpt|gpt"
+    r"|agent)\s*(?:\([^)]*\))?\s*:"
+    r"|<\|?\s*/?(?:im_start|im_end|system|user|assistant|human)|\[/?inst\]|<<sys>>"
+    r"|(?:https?://\S+|[\w./\\-]+\.(?:md|txt|rst|log|html?|json|ya?ml|toml|csv|py|js|ts|sh"
+    r"|pdf))\s*[:>—–-]?\s*$)",
+    re.IGNORECASE,
+)
+"""A line from which on the message is no typed one: quoted mail, a document's heading, a transcript, a patch."""
+
+_COPIED = re.compile(
+    r"\s*(?:>|\||│|┃|\$ |% |# |>>> |\.\.\. |PS [A-Z]:|[\w.-]+@[\w.-]+[:~ ]|\+ |- \[[ x]\] .*https?:"
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:"
+    r"|\[?\d\d:\d\d(?::\d\d)?\b.{0,20}(?:\]|>|\s-\s)|\[(?:info|warn(?:ing)?|error|debug|trace|fatal|notice)\]"
+    r"|(?:info|warn(?:ing)?|error|debug|fatal|critical|panic|notice|e/|w/)\b[:\s]\s*\S|[\w.]*(?:error"
+    r"|exception|warning)\b.{0,60}:"
+    r"|at [\w.$<>]+\(|file \"|\d+ (?:passing|failed|passed)\b|<!--|/\*|//|\*\s@)",
+    re.IGNORECASE,
+)
+"""A line of a quote, a table, a shell, a log or a comment: so is what follows it up to the next empty line."""
+
+_INDENTED = re.compile(r"(?: {4,}|\t)\s*(?![-*•\d])\S")
+_FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,}|\"{3}|'{3})")
+_ELEMENT = re.compile(r"\s*<(?P<name>[a-z][\w-]*)\b[^>]*>", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|(?<=\s)[—–-]{1,2}\s+")
+_COLON = re.compile(r":(?=\s|$)")
+_ATTRIBUTION = re.compile(r"\s*(?:—|–|--|~)\s*\S.{0,60}$")
+_CUT = "\ufdd0"
+"""Stands where a quote was cut out: a character that no text has."""
+
+_QUOTES = re.compile(
+    r"“[^”]*+(?:”|\Z)|„[^“”]*+(?:[“”]|\Z)|«[^»]*+(?:»|\Z)|‘[^’\n]*+’(?!\w)|(?<![\w\"])\"[^\"]*+(?:\"(?!\w)|\Z)"
+    r"|(?<!`)`[^`\n]++`(?!`)|(?<![\w'])'(?:[^'\n]|'(?=\w)){16,}?'(?!\w)"
+)
+
+
+def parts_of(text: str, *, is_typed: bool = True) -> Parts:
+    """Part a message in what it says itself and what it quotes.
+
+    `is_typed` for a message of a person, who types prose: code, headings, logs and everything after a reporting word
+    are pasted then. A program writes all of these itself: of its text only quotes and hearsay are another's.
+    """
+    if is_typed and len(text.split(maxsplit=TYPED_WORDS)) > TYPED_WORDS:
+        return Parts("", text)
+    quoted: list[str] = []
+    own: list[str] = []
+    reader = _Lines(is_typed=is_typed)
+    for line in _without_quotes(text, quoted).splitlines():
+        mine, other = reader.take(line)
+        if other and _ATTRIBUTION.match(line):
+            other += "".join(f"\n{own.pop()}" for _ in own[-1:])
+        own += [mine] if mine.strip() else []
+        quoted += [other] if other.strip() else []
+    return Parts("\n".join(own), "\n".join(quoted))
+
+
+def _without_quotes(text: str, quoted: list[str]) -> str:
+    """Text without what stands in quotation marks and is more than a term; that is added to `quoted`."""
+
+    def cut(match: re.Match[str]) -> str:
+        if len(match[0].split()) < QUOTED_WORDS:
+            return match[0]
+        quoted.append(match[0].strip("\"'“”„«»‘’`"))
+        return _CUT
+
+    return _QUOTES.sub(cut, text.replace(_CUT, ""))
+
+
+class _Lines:
+    """Lines of one message in their order, each parted in two."""
+
+    def __init__(self, *, is_typed: bool) -> None:
+        self._is_typed = is_typed
+        self._until: str | None = None
+        """The mark that ends a block; "" for the end of the message, a line break for the end of the paragraph."""
+        self._is_handed_over = False
+        """The last sentence handed a text over, and what follows is that text unless the writer speaks on."""
+
+    def take(self, line: str) -> tuple[str, str]:
+        """The writer's own part of the next line, and the other."""
+        if self._until is not None:
+            if self._ends(line):
+                self._until = None
+            return "", line
+        block = self._opens(line)
+        if block is None and self._is_handed_over and line.strip() and not _GOES_ON.match(line):
+            block = ""
+        self._is_handed_over &= not line.strip()
+        if block is not None:
+            self._until = block
+            return "", line
+        mine, other, goes_on = _said(line, is_typed=self._is_typed)
+        if goes_on:
+            self._until = "" if self._is_typed else "\n"
+        elif line.strip():
+            self._is_handed_over = self._is_typed and bool(_HANDS_OVER.search(_last_sentence(line)))
+        return mine, other
+
+    def _ends(self, line: str) -> bool:
+        if self._until == "\n":
+            return not line.strip()
+        return bool(self._until) and self._until in line.lower()  # type: ignore[operator]
+
+    def _opens(self, line: str) -> str | None:
+        """The end of what begins with this line, if it is no prose."""
+        if line.lstrip().startswith(">"):
+            return "\n"
+        if not self._is_typed:
+            return None
+        if fence := _FENCE.match(line):
+            return fence["mark"] if fence["mark"] not in line[fence.end() :] else "\n"
+        if _REST.match(line):
+            return ""
+        if element := _ELEMENT.match(line):
+            end = f"</{element['name'].lower()}"
+            return "\n" if end in line.lower() else end
+        return "\n" if _COPIED.match(line) or _INDENTED.match(line) or _ATTRIBUTION.match(line) else None
+
+
+def _said(line: str, *, is_typed: bool) -> tuple[str, str, bool]:
+    """The own and the quoted part of a line of prose, and whether the quote goes on after it."""
+    own, quoted, begin = list[str](), list[str](), 0
+    for end in [*(match.end() for match in _SENTENCE.finditer(line)), len(line)]:
+        sentence = line[begin:end]
+        colon = _COLON.search(sentence)
+        is_intro = colon is not None and _is_introduction(sentence[: colon.start()], is_typed=is_typed)
+        if _CUT in sentence and (is_intro or _REPORTS.search(sentence)):
+            quoted.append(sentence)  # the quote itself is cut out already: the writer goes on after it
+        elif colon is not None and is_intro:
+            told = begin + colon.end()
+            return _told([*own, line[begin:told]]), _told([*quoted, line[told:]]), True
+        elif _REPORTS.search(sentence):
+            return _told(own), _told([*quoted, line[begin:]]), True
+        elif (
+            is_typed
+            and _HANDS_OVER.search(sentence)
+            and line[end:].strip()
+            and not _GOES_ON.match(line[end:])
+        ):
+            return _told([*own, sentence]), _told([*quoted, line[end:]]), True
+        else:
+            own.append(sentence)
+        begin = end
+    return _told(own), _told(quoted), False
+
+
+def _last_sentence(line: str) -> str:
+    return _SENTENCE.split(line.strip())[-1]
+
+
+def _told(parts: list[str]) -> str:
+    return "".join(parts).replace(_CUT, " ")
+
+
+def _is_introduction(clause: str, *, is_typed: bool) -> bool:
+    """Return whether somebody else's text follows the clause."""
+    if _REPORTS.search(clause) or (
+        is_typed and (_HANDS_OVER.search(f"{clause}:") or _TAKEN_FROM.search(clause))
+    ):
+        return True
+    return is_typed and bool(_INTRODUCES.search(clause)) and not _STATES.search(clause)
