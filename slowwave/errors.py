@@ -4,6 +4,7 @@
     |-- TransientError   wait and try again (server down, rate limit, lock held)
     |   `-- BusyError    another writer holds the lock
     |-- ConfigError      fix the configuration (missing key, unknown model, wrong dimensions)
+    |   `-- DamageError  files of the store are missing or broken: `slowwave rebuild` makes it anew
     |-- InputError       fix the input (not a file, not a transcript, bad parameter)
     |-- NotFoundError    the named thing is not there
     |-- OutputError      a model answered, and the answer cannot be used
@@ -35,6 +36,15 @@ class ConfigError(SlowwaveError):
     """The configuration must be changed first."""
 
     exit_code = 78
+
+
+class DamageError(ConfigError):
+    """Files of the store are missing, broken or another's; the journal holds what they held."""
+
+    def __init__(self, message: str, what: str = "") -> None:
+        """Take the whole message, and `what` alone is wrong, for a list of several."""
+        super().__init__(message)
+        self.what = what or message
 
 
 class InputError(SlowwaveError):

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import polars as pl
 
@@ -15,7 +16,7 @@ from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.language.names import same_names
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
-from slowwave.store import Store, col, create_beside, filling, lit
+from slowwave.store import Store, col, create_beside, filling, lit, remove_damaged
 from slowwave.trust.origins import is_anybodys
 
 WHY = "a person erased what it was written from"
@@ -47,6 +48,7 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
     for folder in fresh.root.glob("g-*"):
         if folder.name != fresh.name:
             shutil.rmtree(folder, ignore_errors=True)
+    remove_damaged(fresh.root, until=datetime.max.replace(tzinfo=UTC))
     work.store, work.last_segment = fresh, renewed.last_segment
     return topics
 

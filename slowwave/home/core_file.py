@@ -23,7 +23,8 @@ def write_core_file(home: Home, store: Store) -> bool:
     allowed = persons_words(store, core["cell_id"])
     lines = core.join(allowed, on="cell_id", how="semi").sort("line_rank", "cell_id")["line"]
     text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines), ""])
-    before = home.core_path.read_text(encoding="utf-8") if home.core_path.exists() else ""
+    # a person's editor may have left anything there
+    before = home.core_path.read_bytes().decode(errors="replace") if home.core_path.exists() else ""
     if text == before or not (before or len(lines)):
         return False
     write_whole(home.core_path, text)

@@ -12,7 +12,7 @@ def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
 
     Another embedder that is configured or found never writes into this store: `reembed` switches.
     """
-    base, note = _base_of(home, store)
+    base, note = base_embedder(home, store.meta.embedder_id)
     if base is None:
         return None, note
     embedder = stored_space(home, store, base)
@@ -24,9 +24,9 @@ def embedder_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
     return embedder, note
 
 
-def _base_of(home: Home, store: Store) -> tuple[Embedder | None, str]:
-    """The embedder alone, without a fit."""
-    configured, stored = home.settings.embedding, base_id_of(store.meta.embedder_id)
+def base_embedder(home: Home, embedder_id: str) -> tuple[Embedder | None, str]:
+    """The embedder of vectors that are named so, without their fit; the store is not needed."""
+    configured, stored = home.settings.embedding, base_id_of(embedder_id)
     try:
         embedder, note = open_embedder(configured, home.calibration_path)
     except TransientError as error:

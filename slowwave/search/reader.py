@@ -38,7 +38,7 @@ class Reader:
 
     def current(self) -> Store | None:
         """The store as it is now: writes of other processes are seen, and so is a rebuilt or a first store."""
-        if self.store is None or not self.store.is_current():
+        if self.store is None or not self.store.is_current() or self.store.was_replaced():
             fresh = open_reader(self.home)
             self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
             self._exemplars = None

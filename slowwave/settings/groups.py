@@ -158,6 +158,10 @@ class NightSettings(Group):
     retry_backoff_hours: Amount = setting(
         20.0, "First pause before a failed chunk is tried again; doubles each time."
     )
+    damaged_store: Literal["stop", "rebuild"] = setting(
+        "stop",
+        "A night that finds the store damaged stops before it changes anything, or rebuilds it from the journal first.",
+    )
 
 
 class ReconcileSettings(Group):
@@ -341,4 +345,7 @@ class StoreSettings(Group):
     vector_index_rows: int = setting(20_000, "Rows from which a vector index pays.", ge=256)
     keep_versions_hours: Amount = setting(
         24.0, "Hours for which old table versions are kept; readers need minutes."
+    )
+    keep_damaged_days: int = setting(
+        14, "Days for which `slowwave rebuild` keeps a store that it found damaged.", ge=0, le=3_650
     )

@@ -3,8 +3,28 @@
 Everything here can be made again from the journal.
 """
 
+import os
+
+os.environ.setdefault(
+    "LANCEDB_LOG", "error"
+)  # before it is imported: its warnings would stand beside our one line
+
 from slowwave.store.conditions import Expr, as_filter, col, lit
-from slowwave.store.generations import copy_store, create_beside, create_store, filling, open_store
+from slowwave.store.generations import (
+    clear_root,
+    copy_store,
+    create_beside,
+    create_store,
+    damaged_folders,
+    filling,
+    has_remains,
+    open_store,
+    remove_damaged,
+    require_whole,
+    switch_from_damaged,
+    table_damage,
+    told,
+)
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
 from slowwave.store.reads import SCORE, Query, RowsQuery, TextQuery, VectorQuery
@@ -25,13 +45,21 @@ __all__ = [
     "TextQuery",
     "VectorQuery",
     "as_filter",
+    "clear_root",
     "col",
     "copy_store",
     "create_beside",
     "create_store",
+    "damaged_folders",
     "filling",
+    "has_remains",
     "lit",
     "open_store",
     "owned_by",
+    "remove_damaged",
+    "require_whole",
     "same_owner",
+    "switch_from_damaged",
+    "table_damage",
+    "told",
 ]

@@ -1,8 +1,10 @@
 """The layout of tables in LanceDB: columns, vectors, indices and the shape of a full-text query."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -43,17 +45,37 @@ KEYS_A_READ = 2_000
 META_FILE = "meta.json"
 """The file that holds a generation's `StoreMeta`."""
 
+POINTER = "CURRENT"
+"""The file that names the generation in use."""
+
+_GENERATION = re.compile(r"g-[0-9A-Z]{26}")
+
 APPLIED = "applied"
 """The table of segments that are applied."""
 
 
 @dataclass(frozen=True)
 class StoreMeta:
-    """The schema of a generation, and the embedder and fit of its vectors; `embedder_id` is empty where it has none."""
+    """The schema of a generation, and the embedder and fit of its vectors; `embedder_id` is empty where it has none.
+
+    `store_id` is the mark that each of its tables carries, so that no other store's is taken for one of them; empty in
+    stores made before there was one.
+    """
 
     schema_version: int
     embedder_id: str
     dims: int
+    store_id: str = ""
+
+
+def pointed_at(root: Path) -> str:
+    """The generation that the pointer names; empty where it names none.
+
+    Raises:
+        OSError: the pointer is missing or cannot be read.
+    """
+    name = (root / POINTER).read_bytes().decode(errors="replace").strip()
+    return name if _GENERATION.fullmatch(name) else ""
 
 
 def arrow_schema(table: str, dims: int) -> pa.Schema:
@@ -68,6 +90,16 @@ def arrow_schema(table: str, dims: int) -> pa.Schema:
         for name in ("vector", "centroid") if table == "topics" else ("vector",):
             fields += [pa.field(EMBEDDER_OF[name], pa.utf8(), nullable=False), pa.field(name, vector)]
     return pa.schema(fields)
+
+
+def marked_schema(table: str, meta: StoreMeta) -> pa.Schema:
+    """Names and types of a table of this store as it is made: with its own name and its store's as a mark."""
+    if table == APPLIED:
+        plain = pa.schema([pa.field("segment_id", pa.utf8(), nullable=False)])
+    else:
+        plain = arrow_schema(table, meta.dims)
+    mark = {"slowwave.table": table, "slowwave.store": meta.store_id}
+    return plain.with_metadata(mark) if meta.store_id else plain
 
 
 @cache

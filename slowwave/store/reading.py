@@ -13,14 +13,15 @@ from lancedb.query import LanceVectorQueryBuilder
 from lancedb.table import Table
 from numpy.typing import NDArray
 
-from slowwave.errors import ConfigError
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT, frame_schema
 from slowwave.store.conditions import Expr, col, columns_of, lit, on_disk
+from slowwave.store.damage import open_table, reading
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
     KEYS_A_READ,
     MATCHED,
+    META_FILE,
     TEXT_INDEX,
     StoreMeta,
     arrow_schema,
@@ -63,11 +64,16 @@ class StoreReader:
         self._indexed: set[str] = set()
         self._cache = TableCache(
             root / name,
-            count=lambda table: int(self._table(table).count_rows()),
-            version=lambda table: int(self._table(table).version),
+            count=self._count_rows,
+            version=self._version,
             load=self._load,
         )
         self._exact_rows = 0
+        self._stamp = self._stamp_now()
+
+    def was_replaced(self) -> bool:
+        """Return whether another folder stands under this generation's name now: a backup that was put back."""
+        return self._stamp_now() != self._stamp
 
     def keep_in_memory(
         self, *, most_rows: int, exact_rows: int, is_written: Callable[[], bool] = lambda: False
@@ -112,7 +118,24 @@ class StoreReader:
         if where is not None:
             return self.rows(table, [KEYS[table]], where).height
         copy = self._cache.copy_of(table) if self._cache.is_indexed else None
-        return copy.frame.height if copy is not None else int(self._table(table).count_rows())
+        return copy.frame.height if copy is not None else self._count_rows(table)
+
+    def count_on_disk(self, table: str) -> int:
+        """Number of rows, past the tables in memory."""
+        return self._count_rows(table)
+
+    def read_through(self, table: str) -> None:
+        """Reads a table from the disk from end to end, with its indices, and keeps nothing.
+
+        Raises:
+            DamageError: a part of it cannot be read.
+        """
+        rows = self._count_rows(table)
+        self._queries.read_through(table)
+        if table in TEXT_INDEX:
+            self.matching(table, ["the"], 1)
+        if rows and table in VECTOR_TEXT:
+            self.nearest(table, np.ones((1, self.meta.dims), np.float32), 1)
 
     def by_key(self, table: str, keys: Iterable[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Rows with these keys, in key order; keys that are not there are left out."""
@@ -147,8 +170,20 @@ class StoreReader:
         """
         key = KEYS[table]
         shape = {"query_index": pl.Int64, key: pl.String, "similarity": pl.Float64}
-        if len(vectors) == 0 or self._table(table).count_rows() == 0:
+        if len(vectors) == 0 or self._count_rows(table) == 0:
             return pl.DataFrame(schema=shape)
+        with reading(self.root, table):
+            found = self._nearest_on_disk(table, vectors, k, where=where, exact=exact)
+        if "query_index" not in found.columns:
+            found = found.with_columns(query_index=pl.lit(0))
+        scored = found.select(
+            pl.col("query_index").cast(pl.Int64), key, similarity=1.0 - pl.col("_distance").cast(pl.Float64)
+        )
+        return _best(scored, "similarity", key, k)
+
+    def _nearest_on_disk(
+        self, table: str, vectors: NDArray[np.float32], k: int, *, where: Expr | None, exact: bool
+    ) -> pl.DataFrame:
         wanted = np.ascontiguousarray(vectors, dtype=np.float32)
         query = self._table(table).search(wanted, vector_column_name="vector", query_type="vector")
         assert isinstance(query, LanceVectorQueryBuilder)
@@ -156,13 +191,7 @@ class StoreReader:
         query = query.bypass_vector_index() if exact else query.refine_factor(5)
         present = col("embedder_id") == lit(self.meta.embedder_id)
         query = query.where(on_disk(present & where if where is not None else present), prefilter=True)
-        found = frame_of(query.limit(k + TIE_MARGIN).select([key, "_distance"]).to_arrow())
-        if "query_index" not in found.columns:
-            found = found.with_columns(query_index=pl.lit(0))
-        scored = found.select(
-            pl.col("query_index").cast(pl.Int64), key, similarity=1.0 - pl.col("_distance").cast(pl.Float64)
-        )
-        return _best(scored, "similarity", key, k)
+        return frame_of(query.limit(k + TIE_MARGIN).select([KEYS[table], "_distance"]).to_arrow())
 
     def matching(
         self, table: str, texts: Sequence[str], k: int, *, where: Expr | None = None
@@ -209,7 +238,9 @@ class StoreReader:
             if copies.get(wanted.table) is None
             and (not isinstance(wanted, TextQuery) or self._can_match(wanted))
         }
-        reading = self._queries.start(list(on_disk.values())) if on_disk else None
+        for wanted in on_disk.values():
+            self._table(wanted.table)  # says what is wrong where the table is damaged
+        begun = self._queries.start(list(on_disk.values())) if on_disk else None
         answers: dict[int, Found] = {}  # what is in memory answers while the disk is read
         for place, wanted in enumerate(queries):
             copy = copies.get(wanted.table)
@@ -217,7 +248,7 @@ class StoreReader:
                 answers[place] = in_memory(copy, wanted)
             elif place not in on_disk and isinstance(wanted, TextQuery):
                 answers[place] = of_frame(wanted, nothing_found(wanted))
-        frames = reading.result() if reading is not None else []
+        frames = begun.result() if begun is not None else []
         for place, frame in zip(on_disk, frames, strict=True):
             answers[place] = of_frame(queries[place], frame)
         return [answers[place] for place in range(len(queries))]
@@ -259,8 +290,16 @@ class StoreReader:
 
     # -- inside
 
+    def _stamp_now(self) -> tuple[int, int]:
+        """The file that describes the generation, as the file system knows it; zeros where there is none."""
+        try:
+            found = (self.root / self.name / META_FILE).stat()
+        except OSError:
+            return 0, 0
+        return found.st_ino, found.st_mtime_ns
+
     def _load(self, table: str, before: MemoryTable | None) -> MemoryTable:
-        version = int(self._table(table).version)
+        version = self._version(table)
         rows = self._rows_on_disk(table, plain_columns(table), None)
         if not self._cache.is_indexed:
             return MemoryTable(table, version, rows, is_indexed=False)
@@ -269,7 +308,7 @@ class StoreReader:
         return read_table(table, version, rows, vectors=vectors, before=before)
 
     def _rows_on_disk(self, table: str, names: Sequence[str], where: Expr | None) -> pl.DataFrame:
-        self._table(table)  # says what is wrong where the table is missing
+        self._table(table)  # says what is wrong where the table is damaged
         return self._queries.start([RowsQuery(table, tuple(names), where)]).result()[0]
 
     def _load_vectors(self, table: str, rows: pl.DataFrame, before: MemoryTable | None) -> MemoryVectors:
@@ -304,18 +343,22 @@ class StoreReader:
 
     def _table(self, table: str) -> Table:
         if table not in self._tables:
-            try:
-                self._tables[table] = self._db.open_table(table)
-            except (FileNotFoundError, ValueError) as error:
-                raise ConfigError(
-                    f"table {table!r} is missing from the store at {self.root}; run `slowwave rebuild`"
-                ) from error
+            self._tables[table] = open_table(self._db, self.root, self.name, table, self.meta)
         return self._tables[table]
+
+    def _count_rows(self, table: str) -> int:
+        with reading(self.root, table):
+            return int(self._table(table).count_rows())
+
+    def _version(self, table: str) -> int:
+        with reading(self.root, table):
+            return int(self._table(table).version)
 
     def _has_text_index(self, table: str) -> bool:
         """Return whether every text of a table is indexed; once there, an index stays."""
         if table not in self._indexed:
-            indexed = {name for index in self._table(table).list_indices() for name in index.columns}
+            with reading(self.root, table):
+                indexed = {name for index in self._table(table).list_indices() for name in index.columns}
             if set(TEXT_INDEX[table]) <= indexed:
                 self._indexed.add(table)
         return table in self._indexed

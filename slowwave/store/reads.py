@@ -6,7 +6,7 @@ other their fixed costs add up; through LanceDB's asynchronous interface they sh
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.conditions import Expr, on_disk
+from slowwave.store.damage import reading
 from slowwave.store.layout import MATCHED, full_text_query
 from slowwave.store.memory_tables import MemoryTable, Row
 from slowwave.store.memory_vectors import Floats, Places
@@ -132,18 +133,33 @@ class Queries:
         """
         return asyncio.run_coroutine_threadsafe(self._gather(queries, at_once), _loop())
 
-    async def _gather(self, queries: Sequence[Query], at_once: int) -> list[pl.DataFrame]:
-        for table in {wanted.table for wanted in queries} - self._tables.keys():
+    def read_through(self, table: str) -> None:
+        """Reads every row and column once, in batches, and keeps nothing."""
+        asyncio.run_coroutine_threadsafe(self._read_through(table), _loop()).result()
+
+    async def _read_through(self, table: str) -> None:
+        await self._open([table])
+        with reading(self._folder.parent, table):
+            async for _ in await self._tables[table].query().to_batches():
+                pass
+
+    async def _open(self, tables: Iterable[str]) -> None:
+        for table in set(tables) - self._tables.keys():
             if self._connection is None:
                 self._connection = await lancedb.connect_async(
                     self._folder, read_consistency_interval=timedelta(0)
                 )
-            self._tables[table] = await self._connection.open_table(table)
+            with reading(self._folder.parent, table):
+                self._tables[table] = await self._connection.open_table(table)
+
+    async def _gather(self, queries: Sequence[Query], at_once: int) -> list[pl.DataFrame]:
+        await self._open(wanted.table for wanted in queries)
         turn = asyncio.Semaphore(at_once)
 
         async def answer(wanted: Query) -> pl.DataFrame:
             async with turn:
-                return await self._answer(wanted)
+                with reading(self._folder.parent, wanted.table):
+                    return await self._answer(wanted)
 
         return list(await asyncio.gather(*map(answer, queries)))
 

@@ -5,11 +5,13 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
+from slowwave.errors import SlowwaveError
 from slowwave.store.memory_tables import MemoryTable
 
 MOST_ROWS = 2_000
@@ -154,7 +156,10 @@ class TableCache:
         """Return whether nobody changed the table since it was read, or found too large."""
         if entry.version < 0 or entry.is_outdated:
             return False
-        stamp = os.stat(entry.versions).st_mtime_ns  # noqa: PTH116 - often, and a Path takes ten times as long
+        try:
+            stamp = os.stat(entry.versions).st_mtime_ns  # noqa: PTH116 - often, and a Path takes ten times as long
+        except OSError:
+            return False  # who reads it next says what is wrong
         if entry.is_settled and stamp == entry.stamp:
             return True
         is_late = time.time_ns() - stamp > SETTLED_SECONDS * 1e9
@@ -184,7 +189,7 @@ class TableCache:
     def _read_quietly(self, entry: _Entry, table: str, wait: float) -> None:
         try:
             time.sleep(wait)
-            with self._beside:
+            with self._beside, suppress(SlowwaveError):  # the next question meets it again, and tells
                 self._read(entry, table)
         finally:
             entry.is_loading = False

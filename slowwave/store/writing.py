@@ -12,12 +12,13 @@ import polars as pl
 import pyarrow as pa
 from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
-from slowwave.errors import ContractError, TransientError
+from slowwave.errors import ContractError
 from slowwave.journal.changes import TableChange, overlay
 from slowwave.journal.whole_file import write_whole
 from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
 from slowwave.store.checking import assert_rows
 from slowwave.store.conditions import col, on_disk
+from slowwave.store.damage import writing
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
@@ -25,9 +26,12 @@ from slowwave.store.layout import (
     KEYS_A_READ,
     LOOKUP_INDEX,
     META_FILE,
+    POINTER,
     TEXT_INDEX,
     arrow_schema,
     left_and_joined,
+    marked_schema,
+    pointed_at,
 )
 from slowwave.store.passages import near_passages, turn_passages, wide_passages
 from slowwave.store.reading import StoreReader
@@ -52,14 +56,15 @@ class Store(StoreReader):
 
     def make_tables(self) -> None:
         """Create every table, empty. A generation without all of them is not made current."""
-        for table in TABLES:
-            self._db.create_table(table, schema=arrow_schema(table, self.meta.dims))
-        self._db.create_table(APPLIED, schema=pa.schema([pa.field("segment_id", pa.utf8(), nullable=False)]))
+        with writing(self.root):
+            for table in (*TABLES, APPLIED):
+                self._db.create_table(table, schema=marked_schema(table, self.meta))
 
     def name_space(self, embedder_id: str) -> None:
         """Say which embedder and fit this generation's vectors are of, before it has any."""
         self.meta = replace(self.meta, embedder_id=embedder_id)
         write_whole(self.root / self.name / META_FILE, json.dumps(asdict(self.meta)))
+        self._stamp = self._stamp_now()
 
     def forget_vectors(self) -> None:
         """Drop all vectors and their indices, to be computed anew: for a generation that nobody reads yet."""
@@ -75,17 +80,21 @@ class Store(StoreReader):
 
     def make_current(self) -> None:
         """Switch readers to this generation and remove generations before the last one."""
-        pointer = self.root / "CURRENT"
-        before = pointer.read_text(encoding="utf-8").strip() if pointer.exists() else None
-        write_whole(pointer, self.name)
+        try:
+            before = pointed_at(self.root)
+        except OSError:
+            before = ""
+        write_whole(self.root / POINTER, self.name)
         for folder in self.root.glob("g-*"):
             if folder.name not in {self.name, before}:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def is_current(self) -> bool:
         """Return whether readers find this generation."""
-        pointer = self.root / "CURRENT"
-        return pointer.exists() and pointer.read_text(encoding="utf-8").strip() == self.name
+        try:
+            return pointed_at(self.root) == self.name
+        except OSError:
+            return False
 
     def discard(self) -> None:
         """Remove a generation that did not become current."""
@@ -97,23 +106,21 @@ class Store(StoreReader):
         Raises:
             ContractError: a row breaks its table's model, or the store did not write what it was given.
             TransientError: the disk is full or the folder cannot be written.
+            DamageError: a table cannot be read or written as it is.
         """
         done: dict[str, int] = {}
-        try:
+        with writing(self.root):
             for table, change in changes.items():
                 done[table] = self._apply_table(change)
             self._write_passages(changes)
             self.ensure_text_indices([*changes, "passages"])
-        except (OSError, RuntimeError) as error:  # lancedb raises both for a full disk
-            raise TransientError(
-                f"the store at {self.root} could not be written ({error}); the journal holds everything, "
-                "the next run applies it"
-            ) from error
         return done
 
     def mark_applied(self, segment_ids: Sequence[str]) -> None:
         """Note that segments are in the tables; call it after `apply`."""
-        if segment_ids:
+        with writing(self.root):
+            if not segment_ids:
+                return
             self._table(APPLIED).add(pa.table({"segment_id": pa.array(list(segment_ids), pa.utf8())}))
 
     def put_vectors(self, table: str, frame: pl.DataFrame, *, column: str = "vector") -> None:
@@ -258,7 +265,8 @@ class Store(StoreReader):
         merge = self._table(table).merge_insert(KEYS[table])
         merge = merge.when_matched_update_all().when_not_matched_insert_all()
         before = int(self._table(table).version)
-        result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
+        with writing(self.root):
+            result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
         self._cache.wrote(table, before, rows=rows)
         written = result.num_inserted_rows + result.num_updated_rows
         if written != rows.height:

@@ -1,6 +1,7 @@
 """The store can be made again from the journal alone: the same rows, without one call of a model."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -10,12 +11,13 @@ from polars.testing import assert_frame_equal
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from flows.reembed import reembed
-from slowwave.errors import NotFoundError
+from slowwave.errors import DamageError, NotFoundError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
+from slowwave.memory import Memory
 from slowwave.schemas.tables import VECTOR_TEXT
-from slowwave.store import col, lit, open_store
+from slowwave.store import col, damaged_folders, lit, open_store
 from slowwave.store.conditions import on_disk
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
@@ -266,3 +268,73 @@ def test_a_torn_segment_is_named_and_the_rest_is_rebuilt(home):
     assert report.rejected["file in the journal that is not a whole segment"] == 1
     assert store_of(home).count("nights") == 2, "the last segment was the last night's record"
     assert store_of(home).count("turns") == 13
+
+
+# damage: the store's own files are not needed (tests/e2e/test_damage.py breaks every one of them)
+
+
+def generation(store: Path) -> Path:
+    return store / (store / "CURRENT").read_text()
+
+
+def lose_a_table(store: Path) -> None:
+    shutil.rmtree(generation(store) / "cells.lance")
+
+
+def garble_the_pointer(store: Path) -> None:
+    (store / "CURRENT").write_bytes(b"\xff\x00\xfe g-")
+
+
+def put_a_file_in_its_place(store: Path) -> None:
+    shutil.rmtree(store)
+    store.write_text("not a folder")
+
+
+@pytest.mark.parametrize("damage", [lose_a_table, garble_the_pointer, put_a_file_in_its_place])
+def test_a_damaged_store_is_told_in_one_line_and_rebuilt_from_the_journal_alone(
+    home: str, damage: Callable[[Path], None]
+):
+    wanted, store = tables(home), Path(home) / "store"
+    damage(store)
+    with pytest.raises(DamageError, match=r"\Athe store at .* is damaged: .*; run `slowwave rebuild`.*\Z"):
+        Memory(home).search("What is the rate limit?")
+    report = rebuild.fn(home=home)
+    assert_same_tables(tables(home), wanted)
+    (kept,) = damaged_folders(store)
+    assert any(str(kept) in note for note in report.notes), "it says where the damaged store is"
+    assert list(kept.iterdir()), "and deletes nothing of it"
+    again = rebuild.fn(home=home)
+    assert not [note for note in again.notes if "damaged" in note]
+    assert_same_tables(tables(home), wanted)
+
+
+def test_a_night_over_a_damaged_store_stops_unless_the_settings_let_it_rebuild(home, monkeypatch):
+    wanted, journal = tables(home), segments(home)
+    lose_a_table(Path(home) / "store")
+    with pytest.raises(DamageError, match="table 'cells' is missing; run `slowwave rebuild`"):
+        nightly.fn(home=home)
+    assert segments(home) == journal
+    monkeypatch.setenv("SLOWWAVE_NIGHT__DAMAGED_STORE", "rebuild")
+    with pytest.raises(DamageError):
+        nightly.fn(home=home, dry_run=True)
+    report = nightly.fn(home=home)
+    assert [note for note in report.notes if "the store was damaged: table 'cells' is missing" in note]
+    assert_same_tables(tables(home), wanted)
+
+
+def test_a_damaged_store_is_kept_for_the_days_that_the_settings_say(home, monkeypatch):
+    lose_a_table(Path(home) / "store")
+    rebuild.fn(home=home)
+    assert len(damaged_folders(Path(home) / "store")) == 1
+    monkeypatch.setenv("SLOWWAVE_STORE__KEEP_DAMAGED_DAYS", "0")
+    rebuild.fn(home=home)
+    assert not damaged_folders(Path(home) / "store")
+
+
+def test_an_erase_leaves_no_damaged_store_behind(home):
+    lose_a_table(Path(home) / "store")
+    rebuild.fn(home=home)
+    with Memory(home) as memory:
+        cell_id = tables(home)["cells"]["cell_id"][0]
+        memory.erase(cell_id)
+    assert not damaged_folders(Path(home) / "store")

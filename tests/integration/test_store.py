@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from slowwave.errors import ConfigError, ContractError, NotFoundError
+from slowwave.errors import ConfigError, ContractError, DamageError, NotFoundError
 from slowwave.journal.changes import Change, collapse
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.settings.groups import ScopeSettings
@@ -538,3 +539,39 @@ def test_a_missing_table_asks_for_a_rebuild(store: Store):
     (store.root / store.name / "core.lance").rename(store.root / "elsewhere")
     with pytest.raises(ConfigError, match="'core' is missing.*rebuild"):
         reader.rows("core")
+
+
+def test_a_table_without_its_last_version_is_damaged_and_not_the_one_before(store: Store):
+    for number in range(3):
+        write(store, "cells", rows("cells", row("cells", f"c{number}")))
+    versions = store.root / store.name / "cells.lance" / "_versions"
+    newest = min(versions.glob("*.manifest"))  # the newest is named by the lowest number
+    newest.unlink()
+    with pytest.raises(DamageError, match="the last version of table 'cells' is missing or cut"):
+        open_store(store.root).rows("cells")
+
+
+def test_the_table_of_another_store_is_not_taken_for_this_one(store: Store, tmp_path: Path):
+    other = create_store(tmp_path / "other", embedder_id=EMBEDDER, dims=DIMS)
+    write(other, "cells", rows("cells", row("cells", "c1")))
+    here, there = (one.root / one.name / "cells.lance" for one in (store, other))
+    shutil.rmtree(here)
+    shutil.copytree(there, here)
+    with pytest.raises(DamageError, match="the folder of table 'cells' holds another table"):
+        open_store(store.root).rows("cells")
+
+
+def test_a_store_that_was_put_back_from_a_backup_is_noticed(store: Store, tmp_path: Path):
+    reader, folder = open_store(store.root), store.root / store.name
+    assert not reader.was_replaced()
+    shutil.copytree(folder, tmp_path / "backup")
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "backup", folder)
+    assert reader.is_current()
+    assert reader.was_replaced()
+
+
+def test_a_pointer_never_leads_out_of_the_store(store: Store):
+    (store.root / "CURRENT").write_text(f"../store/{store.name}")
+    with pytest.raises(DamageError, match="CURRENT names no generation"):
+        open_store(store.root)

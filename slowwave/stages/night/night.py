@@ -9,14 +9,18 @@ from datetime import datetime, timedelta
 from ulid import ULID
 
 from slowwave.decay.measures import forgetting_of
-from slowwave.home.workspace import Workspace, open_workspace
+from slowwave.errors import ConfigError
+from slowwave.home.lock import writing
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import Workspace, open_workspace, wall_clock
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.schemas.report import NightReport, StageReport
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.stages.asking import AWAY, SPENT
 from slowwave.stages.night.story import tell_story
+from slowwave.stages.rebuild.rebuild import rebuild_store
 from slowwave.stages.run import PLAIN, Steps
-from slowwave.store import col, lit
+from slowwave.store import col, lit, remove_damaged, require_whole
 
 LLM_STAGES = frozenset({"extract", "cluster", "reconcile", "consolidate", "compress", "link"})
 """Stages that wait when the gate is closed; core memory then only drops lines that no longer hold."""
@@ -45,7 +49,9 @@ def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Ni
     Raises:
         BusyError: another night or stage is at work.
         ConfigError: the language model cannot be used as configured.
+        DamageError: the store is damaged, and `night.damaged_store` says to stop.
     """
+    rescued = _rescue(home, dry_run=dry_run, steps=steps)
     with open_workspace(home) as workspace:
         workspace.require_llm()
         started = workspace.clock()
@@ -56,10 +62,26 @@ def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Ni
             workspace,
             started,
             dry_run,
-            notes=list(workspace.notes),
+            notes=[*rescued, *workspace.notes],
             steps=steps,
             last_segment=workspace.last_segment,
         )
+
+
+def _rescue(home: str, *, dry_run: bool, steps: Steps) -> list[str]:
+    """Looks through the whole store before any work; one that is damaged is made anew if the settings say so."""
+    where = open_home(home)
+    with writing(where):
+        remove_damaged(
+            where.store_root, until=wall_clock() - timedelta(days=where.settings.store.keep_damaged_days)
+        )
+        try:
+            require_whole(where.store_root)
+        except ConfigError:  # damaged, or of another version
+            if dry_run or where.settings.night.damaged_store == "stop":
+                raise
+            return rebuild_store(home, dry_run=False, steps=steps).notes
+    return []
 
 
 def close_gate(night: Night, *, force: bool) -> bool:

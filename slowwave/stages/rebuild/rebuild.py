@@ -1,32 +1,45 @@
 """A new store beside the living one: from the journal alone, or with the vectors of another embedder."""
 
 import time
+from collections.abc import Sequence
+from datetime import timedelta
 
 import polars as pl
 
 from slowwave.embeddings import Embedder, base_id_of, base_of, open_embedder
-from slowwave.errors import ConfigError, NotFoundError
+from slowwave.errors import ConfigError, DamageError, NotFoundError, TransientError
+from slowwave.home.core_file import write_core_file
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
-from slowwave.home.stored_embedder import embedder_of
-from slowwave.home.workspace import new_store
+from slowwave.home.stored_embedder import base_embedder
+from slowwave.home.workspace import new_store, wall_clock
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.stages.run import Steps
-from slowwave.store import Store, filling, open_store
+from slowwave.store import (
+    Store,
+    clear_root,
+    filling,
+    has_remains,
+    open_store,
+    remove_damaged,
+    switch_from_damaged,
+    table_damage,
+    told,
+)
 
 
 def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
-    """Folds the whole journal into a new store, with the embedder of the living store where it serves."""
+    """Folds the whole journal into a new store, with the embedder of the living store where that can be told.
+
+    Nothing of the living store is needed. One that is damaged, or holds what the journal lost, is moved away whole.
+    """
     with writing(where := open_home(home)):
-        living = _open_living(where)
-        settings = where.settings.embedding
-        embedder, note = (
-            embedder_of(where, living) if living else open_embedder(settings, where.calibration_path)
-        )
+        living, damage = _open_living(where)
+        embedder, note = _embedder(where, living)
         report = StageReport(stage="rebuild", dry_run=dry_run, notes=[note])
-        return _make_store(where, living, embedder, report, steps)
+        return _make_store(where, living, embedder, report, steps, damage=damage)
 
 
 def reembed_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
@@ -43,11 +56,17 @@ def reembed_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
 
 
 def _make_store(
-    home: Home, living: Store | None, embedder: Embedder | None, report: StageReport, steps: Steps
+    home: Home,
+    living: Store | None,
+    embedder: Embedder | None,
+    report: StageReport,
+    steps: Steps,
+    *,
+    damage: Sequence[str] = (),
 ) -> StageReport:
     """Makes the new store and switches to it; a dry run only compares it with the living one."""
     started = time.monotonic()
-    with filling(new_store(home.store_root, embedder, make_current=False)) as fresh:
+    with filling(_fresh_store(home, embedder)) as fresh:
         problems = steps.fold(home, fresh)
         report.notes += [f"skipped in the journal: {problem}" for problem in problems]
         if embedder is not None:  # the journal says which fit its vectors are of
@@ -55,23 +74,76 @@ def _make_store(
             fresh.name_space(embedder.embedder_id)
         report.rows_in = len(home.journal.segment_ids())
         report.rejected["file in the journal that is not a whole segment"] = len(problems)
-        if living is not None:
+        if living is not None and not damage:
             report.notes += _differences(living, fresh)
         if not report.dry_run:
             done = steps.embed_all(fresh, embedder)
             report.counts = {f"rows of {table}": fresh.count(table) for table in TABLES if fresh.count(table)}
             report.rejected["text that the embedder refused"] = done.get("failed", 0)
-            fresh.make_current()
+            report.notes += _switch(home, fresh, damage)
+        elif damage:
+            report.notes.append(f"the store is damaged ({told(damage)}) and would be moved away")
     report.rejected = {reason: number for reason, number in report.rejected.items() if number}
     report.seconds = round(time.monotonic() - started, 3)
     return report
 
 
-def _open_living(home: Home) -> Store | None:
+def _open_living(home: Home) -> tuple[Store | None, list[str]]:
+    """The living store where it can be opened at all, and what is wrong with it."""
     try:
-        return open_store(home.store_root)
-    except (NotFoundError, ConfigError):
-        return None  # nothing to compare with: the journal is all that a rebuild needs
+        living = open_store(home.store_root)
+    except NotFoundError:
+        # nothing to compare with: the journal is all that a rebuild needs
+        return None, ["no pointer names a generation"] if has_remains(home.store_root) else []
+    except DamageError as error:
+        return None, [error.what]
+    except ConfigError:
+        return None, []  # whole, and of another version
+    return living, table_damage(living, is_thorough=True)
+
+
+def _embedder(home: Home, living: Store | None) -> tuple[Embedder | None, str]:
+    """The embedder of the living store's vectors, else the one of the settings; none while its server is away."""
+    if living is not None:
+        return base_embedder(home, living.meta.embedder_id)
+    try:
+        return open_embedder(home.settings.embedding, home.calibration_path)
+    except TransientError as error:
+        return None, f"full text only, until `slowwave run reembed`: the embedder does not answer ({error})"
+
+
+def _fresh_store(home: Home, embedder: Embedder | None) -> Store:
+    """A new generation beside whatever lies in the store's folder, or stands in its place.
+
+    Raises:
+        ConfigError: the folder cannot be written.
+    """
+    try:
+        clear_root(home.store_root, wall_clock())
+        return new_store(home.store_root, embedder, make_current=False)
+    except OSError as error:
+        raise ConfigError(
+            f"the store's folder {home.store_root} cannot be written ({error.strerror}): mend its permissions, or "
+            "move it away, then run `slowwave rebuild` again"
+        ) from error
+
+
+def _switch(home: Home, fresh: Store, damage: Sequence[str]) -> list[str]:
+    """Makes the new store the living one; returns notes on what was damaged, and where that is now."""
+    now, kept = wall_clock(), timedelta(days=home.settings.store.keep_damaged_days)
+    remove_damaged(home.store_root, until=now - kept)
+    notes = []
+    if damage:
+        aside = switch_from_damaged(fresh, now)
+        notes = [
+            f"the store was damaged: {told(damage)}",
+            f"what lay in its folder is kept in {aside} until {now + kept:%Y-%m-%d}; the next night or rebuild after "
+            "that removes it",
+        ]
+    else:
+        fresh.make_current()
+    write_core_file(home, fresh)
+    return notes
 
 
 def _differences(living: Store, fresh: Store) -> list[str]:
