@@ -22,6 +22,7 @@ from slowwave.context.memories import (
 from slowwave.context.near import Near, neighbours
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
+from slowwave.excerpts import asked_words
 from slowwave.language.signals import SAME_ERROR, error_words, fix_cue, holds_words
 from slowwave.schemas.search import TurnHit
 from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
@@ -126,13 +127,16 @@ def _clearest(situation: Situation, turns: Sequence[TurnHit], count: int) -> lis
         for turn in turns
         if (cue := fix_cue(turn.content)) >= MIN_CUE and turn.origin != "untrusted"
     ]
-    words = {word for failure in situation.failures for word in failure.words | failure.signature}
+    asked = asked_words(
+        sorted({word for failure in situation.failures for word in failure.words | failure.signature})
+    )
+    most = situation.settings.context.quote_characters
     why, kind = "followed the same error", "fix of the same error"
     best = sorted(scored, key=lambda entry: entry[:2], reverse=True)[:count]
     return [
         quote
         for score, _, turn in best
-        for quote in quote_lines("critical", turn, 1.0 + score / 2, why, words=words, kind=kind)
+        for quote in quote_lines("critical", turn, 1.0 + score / 2, why, asked=asked, most=most, kind=kind)
     ]
 
 

@@ -90,7 +90,8 @@ def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
         lines.append(topic_line(topic, compressed.get(topic.topic_id), 0.2 + score, told_until=until))
     for turn, score in found.turns.values():
         why = "said in a turn that is not yet worked through"
-        lines += quote_lines("relevant", turn, 0.9 * score, why, words=situation.words)
+        most = situation.settings.context.quote_characters
+        lines += quote_lines("relevant", turn, 0.9 * score, why, asked=situation.asked, most=most)
     return lines
 
 

@@ -1,6 +1,6 @@
 """Memories as candidate lines: cells, topic summaries and quotes of turns, each with its shorter forms."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
@@ -10,7 +10,8 @@ from slowwave.context.page import line_of
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.decay.tasks import TaskState, task_state
-from slowwave.language.signals import quoted
+from slowwave.excerpts import Asked, quoted
+from slowwave.language.signals import fix_cue
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import TierName
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
@@ -18,9 +19,6 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
-
-QUOTE_CHARACTERS = 480
-"""Longest quote of a turn, about 120 tokens."""
 
 
 @dataclass(frozen=True)
@@ -174,13 +172,11 @@ def topic_line(topic: TopicHit, compressed: str | None, score: float, *, told_un
 
 
 def quote_lines(
-    tier: TierName, turn: TurnHit, score: float, why: str, *, words: Collection[str], kind: str = "quote"
+    tier: TierName, turn: TurnHit, score: float, why: str, *, asked: Asked, most: int, kind: str = "quote"
 ) -> list[Candidate]:
-    """A turn word by word, or its telling sentences; nothing where no whole sentence is short enough."""
+    """A turn word by word, or the parts of at most `most` characters, and half of that, that tell what is asked."""
     speaker = turn.speaker or ("" if turn.role == "document" else turn.role)
-    quotes = [
-        quoted(turn.content, words=words, most=most) for most in (QUOTE_CHARACTERS, QUOTE_CHARACTERS // 2)
-    ]
+    quotes = [quoted(turn.content, asked, most=length, cue=fix_cue) for length in (most, most // 2)]
     texts = [f'{speaker}: "{text}"' if speaker else f'"{text}"' for text in quotes if text]
     source = (turn.event_time, turn.source_name)
     return [line(tier, score, kind, texts, source, why, turn_ids=(turn.turn_id,))] if texts else []

@@ -15,7 +15,8 @@ from slowwave.context.repeats import Richest, without_repeats
 from slowwave.context.situation import Situation
 from slowwave.context.standing import both_sides, open_contradictions
 from slowwave.context.tiers import Candidate, Chosen
-from slowwave.language.signals import quoted
+from slowwave.excerpts import quoted
+from slowwave.language.signals import fix_cue
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import CellHit, TurnHit
 
@@ -30,9 +31,6 @@ LIKE_BEST = 0.5
 
 SHORT = 600
 """Below so many tokens a memory may stand in its compressed form."""
-
-QUOTE_CHARACTERS = 480
-"""Longest quote of a turn, about 120 tokens."""
 
 
 def question_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Candidate], list[str]]:
@@ -86,7 +84,10 @@ def _disputed(situation: Situation, matches: Matches) -> tuple[set[str], list[Ca
 def _memory(situation: Situation, richest: Richest, *, is_short: bool) -> Candidate:
     """A memory with its history, or alone; on a short page also compressed."""
     hit, repeats = richest.hit, richest.repeats
-    content = STATES[state_of(situation, hit)] + (_procedure(hit) or hit.text)
+    told = _procedure(hit) or quoted(
+        hit.text, situation.asked, most=situation.settings.context.quote_characters
+    )
+    content = STATES[state_of(situation, hit)] + told
     tail = _other_days(
         hit, [repeat for repeat in repeats if repeat.event_time.date() != hit.event_time.date()]
     )
@@ -135,7 +136,8 @@ def _quote(situation: Situation, turn: TurnHit) -> list[Candidate]:
     """A turn word by word, or its telling sentences; of untrusted origin only sections of files are quoted."""
     if turn.origin == "untrusted" and turn.role != "document":
         return []
-    text = quoted(turn.content, words=situation.words, most=QUOTE_CHARACTERS)
+    most = situation.settings.context.quote_characters
+    text = quoted(turn.content, situation.asked, most=most, cue=fix_cue)
     speaker = turn.speaker or ("" if turn.role == "document" else turn.role)
     said = f'{speaker}: "{text}"' if speaker else f'"{text}"'
     line = Candidate(

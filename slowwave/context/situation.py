@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
+from slowwave.excerpts import Asked, asked_terms
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import (
     branch_words,
@@ -78,6 +79,11 @@ class Situation:
         errors = (failure.message for failure in self.failures[:1])
         parts = (self.request.question, *self.file_and_branch, *errors)
         return " ".join(part for part in parts if part)[:MAX_QUERY_CHARACTERS]
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The terms of `text`, each with its rarity among the memories."""
+        return asked_terms(self.text, partial(self.store.rarities, "cells"))
 
     @cached_property
     def words(self) -> frozenset[str]:

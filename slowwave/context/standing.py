@@ -107,9 +107,8 @@ def background_lines(situation: Situation) -> list[Candidate]:
     ]
     for turn, score in near.turns.values():
         if turn.role == "document":
-            lines += quote_lines(
-                "background", turn, 1.0 + score, "from the project's files", words=situation.words
-            )
+            why, most = "from the project's files", situation.settings.context.quote_characters
+            lines += quote_lines("background", turn, 1.0 + score, why, asked=situation.asked, most=most)
     core = situation.store.rows("core", ("cell_id", "line_rank"), scope_condition(situation.settings.owner))
     promoted = core.sort("line_rank").head(CORE_ROWS if text else 5 * CORE_ROWS)
     ranks: dict[str, int] = dict(promoted.iter_rows())

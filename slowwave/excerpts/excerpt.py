@@ -1,6 +1,7 @@
 """The units of a text that a question asks for, chosen within a length and kept in order."""
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -26,21 +27,35 @@ MACHINE = 0.4
 """Left of the score of a unit that machines wrote: what they print repeats words and tells little."""
 
 
-def excerpt(text: str, asked: Asked, *, most: int) -> Excerpt:
+CUE = 2.0
+"""Weights of the rarest term that a unit gets which is all that a cue looks for."""
+
+Cue = Callable[[str], float]
+"""The degree, 0..1, to which a unit is of a wanted kind, whatever words it has."""
+
+
+def excerpt(text: str, asked: Asked, *, most: int, cue: Cue | None = None) -> Excerpt:
     """At most `most` characters of a text: all of it where it is short, else the units that the terms stand in.
 
-    Each term gets a unit, the rarest first, as long as there is room; then the units with the most of them and those
-    beside them. Without any term it is the begin of the text. Parts are in order; none parts a character.
+    Each term gets a unit, the rarest first, as long as there is room; then the units with the most of them, and what
+    stands beside them. Without any term it is the begin of the text. Parts are in order; none parts a character. `cue`
+    raises units of a kind.
     """
     read = text[:READ_CHARACTERS]
     said = said_words(read, asked)
     if len(text) <= most:
         return Excerpt(text=text, parts=[(0, len(text))], words=[(word.start, word.end) for word in said])
-    ranked = _Ranked(read, units_of(read), said, asked)
+    ranked = _Ranked(read, units_of(read), said, asked, cue)
     room = max(most - len(CUT_LINE) - len(DOTS) - 1, 1)
     chosen = _chosen(ranked, room)
     parts = _parts(ranked.units, chosen) if chosen else _window(ranked, room)
     return _shown(text, parts, said)
+
+
+def quoted(text: str, asked: Asked, *, most: int, cue: Cue | None = None) -> str:
+    """A text as a quote in one line of at most `most` characters: all of it, else its excerpt."""
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else " ".join(excerpt(text, asked, most=most, cue=cue).text.split())
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,7 @@ class _Ranked:
     units: list[Unit]
     said: list[Word]
     asked: Asked
+    cue: Cue | None
 
     @cached_property
     def held(self) -> list[list[str]]:
@@ -65,18 +81,26 @@ class _Ranked:
         return found
 
     @cached_property
+    def own(self) -> list[float]:
+        """Each unit's score by its own words."""
+        weights = self.asked.weights
+        follows, rarest = set(pairwise(weights)), max(weights.values(), default=1.0)
+        own = [0.0] * len(self.units)
+        for place, (unit, terms) in enumerate(zip(self.units, self.held, strict=True)):
+            text = self.text[unit.start : unit.end]
+            if terms:
+                pairs = {pair for pair in pairwise(terms) if pair in follows}
+                own[place] = sum(weights[term] for term in dict.fromkeys(terms))
+                own[place] += IN_ORDER * sum(min(weights[term] for term in pair) for pair in pairs)
+                own[place] *= MACHINE if is_machine_written(text) else 1.0
+            if self.cue is not None:
+                own[place] += CUE * rarest * self.cue(text)
+        return own
+
+    @cached_property
     def scores(self) -> list[float]:
         """Each unit's own score, and parts of those beside it."""
-        follows = set(pairwise(self.asked.weights))
-        own = [0.0] * len(self.units)
-        for place, terms in enumerate(self.held):
-            if terms:
-                own[place] = sum(self.asked.weights[term] for term in dict.fromkeys(terms))
-                pairs = {pair for pair in pairwise(terms) if pair in follows}
-                own[place] += IN_ORDER * sum(min(self.asked.weights[term] for term in pair) for pair in pairs)
-                unit = self.units[place]
-                if is_machine_written(self.text[unit.start : unit.end]):
-                    own[place] *= MACHINE
+        own = self.own
         worded = [place for place, unit in enumerate(self.units) if self.has_word(unit)]
         scores, carried = [0.0] * len(own), 0.0
         for place, after in zip(worded, [*worded[1:], None], strict=True):
@@ -85,12 +109,12 @@ class _Ranked:
             carried = BEFORE * max(own[place], carried)
         return scores
 
-    def beyond_wordless(self, place: int) -> set[int]:
-        """The place before a unit, past those without a word."""
+    def last_worded(self, place: int) -> int:
+        """The place of the last unit before this one that has a word; -1 where there is none."""
         before = place - 1
         while before >= 0 and not self.has_word(self.units[before]):
             before -= 1
-        return {before}
+        return before
 
     def has_word(self, unit: Unit) -> bool:
         """Return whether a unit says anything: no rule, no fence of a code block."""
@@ -113,43 +137,34 @@ class _Ranked:
                 covered |= set(self.held[best[term]])
                 yield best[term]
         yield from order
-        if not order:
-            yield from range(len(self.units))
 
 
 def _chosen(ranked: _Ranked, room: int) -> list[int]:
-    """Places of the units that have room, in order; without any of the question's words none behind a gap."""
+    """Places of the units that have room, in order: those wanted, then more and more of what stands beside them."""
     chosen, units = set[int](), ranked.units
 
-    def beside_one(place: int) -> bool:
-        """Return whether a unit beside this one is chosen: without it, this one has nothing to tell."""
-        return bool(chosen & {place - 1, place + 1} or chosen & ranked.beyond_wordless(place))
+    def cost(place: int) -> int:
+        """Characters that a unit takes beside the chosen ones, with the cuts around it."""
+        beside = (gap for gap in (place - 1, place) if {gap, gap + 1} - {place} <= chosen)
+        return units[place].length + len(CUT_LINE) + sum(_gap(units, gap) - len(CUT_LINE) for gap in beside)
+
+    def is_told_by(place: int) -> bool:
+        """Return whether a unit has a score of its own, or one is chosen that it follows or precedes."""
+        return ranked.own[place] > 0 or bool(chosen & {place - 1, place + 1, ranked.last_worded(place)})
 
     for place in ranked.wanted():
-        if place in chosen or (ranked.said and not ranked.held[place] and not beside_one(place)):
-            continue
-        cost = units[place].length + len(CUT_LINE)
-        for beside in (place - 1, place + 1):
-            if beside in chosen:
-                cost += _gap(units, min(place, beside)) - len(CUT_LINE)
-        if cost <= room:
+        if place not in chosen and is_told_by(place) and cost(place) <= room:
+            room -= cost(place)
             chosen.add(place)
-            room -= cost
-        elif not ranked.said or not chosen:
-            break
-    return _bridged(ranked, sorted(chosen), room)
-
-
-def _bridged(ranked: _Ranked, chosen: list[int], room: int) -> list[int]:
-    """The chosen units with the wordless ones between two of them, as far as there is room."""
-    found, units = set(chosen), ranked.units
-    for left, right in pairwise(chosen):
-        between = range(left + 1, right)
-        cost = units[right].start - units[left].end - len(CUT_LINE)
-        if between and cost <= room and not any(ranked.has_word(units[place]) for place in between):
-            found |= set(between)
-            room -= cost
-    return sorted(found)
+    waiting = deque(sorted(chosen) or [-1])
+    while waiting:
+        place = waiting.popleft()
+        for beside in (place + 1, place - 1):
+            if 0 <= beside < len(units) and beside not in chosen and cost(beside) <= room:
+                room -= cost(beside)
+                chosen.add(beside)
+                waiting.append(beside)
+    return sorted(chosen)
 
 
 def _gap(units: Sequence[Unit], place: int) -> int:
@@ -170,10 +185,9 @@ def _parts(units: Sequence[Unit], chosen: Sequence[int]) -> list[Place]:
 
 def _window(ranked: _Ranked, room: int) -> list[Place]:
     """A part of the best unit, where not even that has room: around the question's first word in it."""
-    place = next(ranked.wanted(), None)
-    if place is None:
+    if not ranked.units:
         return []
-    unit = ranked.units[place]
+    unit = ranked.units[next(ranked.wanted(), 0)]
     words = [word.start for word in ranked.said if unit.start <= word.start < unit.end]
     start = max(unit.start, words[0] - room // 3) if words else unit.start
     start = cut_before(ranked.text, start) if start > unit.start else start

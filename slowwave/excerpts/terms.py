@@ -1,7 +1,7 @@
 """The terms of a question and of a text, as full text has them, with their places."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +32,11 @@ def asked_terms(question: str, rarity: Callable[[Sequence[str]], Sequence[float]
     """The terms of a question's telling words, each with its `rarity`; without one all weigh the same."""
     terms = list(dict.fromkeys(query_terms(telling_words(question, most=QUERY_WORDS))))
     return Asked(dict(zip(terms, rarity(terms) if rarity is not None else [1.0] * len(terms), strict=True)))
+
+
+def asked_words(words: Iterable[str]) -> Asked:
+    """The terms of words, all of one weight."""
+    return Asked(dict.fromkeys((term for word in words for term in word_terms(word)), 1.0))
 
 
 def said_words(text: str, asked: Asked) -> list[Word]:

@@ -129,33 +129,6 @@ def fix_cue(text: str) -> float:
     return min(0.35 * strong + 0.15 * weak, 1.0)
 
 
-def quoted(text: str, *, words: Collection[str], most: int) -> str:
-    """A text as a quote: all of it up to `most` characters, else its sentences with the most of the words.
-
-    Sentences stay whole and in order, with "..." where some are left out; "" where none is short enough.
-    """
-    plain = " ".join(text.split())
-    if len(plain) <= most:
-        return plain
-    sentences = [" ".join(part.split()) for part in re.split(r"(?<=[.!?])\s+|\n+", text) if part.strip()]
-    wanted = set(words)
-    ranked = sorted(
-        range(len(sentences)),
-        key=lambda place: -len(wanted & plain_words(sentences[place])) - 2 * fix_cue(sentences[place]),
-    )
-    kept, length = set[int](), 0
-    for place in ranked:
-        if length + len(sentences[place]) + 5 <= most:
-            kept.add(place)
-            length += len(sentences[place]) + 5
-    pieces, last = list[str](), -1
-    for place in sorted(kept):
-        pieces += ["..."] * (place != last + 1)
-        pieces.append(sentences[place])
-        last = place
-    return " ".join(pieces + ["..."] * (bool(kept) and last != len(sentences) - 1))
-
-
 def holds_words(text: str, words: Collection[str]) -> float:
     """Share of the words that a text holds, 0..1; a plural or another ending of a longer word counts as the word."""
     if not words:

@@ -20,6 +20,7 @@ from slowwave.context.page import (
 )
 from slowwave.context.shown import keep_shown, shown_to
 from slowwave.context.tiers import Candidate, pack, pack_best
+from slowwave.excerpts import asked_words, quoted
 from slowwave.home.paths import open_home
 from slowwave.language.signals import (
     branch_words,
@@ -30,7 +31,6 @@ from slowwave.language.signals import (
     file_words,
     fix_cue,
     names_file,
-    quoted,
 )
 from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
@@ -142,4 +142,4 @@ def test_any_text_may_be_a_file_a_branch_or_an_error(one: str, other: str):
     score = error_sameness(other, signature=error_signature(one), words=error_words(one))
     assert 0 <= score <= 1
     assert 0 <= fix_cue(one) <= 1
-    assert len(quoted(one, words=error_words(other), most=50)) <= 50 + 4
+    assert len(quoted(one, asked_words(sorted(error_words(other))), most=50, cue=fix_cue)) <= 50

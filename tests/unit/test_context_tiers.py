@@ -17,7 +17,6 @@ from slowwave.language.signals import (
     fix_cue,
     holds_words,
     names_file,
-    quoted,
 )
 from slowwave.language.tokens import count_tokens
 from slowwave.schemas.context import TIERS, TierName
@@ -219,20 +218,7 @@ def test_a_fix_sounds_like_one():
     assert fix_cue("It hangs again.") == 0
 
 
-# quotes
-
-
-def test_a_short_text_is_quoted_whole_in_one_line():
-    assert quoted("one\n  two", words=(), most=20) == "one two"
-
-
-def test_a_long_text_is_quoted_by_whole_sentences_with_the_words():
-    text = "First of all, good morning. The port is 6432. It rains. Ask Mara about the port, she knows."
-    assert (
-        quoted(text, words={"port"}, most=70)
-        == "... The port is 6432. ... Ask Mara about the port, she knows."
-    )
-    assert quoted("x" * 100, words=(), most=50) == ""
+# words
 
 
 def test_endings_of_longer_words_do_not_count():

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from slowwave.excerpts import Asked, asked_terms, excerpt
+from slowwave.excerpts import Asked, asked_terms, asked_words, excerpt, quoted
 from slowwave.excerpts.units import cut_before, units_of
 from slowwave.store.terms import terms_of, word_terms
 
@@ -119,3 +119,21 @@ def test_one_word_has_the_terms_that_full_text_has():
     ]
     for word in words:
         assert list(word_terms(word)) == terms_of(pl.Series([word]))["term"].to_list()
+
+
+def test_a_short_text_is_quoted_whole_in_one_line():
+    assert quoted("one\n  two", asked_words(()), most=20) == "one two"
+
+
+def test_a_long_text_is_quoted_by_whole_sentences_with_the_words():
+    text = "First of all, good morning. The port is 6432. It rains. Ask Mara about the port, she knows."
+    found = quoted(text, asked_words(["port"]), most=72)
+    assert found == "... The port is 6432. ... Ask Mara about the port, she knows."
+
+
+def test_a_cue_brings_a_unit_without_any_of_the_words():
+    def fixes(unit: str) -> float:
+        return float("Cause" in unit)
+
+    text = f"{NOISE}\nThe kiln hangs.\n{NOISE}\nCause: the damper was shut.\n{NOISE}"
+    assert "Cause: the damper was shut." in quoted(text, asked_words(["kiln"]), most=90, cue=fixes)
