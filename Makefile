@@ -70,7 +70,7 @@ ui: $(STAMP) ## Prefect's pages with a worker and all deployments
 	$(BIN)/slowwave ui
 
 # What takes long or touches more than its own process carries one of these marks (pyproject.toml explains them).
-LONG := benchmark or prefect or processes or year
+LONG := benchmark or nights or prefect or processes or year
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## the tests that a change needs, in under five minutes

@@ -65,7 +65,7 @@ class ExtractedCell(Answer):
         return [*self._problems_of_text(), *self._problems_of_numbers(page)]
 
     def _mend(self) -> None:
-        """A value needs its attribute, an attribute its subject; a redaction mark is no value."""
+        """A value needs its attribute, an attribute its subject, a pattern its form; a redaction mark is no value."""
         if "[redacted" in self.value.lower():
             self.value = ""
         if not self.subject:
@@ -77,6 +77,8 @@ class ExtractedCell(Answer):
         self.steps = (
             [step for step in self.steps if step] if self.cell_type in {"workflow", "pattern"} else []
         )
+        if self.cell_type == "pattern" and not self.steps:
+            self.cell_type = "fact"
 
     def _problems_of_text(self) -> list[str]:
         problems = []
@@ -90,11 +92,6 @@ class ExtractedCell(Answer):
             problems.append(
                 f"a workflow needs its steps in order, at least {WORKFLOW_STEPS}, not {len(self.steps)};"
                 ' write them into steps, or choose another cell_type such as "fact"'
-            )
-        if self.cell_type == "pattern" and not self.steps:
-            problems.append(
-                "a pattern needs the form that repeats;"
-                ' write it into steps, or choose another cell_type such as "preference"'
             )
         if not self.topic or word_count(self.topic) > LABEL_WORDS:
             problems.append("topic must be a label of 2-4 words")

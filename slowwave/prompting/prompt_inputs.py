@@ -160,8 +160,9 @@ class JudgedItem:
     given: str
 
 
-def told_date(date: pl.Expr, precision: pl.Expr) -> pl.Expr:
-    """A date as exactly as it was told: YYYY-MM-DD, YYYY-MM or YYYY; a day where `precision` is null."""
+def told_date() -> pl.Expr:
+    """`valid_from` as exactly as it was told: YYYY-MM-DD, YYYY-MM or YYYY, by `valid_precision`; null is a day."""
+    date, precision = pl.col("valid_from"), pl.col("valid_precision")
     formats = {"month": "%Y-%m", "year": "%Y"}
     exact = [pl.when(precision == name).then(date.dt.strftime(form)) for name, form in formats.items()]
     return pl.coalesce(*exact, date.dt.strftime("%Y-%m-%d"))
@@ -183,4 +184,4 @@ def items_by(kind: Callable[..., Item], rows: pl.DataFrame) -> dict[object, list
 
 def topic_lines(cells: pl.DataFrame, *, first: int = 1) -> list[TopicCell]:
     """Rows of `cells` in their order, numbered from `first` on."""
-    return items(TopicCell, cells.select("cell_type", "content", date="valid_from"), first=first)
+    return items(TopicCell, cells.select("cell_type", "content", date=told_date()), first=first)

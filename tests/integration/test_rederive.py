@@ -27,6 +27,8 @@ from tests.integration.test_home import another_writer
 from tests.scripted_model import ScriptedModel, segments, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
 
+pytestmark = pytest.mark.nights
+
 JUNE = [
     ("2026-06-05T09:00:00Z", "Mara", "The port of the staging database is 5433."),
     ("2026-06-05T09:01:00Z", "Mara", "The length of a seat hold is 12 minutes."),
@@ -235,7 +237,6 @@ def test_the_use_of_a_memory_counts_on_for_its_counterpart(home):
     assert counted["citation_count"] == 1, "nothing counts twice"
 
 
-@pytest.mark.year
 def test_a_night_after_the_switch_has_little_to_do_and_a_second_derivation_differs_in_nothing(home):
     with OpenAIServer(BetterModel(), models=MODELS) as server:
         folder = settings_of(home, server.url, model="second")
@@ -251,7 +252,6 @@ def test_a_night_after_the_switch_has_little_to_do_and_a_second_derivation_diffe
         assert_rebuilds(home)
 
 
-@pytest.mark.year
 def test_what_came_in_meanwhile_is_taken_in_by_the_next_run_before_a_switch(home, tmp_path):
     write_chat(tmp_path / "new", "august", AUGUST)
     with OpenAIServer(BetterModel(), models=MODELS) as server:

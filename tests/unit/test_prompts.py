@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from slowwave.errors import ContractError
@@ -25,7 +27,14 @@ from slowwave.prompting.files import (
 )
 from slowwave.prompting.judging_answers import PromoteAnswer, ReconcileAnswer, ReviewAnswer
 from slowwave.prompting.measuring_answers import JudgeAnswer, ReaderAnswer
-from slowwave.prompting.prompt_inputs import CandidateCell, KnownCell, PageCell, TopicCell, TurnLine
+from slowwave.prompting.prompt_inputs import (
+    CandidateCell,
+    KnownCell,
+    PageCell,
+    TopicCell,
+    TurnLine,
+    topic_lines,
+)
 from slowwave.prompting.text_answers import (
     CausesAnswer,
     EntityAnswer,
@@ -361,3 +370,11 @@ def test_limits_stand_on_the_page() -> None:
         "[1] fact, 2026-06-02, salience 0.5, cited 2, retrieved 3, ignored 0, confirmed 1, in core\n> x\n"
         in user
     )
+
+
+def test_a_page_dates_a_memory_as_exactly_as_it_was_told() -> None:
+    told = pl.DataFrame({"valid_precision": [None, "day", "month", "year"]}).with_columns(
+        cell_type=pl.lit("fact"), content=pl.lit("x"), valid_from=pl.lit(datetime(2026, 7, 1, tzinfo=UTC))
+    )
+    dates = [line.date for line in topic_lines(told)]
+    assert dates == ["2026-07-01", "2026-07-01", "2026-07", "2026"]

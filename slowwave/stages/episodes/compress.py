@@ -11,7 +11,7 @@ from slowwave.language.artifacts import artifacts_in
 from slowwave.language.text import CHARACTERS_A_TOKEN
 from slowwave.llm import Request
 from slowwave.prompting.files import episode_prompt
-from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by
+from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by, told_date
 from slowwave.prompting.text_answers import EpisodeAnswer
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
@@ -31,7 +31,8 @@ SPOKEN = [
 ]  # fmt: skip
 MEMORY = [
     "cell_id", "session_id", *OWNER, "topic_id", "cell_type", "content", "status", "salience", "confidence",
-    "valid_from", "event_time", "superseded_by", "superseded_at", "valid_until", "artifacts", "prompt_version",
+    "valid_from", "valid_precision", "event_time", "superseded_by", "superseded_at", "valid_until", "artifacts",
+    "prompt_version",
 ]  # fmt: skip
 
 PAGE_SHARE = 0.5
@@ -135,7 +136,7 @@ def _by_model(run: Stage, material: Material) -> Plan:
     room = run.settings.llm.context_tokens - run.settings.llm.max_answer_tokens
     characters = min(settings.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
     cells = _page_cells(run, material, characters // 2)
-    dated = cells.rename({"valid_from": "date", "replaced_from": "replaced_date"})
+    dated = cells.with_columns(date=told_date()).rename({"replaced_from": "replaced_date"})
     columns = ["episode_id", "cell_type", "date", "content", "replaced_by", "replaced_date"]
     lines = items_by(EpisodeCell, dated.select(columns))
     excerpts = _excerpts(run, material, cells, characters).rename({"event_time": "date"})

@@ -168,8 +168,9 @@ def _before(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, page: int) ->
 
 def _extract_request(page: list[TurnLine], before: Before) -> Request:
     columns = ["cell_type", "subject", "attribute", "value", "content"]
-    since = told_date(pl.col("valid_from"), pl.col("valid_precision"))
-    shown = items(KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date=since))
+    shown = items(
+        KnownCell, before.known.select(*columns, number="known", topic="topic_hint", date=told_date())
+    )
     context = {
         "turn_numbers": {line.number for line in page},
         "known_numbers": {cell.number for cell in shown},

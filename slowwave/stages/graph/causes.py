@@ -21,7 +21,7 @@ from slowwave.store import col, lit
 
 READ = [
     "cell_id", *OWNER, "session_id", "topic_id", "cell_type", "content", "subject", "origin", "valid_from",
-    "event_time", "evidence",
+    "valid_precision", "event_time", "evidence",
 ]  # fmt: skip
 
 

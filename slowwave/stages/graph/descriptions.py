@@ -17,7 +17,9 @@ DESCRIBED = [
 ]  # fmt: skip
 GENERAL = ["place", "concept"]
 """Types of entities that many memories name and few say much of."""
-TOLD = ["cell_id", "cell_type", "content", "salience", "event_time", "valid_from", "origin"]
+TOLD = [
+    "cell_id", "cell_type", "content", "salience", "event_time", "valid_from", "valid_precision", "origin",
+]  # fmt: skip
 
 
 def enrich(run: Stage) -> None:

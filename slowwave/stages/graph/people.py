@@ -10,7 +10,7 @@ from slowwave.language.names import is_description, is_relative, plain_name, pos
 from slowwave.language.text import words
 from slowwave.llm import Request
 from slowwave.prompting.files import match_people_prompt
-from slowwave.prompting.prompt_inputs import PersonLine
+from slowwave.prompting.prompt_inputs import PersonLine, told_date
 from slowwave.prompting.text_answers import PeopleAnswer
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.asking import Author, ask, usable_answers
@@ -56,7 +56,7 @@ def _told(run: Stage, people: pl.DataFrame) -> pl.DataFrame:
     Those that nobody answers for are left out: they must not say who somebody is.
     """
     named = run.store.having("mentions", "entity_id", people["entity_id"].to_list(), ["entity_id", "cell_id"])
-    columns = ["cell_id", "content", "salience", "valid_from", "status", "origin"]
+    columns = ["cell_id", "content", "salience", "valid_from", "valid_precision", "status", "origin"]
     cells = run.store.by_key("cells", named["cell_id"].unique(), columns)
     living = cells.filter((pl.col("status") == "active") & ~is_anybodys()).drop("status", "origin")
     return named.unique(maintain_order=True).join(living, on="cell_id", maintain_order="left")
@@ -146,7 +146,7 @@ def page_of(people: pl.DataFrame, pairs: pl.DataFrame, *, size: int) -> pl.DataF
 
 
 def _request(page: pl.DataFrame, shown: pl.DataFrame) -> Request:
-    dated = pl.format("{}: {}", pl.col("valid_from").dt.strftime("%Y-%m-%d"), "content")
+    dated = pl.format("{}: {}", told_date(), "content")
     memories = dict(shown.group_by("number").agg(dated).rows())
     people = [
         PersonLine(number, name, tuple(memories.get(number, ())))

@@ -12,7 +12,7 @@ from slowwave.chains.timelines import AGE_ORDER
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import reconcile_prompt
 from slowwave.prompting.judging_answers import ReconcileAnswer
-from slowwave.prompting.prompt_inputs import PageCell
+from slowwave.prompting.prompt_inputs import PageCell, told_date
 from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.reconcile.candidates import build_pages
 from slowwave.stages.retries import failed_rows
@@ -116,7 +116,7 @@ def _request(page: pl.DataFrame) -> Request:
     cells = page.with_row_index("number", offset=1).select(
         *("group", "number", "is_new", "cell_type", "said_by", "content"),
         pl.col("subject", "attribute", "value").fill_null(""),
-        date=pl.col("valid_from").dt.strftime("%Y-%m-%d"),
+        date=told_date(),
     )
     groups = cells.partition_by("group", include_key=False, maintain_order=True)
     shown = [[PageCell(**row) for row in group.iter_rows(named=True)] for group in groups]

@@ -43,6 +43,7 @@ def find_live_cells(run: Stage, topics: pl.DataFrame) -> pl.DataFrame:
         "salience",
         "event_time",
         "valid_from",
+        "valid_precision",
         "origin",
     ]
     where = col("topic_id").isin(topics["topic_id"].to_list()) & (col("status") == lit("active"))
