@@ -130,6 +130,7 @@ def one_of_every_kind() -> pl.DataFrame:
         [
             events("derivation.switched", {"derivation_id": "r1"}),
             of_row("space.fitted", "spaces", "v1"),
+            events("text.redacted", {"redaction_id": "r1", "event_id": "x.0", "secret_kind": "password"}),
             of_row(
                 "turn.recorded", "turns", "t1", content='kiln „2“ at 1040 °C\n\tsince "today" \\ 😀\u2028.'
             ),

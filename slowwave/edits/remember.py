@@ -8,6 +8,7 @@ from slowwave.edits.session import embed
 from slowwave.errors import BusyError, ConfigError, InputError, TransientError
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home
+from slowwave.home.swept import keep_fresh
 from slowwave.home.workspace import Workspace, wall_clock, workspace_of
 from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.language.text import numbers
@@ -46,6 +47,7 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
         salience=request.salience,
         now=now,
     )
+    keep_fresh(home, now=now)
     home.journal.commit(encode_plan(plan), now=now)
     is_searchable, waits = _apply(reader)
     notes = (*redacted(said), *([waits] if waits else []))

@@ -31,12 +31,16 @@ def files_with(root: Path, texts: Sequence[str], *, without: Sequence[Path] = ()
     """Files below a folder that hold one of the texts, with how many of the texts, by path from the folder."""
     forms = [forms_of(text) for text in texts]
     longest = max((len(form) for group in forms for form in group), default=0)
+    every = sorted({form.decode("latin-1") for group in forms for form in group})
     found: dict[str, int] = {}
     for path in sorted(root.rglob("*")):
         if not path.is_file() or path in without:
             continue
         held: set[int] = set()
         for block in _blocks(path, overlap=longest):
+            # one pass for all forms: most blocks hold none, and there may be thousands
+            if not pl.Series([block.decode("latin-1")]).str.contains_any(every).item():
+                continue
             held |= {
                 number
                 for number, group in enumerate(forms)

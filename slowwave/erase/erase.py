@@ -42,6 +42,8 @@ SHOWN_CHARACTERS = 120
 def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
     """Erase what is named, as `Memory.erase` says; where nothing is named, end an erase that was cut off."""
     path, names_nothing = home.erase_path, request == EraseRequest(dry_run=request.dry_run)
+    if home.redact_path.exists():
+        raise InputError("a redaction was cut off here: `slowwave run redact` ends it first")
     if path.exists():
         if request.dry_run:
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")

@@ -40,7 +40,7 @@ def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str
     Returns how many of each.
 
     Raises:
-        TransientError: Prefect's database is held by its server: stop it and erase again.
+        TransientError: Prefect's database is held by its server: stop it and start again; all else is done.
     """
     return {
         "answers": _remove(sorted(home.cache_path.parent.glob(f"{home.cache_path.name}*"))),
@@ -122,6 +122,7 @@ def _drop_rows(path: Path, texts: Sequence[str]) -> int:
             database.close()
     except sqlite3.OperationalError as error:
         raise TransientError(
-            f"Prefect's database {path} is in use ({error}): stop `slowwave ui`, then `slowwave erase --resume`"
+            f"Prefect's database {path} is in use ({error}): stop `slowwave ui`, then start this again; "
+            "`slowwave erase --resume` ends an erase"
         ) from error
     return removed

@@ -1,7 +1,8 @@
 """A new generation of the store from a journal that was rewritten; vectors of texts that stayed are taken over."""
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -28,10 +29,8 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
     Returns the topics that wait for a new summary. `work.store` is the new generation afterwards.
     """
     living = work.store
-    with filling(create_beside(living)) as fresh:
-        renewed = replace(work, store=fresh)
-        renewed.apply_all()
-        take_over_vectors(living, fresh)
+    with new_generation(work) as renewed:
+        fresh = renewed.store
         renewed.commit_plan(
             {
                 kind: rows_of(kind, [place.model_dump() for place in places])
@@ -42,7 +41,22 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
         succeeded = told_anew(fresh, plan.successors)
         lines = reworded(fresh, succeeded, why=WHY, before=living)
         renewed.commit_plan({"cell.succeeded": succeeded, "core.promoted": lines})
-        topics = _flag(renewed, plan)
+        return _flag(renewed, plan)
+
+
+@contextmanager
+def new_generation(work: Workspace) -> Iterator[Workspace]:
+    """A workspace over a new generation, folded from the journal, with the vectors of texts that stayed.
+
+    When the block ends, missing vectors are computed, readers are switched to it, and every other generation goes;
+    `work.store` is the new one then. Cut off, the living generation stays.
+    """
+    living = work.store
+    with filling(create_beside(living)) as fresh:
+        renewed = replace(work, store=fresh)
+        renewed.apply_all()
+        take_over_vectors(living, fresh)
+        yield renewed
         embed(renewed)
         fresh.make_current()
     for folder in fresh.root.glob("g-*"):
@@ -50,7 +64,6 @@ def regenerate(work: Workspace, plan: ErasurePlan) -> list[str]:
             shutil.rmtree(folder, ignore_errors=True)
     remove_damaged(fresh.root, until=datetime.max.replace(tzinfo=UTC))
     work.store, work.last_segment = fresh, renewed.last_segment
-    return topics
 
 
 def _names(store: Store, families: Collection[str]) -> Plan:

@@ -9,6 +9,8 @@
     |-- MEMORY.md            core memory, written by `promote`
     |-- spool/usage.jsonl    what was retrieved, until the night takes it into the journal
     |-- erase.json           an erase that was cut off, until the next one ends it
+    |-- redact.json          a redaction that was cut off, until the next one ends it
+    |-- redacted.json        the rules by which the texts were last redacted
     |-- rederived/           a derivation beside the memory, a home of its own, until it is switched to or dropped
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
     |-- writer.lock          held by the one process that writes the store
@@ -79,6 +81,16 @@ class Home:
     def erase_path(self) -> Path:
         """The plan of an erase that is under way, or was cut off."""
         return self.root / "erase.json"
+
+    @property
+    def redact_path(self) -> Path:
+        """The plan of a redaction that is under way, or was cut off."""
+        return self.root / "redact.json"
+
+    @property
+    def redacted_path(self) -> Path:
+        """The rules by which the texts were last redacted."""
+        return self.root / "redacted.json"
 
     @property
     def writer_path(self) -> Path:

@@ -20,6 +20,7 @@ from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import embedder_of
+from slowwave.home.swept import ADVICE, keep_fresh, needs_sweep
 from slowwave.home.topic_counts import with_counts
 from slowwave.home.vectors import take_over_vectors
 from slowwave.journal.catalogue import Plan, encode_plan
@@ -194,6 +195,10 @@ def open_workspace(
             workspace.notes.append("no language model: stages do what they can without one")
         if home.erase_path.exists():
             workspace.notes.append("an erase was cut off: `slowwave erase --resume` ends it")
+        if home.redact_path.exists():
+            workspace.notes.append("a redaction was cut off: `slowwave run redact` ends it")
+        elif needs_sweep(home):
+            workspace.notes.append(ADVICE)
         _OPEN[key] = workspace
         try:
             yield workspace
@@ -207,6 +212,7 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
     try:
         store = open_store(home.store_root)
     except NotFoundError:
+        keep_fresh(home, now=clock())
         embedder, note = open_embedder(home.settings.embedding, home.calibration_path)
         store = new_store(home.store_root, embedder)
     else:

@@ -18,7 +18,8 @@ from slowwave.schemas.tables import REMEMBERED
 SWITCHED = "derivation.switched"
 
 LASTING = sorted(
-    {kind for kind, entry in CATALOGUE.items() if entry.is_raw} | {"night.completed", "space.fitted"}
+    {kind for kind, entry in CATALOGUE.items() if entry.is_raw}
+    | {"night.completed", "space.fitted", "text.redacted"}
 )
 """Kinds of events that no switch ends."""
 

@@ -18,6 +18,11 @@ OF_EVENTS_ALONE: dict[str, Dtype] = {
     "former_supersedes": pl.String,
     "former_summary": pl.String,
     "derivation_id": pl.String,
+    "event_id": pl.String,
+    "redaction_id": pl.String,
+    "rules_id": pl.String,
+    "secret_kind": pl.String,
+    "secret_count": pl.Int64,
 }
 """Columns of payloads that no table has; every other one has the type that it has in the tables."""
 

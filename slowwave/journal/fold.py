@@ -205,6 +205,7 @@ FOLDS: dict[str, list[Write]] = {
     "edge.examined": [_patch("edges")],
     "space.fitted": [_whole("spaces", fitted_at=RECORDED)],
     "night.completed": [_whole("nights")],
+    "text.redacted": [],  # a trace for a reader of the journal: the events that it names are rewritten already
     "derivation.switched": [],  # says which events are folded at all (`slowwave/journal/derivations.py`)
 }
 """The changes of each kind. A patch of `cells` also sets the status that the catalogue says."""

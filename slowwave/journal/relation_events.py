@@ -183,6 +183,12 @@ OF_RELATIONS = (
         is_raw=True,
     ),
     kind_of(
+        "text.redacted",
+        "redaction_id event_id secret_kind secret_count rules_id",
+        "events that lost secrets",
+        "Newer rules found secrets in an event: it was written anew without them, and ids made from its text with it.",
+    ),
+    kind_of(
         "space.fitted",
         row_of("spaces", without=("fitted_at",)),
         "fits of the vector space",

@@ -95,7 +95,9 @@ class Journal:
         return None if isinstance(found, str) else list(found)
 
     def rewrite(self, segment_id: str, lines: Sequence[str]) -> None:
-        """Put other event lines in the place of a segment's, for `erase` alone: a kill leaves the old or the new file.
+        """Put other event lines in the place of a segment's; a kill leaves the old or the new file.
+
+        For `erase` and `redact` alone.
 
         Without any line the segment is deleted.
 
@@ -112,7 +114,7 @@ class Journal:
         except OSError as error:
             raise TransientError(
                 f"segment {segment_id} could not be written anew ({error.strerror}); make room or mend the "
-                "permissions, then erase again"
+                "permissions, then start this again"
             ) from error
 
     def path_of(self, segment_id: str) -> Path:

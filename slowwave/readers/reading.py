@@ -234,7 +234,9 @@ def _clean_parts(message: RawMessage, counts: Counts, bounds: ReaderSettings) ->
         )
         counts.parts[CUT_MESSAGE] += 1
         counts.exceed(CUT_MESSAGE, told, most=bounds.shown_places)
-    return _BETWEEN_PARTS.join(kept)
+    whole, found = redact(_BETWEEN_PARTS.join(kept))  # a name in one part, its value in the next
+    counts.redacted.update(found)
+    return whole
 
 
 def _label(text: str | None, counts: Counts) -> str | None:

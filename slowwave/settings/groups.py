@@ -313,6 +313,13 @@ class EditSettings(Group):
         "An erased turn or memory with fewer characters is not searched for afterwards, "
         "since short texts occur anywhere.",
     )
+    secret_shortest: int = setting(
+        7,
+        "Characters from which `run redact` masks a secret of letters and digits wherever it stands, and not only "
+        "where its surroundings show it.",
+        ge=4,
+        le=64,
+    )
 
 
 class RederiveSettings(Group):

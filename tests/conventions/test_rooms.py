@@ -38,8 +38,9 @@ PRIVATE = {
 
 
 def folders() -> Counter[str]:
-    """Python files of every folder of the library, folders below it not counted."""
-    return Counter(str(PurePosixPath(module.path).parent) for module in modules(*LIBRARY))
+    """Python files of every folder of the library, without its `__init__.py` and folders below it."""
+    paths = (PurePosixPath(module.path) for module in modules(*LIBRARY))
+    return Counter(str(path.parent) for path in paths if path.name != "__init__.py")
 
 
 def test_no_folder_holds_more_files_than_a_reader_can_look_over():

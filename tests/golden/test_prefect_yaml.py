@@ -72,7 +72,7 @@ def test_default_parameters_are_parameters_of_the_flow_and_do_not_change_its_def
     assert {name: signature(verb).get(name, "no such parameter") for name in given} == given
 
 
-@pytest.mark.parametrize("verb", ["forget", "rebuild", "reembed", "rederive"])
+@pytest.mark.parametrize("verb", ["forget", "rebuild", "reembed", "redact", "rederive"])
 def test_what_takes_something_away_offers_a_dry_run(verb: str):
     assert isinstance(signature(verb).get("dry_run"), bool)
 

@@ -14,6 +14,7 @@ from slowwave.entrypoints.prefect_ui.environment import api_address, check_serve
 from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
+from slowwave.home.swept import ADVICE, needs_sweep
 from slowwave.llm import check_llm
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.tables import TABLES
@@ -45,7 +46,7 @@ def examine(path: str | None) -> list[Check]:
     except SlowwaveError as error:
         return [*checks, _row("settings", False, str(error)), *_prefect()]
     checks.append(_row("settings", True, f"home is {home.root.resolve()}"))
-    checks += [*_disk(home), *_journal(home), *_store(home)]
+    checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
     checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
     return [*checks, *_prefect()]
@@ -134,6 +135,17 @@ def _store(home: Home) -> list[Check]:
     )
     waiting = f"; {behind} segments wait for the next writer" if behind else ""
     return [_row("store", True, found + waiting)]
+
+
+def _secrets(home: Home) -> list[Check]:
+    if home.journal.last_id() is None:
+        return []
+    is_cut_off = home.redact_path.exists()
+    is_well = not is_cut_off and not needs_sweep(home)
+    found = "redacted by the rules of today" if is_well else ADVICE
+    if is_cut_off:
+        found = "a redaction was cut off: `slowwave run redact` ends it"
+    return [Check(name="secrets", is_well=is_well, is_needed=False, found=found)]
 
 
 def _prefect() -> list[Check]:

@@ -30,6 +30,7 @@ FlowName = Literal[
     "nightly",
     "rebuild",
     "reembed",
+    "redact",
 ]
 FLOWS: tuple[str, ...] = get_args(FlowName)
 WITH_SOURCES = ("ingest", "nightly")

@@ -13,6 +13,7 @@ from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.readers.reading import READ_SCHEMA, Reading
 from slowwave.schemas.tables import OWNER, shaped
+from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.stages.run import Stage
 
 
@@ -81,8 +82,10 @@ class Parts:
         run, window = self._run, self._run.settings.chunks
         empty = pl.DataFrame(schema=READ_SCHEMA)
         added = self._not_erased(pl.concat([empty, *self._frames]))
-        known = run.store.by_key("turns", added["turn_id"], ["turn_id", "content_hash"])
-        new = added.join(known, on=["turn_id", "content_hash"], how="anti", maintain_order="left")
+        new = self._new(added)
+        if new.height:
+            added = as_stored(added, new, self._turns_beside(new))
+            new = self._new(added)
         whole = pl.concat([empty, *self._earlier, added.select(empty.columns)])
         context = with_overlap(
             whole.with_columns(self._owner), new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens
@@ -100,6 +103,16 @@ class Parts:
             }
         )
         self._clear()
+
+    def _new(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Turns that are not stored yet, or say something else there."""
+        known = self._run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
+        return turns.join(known, on=["turn_id", "content_hash"], how="anti", maintain_order="left")
+
+    def _turns_beside(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Stored turns of the same sessions."""
+        columns = ["turn_id", "session_id", "content", "content_hash"]
+        return self._run.store.having("turns", "session_id", turns["session_id"].unique(), columns)
 
     def _sources(self) -> pl.DataFrame:
         rows = [

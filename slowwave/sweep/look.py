@@ -1,0 +1,134 @@
+"""Looking through a home for secrets: journal, answer cache, logs and what lies beside them. Nothing here writes.
+
+A segment, a line and an answer are looked at one at a time, so that memory is bounded by the longest of them.
+"""
+
+import json
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slowwave.home.derivation import beside
+from slowwave.home.paths import Home
+from slowwave.journal.segments import Journal
+from slowwave.progress import progress
+from slowwave.redaction.marks import secrets_in, taken
+from slowwave.sweep.rewriting import named_value, read_line, texts_in
+
+JOURNAL, CACHE, LOGS, TORN, DERIVATION = "journal", "answer cache", "logs", "torn files", "derivation"
+
+IDENTIFIED = {"turn.recorded": "turn_id", "cell.extracted": "cell_id"}
+"""Kinds of rows whose new ids must not meet those that are there."""
+
+
+@dataclass
+class Evidence:
+    """Secrets with their kinds, the lines of segments that hold one, ids of turns and memories, and other places."""
+
+    secrets: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, set[int]] = field(default_factory=dict)
+    ids: set[str] = field(default_factory=set)
+    places: Counter[str] = field(default_factory=Counter)
+    torn: list[Path] = field(default_factory=list)
+
+    def note(self, found: dict[str, str], place: str) -> None:
+        """Adds the secrets of one text outside of the journal."""
+        self.secrets.update(found)
+        if found:
+            self.places[place] += len(found)
+
+
+def look_through(home: Home) -> Evidence:
+    """Everything that the rules find in a home."""
+    evidence = Evidence()
+    _journal(home.journal, evidence)
+    derived = Evidence()
+    if (side := beside(home)).root.is_dir():
+        _journal(side.journal, derived)
+        evidence.note(derived.secrets, DERIVATION)
+    for answer in _answers(home.cache_path):
+        for text in _strings(answer):
+            evidence.note(secrets_in(text), CACHE)
+    for path in logs_of(home):
+        for line in _text_lines(path):
+            evidence.note(secrets_in(line), LOGS)
+    return evidence
+
+
+def logs_of(home: Home) -> list[Path]:
+    """The log files below a home."""
+    return sorted(path for path in home.root.rglob("*.log*") if path.is_file() and "store" not in path.parts)
+
+
+def _journal(journal: Journal, evidence: Evidence) -> None:
+    segment_ids, foreign = journal.listing()
+    torn = [problem.path for problem in foreign]
+    for number, segment_id in enumerate(segment_ids, start=1):
+        lines = journal.lines(segment_id)
+        if lines is None:
+            torn.append(journal.path_of(segment_id))
+            continue
+        found = {index for index, line in enumerate(lines) if _line(line, evidence)}
+        if found:
+            evidence.lines[segment_id] = found
+        progress("look for secrets", number, len(segment_ids))
+    for path in torn:
+        before = evidence.places[TORN]
+        for line in _text_lines(path):
+            evidence.note(secrets_in(line), TORN)
+        if evidence.places[TORN] > before:
+            evidence.torn.append(path)
+
+
+def _line(line: str, evidence: Evidence) -> bool:
+    """Notes the secrets of an event's line; returns whether there are any."""
+    _, kind, payload = read_line(line)
+    if kind in IDENTIFIED:
+        evidence.ids.add(str(payload[IDENTIFIED[kind]]))
+    found: dict[str, str] = {}
+    for text in texts_in(kind, payload):
+        found |= secrets_in(text)
+    if fact := named_value(payload):
+        found |= taken(str(payload["value"]), fact[0])
+    evidence.secrets.update(found)
+    return bool(found)
+
+
+def _answers(path: Path) -> Iterator[object]:
+    """Answers of the cache, read from a copy: to open a database may change its files."""
+    files = [place for place in path.parent.glob(f"{path.name}*") if place.is_file()]
+    if not path.is_file():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for place in files:
+            shutil.copy(place, Path(folder) / place.name)
+        with closing(sqlite3.connect(Path(folder) / path.name)) as database:
+            try:
+                for (answer,) in database.execute("SELECT answer FROM answers"):
+                    yield json.loads(answer)
+            except (sqlite3.DatabaseError, ValueError):
+                return  # no cache of ours: the byte scan looks through it all the same
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def _text_lines(path: Path) -> Iterable[str]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            yield from file
+    except FileNotFoundError:
+        return

@@ -1,0 +1,278 @@
+"""`run redact`: finds the secrets that older rules let in, and takes them out of the home, as `erase` takes out a text.
+
+    find       what the rules of today find in the journal, the answer cache and the logs
+    plan       which events lose what, and which ids were made from it; kept in `redact.json` until the end
+    commit     an event for each that changes; then every segment of the journal, each whole or not at all
+    renew      a new generation of the store from that journal, with new vectors for new texts; older ones go
+    clean      answer cache, notes of what was shown, core memory, logs, Prefect's record of runs
+    prove      no byte of the home holds one of the secrets; what holds one still is named
+
+A kill between any two leaves a home that works, and `redact.json`; the next `run redact` ends it.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ulid import ULID
+
+from slowwave.erase.byte_scan import files_with, rows_with
+from slowwave.erase.leftovers import clean, take_spool
+from slowwave.erase.new_generation import new_generation
+from slowwave.errors import InputError, TransientError
+from slowwave.home.derivation import drop_derivation
+from slowwave.home.swept import keep_swept
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode, rows_of
+from slowwave.journal.lookup import journaled
+from slowwave.journal.whole_file import remove_drafts, write_whole
+from slowwave.redaction.rules_id import rules_id
+from slowwave.stages.run import Stage, Steps
+from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, Evidence, logs_of, look_through
+from slowwave.sweep.masking import Masker, cleaned, tells_itself
+from slowwave.sweep.plan import Found, SweepPlan, Taken
+from slowwave.sweep.rewriting import REDACTED, Payload, Rewriting, read_line, with_payload
+
+STORE, BESIDE = "store", "files beside them"
+
+DAYS_SHOWN = 8
+
+
+@contextmanager
+def open_sweep(home: str, *, dry_run: bool, steps: Steps) -> Iterator[Stage]:
+    """The home under the writer lock, with everything applied, as a stage that asks no model.
+
+    Raises:
+        InputError: an erase was cut off; or a sweep was, and this is a dry run.
+    """
+    started = time.monotonic()
+    with open_workspace(home) as work:
+        if work.home.erase_path.exists():
+            raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
+        if dry_run and work.home.redact_path.exists():
+            raise InputError("a redaction was cut off here: `slowwave run redact` ends it first")
+        run = Stage("redact", work, dry_run=dry_run, steps=steps)
+        yield run
+        run.report.seconds = round(time.monotonic() - started, 3)
+
+
+def end_cut_off(run: Stage) -> None:
+    """Ends a sweep that was cut off, from its own plan."""
+    path = run.workspace.home.redact_path
+    if path.exists():
+        run.note("a redaction was cut off here; it is ended now")
+        carry_out(run, SweepPlan.model_validate_json(path.read_bytes()))
+
+
+def find_secrets(run: Stage) -> Evidence:
+    """Everything that the rules find in the home."""
+    return look_through(run.workspace.home)
+
+
+def plan_sweep(run: Stage, evidence: Evidence) -> SweepPlan:
+    """Works out what changes in the journal and what is searched for afterwards; nothing is written."""
+    work, edits = run.workspace, run.settings.edits
+    known = {
+        secret: kind
+        for secret, kind in evidence.secrets.items()
+        if tells_itself(secret, shortest=edits.secret_shortest, proof_shortest=edits.proof_shortest)
+    }
+    weak = {
+        secret: kind
+        for secret, kind in evidence.secrets.items()
+        if secret not in known and len(secret) >= edits.erase_shortest
+    }
+    rewriting = Rewriting(Masker(known), Masker(weak, is_whole=True), known_ids=evidence.ids)
+    journal = _Journal(run, evidence, rewriting)
+    segment_ids = work.home.journal.segment_ids() if evidence.secrets else []
+    for segment_id in segment_ids:
+        journal.look(segment_id)
+    places = Counter({place: count for place, count in evidence.places.items() if count})
+    if journal.events:
+        places[JOURNAL] = journal.events
+    if known:
+        places += _elsewhere(run, known)
+    return SweepPlan(
+        redaction_id=str(ULID()),
+        rules_id=rules_id(),
+        secrets=known,
+        weak=weak,
+        touched=sorted(rewriting.touched),
+        segments=journal.segments,
+        last_segment=segment_ids[-1] if segment_ids else "",
+        renamed=rewriting.renamed,
+        hashes=rewriting.hashes,
+        cuts=rewriting.cuts,
+        taken=journal.taken,
+        torn=[str(path) for path in evidence.torn],
+        found=Found(kinds=dict(journal.kinds), places=dict(places), days=dict(journal.days)),
+    )
+
+
+class _Journal:
+    """The journal's events, looked at in their order: which change, and what they lose."""
+
+    def __init__(self, run: Stage, evidence: Evidence, rewriting: Rewriting) -> None:
+        self._journal = run.workspace.home.journal
+        self._evidence, self._rewriting = evidence, rewriting
+        self.segments: list[str] = []
+        self.taken: list[Taken] = []
+        self.kinds: Counter[str] = Counter()
+        self.days: Counter[str] = Counter()
+        self.events = 0
+        self._run = run
+
+    def look(self, segment_id: str) -> None:
+        """Learns what changes in one segment."""
+        is_changed = False
+        for line in self._journal.lines(segment_id) or ():
+            self._run.report.rows_in += 1
+            event_id, kind, payload = read_line(line)
+            safe, found = self._rewriting.learn(kind, payload)
+            is_changed |= safe != payload
+            if found:
+                self.events += 1
+                self._note(event_id, safe, found)
+        if is_changed:
+            self.segments.append(segment_id)
+
+    def _note(self, event_id: str, payload: Payload, found: Counter[str]) -> None:
+        self.kinds.update(found)
+        day = str(payload.get("event_time") or ULID.from_str(event_id.partition(".")[0]).datetime)[:10]
+        self.days[f"{payload.get('source_name') or 'derived'}, {day}"] += sum(found.values())
+        self.taken += [
+            Taken(event_id=event_id, secret_kind=kind, secret_count=count)
+            for kind, count in sorted(found.items())
+        ]
+
+
+def _elsewhere(run: Stage, secrets: dict[str, str]) -> Counter[str]:
+    """Rows of the store, and files beside journal, store and logs, in which a known secret stands."""
+    home = run.workspace.home
+    counted = Counter({STORE: sum(rows_with(run.store, list(secrets)).values())})
+    beside = files_with(home.root, list(secrets))
+    own = ("journal/", "store/")
+    names = [name for name in beside if not name.startswith(own) and home.root / name not in logs_of(home)]
+    counted[BESIDE] = len(names)
+    return +counted
+
+
+def carry_out(run: Stage, plan: SweepPlan) -> None:
+    """Carries out a plan, from the start or from where a kill left it; nothing for a dry run."""
+    home = run.workspace.home
+    if run.report.dry_run:
+        _tell(run, plan)
+        return
+    if not plan.is_empty:
+        if drop_derivation(home):
+            run.note("the derivation beside the memory is dropped: `slowwave rederive` makes it again")
+        write_whole(home.redact_path, plan.model_dump_json(), mode=0o600)  # for this user alone
+        take_spool(run.workspace, ())
+        _commit(run, plan)
+        if _rewrite(run, plan):
+            with new_generation(run.workspace):
+                pass  # the journal says everything
+            run.store = run.workspace.store
+        _clean(run, plan)
+        remove_drafts(home.redact_path)
+        _prove(run, plan)
+        home.redact_path.unlink(missing_ok=True)
+    keep_swept(home, plan.rules_id, now=run.now)
+    _tell(run, plan)
+
+
+def _commit(run: Stage, plan: SweepPlan) -> None:
+    """Names the events that change; once, however often the sweep is cut off."""
+    journal = run.workspace.home.journal
+    shared = {"redaction_id": plan.redaction_id, "rules_id": plan.rules_id}
+    rows = [{**row.model_dump(), **shared} for row in plan.taken]
+    if rows and journaled(journal, [plan.redaction_id], REDACTED).is_empty():
+        journal.commit(encode(REDACTED, rows_of(REDACTED, rows)), now=run.now)
+
+
+def _rewrite(run: Stage, plan: SweepPlan) -> bool:
+    """Rewrites the segments that change, oldest first, and removes torn files; returns whether the store follows."""
+    journal = run.workspace.home.journal
+    maskers = Masker(plan.secrets), Masker(plan.weak, is_whole=True)
+    rewriting = Rewriting(*maskers, set(plan.touched), plan.renamed, plan.hashes, plan.cuts)
+    planned = set(plan.segments)
+    for segment_id in journal.segment_ids():
+        if segment_id not in planned and segment_id <= plan.last_segment:
+            continue
+        lines = journal.lines(segment_id) or []
+        after = [_line_after(line, rewriting) for line in lines]
+        if after != lines:
+            journal.rewrite(segment_id, after)
+    for name in plan.torn:
+        Path(name).unlink(missing_ok=True)
+    return bool(plan.segments) or STORE in plan.found.places
+
+
+def _line_after(line: str, rewriting: Rewriting) -> str:
+    _, kind, payload = read_line(line)
+    safe, _ = rewriting.after(kind, payload)
+    return line if safe == payload else with_payload(line, safe)
+
+
+def _clean(run: Stage, plan: SweepPlan) -> None:
+    home, secrets = run.workspace.home, list(plan.secrets)
+    for path in logs_of(home):
+        _clean_log(path, Masker(plan.secrets))
+    if home.cache_path.exists():
+        run.note("the answer cache is empty now: what is asked again costs again")
+    try:
+        clean(home, run.store, [*plan.renamed], secrets)
+    except TransientError as error:
+        run.note(f"left: {error}")
+
+
+def _clean_log(path: Path, masker: Masker) -> None:
+    """Takes secrets out of a log, in place: the server that writes it holds the file open."""
+    with path.open("r+b") as file:
+        lines = file.read().decode("utf-8", "surrogateescape").split("\n")
+        safe = [cleaned(line, masker)[0] for line in lines]
+        if safe != lines:
+            file.seek(0)
+            file.write("\n".join(safe).encode("utf-8", "surrogateescape"))
+            file.truncate()
+
+
+def _prove(run: Stage, plan: SweepPlan) -> None:
+    """Searches every byte of the home and every row of the store for the secrets, and names what holds one."""
+    home, secrets = run.workspace.home, list(plan.secrets)
+    left = files_with(home.root, secrets, without=[home.redact_path]) | rows_with(run.store, secrets)
+    run.reject("place that still holds a secret", len(left))
+    for place in left:
+        run.note(f"left, to be mended by hand: {place if place.startswith('table ') else home.root / place}")
+    searched = f"{len(secrets)} secrets were searched for in every byte of the home"
+    run.note(searched if left else f"{searched}: none is left")
+
+
+def _tell(run: Stage, plan: SweepPlan) -> None:
+    """Says what was found: by kind, by place, by source and day; never a secret."""
+    if plan.is_empty:
+        if not run.report.counts:
+            run.skip("the rules of today find no secret in this home")
+        return
+    for kind, count in sorted(plan.found.kinds.items()):
+        run.report.counts[f"secrets of kind {kind}"] = count
+    units = {JOURNAL: "events", STORE: "rows", CACHE: "texts", LOGS: "texts", BESIDE: "files"}
+    places = (
+        f"{place}: {count} {units.get(place, 'texts')}" for place, count in sorted(plan.found.places.items())
+    )
+    run.note(f"found in {'; '.join(places)}")
+    if plan.weak:
+        run.note(
+            f"{len(plan.weak)} more are plain or short words: they are taken out where their surroundings show them "
+            "and of what was made from there, and not searched for elsewhere"
+        )
+    if run.report.dry_run and DERIVATION in plan.found.places:
+        run.note("the derivation beside the memory would be dropped")
+    days = sorted(plan.found.days.items())
+    run.report.examples += [f"{place}: {count}" for place, count in days[:DAYS_SHOWN]]
+    if len(days) > DAYS_SHOWN:
+        run.note(f"{len(days) - DAYS_SHOWN} more sources and days")
+    if not run.report.dry_run:
+        run.note("files that were taken in from elsewhere still hold their secrets: change what leaked")

@@ -1,0 +1,318 @@
+"""`run redact`: what older rules let in leaves the home, whenever the work is cut off, and nothing else does."""
+
+import json
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from flows.nightly import nightly
+from flows.rebuild import rebuild
+from flows.redact import redact
+from slowwave import Memory
+from slowwave.erase.byte_scan import files_with
+from slowwave.errors import InputError
+from slowwave.home.paths import open_home
+from slowwave.journal.lookup import of_kind
+from slowwave.redaction.marks import secrets_in
+from slowwave.schemas.tables import TABLES
+from slowwave.schemas.text_columns import text_columns
+from slowwave.sweep import sweep
+from tests.rows import NOW
+from tests.scripted_model import (
+    assert_no_row_twice,
+    segments,
+    tables,
+    write_chat,
+    write_settings,
+)
+
+DAY = timedelta(days=1)
+KEY = "Qx7" + "vT9m2LrB4" * 2
+WORD = "brine" + "42kelp"
+NUMBER = "8812" + "7731"
+SECRETS = [KEY, WORD, NUMBER]
+PLAIN = "The glaze kiln runs at 1040 degrees since May."
+
+
+class Cut(BaseException):
+    """As a kill: nothing of ours catches it."""
+
+
+@contextmanager
+def old_rules() -> Iterator[None]:
+    """A program that knew no secret."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name in [name for name in sys.modules if name.startswith("slowwave.readers.")]:
+            patched.setattr(f"{name}.redact", lambda text: (text, {}), raising=False)
+        patched.setattr("slowwave.home.swept.rules_id", lambda: "of old")
+        yield
+
+
+def write_sources(folder: Path, *more: str) -> list[str]:
+    """A chat in which the word is said with and without its surroundings, and notes with a key and a number."""
+    said = [
+        PLAIN,
+        f"The password for the kiln is {WORD}, and it opens the cellar of Brimlow too.",
+        f"The length of a firing at Brimlow is 12 hours, says {WORD}.",
+        *more,
+    ]
+    write_chat(
+        folder / "in", "kiln", [(f"2026-06-02T09:{n:02d}:00Z", "Mara", text) for n, text in enumerate(said)]
+    )
+    notes = folder / "in" / "notes.md"
+    notes.write_text(
+        f"# Access\n\napi_key = {KEY}\n\nThe export goes out at night.\n\n"
+        f"# Firings\n\nThe kiln log lies in drawer 4.\n\n# Cellar\n\nThe PIN of the door: password={NUMBER}\n",
+        encoding="utf-8",
+    )
+    return [str(folder / "in")]
+
+
+def old_home(folder: Path, *, url: str = "") -> tuple[Path, list[str]]:
+    """A home that an older program wrote, with secrets in turns, documents, statements, notes and a deleted memory."""
+    home = folder / "home"
+    llm = {"provider": "openai", "base_url": url, "api_key": "k", "model": "m", "transport_retries": 0}
+    groups = {"llm": llm} if url else {}
+    write_settings(home, embedding={"provider": "none"}, summaries={"min_unsummarized": 2}, **groups)
+    sources = write_sources(folder)
+    with old_rules():
+        nightly.fn(home=str(home), sources=sources, force=True)
+        memory = Memory(home)
+        said = memory.remember(f"The gate opens with {WORD} at Brimlow.", entities=["Brimlow"], now=NOW)
+        memory.correct(said.cell_id, f"The gate password is {WORD}9.", note=f"was {WORD}", now=NOW + DAY)
+        gone = memory.remember(f"Also the gate password is {WORD}.", now=NOW)
+        memory.forget(gone.cell_id, note=f"password: {WORD}", now=NOW + DAY)
+        memory.remember("Invoices are due on Friday.", now=NOW)
+        memory.search("gate", conversation_id="c")
+        memory.context("gate password")
+        memory.flush()
+        nightly.fn(home=str(home), force=True)
+    (home / "logs").mkdir()
+    (home / "logs" / "own.log").write_text(f"begin\npassword={NUMBER}\nend\n", encoding="utf-8")
+    return home, sources
+
+
+def bytes_of(home: Path) -> dict[str, str]:
+    """Every file of a home with the hash of its bytes, but for the lock."""
+    return {
+        path.relative_to(home).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in sorted(home.rglob("*"))
+        if path.is_file() and not path.name.startswith("writer.")
+    }
+
+
+def assert_clean(home: Path) -> None:
+    """No byte and no row holds a secret; the journal is whole, and makes the same store again."""
+    assert files_with(home, SECRETS) == {}
+    assert_no_row_twice(home)
+    found = tables(home)
+    for table in TABLES:
+        for name in text_columns(table):
+            column = found[table][name].drop_nulls()
+            assert not [text for text in column if secrets_in(text)], (table, name)
+            assert not column.str.contains_any(SECRETS).any(), (table, name)
+    assert open_home(home).journal.scan().problems == ()
+    rebuild.fn(home=str(home))
+    for table, frame in tables(home).items():
+        assert_frame_equal(frame, found[table])
+    assert files_with(home, SECRETS) == {}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A home of old, made without a model; whoever changes it works on a copy."""
+    return old_home(tmp_path_factory.mktemp("old"))
+
+
+@pytest.fixture
+def home(written: tuple[Path, list[str]], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(written[0], tmp_path / "home"))
+
+
+def test_the_older_program_let_them_in(home: Path) -> None:
+    assert files_with(home, [KEY]).keys() & set(files_with(home, [WORD]))
+
+
+def test_a_dry_run_says_what_it_found_and_changes_no_byte(home: Path) -> None:
+    before = bytes_of(home)
+    report = redact.fn(home=str(home), dry_run=True)
+    assert bytes_of(home) == before
+    assert report.change_count > 8
+    assert any("journal: " in note and "logs: 1" in note for note in report.notes), report.notes
+    assert any("notes.md" in example for example in report.examples), report.examples
+    told = report.model_dump_json()
+    assert not [secret for secret in SECRETS if secret in told]
+
+
+def test_everything_is_taken_out_and_stays_out(written: tuple[Path, list[str]], home: Path) -> None:
+    before = {table: frame.height for table, frame in tables(home).items()}
+    report = redact.fn(home=str(home))
+    assert report.rejected == {}
+    assert any("none is left" in note for note in report.notes), report.notes
+    assert_clean(home)
+    after = {table: frame.height for table, frame in tables(home).items()}
+    assert after == before
+    # the same sources once more, and then with more in them
+    nightly.fn(home=str(home), sources=written[1], force=True)
+    assert {table: frame.height for table, frame in tables(home).items()}["turns"] == before["turns"]
+    assert_clean(home)
+
+
+@pytest.mark.processes
+def test_a_source_that_grew_brings_neither_a_secret_nor_a_turn_back(tmp_path: Path) -> None:
+    home, sources = old_home(tmp_path)
+    redact.fn(home=str(home))
+    known = tables(home)["turns"]
+    write_sources(tmp_path, "Tea is at five, as ever.")
+    notes = tmp_path / "in" / "notes.md"
+    notes.write_text(notes.read_text(encoding="utf-8") + "\n# Tea\n\nTea is green.\n", encoding="utf-8")
+    nightly.fn(home=str(home), sources=sources, force=True)
+    turns = tables(home)["turns"]
+    assert turns.height == known.height + 2
+    assert known.join(turns, on=["turn_id", "content"], how="anti").is_empty()
+    assert_clean(home)
+
+
+@pytest.mark.processes
+def test_a_second_run_finds_nothing_and_rewrites_nothing(home: Path) -> None:
+    redact.fn(home=str(home))
+    before = bytes_of(home)
+    report = redact.fn(home=str(home))
+    assert report.is_skipped
+    assert report.counts == {}
+    assert bytes_of(home) == before
+
+
+@pytest.mark.processes
+def test_a_home_of_today_holds_nothing_to_take_out(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    write_settings(home, embedding={"provider": "none"})
+    nightly.fn(home=str(home), sources=write_sources(tmp_path), force=True)
+    Memory(home).remember(f"The gate password is {WORD}.", now=NOW)
+    before = segments(home)
+    assert redact.fn(home=str(home)).is_skipped
+    assert segments(home) == before
+
+
+@pytest.mark.processes
+def test_every_change_is_traced_in_the_journal(home: Path) -> None:
+    report = redact.fn(home=str(home))
+    events = open_home(home).journal.scan().events
+    traced = of_kind(events, "text.redacted")
+    assert traced["secret_count"].sum() == report.change_count
+    marked = events.filter(pl.col("payload").str.contains("[redacted:", literal=True))["event_id"]
+    assert set(traced["event_id"]) <= set(marked)
+    assert set(marked) <= set(traced["event_id"]), "what changed is named"
+
+
+@pytest.mark.processes
+def test_ids_of_what_changed_follow_its_text_and_all_others_stay(home: Path) -> None:
+    before = tables(home)
+    redact.fn(home=str(home))
+    after = tables(home)
+    same = before["cells"].filter(~pl.col("content").str.contains_any([*SECRETS]))
+    assert set(same["cell_id"]) <= set(after["cells"]["cell_id"])
+    changed = before["cells"].filter(pl.col("content").str.contains_any([*SECRETS]))
+    assert changed.height
+    assert not set(changed["cell_id"]) & set(after["cells"]["cell_id"]), (
+        "an id would tell whether a guess is right"
+    )
+    for line in json.dumps({table: frame.write_json() for table, frame in after.items()}).split(","):
+        assert not [cell_id for cell_id in changed["cell_id"] if cell_id in line]
+    known = {*after["turns"]["turn_id"], *after["cells"]["cell_id"]}
+    assert {name for names in after["cells"]["evidence"] for name in names.split("|") if name} <= known
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("part", ["take_spool", "_commit", "_rewrite", "new_generation", "_clean", "_prove"])
+def test_a_sweep_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatch, part: str) -> None:
+    def cut(*given: object, **named: object) -> object:
+        raise Cut
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sweep, part, cut)
+        with pytest.raises(Cut):
+            redact.fn(home=str(home))
+    assert (home / "redact.json").stat().st_mode & 0o077 == 0
+    assert Memory(home).search("kiln degrees").cells
+    assert open_home(home).journal.scan().problems == ()
+    with pytest.raises(InputError, match="cut off"):
+        redact.fn(home=str(home), dry_run=True)
+    with pytest.raises(InputError, match="run redact"):
+        Memory(home).erase(text="kiln log")
+    kept = Memory(home).remember("Said while the sweep was cut off.", now=NOW)
+    redact.fn(home=str(home))
+    assert not (home / "redact.json").exists()
+    assert_clean(home)
+    traced = of_kind(open_home(home).journal.scan().events, "text.redacted")
+    assert traced.select("event_id", "secret_kind").is_unique().all(), "an event is named once"
+    assert Memory(home).explain(kept.cell_id).state == "active"
+
+
+@pytest.mark.processes
+def test_a_kill_between_two_segments_leaves_each_of_them_whole(home: Path, monkeypatch) -> None:
+    from slowwave.journal.segments import Journal
+
+    rewrite, done = Journal.rewrite, []
+
+    def cut(journal: Journal, segment_id: str, lines: list[str]) -> None:
+        if len(done) == 2:
+            raise Cut
+        done.append(segment_id)
+        rewrite(journal, segment_id, lines)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "rewrite", cut)
+        with pytest.raises(Cut):
+            redact.fn(home=str(home))
+    assert open_home(home).journal.scan().problems == ()
+    redact.fn(home=str(home))
+    assert_clean(home)
+
+
+@pytest.mark.processes
+def test_erase_and_forget_work_afterwards(home: Path) -> None:
+    redact.fn(home=str(home))
+    memory = Memory(home)
+    cell = next(cell for cell in memory.search("gate password").cells if "redacted" in cell.content)
+    memory.forget(cell.cell_id, now=NOW + DAY)
+    assert memory.explain(cell.cell_id).state == "deleted"
+    assert memory.erase(text="opens the cellar of Brimlow").is_proven
+    assert_clean(home)
+
+
+@pytest.mark.processes
+def test_prefect_s_record_loses_them_and_settings_are_named_as_left(home: Path) -> None:
+    place = home / "prefect"
+    place.mkdir()
+    database = sqlite3.connect(place / "prefect.db")
+    database.execute("CREATE TABLE artifact (id TEXT, data TEXT)")
+    database.executemany("INSERT INTO artifact VALUES (?, ?)", [("1", f'"{KEY}"'), ("2", "other")])
+    database.commit()
+    database.close()
+    with (home / "slowwave.toml").open("a", encoding="utf-8") as file:
+        file.write(f"\n# my key is {KEY}\n")
+    report = redact.fn(home=str(home))
+    assert any(str(home / "slowwave.toml") in note for note in report.notes), report.notes
+    assert report.rejected == {"place that still holds a secret": 1}
+    assert set(files_with(home, SECRETS)) == {"slowwave.toml"}
+
+
+@pytest.mark.processes
+def test_a_night_and_the_doctor_say_that_a_home_of_old_needs_it(home: Path) -> None:
+    from slowwave.home.swept import ADVICE, needs_sweep
+
+    assert needs_sweep(open_home(home))
+    assert ADVICE in nightly.fn(home=str(home), force=True).model_dump_json()
+    redact.fn(home=str(home))
+    assert not needs_sweep(open_home(home))
+    assert ADVICE not in nightly.fn(home=str(home), force=True).model_dump_json()
