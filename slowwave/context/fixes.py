@@ -67,7 +67,14 @@ def fix_lines(situation: Situation) -> list[Candidate]:
         return []
     found = neighbours(situation, [Near(failure.message, words=failure.query) for failure in failures])
     lines = [
-        cell_line("critical", cell, 1.0 + sameness, "the same error", kind=f"seen before, {cell.cell_type}")
+        cell_line(
+            "critical",
+            cell,
+            1.0 + sameness,
+            "the same error",
+            kind=f"seen before, {cell.cell_type}",
+            is_fix=True,
+        )
         for cell in found.cells.values()
         if not cell.is_raw and (sameness := situation.sameness(cell.content)) >= SAME_ERROR
     ]
@@ -112,7 +119,9 @@ def _session_lines(situation: Situation, session_id: str, first: int) -> list[Ca
     best = sorted(cells, key=lambda cell: -_fix_score(situation, cell))[:FIX_CELLS]
     why = "learned after the same error"
     return quotes + [
-        cell_line("critical", cell, _fix_score(situation, cell), why, kind=f"fix, {cell.cell_type}")
+        cell_line(
+            "critical", cell, _fix_score(situation, cell), why, kind=f"fix, {cell.cell_type}", is_fix=True
+        )
         for cell in best
         if cell.cell_type != "preference"
         and not is_over(situation, cell)
@@ -136,7 +145,9 @@ def _clearest(situation: Situation, turns: Sequence[TurnHit], count: int) -> lis
     return [
         quote
         for score, _, turn in best
-        for quote in quote_lines("critical", turn, 1.0 + score / 2, why, asked=asked, most=most, kind=kind)
+        for quote in quote_lines(
+            "critical", turn, 1.0 + score / 2, why, asked=asked, most=most, kind=kind, is_fix=True
+        )
     ]
 
 

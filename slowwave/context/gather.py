@@ -7,7 +7,15 @@ from typing import TypeVar
 import polars as pl
 
 from slowwave.context.matches import find_matches, key_of
-from slowwave.context.memories import KnownCell, cell_line, is_over, quote_lines, read_memories, topic_line
+from slowwave.context.memories import (
+    KnownCell,
+    cell_line,
+    is_over,
+    quote_lines,
+    read_memories,
+    topic_line,
+    whose_topics,
+)
 from slowwave.context.near import WORD_SHARE, Findings, Near, look_near, turn_prior, value_of
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
@@ -36,6 +44,9 @@ RECENT_DAYS = 30.0
 ANSWERS = 50
 """Memories, and raw turns, that answer a question beside other signals."""
 
+ANSWERED_FOR = col("origin").isin(["system", "user", "agent"])
+"""Unasked only what somebody answers for is told; a document, or a quote, is found by what it says."""
+
 RECENT_ROWS = 25
 TOPICS = 3
 
@@ -63,7 +74,7 @@ def signals_find(situation: Situation) -> Findings:
             found.add(memory.cell_id, 0.5 + 0.2 * memory.salience, "said on this branch")
     if not (request.question or around or situation.failures):
         recent = col("event_time") >= lit(situation.now - timedelta(days=RECENT_DAYS))
-        known = read_memories(situation, recent & col("cell_type").isin(CRITICAL_TYPES))
+        known = read_memories(situation, recent & col("cell_type").isin(CRITICAL_TYPES) & ANSWERED_FOR)
         for memory in list(known.values())[:RECENT_ROWS]:
             found.add(memory.cell_id, 0.5 + 0.5 * memory.salience, "recent")
     found.keep_untold_turns(situation)
@@ -75,7 +86,7 @@ def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
     lines = list[Candidate]()
     for memory, score, why in found.memories(situation):
         wanted = (*CRITICAL_TYPES, "insight") if why == NAMES_FILE else CRITICAL_TYPES
-        if memory.cell_type in wanted and not is_over(situation, memory):
+        if memory.cell_type in wanted and memory.is_persons and not is_over(situation, memory):
             lines.append(cell_line("critical", memory, score, why))
         lines.append(cell_line("relevant", memory, score * (0.5 if is_over(situation, memory) else 1.0), why))
     named = col("topic_id").isin(found.topics)
@@ -83,11 +94,13 @@ def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
     best_topics = sorted(found.topics.values(), key=lambda entry: -entry[1])[:TOPICS]
     living = cell_condition(situation.settings.owner)
     named = col("topic_id").isin([topic.topic_id for topic, _ in best_topics])
-    cells = situation.store.rows("cells", ("topic_id", "event_time"), living & named)
+    cells = situation.store.rows("cells", ("topic_id", "event_time", "origin"), living & named)
+    whose = whose_topics(cells)
     newest = dict(cells.group_by("topic_id").agg(pl.col("event_time").max()).iter_rows())
     for topic, score in best_topics:
         until = newest.get(topic.topic_id, topic.updated_at)
-        lines.append(topic_line(topic, compressed.get(topic.topic_id), 0.2 + score, told_until=until))
+        told, short = whose.get(topic.topic_id, ""), compressed.get(topic.topic_id)
+        lines.append(topic_line(topic, short, 0.2 + score, told_until=until, whose=told))
     for turn, score in found.turns.values():
         why = "said in a turn that is not yet worked through"
         most = situation.settings.context.quote_characters

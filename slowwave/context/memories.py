@@ -1,5 +1,6 @@
 """Memories as candidate lines: cells, topic summaries and quotes of turns, each with its shorter forms."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -12,13 +13,24 @@ from slowwave.context.tiers import Candidate
 from slowwave.decay.tasks import TaskState, task_state
 from slowwave.excerpts import Asked, quoted
 from slowwave.language.signals import fix_cue
-from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.choices import EPISODE, Origin
 from slowwave.schemas.context import TierName
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
+from slowwave.trust.origins import PERSON, WHOSE, is_anybodys
+from slowwave.trust.own_words import parts_of
+
+CONVERSATION = "a conversation retold"
+"""Whose word an episode is that not only persons spoke in."""
+
+SPEAKER_WORDS, SPEAKER_CHARACTERS = 3, 40
+"""Most of a speaker's name: a transcript may have any text there."""
+
+OF_PERSONS: tuple[TierName, ...] = ("critical", "background")
+"""Tiers that say what holds here and how things are done: what no person said stands in `relevant` instead."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,8 @@ class KnownCell:
     evidence: tuple[str, ...]
     artifacts: tuple[str, ...]
     prompt_version: str
+    origin: Origin
+    protected: bool
 
     @property
     def is_raw(self) -> bool:
@@ -53,6 +67,18 @@ class KnownCell:
     def is_episode(self) -> bool:
         """A whole conversation, told in lines of its own (`slowwave/context/episodes.py`)."""
         return self.cell_type == EPISODE
+
+    @property
+    def is_persons(self) -> bool:
+        """A person said or confirmed it: all that the tiers hold which tell how things are done here."""
+        return self.protected or (self.origin == PERSON and not self.is_raw)
+
+    @property
+    def whose(self) -> str:
+        """Words for whose word it is, where that is no person."""
+        if self.is_persons:
+            return ""
+        return CONVERSATION if self.is_episode else WHOSE[self.origin]
 
     @property
     def procedure(self) -> str | None:
@@ -139,24 +165,34 @@ def line(
     source: tuple[datetime, str],
     why: str,
     *,
+    whose: str = "",
+    is_fix: bool = False,
     cell_ids: tuple[str, ...] = (),
     topic_ids: tuple[str, ...] = (),
     turn_ids: tuple[str, ...] = (),
 ) -> Candidate:
-    """A candidate whose forms are `texts`, longest first, each with its date and source."""
-    forms = tuple(dict.fromkeys(line_of(kind, text, *source) for text in texts))
+    """A candidate whose forms are `texts`, longest first, each with its date and source.
+
+    `whose` says whose word it is where that is no person: it then stands in no tier of `OF_PERSONS`. A fix
+    (`is_fix`) of the very error that is asked about is mostly told by an assistant, and may be.
+    """
+    forms = tuple(dict.fromkeys(line_of(kind, text, *source, whose) for text in texts))
+    is_allowed = not whose or (is_fix and whose == WHOSE["agent"])
+    tier = tier if is_allowed or tier not in OF_PERSONS else "relevant"
     return Candidate(tier, score, kind, forms, *source, why, cell_ids, topic_ids, turn_ids)
 
 
 def cell_line(
-    tier: TierName, cell: KnownCell, score: float, why: str, *, kind: str | None = None
+    tier: TierName, cell: KnownCell, score: float, why: str, *, kind: str | None = None, is_fix: bool = False
 ) -> Candidate:
     """A cell: with its history, alone, compressed."""
     content = cell.procedure or cell.content
     history = cell.summary if cell.summary and cell.summary != cell.content else None
     texts = [f"{content} History: {history}"] * bool(history) + [content, cell.compressed or content]
     source = (cell.event_time, cell.source_name)
-    return line(tier, score, kind or cell.cell_type, texts, source, why, cell_ids=(cell.cell_id,))
+    ids = (cell.cell_id,)
+    told = kind or cell.cell_type
+    return line(tier, score, told, texts, source, why, whose=cell.whose, is_fix=is_fix, cell_ids=ids)
 
 
 def count_of(cell_count: int) -> str:
@@ -164,19 +200,62 @@ def count_of(cell_count: int) -> str:
     return "1 memory" if cell_count == 1 else f"{cell_count} memories"
 
 
-def topic_line(topic: TopicHit, compressed: str | None, score: float, *, told_until: datetime) -> Candidate:
+def topic_line(
+    topic: TopicHit, compressed: str | None, score: float, *, told_until: datetime, whose: str
+) -> Candidate:
     """A topic's summary, or its compressed form, dated by its newest memory: it knows nothing that came later."""
     texts = [f"{topic.name}: {text}" for text in (topic.summary, compressed or topic.summary)]
     source = (told_until, count_of(topic.cell_count))
-    return line("relevant", score, "summary", texts, source, "topic", topic_ids=(topic.topic_id,))
+    return line(
+        "relevant", score, "summary", texts, source, "topic", whose=whose, topic_ids=(topic.topic_id,)
+    )
+
+
+def whose_topics(cells: pl.DataFrame) -> dict[str, str]:
+    """Say whose word each topic's memories are (`topic_id`, `origin`) where nobody answers for any of them, else ""."""
+    all_anybodys = cells.group_by("topic_id").agg(is_anybodys().all().alias("is_anybodys"))
+    return {topic: WHOSE["untrusted"] if nobody else "" for topic, nobody in all_anybodys.rows()}
 
 
 def quote_lines(
-    tier: TierName, turn: TurnHit, score: float, why: str, *, asked: Asked, most: int, kind: str = "quote"
+    tier: TierName,
+    turn: TurnHit,
+    score: float,
+    why: str,
+    *,
+    asked: Asked,
+    most: int,
+    kind: str = "quote",
+    is_fix: bool = False,
 ) -> list[Candidate]:
-    """A turn word by word, or the parts of at most `most` characters, and half of that, that tell what is asked."""
-    speaker = turn.speaker or ("" if turn.role == "document" else turn.role)
+    """A turn word by word, or the parts of at most `most` characters, and half of that, that tell what is asked.
+
+    In a tier of `OF_PERSONS` only what the speaker says itself is told, without what it quotes.
+    """
+    if tier in OF_PERSONS and turn.role != "document":
+        own = parts_of(turn.content, is_typed=turn.role == "user").own
+        turn = turn.model_copy(update={"content": own or turn.content})
     quotes = [quoted(turn.content, asked, most=length, cue=fix_cue) for length in (most, most // 2)]
-    texts = [f'{speaker}: "{text}"' if speaker else f'"{text}"' for text in quotes if text]
+    texts = [said_by(turn, text) for text in quotes if text]
+    if not texts:
+        return []
     source = (turn.event_time, turn.source_name)
-    return [line(tier, score, kind, texts, source, why, turn_ids=(turn.turn_id,))] if texts else []
+    whose = WHOSE["untrusted" if has_quoted(turn, quotes[0] or turn.content) else turn.origin]
+    return [line(tier, score, kind, texts, source, why, whose=whose, is_fix=is_fix, turn_ids=(turn.turn_id,))]
+
+
+def said_by(turn: TurnHit, text: str) -> str:
+    """A part of a turn under its speaker's name, which says whether the speaker says it or quotes it."""
+    if turn.role == "document":
+        return f'"{text}"'
+    speaker = " ".join((turn.speaker or turn.role).split()[:SPEAKER_WORDS])[:SPEAKER_CHARACTERS]
+    return f'{speaker}, quoting: "{text}"' if has_quoted(turn, text) else f'{speaker}: "{text}"'
+
+
+def has_quoted(turn: TurnHit, text: str) -> bool:
+    """Return whether a part of a turn holds words that its speaker only quotes."""
+    if turn.role == "document":
+        return False
+    told = parts_of(turn.content, is_typed=turn.role == "user")
+    words = frozenset(re.findall(r"\w+", text.lower())) - frozenset(re.findall(r"\w+", told.own.lower()))
+    return bool(words & frozenset(re.findall(r"\w+", told.quoted.lower())))

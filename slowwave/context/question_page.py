@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from slowwave.context.matches import Matches, find_matches
-from slowwave.context.memories import state_of
+from slowwave.context.memories import CONVERSATION, said_by, state_of
 from slowwave.context.page import day_heading, safe
 from slowwave.context.repeats import Richest, without_repeats
 from slowwave.context.situation import Situation
@@ -19,6 +19,7 @@ from slowwave.excerpts import quoted
 from slowwave.language.signals import fix_cue
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import CellHit, TurnHit
+from slowwave.trust.origins import WHOSE
 
 CELL_TOKENS, TURN_TOKENS = 18, 40
 """Tokens that hardly a memory, or a turn, takes less than: so many are ranked as a budget may hold."""
@@ -95,12 +96,14 @@ def _memory(situation: Situation, richest: Richest, *, is_short: bool) -> Candid
     history = "; ".join(f"{past.value} ({past.valid_from:%Y-%m-%d})" for past in former)
     texts = [f"{content}{tail} Before: {history}"] * bool(history) + [f"{content}{tail}"]
     texts += [hit.compressed] if is_short and hit.compressed else []
+    whose = CONVERSATION if hit.cell_type == EPISODE and WHOSE[hit.origin] else WHOSE[hit.origin]
+    mark = f" ({whose})" * bool(whose)
     evidence = [*hit.turn_ids, *(turn_id for repeat in repeats for turn_id in repeat.turn_ids)]
     return Candidate(
         tier="relevant",
         score=max(hit.score, *(repeat.score for repeat in repeats)) if repeats else hit.score,
         kind=hit.cell_type,
-        forms=tuple(dict.fromkeys(f"- {safe(text)}" for text in texts)),
+        forms=tuple(dict.fromkeys(f"- {safe(text)}{mark}" for text in texts)),
         event_time=hit.event_time,
         source_name=hit.source_name,
         why="answers the question",
@@ -138,8 +141,8 @@ def _quote(situation: Situation, turn: TurnHit) -> list[Candidate]:
         return []
     most = situation.settings.context.quote_characters
     text = quoted(turn.content, situation.asked, most=most, cue=fix_cue)
-    speaker = turn.speaker or ("" if turn.role == "document" else turn.role)
-    said = f'{speaker}: "{text}"' if speaker else f'"{text}"'
+    said = said_by(turn, text)
+    said = f"a document: {said}" if turn.role == "document" else said
     line = Candidate(
         tier="relevant",
         score=turn.score,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from slowwave.context.gather import ANSWERED_FOR
 from slowwave.context.memories import (
     KnownCell,
     cell_line,
@@ -13,6 +14,7 @@ from slowwave.context.memories import (
     line,
     quote_lines,
     read_memories,
+    whose_topics,
 )
 from slowwave.context.near import Findings, Near, look_near
 from slowwave.context.situation import Situation
@@ -21,6 +23,7 @@ from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.store import Row, col, lit
+from slowwave.trust.origins import is_anybodys
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
 WAY = "a way of working"
@@ -57,7 +60,8 @@ def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float)
 
     def text(first: str, second: str, *, has_note: bool) -> str:
         reason = f" ({note})" if note and has_note else ""
-        said = f"{first} [{older.event_time:%Y-%m-%d}, {older.source_name.removesuffix('.jsonl')}]"
+        whose = f", {older.whose}" * bool(older.whose)
+        said = f"{first} [{older.event_time:%Y-%m-%d}, {older.source_name.removesuffix('.jsonl')}{whose}]"
         return f"Either: {said} Or: {second}{reason} Undecided, ask before relying on either."
 
     texts = [
@@ -68,10 +72,9 @@ def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float)
     if score < 0:
         texts = texts[-1:]
     source, ids = (newer.event_time, newer.source_name), (older.cell_id, newer.cell_id)
-    return replace(
-        line("critical", score, "open contradiction", texts, source, "open contradiction", cell_ids=ids),
-        kind="contradiction",
-    )
+    why, kind = "open contradiction", "open contradiction"
+    found = line("critical", score, kind, texts, source, why, whose=newer.whose, cell_ids=ids)
+    return replace(found, kind="contradiction", tier="relevant" if older.whose else found.tier)
 
 
 def contradiction_lines(situation: Situation, found: Findings) -> list[Candidate]:
@@ -116,9 +119,9 @@ def background_lines(situation: Situation) -> list[Candidate]:
     lines += [
         cell_line("background", memory, 1.0 - ranks[memory.cell_id] / 1_000, "core memory")
         for memory in known.values()
-        if not memory.is_raw and not is_over(situation, memory)
+        if memory.is_persons and not is_over(situation, memory)
     ]
-    kinds = read_memories(situation, col("cell_type").isin(LASTING_TYPES))
+    kinds = read_memories(situation, col("cell_type").isin(LASTING_TYPES) & ANSWERED_FOR)
     lasting = sorted(kinds.values(), key=lambda memory: (-memory.salience, memory.cell_id))[:LASTING_ROWS]
     return lines + [cell_line("background", memory, 0.5 * memory.salience, WAY) for memory in lasting]
 
@@ -136,29 +139,37 @@ def index_lines(situation: Situation, lines: Iterable[Candidate], found: Finding
     told = {cell_id for line in lines for cell_id in line.cell_ids}
     living = cell_condition(situation.settings.owner)
     named = col("topic_id").isin(topics["topic_id"])
-    cells = situation.store.rows("cells", ("cell_id", "topic_id", "index_label", "salience"), living & named)
+    columns = ("cell_id", "topic_id", "index_label", "salience", "origin")
+    cells = situation.store.rows("cells", columns, living & named)
+    whose = whose_topics(cells)
     fresh = (
         cells.filter(~pl.col("cell_id").is_in(sorted(told)))
         .sort("salience", "cell_id", descending=[True, False])
         .group_by("topic_id", maintain_order=True)
         .agg(
             pl.len(),
-            labels=pl.col("index_label").drop_nulls().unique(maintain_order=True).head(POINTER_LABELS),
+            labels=pl.col("index_label")
+            .filter(~is_anybodys() | is_anybodys().all())
+            .drop_nulls()
+            .unique(maintain_order=True)
+            .head(POINTER_LABELS),
         )
     )
     further = topics.join(fresh, on="topic_id", how="inner", maintain_order="left")
     return [
-        _pointer(topic, is_near=topic["topic_id"] in found.topics) for topic in further.iter_rows(named=True)
+        _pointer(topic, is_near=topic["topic_id"] in found.topics, whose=whose[topic["topic_id"]])
+        for topic in further.iter_rows(named=True)
     ]
 
 
 # Inside
 
 
-def _pointer(topic: Row, *, is_near: bool) -> Candidate:
+def _pointer(topic: Row, *, is_near: bool, whose: str) -> Candidate:
     count, score = topic["len"], topic["len"] / 1_000 + is_near
     texts = [f"{topic['name']}: {', '.join(topic['labels'])}"] * bool(topic["labels"]) + [topic["name"]]
     source, ids = (topic["updated_at"], count_of(count)), (topic["topic_id"],)
     return replace(
-        line("index", score, "topic", texts, source, "further memories", topic_ids=ids), kind="pointer"
+        line("index", score, "topic", texts, source, "further memories", whose=whose, topic_ids=ids),
+        kind="pointer",
     )

@@ -37,6 +37,16 @@ PIECES: Final = pl.Schema({"page": pl.Int64(), "text": pl.String(), "rank": pl.I
 """A part of a page: its text, and its place in `TRUST`."""
 
 
+WHOSE: Final[dict[Origin, str]] = {
+    "system": "",
+    "user": "",
+    "agent": "an assistant said",
+    "tool": "a tool's output",
+    "untrusted": "a document or a quote",
+}
+"""Whose word a text is, as a page says it beside the text; nothing for a person's word."""
+
+
 def least_trusted(origin: pl.Expr) -> pl.Expr:
     """The least trusted of several origins, as an aggregate."""
     return origin.cast(pl.Enum(TRUST)).max().cast(pl.String)
@@ -76,6 +86,19 @@ def as_told(turns: pl.DataFrame) -> pl.DataFrame:
     has_quote = [bool(_parts(role, text).quoted) for role, text in turns.select("role", "content").rows()]
     quoting = pl.Series(has_quote, dtype=pl.Boolean)
     return turns.with_columns(origin=pl.when(quoting).then(pl.lit(QUOTED)).otherwise("origin"))
+
+
+def in_own_words(turns: pl.DataFrame) -> pl.DataFrame:
+    """Turns without what they quote; one that holds nothing else is left out of an episode that has others.
+
+    `turns` has `episode_id`, `turn_id`, `role`, `content`.
+    """
+    own = [_parts(role, text).own for role, text in turns.select("role", "content").rows()]
+    bare = turns.with_columns(content=pl.Series(own, dtype=pl.String).str.strip_chars())
+    has_own = pl.col("content") != ""
+    return bare.filter(has_own | ~has_own.any().over("episode_id")).with_columns(
+        content=pl.when(has_own).then("content").otherwise(pl.lit("[quoted text]"))
+    )
 
 
 def _parts(role: str, text: str) -> Parts:

@@ -250,7 +250,11 @@ def _said(line: str, *, is_typed: bool) -> tuple[str, str, bool]:
             told = begin + colon.end()
             return _told([*own, line[begin:told]]), _told([*quoted, line[told:]]), True
         elif _REPORTS.search(sentence):
-            return _told(own), _told([*quoted, line[begin:]]), True
+            if is_typed:
+                return _told(own), _told([*quoted, line[begin:]]), True
+            quoted.append(
+                sentence
+            )  # a program reports what it read all the time, and goes on in its own words
         elif (
             is_typed
             and _HANDS_OVER.search(sentence)

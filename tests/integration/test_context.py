@@ -1,6 +1,7 @@
 """Context assembly over real stores: what stands in which tier, for whom, and what is never repeated."""
 
 import json
+import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,8 +42,9 @@ def told(reader: Reader, **request: Any) -> Context:
     assert len(ids) == len(set(ids)), "a memory stands in two lines"
     assert strip_injected(context.text) == ("", 1 if context.text else 0)
     for line in context.lines:
-        dated = f"{line.event_time:%Y-%m-%d}, {line.source_name.removesuffix('.jsonl')}"
-        assert line.kind == "pointer" or f"{dated})" in line.text or f"\n{dated}:\n" in context.text
+        dated = f"{line.event_time:%Y-%m-%d}, {line.source_name.removesuffix('.jsonl')[:24].rstrip()}"
+        is_dated = re.search(rf"{re.escape(dated)}(?:, [a-z' ]+)?\)", line.text)
+        assert line.kind == "pointer" or is_dated or f"\n{dated}:\n" in context.text
     return context
 
 
@@ -326,7 +328,10 @@ def test_while_debugging_the_fix_of_the_earlier_same_error_stands_in_the_first_t
     assert context.tiers[0].budget_tokens == 3_000
 
 
-def test_conventions_of_the_files_are_background_while_reviewing(samples: Reader):
+def test_conventions_of_the_files_are_told_while_reviewing_as_the_words_of_a_document(samples: Reader):
     context = told(samples, question="review the change of the ticket mails", activity="reviewing")
-    assert "there is no ORM" in tier(context, "background")
+    (conventions,) = [line.text for line in context.lines if "there is no ORM" in line.text]
+    assert conventions in tier(context, "relevant")
+    assert conventions.endswith("conventions.md, a document or a quote)")
+    assert "a document" not in tier(context, "critical") + tier(context, "background")
     assert context.tiers[2].budget_tokens == 3_000

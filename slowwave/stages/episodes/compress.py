@@ -23,7 +23,7 @@ from slowwave.stages.episodes.labels import short_forms
 from slowwave.stages.retries import failed_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
-from slowwave.trust.origins import answered_for_first
+from slowwave.trust.origins import answered_for_first, in_own_words
 
 SPOKEN = [
     "turn_id", "session_id", *OWNER, "turn_index", "role", "speaker", "content", "origin", "event_time", "source_type",
@@ -105,7 +105,8 @@ def _by_extraction(run: Stage, material: Material) -> Plan:
     """Without a model: the most central turns, marked raw."""
     settings = run.settings.episodes
     limits = {"max_words": settings.max_words, "summary_words": settings.summary_words}
-    told = extractive_episodes(_shown_turns(material.turns), _main_topics(run, material), **limits)
+    own = in_own_words(_shown_turns(material.turns))
+    told = extractive_episodes(own, _main_topics(run, material), **limits)
     nothing = dict.fromkeys(["index_label", "topic_hint"], pl.lit(None, dtype=pl.String))
     texts = told.rename({"episode_id": "cell_id"}).with_columns(
         *author_columns(RAW_PROMPT), **nothing, subject="title"

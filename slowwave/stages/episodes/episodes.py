@@ -8,7 +8,7 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.settings.groups import EpisodeSettings
-from slowwave.trust.origins import least_trusted
+from slowwave.trust.origins import as_told, least_trusted
 
 
 def session_spans(turns: pl.DataFrame) -> pl.DataFrame:
@@ -103,10 +103,12 @@ def episode_rows(
     `texts` has `cell_id`, `title`, `content`, `summary`, `compressed`, `index_label`, `prompt_version`, `model`,
     `cell_ids`; `sessions` are rows of `due_sessions`; `turns` and `cells` (the living ones) carry the episode's id
     as `episode_id`; `artifacts` has `episode_id` and `artifacts`. An episode rests on every turn of its
-    conversation, is as trusted as the least trusted of them, and as salient and sure as its memories are on average.
+    conversation, is as trusted as the least trusted text in them, and as salient and sure as its memories are on
+    average.
     """
     said = (
-        turns.sort("episode_id", "turn_index", "turn_id")
+        as_told(turns)
+        .sort("episode_id", "turn_index", "turn_id")
         .group_by("episode_id", maintain_order=True)
         .agg(
             pl.col("source_type", "source_id", "source_name").last(),
