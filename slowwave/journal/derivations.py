@@ -11,6 +11,7 @@ from itertools import islice
 
 import polars as pl
 
+from slowwave.errors import NotFoundError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS
 from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import REMEMBERED
@@ -54,9 +55,13 @@ def is_replaced(line: str) -> bool:
 
 
 def _is_switch(journal: Journal, segment_id: str) -> bool:
-    """Return whether the first event of a segment is a switch; only the beginning of the file is read."""
+    """Return whether the first event of a segment is a switch; only the beginning of any other file is read.
+
+    A broken one is none: what it put in the memory's place is not there, and the memory before it holds.
+    """
     try:
         with journal.path_of(segment_id).open("rb") as file:
-            return any(_MARK in line for line in islice(file, 1, 2))
-    except OSError:
+            is_marked = any(_MARK in line for line in islice(file, 1, 2))
+        return is_marked and not journal.read([segment_id]).problems
+    except (OSError, NotFoundError):
         return False  # reading it whole says what is wrong with it

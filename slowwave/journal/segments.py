@@ -2,10 +2,11 @@
 
 A segment is `journal/YYYY/MM/DD/<ulid>.jsonl`, written whole (temporary file, fsync, rename, fsync of the
 folder) and never changed. Its first line is a header with the number of events and their hash, so that a torn
-or foreign file is recognised, reported and skipped. Any number of processes may commit at once: names never
-collide, and no lock is taken. This file knows nothing of tables.
+or foreign file is recognised, reported and skipped. It also names the segment that was the last one before, so that
+a lost one is missed. Events name their segment, so that a copy under another name is not read twice. Any number of
+processes may commit at once: names never collide, and no lock is taken. This file knows nothing of tables.
 
-    {"segment": "slowwave", "format": 1, "event_count": 2, "sha256": "..."}
+    {"segment": "slowwave", "format": 1, "event_count": 2, "sha256": "...", "after": "01J..."}
     {"event_id": "01J....0", "kind": "turn.recorded", "version": 1, "recorded_at": "...", "payload": {...}}
     {"event_id": "01J....1", ...}
 """
@@ -14,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
@@ -25,6 +26,7 @@ from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso, is_readable
+from slowwave.journal.damage import missing_segments, named_before, what_is_left
 from slowwave.journal.whole_file import write_whole
 
 FORMAT = 1
@@ -42,10 +44,15 @@ class Segment:
 
 @dataclass(frozen=True)
 class Problem:
-    """A file in the journal folder that is not a whole segment of ours, and why."""
+    """A file in the journal folder that is not a whole segment of ours, why, and what a person can do.
+
+    `is_loss` says that events are left out which no other file holds.
+    """
 
     path: Path
     reason: str
+    advice: str = "It is passed by and may be removed."
+    is_loss: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,10 @@ class Journal:
         if unknown:
             raise ContractError(f"events of unknown kind {sorted(unknown)} cannot be committed")
         try:
-            segment_id = self._next_id(now)
+            last = self.last_id() or ""
+            segment_id = _next_id(last, now)
             body = _body(segment_id, events, now)
-            write_whole(self.path_of(segment_id), _header(events.height, body) + body)
+            write_whole(self.path_of(segment_id), _header(events.height, body, after=last) + body)
         except OSError as error:
             raise TransientError(
                 f"the journal at {self.root} could not be written ({error.strerror}); nothing was recorded. "
@@ -99,7 +107,7 @@ class Journal:
 
         For `erase` and `redact` alone.
 
-        Without any line the segment is deleted.
+        Without any line the header alone stays, so that nobody takes the segment for lost.
 
         Raises:
             TransientError: the disk is full or the folder cannot be written; the segment is as it was.
@@ -107,10 +115,7 @@ class Journal:
         body = "".join(f"{line}\n" for line in lines).encode()
         path = self.path_of(segment_id)
         try:
-            if lines:
-                write_whole(path, _header(len(lines), body) + body)
-            else:
-                path.unlink(missing_ok=True)
+            write_whole(path, _header(len(lines), body, after=named_before(path)) + body)
         except OSError as error:
             raise TransientError(
                 f"segment {segment_id} could not be written anew ({error.strerror}); make room or mend the "
@@ -139,10 +144,26 @@ class Journal:
 
     def listing(self) -> tuple[list[str], list[Problem]]:
         """`segment_ids` and `foreign_files`, from one walk over the folders."""
-        files = list(self._files())
+        errors: list[OSError] = []
+        files = list(self._files(on_error=errors.append))
         foreign = sorted(path for path, is_placed in files if not is_placed)
         segment_ids = sorted(path.stem for path, is_placed in files if is_placed)
-        return segment_ids, [Problem(path, _foreign_reason(path)) for path in foreign]
+        unlisted = [
+            Problem(
+                Path(error.filename),
+                f"it cannot be listed ({error.strerror})",
+                "Its segments are left out: mend it, then run `slowwave rebuild`.",
+                is_loss=True,
+            )
+            for error in errors
+            if not isinstance(error, FileNotFoundError)
+        ]
+        return segment_ids, [*map(self._foreign, foreign), *unlisted]
+
+    def missing(self) -> list[str]:
+        """Ids of segments that others name and that are gone; of several in a row the last one is named."""
+        segment_ids = self.segment_ids()
+        return missing_segments(segment_ids, (named_before(self.path_of(one)) for one in segment_ids))
 
     def read(self, segment_ids: Iterable[str]) -> Scan:
         """Events of the named segments in their order; what is torn is skipped and named.
@@ -158,11 +179,21 @@ class Journal:
             try:
                 lines = _whole_lines(path)
             except FileNotFoundError as error:
+                if path.is_symlink():
+                    problems.append(_lost(path, "it is a link to a file that is not there"))
+                    continue
                 raise NotFoundError(f"segment {segment_id} is not in the journal at {self.root}") from error
             if isinstance(lines, str):
-                problems.append(Problem(path, lines))
+                problems.append(_lost(path, lines))
+                continue
+            events = _parse(segment_id, lines)
+            if own := _other_segment(segment_id, events):
+                advice = f"If {own}.jsonl is gone, rename it so and run `slowwave rebuild`; else it may be removed."
+                problems.append(
+                    Problem(path, f"it holds the events of segment {own}: a copy under another name", advice)
+                )
             else:
-                frames.append(_parse(segment_id, lines))
+                frames.append(events)
         events = pl.concat(frames) if frames else pl.DataFrame(schema=SCAN_SCHEMA)
         _refuse_newer(events)
         return Scan(events, tuple(problems))
@@ -172,23 +203,32 @@ class Journal:
         scan = self.read(self.segment_ids())
         return Scan(scan.events, (*scan.problems, *self.foreign_files()))
 
-    def _files(self, top: Path | None = None) -> Iterator[tuple[Path, bool]]:
+    def _foreign(self, path: Path) -> Problem:
+        if path.name.startswith("."):
+            return Problem(path, "left by a write that did not finish")
+        if not _SEGMENT_NAME.match(path.name):
+            return Problem(path, "not a segment")
+        if path.is_dir():
+            return Problem(path, "a folder with a segment's name")
+        place = self.path_of(path.stem)
+        advice = (
+            f"If no file is there, move it to {place} and run `slowwave rebuild`; else it may be removed."
+        )
+        return Problem(path, "a segment in the wrong folder", advice)
+
+    def _files(
+        self, top: Path | None = None, *, on_error: Callable[[OSError], None] | None = None
+    ) -> Iterator[tuple[Path, bool]]:
         """All files below a folder of the journal, and whether each has a segment's name and lies in its day's folder.
 
         The listing itself tells files from folders, and a folder's day is parsed once.
         """
-        for name_of_folder, _, names in os.walk(top or self.root):
+        for name_of_folder, folders, names in os.walk(top or self.root, onerror=on_error):
             folder = Path(name_of_folder)
+            yield from ((folder / name, False) for name in folders if _SEGMENT_NAME.match(name))
             first, past = _ids_of_day(folder.relative_to(self.root))
             for name in names:
                 yield folder / name, bool(_SEGMENT_NAME.match(name)) and first <= name < past
-
-    def _next_id(self, now: datetime) -> str:
-        """An id above all others, also after the clock went back: a decision folds after what it rests on."""
-        candidate, last = ULID.from_datetime(now), self.last_id()
-        if last is not None and str(candidate) <= last:
-            candidate = ULID.from_timestamp(ULID.from_str(last).milliseconds + 1)
-        return str(candidate)
 
     def last_id(self) -> str | None:
         """The highest id; empty and foreign folders are skipped."""
@@ -197,6 +237,14 @@ class Journal:
             if names:
                 return max(names)
         return None
+
+
+def _next_id(last: str, now: datetime) -> str:
+    """An id above all others, also after the clock went back: a decision folds after what it rests on."""
+    candidate = ULID.from_datetime(now)
+    if str(candidate) <= last:
+        candidate = ULID.from_timestamp(ULID.from_str(last).milliseconds + 1)
+    return str(candidate)
 
 
 def _newest_first(folder: Path, *, depth: int) -> Iterator[Path]:
@@ -221,18 +269,18 @@ def _ids_of_day(folder: Path) -> tuple[str, str]:
     return str(first)[:10], str(past)[:10]
 
 
-def _foreign_reason(path: Path) -> str:
-    if path.name.startswith("."):
-        return "left by a write that did not finish"
-    return "a segment in the wrong folder" if _SEGMENT_NAME.match(path.name) else "not a segment"
+def _lost(path: Path, reason: str) -> Problem:
+    advice = "Its events are left out. Put it back from a backup, then run `slowwave rebuild`."
+    return Problem(path, reason, advice, is_loss=True)
 
 
-def _header(event_count: int, body: bytes) -> bytes:
+def _header(event_count: int, body: bytes, *, after: str) -> bytes:
     header = {
         "segment": "slowwave",
         "format": FORMAT,
         "event_count": event_count,
         "sha256": hashlib.sha256(body).hexdigest(),
+        "after": after,
     }
     return json.dumps(header).encode() + b"\n"
 
@@ -274,8 +322,9 @@ def _whole_lines(path: Path) -> Sequence[str] | str:
         return f"its format is {header.get('format')!r}, this program reads {FORMAT}"
     hashed = hashlib.sha256(body).hexdigest()
     if (header.get("event_count"), header.get("sha256")) != (body.count(b"\n"), hashed):
-        return "its content does not match its header: torn or changed"
-    return body.decode().rstrip("\n").split("\n")
+        left = what_is_left(header.get("event_count"), body)
+        return f"its content does not match its header: torn or changed; {left}"
+    return body.decode().split("\n")[:-1]
 
 
 def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
@@ -283,7 +332,7 @@ def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
         {"event_id": pl.String, "kind": pl.String, "version": pl.Int64, "recorded_at": pl.String}
     )
     return (
-        pl.DataFrame({"line": lines})
+        pl.DataFrame({"line": lines}, schema={"line": pl.String})
         .select(
             pl.lit(segment_id).alias("segment_id"),
             pl.col("line").str.json_decode(envelope).alias("envelope"),
@@ -294,6 +343,13 @@ def _parse(segment_id: str, lines: Sequence[str]) -> pl.DataFrame:
         .with_columns(pl.col("kind").replace(FORMER_KINDS), from_iso("recorded_at"))
         .select(*SCAN_SCHEMA.names())
     )
+
+
+def _other_segment(segment_id: str, events: pl.DataFrame) -> str:
+    """Another segment that events say they belong to; empty where all are of this one."""
+    owner = events["event_id"].str.extract(r"^(.*)\.\d+$")
+    others = owner.filter((owner != segment_id).fill_null(value=True))
+    return str(others[0] or "unknown") if len(others) else ""
 
 
 def _refuse_newer(events: pl.DataFrame) -> None:

@@ -100,6 +100,7 @@ def test_a_segment_lies_in_the_folder_of_its_day_and_says_how_much_it_holds(jour
         "format": 1,
         "event_count": 3,
         "sha256": hashlib.sha256(body).hexdigest(),
+        "after": "",
     }
     assert [json.loads(line)["payload"]["cell_id"] for line in body.decode().splitlines()] == ["a", "b", "c"]
 
@@ -308,3 +309,76 @@ def test_an_older_event_gets_the_defaults_of_every_step_since(
 
 def test_the_small_history_has_every_kind() -> None:
     assert set(one_of_every_kind()["kind"]) == set(CATALOGUE)
+
+
+def test_a_segment_that_is_gone_is_missed_by_the_one_after_it(journal: Journal) -> None:
+    paths = [committed(journal, name, now=NOW + timedelta(days=day)) for day, name in enumerate("abcd")]
+    assert journal.missing() == []
+    paths[1].unlink()
+    assert journal.missing() == [paths[1].stem]
+    paths[2].unlink()
+    assert journal.missing() == [paths[2].stem], "of several in a row the last one is named"
+
+
+def test_a_segment_that_was_emptied_is_neither_missing_nor_broken(journal: Journal) -> None:
+    first, second, third = (committed(journal, name) for name in "abc")
+    journal.rewrite(second.stem, [])
+    assert journal.lines(second.stem) == []
+    scan = journal.scan()
+    assert scan.problems == ()
+    assert said(scan.events) == ["a", "c"]
+    assert journal.missing() == []
+    journal.rewrite(third.stem, journal.lines(third.stem) or [])
+    first.unlink()
+    assert journal.missing() == [first.stem], "a segment that was rewritten still names the one before it"
+
+
+@pytest.mark.parametrize("last", [0, 1, 5])
+def test_a_copy_of_a_segment_under_another_name_is_not_read_again(journal: Journal, last: int) -> None:
+    for name in "abcdef"[: last + 1]:
+        path = committed(journal, name)
+    copy = path.with_name(f"{path.stem[:-1]}{'Z' if path.stem[-1] != 'Z' else 'Y'}.jsonl")
+    copy.write_bytes(path.read_bytes())
+    scan = journal.scan()
+    (problem,) = scan.problems
+    assert problem.path == copy
+    assert path.stem in problem.reason
+    assert not problem.is_loss
+    assert said(scan.events) == list("abcdef"[: last + 1])
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (lambda body: body[:-10], "2 of 3 events can be read, not line 4"),
+        (lambda body: b"\xff" + body, "2 of 3 events can be read, not line 2"),
+        (lambda body: b"{}\n" * 3, "0 of 3 events can be read, not line 2-4"),
+        (lambda body: body.replace(b"a", b"b", 1), "3 of 3 events can be read"),
+        (lambda body: b"", "0 of 3 events can be read"),
+    ],
+)
+def test_of_a_broken_segment_it_is_told_how_much_could_be_read(journal: Journal, broken, told) -> None:
+    path = committed(journal, "a", "b", "c")
+    head, _, body = path.read_bytes().partition(b"\n")
+    path.write_bytes(head + b"\n" + broken(body))
+    (problem,) = journal.scan().problems
+    assert problem.reason.endswith(f"torn or changed; {told}")
+    assert problem.is_loss
+
+
+def test_a_link_to_nowhere_and_a_folder_in_a_segments_place_are_named(journal: Journal) -> None:
+    first, second, _ = (committed(journal, name) for name in "abc")
+    first.unlink()
+    first.symlink_to(journal.root / "nowhere")
+    second.unlink()
+    second.mkdir()
+    scan = journal.scan()
+    assert {problem.path for problem in scan.problems} == {first, second}
+    assert said(scan.events) == ["c"]
+
+
+def test_a_journal_that_cannot_be_listed_is_not_an_empty_one(journal: Journal) -> None:
+    journal.root.write_text("a file in the folder's place")
+    (problem,) = journal.scan().problems
+    assert problem.path == journal.root
+    assert problem.is_loss

@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 
 from pydantic import Field
 from rich.table import Column
@@ -18,7 +20,7 @@ from slowwave.home.swept import ADVICE, needs_sweep
 from slowwave.llm import check_llm
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.tables import TABLES
-from slowwave.store import open_store
+from slowwave.store import damaged_folders, open_store, table_damage
 
 PYTHONS = ((3, 11), (3, 14))
 """The first version that serves and the first one that does not."""
@@ -107,34 +109,64 @@ def _journal(home: Home) -> list[Check]:
         leftovers = journal.foreign_files()
     except (SlowwaveError, OSError) as error:
         return [_row("journal", False, str(error))]
-    backup = "Its events are left out; restore it from a backup."
-    torn = [
-        _row("journal segment", False, f"{problem.path}: {problem.reason}. {backup}")
-        for problem in scan.problems
+    broken = [
+        _row(
+            "journal segment" if problem.is_loss else "journal file",
+            False,
+            f"{problem.path}: {problem.reason}. {problem.advice}",
+        )
+        for problem in (*scan.problems, *leftovers)
     ]
-    foreign = [
-        _row("journal file", False, f"{problem.path}: {problem.reason}. It is passed by and may be removed.")
-        for problem in leftovers
+    found = f"{len(segment_ids) - len(scan.problems)} whole segments, {scan.events.height} events"
+    return [_row("journal", True, found), *broken, *_missing(home, segment_ids)]
+
+
+def _missing(home: Home, segment_ids: Sequence[str]) -> list[Check]:
+    """Segments that are gone: others name them, or the store holds them. Without the store's copy it is past."""
+    held = set[str]()
+    with suppress(SlowwaveError):
+        held = open_store(home.store_root).applied_segments() - {*segment_ids}
+    advice = "put it back from a backup, then run `slowwave rebuild`"
+    return [
+        Check(
+            name="journal segment",
+            is_well=False,
+            is_needed=segment_id in held,
+            found=f"{segment_id} is gone"
+            + (" and only the store has what it told: " if segment_id in held else ", with what it told: ")
+            + f"{advice}.",
+        )
+        for segment_id in sorted(held | {*home.journal.missing()})
     ]
-    found = f"{len(segment_ids) - len(torn)} whole segments, {scan.events.height} events"
-    return [_row("journal", True, found), *torn, *foreign]
 
 
 def _store(home: Home) -> list[Check]:
+    kept = [
+        Check(
+            name="damaged store",
+            is_well=False,
+            is_needed=False,
+            found=f"{path} keeps what was damaged on {moved_at:%Y-%m-%d}; it may be removed.",
+        )
+        for path, moved_at in damaged_folders(home.store_root).items()
+    ]
     try:
         store = open_store(home.store_root)
+        if damage := table_damage(store, is_thorough=True):
+            mend = "`slowwave rebuild` makes it anew from the journal."
+            return [*(_row("store", False, f"{one}. {mend}") for one in damage), *kept]
         rows = {name: store.count(name) for name in TABLES}
         behind = len(set(home.journal.segment_ids()) - store.applied_segments())
     except NotFoundError as error:
-        return [_row("store", True, str(error))]
+        return [_row("store", True, str(error)), *kept]
     except (SlowwaveError, OSError, RuntimeError) as error:
-        return [_row("store", False, f"{error}. `slowwave rebuild` makes it from the journal.")]
+        return [_row("store", False, f"{error}."), *kept]
     vectors = store.meta.embedder_id or "no embedder"
     found = (
         f"schema version {store.meta.schema_version}, {vectors}, {rows['turns']} turns, {rows['cells']} cells"
     )
     waiting = f"; {behind} segments wait for the next writer" if behind else ""
-    return [_row("store", True, found + waiting)]
+    return [_row("store", True, found + waiting), *kept]
 
 
 def _secrets(home: Home) -> list[Check]:

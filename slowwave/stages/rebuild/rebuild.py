@@ -1,7 +1,7 @@
 """A new store beside the living one: from the journal alone, or with the vectors of another embedder."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 import polars as pl
@@ -14,6 +14,7 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import base_embedder
 from slowwave.home.workspace import new_store, wall_clock
+from slowwave.journal.segments import Journal
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.stages.run import Steps
@@ -28,6 +29,13 @@ from slowwave.store import (
     table_damage,
     told,
 )
+
+RESTORE = (
+    "what these held is left out: `slowwave doctor` says how to mend each; then run `slowwave rebuild` again"
+)
+
+TOLD = 20
+"""Files of the journal that the notes list."""
 
 
 def rebuild_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
@@ -68,19 +76,25 @@ def _make_store(
     started = time.monotonic()
     with filling(_fresh_store(home, embedder)) as fresh:
         problems = steps.fold(home, fresh)
-        report.notes += [f"skipped in the journal: {problem}" for problem in problems]
+        report.notes += [f"skipped in the journal: {problem}" for problem in problems[:TOLD]]
+        report.notes += [f"and {len(problems) - TOLD} more files"] if len(problems) > TOLD else []
         if embedder is not None:  # the journal says which fit its vectors are of
             embedder = wanted_space(home, fresh, base_of(embedder))
             fresh.name_space(embedder.embedder_id)
+        lost = _lost_segments(home.journal, living, fresh)
+        report.notes += [f"gone from the journal: {', '.join(lost[:TOLD])}{_more(lost)}"] if lost else []
+        report.notes += [RESTORE] if problems or lost else []
+        report.rejected["segment that is gone from the journal"] = len(lost)
         report.rows_in = len(home.journal.segment_ids())
         report.rejected["file in the journal that is not a whole segment"] = len(problems)
+        held = _segments_of(living) - fresh.applied_segments()
         if living is not None and not damage:
             report.notes += _differences(living, fresh)
         if not report.dry_run:
             done = steps.embed_all(fresh, embedder)
             report.counts = {f"rows of {table}": fresh.count(table) for table in TABLES if fresh.count(table)}
             report.rejected["text that the embedder refused"] = done.get("failed", 0)
-            report.notes += _switch(home, fresh, damage)
+            report.notes += _switch(home, fresh, damage, held)
         elif damage:
             report.notes.append(f"the store is damaged ({told(damage)}) and would be moved away")
     report.rejected = {reason: number for reason, number in report.rejected.items() if number}
@@ -128,18 +142,39 @@ def _fresh_store(home: Home, embedder: Embedder | None) -> Store:
         ) from error
 
 
-def _switch(home: Home, fresh: Store, damage: Sequence[str]) -> list[str]:
-    """Makes the new store the living one; returns notes on what was damaged, and where that is now."""
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
+
+
+def _segments_of(living: Store | None) -> set[str]:
+    """The segments that the living store says it holds; none where it cannot say."""
+    try:
+        return living.applied_segments() if living is not None else set()
+    except DamageError:
+        return set()
+
+
+def _lost_segments(journal: Journal, living: Store | None, fresh: Store) -> list[str]:
+    """Segments that are gone: others name them, or the living store holds them, and the journal has no such file."""
+    named = {*journal.missing(), *_segments_of(living)}
+    return sorted(named - {*fresh.applied_segments(), *journal.segment_ids()})
+
+
+def _switch(home: Home, fresh: Store, damage: Sequence[str], held: Collection[str]) -> list[str]:
+    """Makes the new store the living one; returns notes on what was damaged, and where that is now.
+
+    A store that was damaged is kept, and so is one that holds segments which the journal lost.
+    """
     now, kept = wall_clock(), timedelta(days=home.settings.store.keep_damaged_days)
     remove_damaged(home.store_root, until=now - kept)
-    notes = []
-    if damage:
+    notes = [f"the store was damaged: {told(damage)}"] if damage else []
+    notes += [f"the store held {len(held)} segments that the journal lost"] if held else []
+    if notes:
         aside = switch_from_damaged(fresh, now)
-        notes = [
-            f"the store was damaged: {told(damage)}",
+        notes.append(
             f"what lay in its folder is kept in {aside} until {now + kept:%Y-%m-%d}; the next night or rebuild after "
-            "that removes it",
-        ]
+            "that removes it"
+        )
     else:
         fresh.make_current()
     write_core_file(home, fresh)
