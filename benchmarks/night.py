@@ -61,7 +61,7 @@ def grow_store(home: Path, *, cells: int) -> dict[str, Any]:
         store, embedder = workspace.store, workspace.embedder
         assert embedder is not None
         for table in VECTOR_TEXT:  # in larger portions than a night takes, which writes the same rows
-            missing = store.without_vector(table)
+            missing = store.embedded_texts(table, store.without_vector(table))
             for part in missing.iter_slices(20_000):
                 vectors = embedder.embed_documents(part["text"].to_list()).vectors
                 store.put_vectors(table, part.select(part.columns[0], vector=pl.Series(vectors)))

@@ -15,7 +15,7 @@ def take_over_vectors(donor: Store, fresh: Store) -> None:
         return
     for table, texts in VECTOR_TEXT.items():
         key = KEYS[table]
-        missing = fresh.without_vector(table)[key]
+        missing = fresh.without_vector(table)
         embedder, names = EMBEDDER_OF["vector"], [key, *texts]
         before = donor.by_key(table, missing, [*names, embedder]).filter(pl.col(embedder) != "")
         after = fresh.by_key(table, missing, names)

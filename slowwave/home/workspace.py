@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 Clock = Callable[[], datetime]
 """Source of the present moment, in UTC."""
 
-SEGMENTS_A_FOLD = 200
-"""Segments folded together: enough to be fast, few enough to bound memory."""
-
 EMBED_ROWS = 1_024
 """Rows embedded and stored together, so that a kill loses little."""
 
@@ -151,15 +148,17 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
         return done
     for table in VECTOR_TEXT:
         missing = store.without_vector(table)
-        for start in range(0, missing.height, EMBED_ROWS):
-            part = missing.slice(start, EMBED_ROWS)
+        for start in range(0, len(missing), EMBED_ROWS):
+            part = store.embedded_texts(table, missing.slice(start, EMBED_ROWS))
+            if part.is_empty():
+                continue
             embedded = embedder.embed_documents(part["text"].to_list())
             rows = part.select(part.columns[0], vector=pl.Series(embedded.vectors))
             kept = rows.with_row_index("row").filter(~pl.col("row").is_in([*embedded.failures])).drop("row")
             store.put_vectors(table, kept)
             done[table] = done.get(table, 0) + kept.height
             done["failed"] = done.get("failed", 0) + len(embedded.failures)
-            progress(f"embed {table}", min(start + EMBED_ROWS, missing.height), missing.height)
+            progress(f"embed {table}", min(start + EMBED_ROWS, len(missing)), len(missing))
     if stale := store.without_centroid():
         means = centroids(store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)))
         store.put_vectors("topics", means.rename({"vector": "centroid"}), column="centroid")
@@ -266,8 +265,7 @@ def _apply(journal: Journal, store: Store, pending: Pending) -> list[Problem]:
     if pending.needs_new_store:
         raise ContractError("a derivation cannot be folded over another memory: run `slowwave rebuild`")
     problems = list(pending.problems)
-    for start in range(0, len(pending.segment_ids), SEGMENTS_A_FOLD):
-        part = pending.segment_ids[start : start + SEGMENTS_A_FOLD]
+    for part in journal.portions(pending.segment_ids):
         problems += apply_segments(journal, store, part, switch=pending.switch)
     return problems
 

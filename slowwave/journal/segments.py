@@ -30,6 +30,10 @@ from slowwave.journal.damage import missing_segments, named_before, what_is_left
 from slowwave.journal.whole_file import write_whole
 
 FORMAT = 1
+
+PORTION_SEGMENTS, PORTION_BYTES = 200, 16_000_000
+"""Segments, and their bytes, that are folded together: enough to be fast, few enough to bound memory."""
+
 # a higher first digit would be a year past 9999
 _SEGMENT_NAME = re.compile(r"^[0-6][0-9A-HJKMNP-TV-Z]{25}\.jsonl$")
 
@@ -164,6 +168,21 @@ class Journal:
         """Ids of segments that others name and that are gone; of several in a row the last one is named."""
         segment_ids = self.segment_ids()
         return missing_segments(segment_ids, (named_before(self.path_of(one)) for one in segment_ids))
+
+    def portions(self, segment_ids: Sequence[str]) -> Iterator[list[str]]:
+        """The named segments in their order, in portions that can be folded together in bounded memory."""
+        portion: list[str] = []
+        size = 0
+        for segment_id in segment_ids:
+            path = self.path_of(segment_id)
+            more = path.stat().st_size if path.exists() else 0
+            if portion and (len(portion) >= PORTION_SEGMENTS or size + more > PORTION_BYTES):
+                yield portion
+                portion, size = [], 0
+            portion.append(segment_id)
+            size += more
+        if portion:
+            yield portion
 
     def read(self, segment_ids: Iterable[str]) -> Scan:
         """Events of the named segments in their order; what is torn is skipped and named.

@@ -5,7 +5,6 @@ Nothing that was derived is taken. The windows of conversations are cut anew, as
 
 import polars as pl
 
-from slowwave.home.workspace import SEGMENTS_A_FOLD
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.journal.derivations import is_statement
 from slowwave.journal.segments import Journal
@@ -49,8 +48,7 @@ def take_record(work: Rederiving) -> None:
     # what no writer applied yet waits for the next time: edits are read from the living store
     waiting = sorted(work.living_store.applied_segments() - set(work.state.taken))
     known = len(work.state.taken)
-    for start in range(0, len(waiting), SEGMENTS_A_FOLD):
-        part = waiting[start : start + SEGMENTS_A_FOLD]
+    for part in journal.portions(waiting):
         events = record_of(journal, part)
         deleted = pl.col("payload").str.json_path_match("$.cell_id")
         is_deleted = pl.col("kind") == "cell.deleted"

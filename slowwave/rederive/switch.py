@@ -17,7 +17,6 @@ from slowwave.home.lock import writing
 from slowwave.home.paths import Home, open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import (
-    SEGMENTS_A_FOLD,
     Workspace,
     apply_segments,
     open_workspace,
@@ -115,11 +114,11 @@ def _put_in_place(work: Workspace, derived: Workspace, state: DerivationState) -
     living = work.store
     with filling(create_beside(living)) as fresh:
         segments = work.home.journal.segment_ids()
-        for start in range(0, len(segments), SEGMENTS_A_FOLD):
-            apply_segments(
-                work.home.journal, fresh, segments[start : start + SEGMENTS_A_FOLD], switch=ABOVE_ALL
-            )
-            progress("raw record", min(start + SEGMENTS_A_FOLD, len(segments)), len(segments))
+        done = 0
+        for part in work.home.journal.portions(segments):
+            apply_segments(work.home.journal, fresh, part, switch=ABOVE_ALL)
+            done += len(part)
+            progress("raw record", done, len(segments))
         fresh.apply(collapse(fold(events.select(SCAN_SCHEMA.names()))))
         work.embedder = with_known_vectors(work.home, fresh, work.embedder, (derived.store, living))
         refresh_vectors(fresh, work.embedder)

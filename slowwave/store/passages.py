@@ -21,7 +21,16 @@ NEAR_STRIDE = 2
 NEAR_CHARACTERS = 2_000
 """Of a longer message only so much goes into a near passage: it would drown its neighbours."""
 
+LONGEST = 1_000_000
+"""Of a longer message only so many characters are searched by full text: as many as the settings let a message have.
+
+A journal of before there was such a bound may hold messages of any length.
+"""
+
 _SESSION = ["session_id", *OWNER]
+
+IN_ORDER = ["turn_id", "turn_index", *_SESSION]
+"""Columns of turns that tell their places."""
 
 
 def turn_passages(turns: pl.DataFrame) -> pl.DataFrame:
@@ -34,25 +43,38 @@ def turn_passages(turns: pl.DataFrame) -> pl.DataFrame:
             scale=pl.lit("turn"),
             passage_id=pl.col("turn_id"),
             turn_ids=pl.concat_list("turn_id"),
-            content=_spoken(pl.col("content")),
+            content=_spoken(pl.col("content").str.head(LONGEST)),
         )
     )
 
 
-def near_passages(turns: pl.DataFrame, *, changed: pl.Series) -> pl.DataFrame:
-    """Passages of `NEAR_TURNS` consecutive turns, from the first of the `changed` turn ids of each session on.
+def near_places(turns: pl.DataFrame, *, changed: pl.Series) -> pl.DataFrame:
+    """The places of the turns from which near passages are made where the `changed` turn ids are new.
 
-    `turns` holds whole sessions. The last passage of a session may be shorter; one that holds nothing beyond its
+    `turns` has the columns `IN_ORDER` and `before`: all turns of a session from some turn on, `before` being how many
+    there are before it. Returns `turn_id`, `place` and `length` in its session, and `first_changed`, the place of the
+    session's first changed turn; turns before the passages that hold it are left out.
+    """
+    place = pl.int_range(pl.len()) + pl.col("before")
+    return (
+        turns.sort(*_SESSION, "turn_index")
+        .select(
+            "turn_id",
+            place=place.over(_SESSION),
+            length=(pl.len() + pl.col("before").first()).over(_SESSION),
+            first_changed=place.filter(pl.col("turn_id").is_in(changed.implode())).min().over(_SESSION),
+        )
+        .filter(pl.col("place") > pl.col("first_changed") - NEAR_TURNS)
+    )
+
+
+def near_passages(turns: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
+    """Passages of `NEAR_TURNS` consecutive turns, from the first changed one of each session on (`near_places`).
+
+    `turns` holds the turns of `places`. The last passage of a session may be shorter; one that holds nothing beyond its
     predecessor is left out. A passage is named by its session and place, so that a session that grows fills it.
     """
-    placed = turns.sort(*_SESSION, "turn_index").with_columns(
-        place=pl.int_range(pl.len()).over(_SESSION),
-        length=pl.len().over(_SESSION),
-        first_changed=pl.int_range(pl.len())
-        .filter(pl.col("turn_id").is_in(changed.implode()))
-        .min()
-        .over(_SESSION),
-    )
+    placed = turns.join(places, on="turn_id", how="inner").sort(*_SESSION, "place")
     begin = pl.col("begin")
     passages = (
         pl.concat(
@@ -79,7 +101,10 @@ def near_passages(turns: pl.DataFrame, *, changed: pl.Series) -> pl.DataFrame:
 def wide_passages(chunks: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """One passage a chunk, from the turns that it names; chunks whose turns are not there are left out."""
     spoken = (
-        chunk_turns(chunks, turns)
+        chunk_turns(
+            chunks.filter(pl.col("first_char") < LONGEST),
+            turns.with_columns(pl.col("content").str.head(LONGEST)),
+        )
         .group_by("chunk_id", maintain_order=True)
         .agg(content=_spoken(pl.col("text")).str.join("\n"))
     )

@@ -275,14 +275,16 @@ class StoreReader:
         waiting = self.rows("topics", ["topic_id"], col(EMBEDDER_OF["centroid"]) == lit(""))
         return waiting["topic_id"].sort().to_list()
 
-    def without_vector(self, table: str) -> pl.DataFrame:
-        """Key and text of the rows that still lack a vector of this store's embedder, in key order."""
-        key = KEYS[table]
-        texts = VECTOR_TEXT[table]
-        frame = self.rows(table, [key, *texts], col(EMBEDDER_OF["vector"]) == lit(""))
-        text = pl.concat_str([pl.col(name) for name in texts], separator="\n", ignore_nulls=True)
-        # a tombstone may have no text
-        return frame.select(key, text=text).filter(pl.col("text") != "").sort(key)
+    def without_vector(self, table: str) -> pl.Series:
+        """Keys of the rows that still lack a vector of this store's embedder, in their order."""
+        waiting = self.rows(table, [KEYS[table]], col(EMBEDDER_OF["vector"]) == lit(""))
+        return waiting[KEYS[table]].sort()
+
+    def embedded_texts(self, table: str, keys: Iterable[str]) -> pl.DataFrame:
+        """Key and text, as it is embedded, of these rows, in key order; rows without text are left out."""
+        text = pl.concat_str(VECTOR_TEXT[table], separator="\n", ignore_nulls=True)
+        frame = self.by_key(table, keys, [KEYS[table], *VECTOR_TEXT[table]])
+        return frame.select(KEYS[table], text=text).filter(pl.col("text") != "")
 
     def size_bytes(self) -> int:
         """Bytes of this generation on disk."""

@@ -5,7 +5,9 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
-from typing import cast
+from functools import reduce
+from operator import and_
+from typing import Any, cast
 
 import pandera.errors
 import polars as pl
@@ -15,9 +17,9 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 from slowwave.errors import ContractError
 from slowwave.journal.changes import TableChange, overlay
 from slowwave.journal.whole_file import write_whole
-from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
+from slowwave.schemas.tables import KEYS, OWNER, TABLES, VECTOR_TEXT, frame_schema
 from slowwave.store.checking import assert_rows
-from slowwave.store.conditions import col, on_disk
+from slowwave.store.conditions import Expr, col, lit, on_disk
 from slowwave.store.damage import writing
 from slowwave.store.layout import (
     APPLIED,
@@ -33,7 +35,14 @@ from slowwave.store.layout import (
     marked_schema,
     pointed_at,
 )
-from slowwave.store.passages import near_passages, turn_passages, wide_passages
+from slowwave.store.passages import (
+    IN_ORDER,
+    NEAR_TURNS,
+    near_passages,
+    near_places,
+    turn_passages,
+    wide_passages,
+)
 from slowwave.store.reading import StoreReader
 
 LARGE_ROWS = 20_000
@@ -49,6 +58,9 @@ FEW_FRAGMENTS = 8
 
 INDEXED_ROWS = 2_000
 """Rows from which an index of a column is read faster than the column."""
+
+LONG_SESSION_TURNS, LONG_SESSIONS = 10_000, 8
+"""A session of more turns is not read whole when it grows; at most so many of them, each in a read of its own."""
 
 
 class Store(StoreReader):
@@ -217,21 +229,49 @@ class Store(StoreReader):
         return rows.height + len(change.removed)
 
     def _write_passages(self, changes: dict[str, TableChange]) -> None:
-        """Full text of the turns and chunks that came: work in proportion to the sessions that grew."""
+        """Full text of the turns and chunks that came: work in proportion to them and to short sessions."""
         none = pl.Series(dtype=pl.String)
         new = {name: changes[name].births for name in ("turns", "chunks") if name in changes}
         if not new:
             return
-        sessions = pl.concat([none, *(frame["session_id"] for frame in new.values())])
-        turns = self.having("turns", "session_id", sessions)
         changed = new["turns"]["turn_id"] if "turns" in new else none
+        named = new["chunks"]["turn_ids"].explode() if "chunks" in new else none
+        order = self._order(new["turns"]) if "turns" in new else self._order_of_sessions(none)
+        places = near_places(order, changed=changed)
+        wanted = pl.concat([changed, named, places["turn_id"]]).drop_nulls().unique()
+        turns = self.by_key("turns", wanted)
         parts = [
             turn_passages(turns.filter(pl.col("turn_id").is_in(changed.implode()))),
-            near_passages(turns, changed=changed),
+            near_passages(turns, places),
         ]
         if "chunks" in new:
             parts.append(wide_passages(new["chunks"], turns))
         self._upsert("passages", pl.concat(parts))
+
+    def _order(self, born: pl.DataFrame) -> pl.DataFrame:
+        """The order of the turns around new ones, as `near_places` takes it: of a long session only its end."""
+        firsts = born.group_by("session_id", *OWNER).agg(pl.col("turn_index").min()).sort("turn_index")
+        long = firsts.filter(pl.col("turn_index") >= LONG_SESSION_TURNS).head(LONG_SESSIONS)
+        ends = [self._order_of_end(first) for first in long.to_dicts()]
+        done = [first for first, end in zip(long["session_id"], ends, strict=True) if end is not None]
+        sessions = firsts.filter(~pl.col("session_id").is_in(done))["session_id"].unique()
+        return pl.concat([self._order_of_sessions(sessions), *(end for end in ends if end is not None)])
+
+    def _order_of_sessions(self, session_ids: pl.Series) -> pl.DataFrame:
+        return self.having("turns", "session_id", session_ids, IN_ORDER).with_columns(
+            before=pl.lit(0, pl.Int64)
+        )
+
+    def _order_of_end(self, first: dict[str, Any]) -> pl.DataFrame | None:
+        """The turns of one session from `NEAR_TURNS` before its first new one on; null where its numbers have gaps."""
+        begin = int(first["turn_index"]) - NEAR_TURNS
+        named: list[Expr] = [col(name) == lit(first[name]) for name in ("session_id", *OWNER)]
+        of_session = reduce(and_, named)
+        end = self._rows_on_disk("turns", IN_ORDER, of_session & (col("turn_index") >= lit(begin)))
+        if (end["turn_index"] < first["turn_index"]).sum() < NEAR_TURNS:
+            return None
+        before = self._rows_on_disk("turns", ["turn_index"], of_session & (col("turn_index") < lit(begin)))
+        return end.with_columns(before=pl.lit(before.height, pl.Int64))
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         """Rows with the known vectors of unchanged texts; the others wait for a new one."""

@@ -322,7 +322,7 @@ def test_when_the_stores_own_embedder_does_not_serve_there_are_no_vectors_rather
         assert [note for note in workspace.notes if "does not serve" in note and "full text only" in note]
         workspace.commit(cell("c", "The glaze blisters."), now=NOW)
         assert workspace.refresh_vectors() == {}
-        assert workspace.store.without_vector("cells")["cell_id"].to_list() == ["c"]
+        assert workspace.store.without_vector("cells").to_list() == ["c"]
         assert workspace.store.matching("cells", ["glaze"], 3)["cell_id"].to_list() == ["c"]
 
 

@@ -378,13 +378,17 @@ def test_optimizing_keeps_every_answer(store: Store):
 # vectors
 
 
+def waiting(store: Store, table: str) -> list[tuple[str, str]]:
+    return store.embedded_texts(table, store.without_vector(table)).rows()
+
+
 def test_a_changed_text_loses_its_vector_and_an_unchanged_one_keeps_it(store: Store):
     write(store, "cells", cells(a="kiln", b="zebra"))
-    assert store.without_vector("cells").rows() == [("a", "kiln"), ("b", "zebra")]
+    assert waiting(store, "cells") == [("a", "kiln"), ("b", "zebra")]
     vectors(store, "cells", a=[1, 0, 0, 0], b=[0, 1, 0, 0])
     assert store.without_vector("cells").is_empty()
     write(store, "cells", cells(a="another kiln"), table_of("cells", "b", content="zebra", salience=0.9))
-    assert store.without_vector("cells").rows() == [("a", "another kiln")]
+    assert waiting(store, "cells") == [("a", "another kiln")]
     assert store.vectors("cells", ["a", "b"]).with_columns(pl.col("vector").arr.to_list()).rows() == [
         ("b", [0.0, 1.0, 0.0, 0.0])
     ]
@@ -393,13 +397,13 @@ def test_a_changed_text_loses_its_vector_and_an_unchanged_one_keeps_it(store: St
 
 def test_a_topic_is_embedded_again_when_its_name_or_summary_changes_and_keeps_its_centroid(store: Store):
     write(store, "topics", table_of("topics", "T", name="kiln"))
-    assert store.without_vector("topics").rows() == [("T", "kiln")]
+    assert waiting(store, "topics") == [("T", "kiln")]
     vectors(store, "topics", T=[1, 0, 0, 0])
     vectors(store, "topics", column="centroid", T=[0, 1, 0, 0])
     write(store, "topics", table_of("topics", "T", name="kiln", cell_count=4))
     assert store.without_vector("topics").is_empty()
     write(store, "topics", table_of("topics", "T", name="kiln", summary="hot"))
-    assert store.without_vector("topics").rows() == [("T", "kiln\nhot")]
+    assert waiting(store, "topics") == [("T", "kiln\nhot")]
     assert store.without_centroid() == []
     assert store.vectors("topics", ["T"], column="centroid").height == 1
 
@@ -421,7 +425,7 @@ def test_vectors_of_unknown_rows_and_no_vectors_change_nothing(store: Store):
     vectors(store, "cells", nobody=[1, 0, 0, 0])
     store.put_vectors("cells", pl.DataFrame(schema={"cell_id": pl.String, "vector": pl.List(pl.Float64)}))
     assert store.count("cells") == 1
-    assert store.without_vector("cells")["cell_id"].to_list() == ["a"]
+    assert store.without_vector("cells").to_list() == ["a"]
 
 
 # generations
@@ -575,3 +579,25 @@ def test_a_pointer_never_leads_out_of_the_store(store: Store):
     (store.root / "CURRENT").write_text(f"../store/{store.name}")
     with pytest.raises(DamageError, match="CURRENT names no generation"):
         open_store(store.root)
+
+
+def test_a_long_session_that_grows_gets_the_passages_that_it_would_have_had_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("slowwave.store.writing.LONG_SESSION_TURNS", 10)
+
+    def said(place: int) -> pl.DataFrame:
+        return table_of("turns", f"t{place:02}", session_id="s", turn_index=place, content=f"word {place}")
+
+    stores = [create_store(tmp_path / name, embedder_id="", dims=1) for name in ("whole", "grown", "gap")]
+    turns = range(30)
+    write(stores[0], "turns", *(said(place) for place in turns))
+    for begin in range(0, 30, 6):
+        write(stores[1], "turns", *(said(place) for place in turns[begin : begin + 6]))
+    whole, grown = (store.rows("passages").sort("passage_id") for store in stores[:2])
+    assert grown.equals(whole)
+    # turns that a person erased leave gaps in the numbers: the session is read whole then
+    for part in (range(11), range(14, 20), range(20, 30)):
+        write(stores[2], "turns", *(said(place) for place in part))
+    near = stores[2].rows("passages", ["turn_ids"], col("scale") == lit("near"))["turn_ids"].to_list()
+    assert ["t08", "t09", "t10", "t14"] in near

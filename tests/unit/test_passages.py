@@ -3,7 +3,8 @@
 import polars as pl
 
 from slowwave.schemas.tables import TABLES, frame_schema
-from slowwave.store.passages import NEAR_CHARACTERS, near_passages, turn_passages, wide_passages
+from slowwave.store import passages as made
+from slowwave.store.passages import NEAR_CHARACTERS, near_places, turn_passages, wide_passages
 from tests.rows import row, rows
 
 
@@ -23,6 +24,10 @@ def session(count: int, name: str = "s", **given: object) -> pl.DataFrame:
             for i in range(count)
         ),
     )
+
+
+def near_passages(turns: pl.DataFrame, *, changed: pl.Series) -> pl.DataFrame:
+    return made.near_passages(turns, near_places(turns.with_columns(before=0), changed=changed))
 
 
 def spans(passages: pl.DataFrame) -> list[list[str]]:

@@ -10,7 +10,7 @@ from slowwave.embeddings import Embedder, base_of, encode_directions, fit_direct
 from slowwave.errors import TransientError
 from slowwave.home.spaces import is_centred, newest_fit, wanted_space
 from slowwave.journal.catalogue import rows_of
-from slowwave.schemas.tables import KEYS, VECTOR_TEXT
+from slowwave.schemas.tables import KEYS
 from slowwave.stages.run import Stage
 from slowwave.store import Store, copy_store, filling
 
@@ -80,11 +80,11 @@ def _fitted(run: Stage, base: Embedder) -> pl.DataFrame:
 
 def _sample(store: Store, most: int) -> list[str]:
     """Texts of turns and memories as they are embedded, evenly spaced in the order of their keys."""
-    parts = [
-        store.rows(table, [KEYS[table], *VECTOR_TEXT[table]])
-        .sort(KEYS[table])
-        .select(text=pl.concat_str(VECTOR_TEXT[table], separator="\n", ignore_nulls=True))
+    keys = {table: store.rows(table, [KEYS[table]])[KEYS[table]].sort() for table in FITTED}
+    rows = pl.concat(pl.DataFrame({"table": table, "key": found}) for table, found in keys.items())
+    chosen = rows.gather_every(max(-(-rows.height // most), 1))
+    texts = [
+        store.embedded_texts(table, chosen.filter(pl.col("table") == table)["key"])["text"]
         for table in FITTED
     ]
-    texts = pl.concat(parts).filter(pl.col("text") != "")
-    return texts.gather_every(max(-(-texts.height // most), 1))["text"].to_list()
+    return pl.concat(texts).to_list()
