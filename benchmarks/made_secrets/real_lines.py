@@ -60,7 +60,7 @@ _LABEL = (
 _LITERAL = r"[rbfu]{0,2}(?P<quote>[\"'`])(?P<value>[^\"'`\s]{3,})(?P=quote)"
 _ASSIGNED = re.compile(rf"(?i){_LABEL}\s*(?::\s*[\w.\[\] |]+?\s*=|[:=(,]|=>|is|to|==)\s*\(?{_LITERAL}")
 _BARE = re.compile(
-    r"(?i)(?:^|[\s\"'])[\w-]*(?:passw(?:or)?d|secret|token|passphrase|api_?key)[\w-]*\s?[=:]\s?"
+    r"(?i)(?:^|[\s\"'#?&])[\w-]*(?:passw(?:or)?d|secret|token|passphrase|api_?key)[\w-]*\s?[=:]\s?"
     r"(?P<value>[^\s\"'`,;(){}<>\[\]$%|*]{6,})(?![\w.(\[])"
 )
 _NAMED_VALUE = re.compile(
@@ -69,7 +69,7 @@ _NAMED_VALUE = re.compile(
     + r"\s*[,:/]\s*[\"'`][^\"'`\s]{3,}[\"'`]"
 )
 _FORMS = re.compile(
-    r"://[^\s/:@\"']*:[^\s/@\"']+@"
+    r"://(?:[^\s/:@\"']*:[^\s/@\"']+|[^\s/:@\"']{12,})@"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\beyJ[\w-]{10,}\.[\w-]{10,}"
     r"|\b(?:sk|pk|rk)[-_][\w-]{12,}|\bgh[pousr]_\w{12,}|\bAKIA[A-Z0-9]{12,}|\bxox[abp]-\w{8,}|\bAIza[\w-]{20,}|\bhf_\w{12,}"
