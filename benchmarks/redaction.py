@@ -20,19 +20,23 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.environment import hide_settings  # noqa: E402
+from benchmarks.made_secrets.carriers import carried  # noqa: E402
 from benchmarks.made_secrets.filling import Case, cases  # noqa: E402
 from benchmarks.made_secrets.look_alikes import COUNT, look_alikes  # noqa: E402
 from benchmarks.made_secrets.measure import stored  # noqa: E402
 from benchmarks.made_secrets.real_lines import Excerpt  # noqa: E402
-from benchmarks.made_secrets.whole_way import kept_of, night_texts, write_sources  # noqa: E402
+from benchmarks.made_secrets.whole_way import kept_of, night_texts, spoken, write_sources  # noqa: E402
 from slowwave.redaction.redaction import redact  # noqa: E402
 
 MOST_STORED = 0.01
+MOST_CARRIED = 0.03
 MOST_TAKEN = 0.005
-"""Bounds: share of the secrets of which something is stored, and of the look-alikes of which something is taken."""
+"""Bounds: the share of the secrets of which something is stored, as they are and in a carrier (quoted, numbered,
+escaped), and of the look-alikes of which something is taken."""
 ROUNDS = 5
 WHOLE = 120
 """Cases that go the whole way in."""
+FORMS = ("chat", "dialogue", "markdown")
 EXAMPLES = 20
 
 Redact = Callable[[str], tuple[str, dict[str, int]]]
@@ -47,6 +51,18 @@ def measure_secrets(made: Sequence[Case], redacted: Redact = redact) -> dict[str
         "kinds": len(kinds),
         "stored": sum(left.values()) / len(made),
         "kinds_that_leaked": dict(sorted(left.items(), key=lambda one: (-one[1], one[0]))),
+    }
+
+
+def measure_carried(made: Sequence[tuple[str, Case]], redacted: Redact = redact) -> dict[str, Any]:
+    """The same share of cases in carriers, and by carrier."""
+    left = [(name, case.kind) for name, case in made if stored(case, redacted(case.text)[0])]
+    counts, totals = Counter(name for name, _ in left), Counter(name for name, _ in made)
+    return {
+        "cases": len(made),
+        "stored": len(left) / len(made),
+        "by_carrier": {name: counts[name] / total for name, total in sorted(totals.items())},
+        "kinds_that_leaked": sorted({f"{kind} in {name}" for name, kind in left}),
     }
 
 
@@ -73,11 +89,18 @@ def measure_speed(texts: Sequence[str]) -> float:
 
 def measure_whole_way(made: Sequence[Case], folder: Path) -> dict[str, Any]:
     """Share of the cases of which a secret stands in the home that they were taken into, by the way they came."""
-    result: dict[str, Any] = {"cases": len(made)}
-    for form in ("chat", "markdown"):
-        kept = kept_of(folder / form, write_sources(folder / f"{form}-sources", made, form), made)
-        left = [case.kind for case, text in zip(made, kept, strict=True) if stored(case, text)]
-        result[form] = {"stored": len(left) / len(made), "kinds_that_leaked": sorted(set(left))}
+    result: dict[str, Any] = {}
+    for form in FORMS:
+        fitting = [case for case in made if form != "dialogue" or spoken(case.text)]
+        if not fitting:
+            continue
+        kept = kept_of(folder / form, write_sources(folder / f"{form}-sources", fitting, form), fitting)
+        left = [case.kind for case, text in zip(fitting, kept, strict=True) if stored(case, text)]
+        result[form] = {
+            "cases": len(fitting),
+            "stored": len(left) / len(fitting),
+            "kinds_that_leaked": sorted(set(left)),
+        }
     return result
 
 
@@ -91,10 +114,12 @@ def run(seed: int, *, rounds: int, whole: int) -> dict[str, Any]:
         written = night_texts(folder / "night", ROOT / "data" / "samples")
         excerpts = look_alikes(dice, COUNT, written)
         sample = dice.sample(made, min(whole, len(made)))
+        sample += [case for case in cases(dice) if spoken(case.text)] if whole else []
         way = measure_whole_way(sample, folder) if sample else {}
     return {
         "seed": seed,
         "secrets": measure_secrets(made),
+        "carried": measure_carried(list(carried(dice, made))),
         "look_alikes": measure_look_alikes(excerpts),
         "characters_a_second": measure_speed(
             [*(case.text for case in made), *(one.text for one in excerpts)]
@@ -109,9 +134,10 @@ def broken_bounds(result: dict[str, Any]) -> list[str]:
         "secrets": (result["secrets"]["stored"], MOST_STORED),
         "look-alikes": (result["look_alikes"]["taken"], MOST_TAKEN),
     }
-    for form in ("chat", "markdown"):
-        if form in result["whole_way"]:
-            shares[f"secrets that came in as {form}"] = (result["whole_way"][form]["stored"], MOST_STORED)
+    for form, way in result["whole_way"].items():
+        shares[f"secrets that came in as {form}"] = (way["stored"], MOST_STORED)
+    if "carried" in result:
+        shares["secrets in a carrier"] = (result["carried"]["stored"], MOST_CARRIED)
     return [
         f"{100 * share:.2f} % of the {name}, over the bound of {100 * most:g} %"
         for name, (share, most) in shares.items()
@@ -128,6 +154,9 @@ def show(result: dict[str, Any]) -> None:
     )
     for kind, count in secrets["kinds_that_leaked"].items():
         print(f"  {count:3} {kind}")
+    inside = result["carried"]
+    print(f"in carriers: {inside['cases']} cases, stored {100 * inside['stored']:.2f} %")
+    print("".join(f"  {100 * share:5.1f} % {name}\n" for name, share in inside["by_carrier"].items()), end="")
     sources = ", ".join(f"{count} {name}" for name, count in taken["sources"].items())
     print(f"look-alikes: {taken['excerpts']} ({sources}), taken {100 * taken['taken']:.2f} %")
     for one in taken["examples"]:
@@ -137,12 +166,9 @@ def show(result: dict[str, Any]) -> None:
             )
         )
     print(f"speed: {result['characters_a_second'] / 1e6:.2f} million characters a second")
-    for form in ("chat", "markdown"):
-        if way := result["whole_way"].get(form):
-            print(
-                f"whole way as {form}: {result['whole_way']['cases']} cases, stored {100 * way['stored']:.2f} %"
-            )
-            print("".join(f"    {kind}\n" for kind in way["kinds_that_leaked"]), end="")
+    for form, way in result["whole_way"].items():
+        print(f"whole way as {form}: {way['cases']} cases, stored {100 * way['stored']:.2f} %")
+        print("".join(f"    {kind}\n" for kind in way["kinds_that_leaked"]), end="")
     for sentence in broken_bounds(result):
         print(f"broken: {sentence}")
 

@@ -1,6 +1,7 @@
 """Made secrets taken in as a home takes anything in, and what of each case is kept; and what a night writes."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,32 +9,46 @@ import polars as pl
 
 from benchmarks.made_secrets.filling import Case
 
+_SPOKEN = re.compile(r"(?:\[[^\]]+\] )?(?P<speaker>[A-Z]\w+) ?: (?P<said>.+)")
 LONG = 12
 """A secret of at least so many characters is looked for in every byte of the home: shorter ones come by chance."""
 
 
 def write_sources(folder: Path, made: Sequence[Case], form: str) -> list[str]:
-    """The cases as messages of a chat, each in a session of its own, or as Markdown documents, each a file."""
+    """The cases as files to take in.
+
+    `chat`: each a message in a session of its own; `dialogue`: each a session with a message a line, so that a question
+    and the secret that answers it are two messages; `markdown`: each a document.
+    """
     folder.mkdir(parents=True)
-    if form == "chat":
-        records = (
-            {
-                "session_id": label(number),
-                "id": f"{label(number)}-m",
-                "timestamp": "2026-06-02T09:00:00Z",
-                "role": "user",
-                "speaker": "Mara",
-                "content": case.text,
-            }
-            for number, case in enumerate(made)
-        )
-        path = folder / "all.jsonl"
-        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    if form == "markdown":
+        for number, case in enumerate(made):
+            text = f"# A page of {label(number)}\n\n{case.text}"
+            (folder / f"{label(number)}.md").write_text(text, encoding="utf-8")
         return [str(folder)]
-    for number, case in enumerate(made):
-        text = f"# A page of {label(number)}\n\n{case.text}"
-        (folder / f"{label(number)}.md").write_text(text, encoding="utf-8")
+    records = [
+        {
+            "session_id": label(number),
+            "id": f"{label(number)}-{place}",
+            "timestamp": "2026-06-02T09:00:00Z",
+            "role": "user",
+            "speaker": speaker,
+            "content": text,
+        }
+        for number, case in enumerate(made)
+        for place, (speaker, text) in enumerate(
+            spoken(case.text) if form == "dialogue" else [("Mara", case.text)]
+        )
+    ]
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    (folder / "all.jsonl").write_text(lines, encoding="utf-8")
     return [str(folder)]
+
+
+def spoken(text: str) -> list[tuple[str, str]]:
+    """Speakers and what they say, a line each; empty where not every line of the text has a speaker."""
+    lines = [_SPOKEN.fullmatch(line) for line in text.splitlines()]
+    return [(line["speaker"], line["said"]) for line in lines if line] if all(lines) else []
 
 
 def kept_of(home: Path, sources: list[str], made: Sequence[Case]) -> list[str]:

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from benchmarks.made_secrets import real_lines
+from benchmarks.made_secrets.carriers import CARRIERS, carried
 from benchmarks.made_secrets.filling import Case, cases, fill, surroundings
 from benchmarks.made_secrets.look_alikes import made as made_look_alikes
 from benchmarks.made_secrets.measure import stands, stored
@@ -57,6 +58,12 @@ def test_a_seed_gives_the_same_cases_and_another_gives_others(made):
     assert (
         sum(case.secrets == other.secrets for case, other in zip(made, others, strict=True)) < len(made) / 50
     )
+
+
+def test_a_carrier_leaves_the_secret_readable(made):
+    inside = list(carried(Random(SEED), made))
+    assert {name for name, _ in inside} == set(CARRIERS)
+    assert [f"{case.kind} in {name}" for name, case in inside if not stored(case, case.text)] == []
 
 
 def test_a_secret_is_found_by_its_larger_part_and_a_split_one_by_a_line():
