@@ -46,8 +46,8 @@ class SearchSettings(Group):
     )
     resident_minutes: Amount = setting(
         10.0,
-        "After a question of the command line a reader stays this long, so that the next one is "
-        "answered at once; 0 leaves none.",
+        "The first question of the command line starts a reader, which stays so long after the last one and answers "
+        "the next at once; 0 starts none.",
     )
     memory_rows: Count = setting(
         200_000,

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from slowwave import Memory
 from slowwave.entrypoints.resident import client
@@ -51,14 +52,25 @@ def until(condition) -> None:
         time.sleep(0.1)
 
 
-def command(home: Path, *words: str, name: str = "search") -> subprocess.CompletedProcess[str]:
+def command(
+    home: Path, *words: str, name: str = "search", **environment: str
+) -> subprocess.CompletedProcess[str]:
     call = [sys.executable, "-m", "slowwave.entrypoints.cli", name, *words, "--home", str(home), "--json"]
-    return subprocess.run(call, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        call, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+
+
+def end_readers(home: Path) -> None:
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if str(home).encode() in process.read_bytes():
+                os.kill(int(process.parent.name), signal.SIGKILL)
 
 
 @pytest.mark.processes
 def test_it_answers_what_a_process_of_its_own_answers(home: Path):
-    alone = command(home, "kiln")
+    alone = command(home, "kiln")  # nothing is stored there: no reader is started
     with resident(home):
         assert json.loads(command(home, "kiln").stdout) == json.loads(alone.stdout)
         code = (
@@ -79,7 +91,7 @@ def test_it_answers_what_a_process_of_its_own_answers(home: Path):
 def test_it_answers_the_other_questions_too_and_what_it_shows_is_noted(home: Path, name: str):
     with Memory(home) as memory:
         said = memory.remember("The kiln is blue.", entities=["kiln"]).cell_id
-    alone = command(home, "kiln", name=name)
+    alone = command(home, "kiln", name=name, SLOWWAVE_SEARCH__RESIDENT_MINUTES="0")
     collect_spools(open_home(home)).discard()
     with resident(home):
         assert json.loads(command(home, "kiln", name=name).stdout) == json.loads(alone.stdout)
@@ -102,17 +114,26 @@ def test_every_file_of_the_program_counts_for_whether_it_is_the_same_program(hom
 
 
 @pytest.mark.processes
-def test_the_first_question_leaves_one_behind(home: Path):
+@pytest.mark.parametrize("name", ["search", "context"])
+def test_the_first_question_starts_one_which_answers_it_and_the_next_at_once(home: Path, name: str):
     with Memory(home) as memory:
         memory.remember("The kiln is blue.")
-    assert command(home, "kiln").returncode == 0
     try:
-        until(lambda: ask_resident(str(home), "search", QUESTION) is not None)
+        assert "The kiln is blue." in command(home, "kiln", name=name).stdout
+        assert ask_resident(str(home), "search", QUESTION) is not None
     finally:
-        for process in Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                if str(home).encode() in process.read_bytes():
-                    os.kill(int(process.parent.name), signal.SIGKILL)
+        end_readers(home)
+
+
+@pytest.mark.processes
+def test_where_none_comes_up_the_question_is_answered_all_the_same(home: Path):
+    with Memory(home) as memory:
+        memory.remember("The kiln is blue.")
+    with FileLock(
+        socket_path(home.resolve()).with_suffix(".lock")
+    ):  # whoever is started finds one there, and ends
+        assert "The kiln is blue." in command(home, "kiln").stdout
+        assert ask_resident(str(home), "search", QUESTION) is None
 
 
 @pytest.mark.processes

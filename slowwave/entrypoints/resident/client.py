@@ -1,9 +1,10 @@
 """A reader that stays: the process that answers the command line's questions from warm tables.
 
 Importing LanceDB and opening a store takes seconds, answering takes milliseconds. So the first question of a
-while is answered in its own process and leaves a reader behind for the next ones: it listens on a Unix socket
-that only this user can open, answers until nobody asked for `search.resident_minutes`, and leaves as soon as
-the program, the settings or the home are other than the ones it started with. `0` minutes: none is left behind.
+while starts a reader, which answers it and the next ones: it listens on a Unix socket that only this user can open,
+answers until nobody asked for `search.resident_minutes`, and leaves as soon as the program, the settings or the home
+are other than the ones it started with. With `0` minutes none is started, and where none comes up the process that
+asks reads itself.
 
 One request is a line of JSON, and so is its answer: `{"print": ..., "ask": ..., "arguments": {...}}` gives
 `{"answer": {...}}`, `{"error": class, "message": ...}`, or `{"stale": true}`.
@@ -17,6 +18,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -31,6 +33,9 @@ ENDLESS_LINE = 4_000_000
 CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 30.0
 
+START_SECONDS, LOOK_SECONDS = 30.0, 0.03
+"""So long a reader that was started may take to listen, and so often it is looked whether it does."""
+
 
 PACKAGE = Path(slowwave.__file__).parent
 
@@ -41,16 +46,15 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 def read(home: str | None, operation: Operation, arguments: dict[str, Any], answer: type[Answer]) -> Answer:
-    """Answer as `Memory` does, by the reader that stays; without one this process reads, and leaves one behind.
+    """Answer as `Memory` does, by the reader that stays, or one that is started now; else this process reads.
 
     Raises:
         SlowwaveError: what answering raised.
     """
-    found = ask_resident(home, operation, arguments)
+    found = ask_resident(home, operation, arguments) or _ask_new_resident(home, operation, arguments)
     if found is not None:
         return answer.model_validate(found)
     from slowwave.memory import Memory
-    from slowwave.settings.tree import load_settings
 
     with Memory(home) as memory:
         result: Answer = getattr(memory, operation)(**arguments)
@@ -59,8 +63,6 @@ def read(home: str | None, operation: Operation, arguments: dict[str, Any], answ
         except errors.TransientError as error:
             notes = [*result.model_dump(include={"notes"})["notes"], f"its use is not noted: {error}"]
             result = result.model_copy(update={"notes": notes})
-    if load_settings(home).search.resident_minutes > 0:
-        leave_resident(home)
     return result
 
 
@@ -70,27 +72,20 @@ def home_folder(home: str | None) -> Path:
 
 
 def ask_resident(home: str | None, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any] | None:
-    """The answer of the reader of this home; None where there is none that fits, and then one is left behind.
+    """The answer of the reader of this home; None where there is none that fits.
 
     Raises:
         SlowwaveError: what answering raised.
     """
     folder = home_folder(home)
-    request = {"print": fingerprint(folder), "ask": operation, "arguments": arguments}
-    found = _exchange(socket_path(folder), request)
-    if found is None or found.get("stale"):
-        return None
-    if "error" in found:
-        raise getattr(errors, found["error"])(found["message"])
-    answer: dict[str, Any] = found["answer"]
-    return answer
+    return _answered(folder, _request(folder, operation, arguments))
 
 
-def leave_resident(home: str | None) -> None:
-    """Starts a reader of this home, detached from the terminal, and does not wait; none where nothing is stored."""
+def leave_resident(home: str | None) -> "subprocess.Popen[bytes] | None":
+    """Start a reader of this home, detached from the terminal; None where nothing is stored."""
     if not hasattr(socket, "AF_UNIX") or not (home_folder(home) / "store" / "CURRENT").exists():
-        return
-    subprocess.Popen(  # noqa: S603 # our own module, with our own interpreter
+        return None
+    return subprocess.Popen(  # noqa: S603 # our own module, with our own interpreter
         [sys.executable, "-m", "slowwave.entrypoints.resident.server", str(home_folder(home))],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -140,6 +135,40 @@ def receive(connection: socket.socket) -> dict[str, Any] | None:
     except ValueError:
         return None
     return document if isinstance(document, dict) else None
+
+
+def _ask_new_resident(
+    home: str | None, operation: Operation, arguments: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The answer of a reader that is started now; None where none is wanted, it ends, or does not listen in time."""
+    from slowwave.settings.tree import load_settings
+
+    if load_settings(home).search.resident_minutes == 0:
+        return None
+    process, folder = leave_resident(home), home_folder(home)
+    request = _request(folder, operation, arguments)
+    deadline = time.monotonic() + START_SECONDS
+    while process is not None and time.monotonic() < deadline:
+        has_ended = process.poll() is not None
+        found = _answered(folder, request)
+        if found is not None or has_ended:
+            return found
+        time.sleep(LOOK_SECONDS)
+    return None
+
+
+def _request(folder: Path, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"print": fingerprint(folder), "ask": operation, "arguments": arguments}
+
+
+def _answered(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
+    found = _exchange(socket_path(folder), request)
+    if found is None or found.get("stale"):
+        return None
+    if "error" in found:
+        raise getattr(errors, found["error"])(found["message"])
+    answer: dict[str, Any] = found["answer"]
+    return answer
 
 
 def _exchange(path: Path, request: dict[str, Any]) -> dict[str, Any] | None:

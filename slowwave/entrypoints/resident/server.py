@@ -1,6 +1,7 @@
 """The process of the reader that stays: `python -m slowwave.entrypoints.resident.server HOME`."""
 
 import os
+import select
 import socket
 import sys
 from contextlib import suppress
@@ -32,10 +33,11 @@ def serve(folder: Path) -> None:
         path.unlink(missing_ok=True)
         listener.bind(str(path))
         try:
+            listener.listen()
+            listener.settimeout(minutes * 60)
             with suppress(TimeoutError), Memory(folder) as memory:
-                memory.warm()
-                listener.listen()
-                listener.settimeout(minutes * 60)
+                if not select.select([listener], [], [], 0)[0]:  # who started it may ask already
+                    memory.warm()
                 while _answer_one(listener, memory, own_print):
                     with suppress(TransientError):  # the uses wait for the next time
                         memory.flush()
