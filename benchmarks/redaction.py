@@ -23,16 +23,17 @@ from benchmarks.environment import hide_settings  # noqa: E402
 from benchmarks.made_secrets.carriers import carried  # noqa: E402
 from benchmarks.made_secrets.filling import Case, cases  # noqa: E402
 from benchmarks.made_secrets.look_alikes import COUNT, look_alikes  # noqa: E402
-from benchmarks.made_secrets.measure import stored  # noqa: E402
+from benchmarks.made_secrets.measure import lost_words, stored  # noqa: E402
 from benchmarks.made_secrets.real_lines import Excerpt  # noqa: E402
 from benchmarks.made_secrets.whole_way import kept_of, night_texts, spoken, write_sources  # noqa: E402
 from slowwave.redaction.redaction import redact  # noqa: E402
 
 MOST_STORED = 0.01
 MOST_CARRIED = 0.03
+MOST_LOST = 0.03
 MOST_TAKEN = 0.005
 """Bounds: the share of the secrets of which something is stored, as they are and in a carrier (quoted, numbered,
-escaped), and of the look-alikes of which something is taken."""
+escaped), of the words beside a secret that go with it, and of the look-alikes of which something is taken."""
 ROUNDS = 5
 WHOLE = 120
 """Cases that go the whole way in."""
@@ -44,12 +45,15 @@ Redact = Callable[[str], tuple[str, dict[str, int]]]
 
 def measure_secrets(made: Sequence[Case], redacted: Redact = redact) -> dict[str, Any]:
     """Share of the cases that leave a secret, and how often by kind for the kinds that do."""
-    left = Counter(case.kind for case in made if stored(case, redacted(case.text)[0]))
+    kept = [redacted(case.text)[0] for case in made]
+    left = Counter(case.kind for case, text in zip(made, kept, strict=True) if stored(case, text))
+    lost, words = map(sum, zip(*map(lost_words, made, kept), strict=True))
     kinds = {case.kind for case in made}
     return {
         "cases": len(made),
         "kinds": len(kinds),
         "stored": sum(left.values()) / len(made),
+        "surroundings_lost": lost / words,
         "kinds_that_leaked": dict(sorted(left.items(), key=lambda one: (-one[1], one[0]))),
     }
 
@@ -134,6 +138,8 @@ def broken_bounds(result: dict[str, Any]) -> list[str]:
         "secrets": (result["secrets"]["stored"], MOST_STORED),
         "look-alikes": (result["look_alikes"]["taken"], MOST_TAKEN),
     }
+    if "surroundings_lost" in result["secrets"]:
+        shares["words beside the secrets"] = (result["secrets"]["surroundings_lost"], MOST_LOST)
     for form, way in result["whole_way"].items():
         shares[f"secrets that came in as {form}"] = (way["stored"], MOST_STORED)
     if "carried" in result:
@@ -152,6 +158,7 @@ def show(result: dict[str, Any]) -> None:
     print(
         f"secrets: {secrets['cases']} cases of {secrets['kinds']} kinds, stored {100 * secrets['stored']:.2f} %"
     )
+    print(f"  words of the surroundings lost with them: {100 * secrets['surroundings_lost']:.2f} %")
     for kind, count in secrets["kinds_that_leaked"].items():
         print(f"  {count:3} {kind}")
     inside = result["carried"]

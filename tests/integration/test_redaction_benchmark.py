@@ -24,6 +24,7 @@ def test_little_of_a_fresh_seed_is_stored_and_little_is_taken_by_mistake(capsys)
     repeat = f"repeat by: python benchmarks/redaction.py --rounds 2 --whole 100 --seed {result['seed']}"
     assert secrets["kinds"] >= 220
     assert secrets["stored"] <= MOST_STORED, (repeat, secrets["kinds_that_leaked"])
+    assert secrets["surroundings_lost"] <= redaction.MOST_LOST, repeat
     assert look_alikes["excerpts"] == 1000
     assert look_alikes["taken"] <= MOST_TAKEN, (repeat, look_alikes["examples"])
     assert result["carried"]["stored"] <= MOST_STORED, (repeat, result["carried"]["by_carrier"])

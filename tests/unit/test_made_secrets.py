@@ -9,7 +9,7 @@ from benchmarks.made_secrets import real_lines
 from benchmarks.made_secrets.carriers import CARRIERS, carried
 from benchmarks.made_secrets.filling import Case, cases, fill, surroundings
 from benchmarks.made_secrets.look_alikes import made as made_look_alikes
-from benchmarks.made_secrets.measure import stands, stored
+from benchmarks.made_secrets.measure import lost_words, stands, stored
 from slowwave.redaction.redaction import redact
 
 SEED = 20261123
@@ -76,6 +76,12 @@ def test_a_secret_is_found_by_its_larger_part_and_a_split_one_by_a_line():
     phrase = fill("x", "⟦seed12/numbered⟧", Random(1))
     assert stored(phrase, phrase.text)
     assert not stored(phrase, " ".join(phrase.secrets[0].split()[:6]))
+
+
+def test_words_that_go_with_a_secret_are_counted():
+    case = fill("x", "The password of the wiki is ⟦managed⟧, ask Mira.", Random(1))
+    assert lost_words(case, "The password of the wiki is [redacted:password], ask Mira.") == (0, 6)
+    assert lost_words(case, "The password [redacted:password] Mira.") == (3, 6)
 
 
 def test_few_made_secrets_are_stored(made):
