@@ -56,21 +56,23 @@ The same id may be made in several ways. Columns that no payload has are those o
 
 def renamed_id(kind: str, before: Payload, after: Payload) -> str | None:
     """The id of an event's row after its payload changed; None where it stays."""
-    key, word, recipes = RECIPES[kind]
+    key, word, _ = RECIPES[kind]
     if kind == "entity.resolved":
         is_same = all(before.get(name) == after.get(name) for name in ("canonical_name", "aliases"))
         named = (str(after.get(name)) for name in (*OWNER, "entity_type", "family"))
         return None if is_same else stable_id(word, *named)
-    for recipe in recipes:
-        if _made(word, recipe, before) == before[key]:
-            found = _made(word, recipe, after)
-            return found if found != before[key] else None
+    for former, new in zip(ids_of(kind, before), ids_of(kind, after), strict=True):
+        if former == before[key]:
+            return new if new != former else None
     return None
 
 
-def _made(word: str, recipe: tuple[str, ...], payload: Payload) -> str:
+def ids_of(kind: str, payload: Payload) -> list[str]:
+    """The ids that the recipes of a kind give, in their order."""
+    _, word, recipes = RECIPES[kind]
     whole = {**payload, **_worked_out(payload)}
-    return stable_id(word, *("" if whole.get(name) is None else str(whole[name]) for name in recipe))
+    parts = (("" if whole.get(name) is None else str(whole[name]) for name in recipe) for recipe in recipes)
+    return [stable_id(word, *recipe) for recipe in parts]
 
 
 def _worked_out(payload: Payload) -> dict[str, str]:

@@ -19,21 +19,27 @@ from flows.rebuild import rebuild
 from flows.redact import redact
 from slowwave import Memory
 from slowwave.erase.byte_scan import files_with
-from slowwave.errors import InputError
+from slowwave.errors import BusyError, InputError
 from slowwave.home.paths import open_home
 from slowwave.journal.lookup import of_kind
 from slowwave.redaction.marks import secrets_in
 from slowwave.schemas.tables import TABLES
 from slowwave.schemas.text_columns import text_columns
 from slowwave.sweep import sweep
+from slowwave.sweep.ids import RECIPES, ids_of
+from tests.integration.test_home import another_writer
 from tests.rows import NOW
 from tests.scripted_model import (
+    ScriptedModel,
     assert_no_row_twice,
     segments,
     tables,
     write_chat,
     write_settings,
 )
+from tests.servers import OpenAIServer
+
+pytestmark = pytest.mark.processes
 
 DAY = timedelta(days=1)
 KEY = "Qx7" + "vT9m2LrB4" * 2
@@ -167,7 +173,6 @@ def test_everything_is_taken_out_and_stays_out(written: tuple[Path, list[str]], 
     assert_clean(home)
 
 
-@pytest.mark.processes
 def test_a_source_that_grew_brings_neither_a_secret_nor_a_turn_back(tmp_path: Path) -> None:
     home, sources = old_home(tmp_path)
     redact.fn(home=str(home))
@@ -182,7 +187,6 @@ def test_a_source_that_grew_brings_neither_a_secret_nor_a_turn_back(tmp_path: Pa
     assert_clean(home)
 
 
-@pytest.mark.processes
 def test_a_second_run_finds_nothing_and_rewrites_nothing(home: Path) -> None:
     redact.fn(home=str(home))
     before = bytes_of(home)
@@ -192,7 +196,6 @@ def test_a_second_run_finds_nothing_and_rewrites_nothing(home: Path) -> None:
     assert bytes_of(home) == before
 
 
-@pytest.mark.processes
 def test_a_home_of_today_holds_nothing_to_take_out(tmp_path: Path) -> None:
     home = tmp_path / "home"
     write_settings(home, embedding={"provider": "none"})
@@ -203,7 +206,6 @@ def test_a_home_of_today_holds_nothing_to_take_out(tmp_path: Path) -> None:
     assert segments(home) == before
 
 
-@pytest.mark.processes
 def test_every_change_is_traced_in_the_journal(home: Path) -> None:
     report = redact.fn(home=str(home))
     events = open_home(home).journal.scan().events
@@ -214,7 +216,6 @@ def test_every_change_is_traced_in_the_journal(home: Path) -> None:
     assert set(marked) <= set(traced["event_id"]), "what changed is named"
 
 
-@pytest.mark.processes
 def test_ids_of_what_changed_follow_its_text_and_all_others_stay(home: Path) -> None:
     before = tables(home)
     redact.fn(home=str(home))
@@ -232,7 +233,6 @@ def test_ids_of_what_changed_follow_its_text_and_all_others_stay(home: Path) -> 
     assert {name for names in after["cells"]["evidence"] for name in names.split("|") if name} <= known
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize("part", ["take_spool", "_commit", "_rewrite", "new_generation", "_clean", "_prove"])
 def test_a_sweep_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatch, part: str) -> None:
     def cut(*given: object, **named: object) -> object:
@@ -258,7 +258,6 @@ def test_a_sweep_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatc
     assert Memory(home).explain(kept.cell_id).state == "active"
 
 
-@pytest.mark.processes
 def test_a_kill_between_two_segments_leaves_each_of_them_whole(home: Path, monkeypatch) -> None:
     from slowwave.journal.segments import Journal
 
@@ -279,7 +278,6 @@ def test_a_kill_between_two_segments_leaves_each_of_them_whole(home: Path, monke
     assert_clean(home)
 
 
-@pytest.mark.processes
 def test_erase_and_forget_work_afterwards(home: Path) -> None:
     redact.fn(home=str(home))
     memory = Memory(home)
@@ -290,7 +288,6 @@ def test_erase_and_forget_work_afterwards(home: Path) -> None:
     assert_clean(home)
 
 
-@pytest.mark.processes
 def test_prefect_s_record_loses_them_and_settings_are_named_as_left(home: Path) -> None:
     place = home / "prefect"
     place.mkdir()
@@ -307,7 +304,6 @@ def test_prefect_s_record_loses_them_and_settings_are_named_as_left(home: Path) 
     assert set(files_with(home, SECRETS)) == {"slowwave.toml"}
 
 
-@pytest.mark.processes
 def test_a_night_and_the_doctor_say_that_a_home_of_old_needs_it(home: Path) -> None:
     from slowwave.home.swept import ADVICE, needs_sweep
 
@@ -316,3 +312,81 @@ def test_a_night_and_the_doctor_say_that_a_home_of_old_needs_it(home: Path) -> N
     redact.fn(home=str(home))
     assert not needs_sweep(open_home(home))
     assert ADVICE not in nightly.fn(home=str(home), force=True).model_dump_json()
+
+
+def test_what_a_model_made_from_a_secret_goes_too_and_every_id_follows_its_recipe(tmp_path: Path) -> None:
+    said = [
+        f"The password of the Brimlow gate is {WORD}.",
+        f"Correction: the password of the Brimlow gate is {WORD}77.",
+        f"The host of the kiln server is {WORD}.",
+        f"According to Priya the host of the kiln server is not {WORD}.",
+        "The length of a firing is 12 hours.",
+        f"Jonas prefers {WORD}, see PR 12.",
+    ]
+    with OpenAIServer(ScriptedModel()) as server:
+        home = tmp_path / "home"
+        llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
+        write_settings(home, llm=llm, embedding={"provider": "none"}, summaries={"min_unsummarized": 1})
+        with old_rules():
+            for number, day in enumerate(("2026-06-02", "2026-06-12", "2026-06-22")):
+                turns = [(f"{day}T09:{n:02d}:00Z", "Mara", text) for n, text in enumerate(said)]
+                write_chat(tmp_path / "in", f"s{number}", turns[number : number + 4])
+                nightly.fn(home=str(home), sources=[str(tmp_path / "in")], force=True)
+            Memory(home).remember(
+                f"The {WORD} tower stands at Brimlow.", entities=[f"{WORD} tower", "Brimlow"]
+            )
+            Memory(home).cite([cell.cell_id for cell in Memory(home).search("gate").cells], context="c")
+            nightly.fn(home=str(home), force=True)
+        assert_ids_follow_their_recipes(home)
+        assert files_with(home, [WORD]).keys() >= {"cache/answers.sqlite", "MEMORY.md"}
+        before = {table: frame.height for table, frame in tables(home).items()}
+        report = redact.fn(home=str(home))
+        assert report.rejected == {}, report.notes
+        assert any("answer cache: " in note for note in report.notes), report.notes
+        assert_clean(home)
+        assert {table: frame.height for table, frame in tables(home).items()} == before
+        assert_ids_follow_their_recipes(home)
+        assert_ends_are_there(home)
+        nightly.fn(home=str(home), sources=[str(tmp_path / "in")], force=True)
+        assert tables(home)["turns"].height == before["turns"]
+        assert_clean(home)
+
+
+def assert_ids_follow_their_recipes(home: Path) -> None:
+    """What `sweep.ids` says of ids is what the stages do: each kind's ids come from its recipe."""
+    followed: dict[str, list[bool]] = {}
+    for event in open_home(home).journal.scan().events.iter_rows(named=True):
+        payload = json.loads(event["payload"])
+        # a message of a chat is named by its place, an entity by a key that no event holds
+        if event["kind"] in RECIPES and RECIPES[event["kind"]][2] and payload.get("role") != "user":
+            is_made = payload[RECIPES[event["kind"]][0]] in ids_of(event["kind"], payload)
+            followed.setdefault(event["kind"], []).append(is_made)
+    assert {kind: all(found) for kind, found in followed.items()} == dict.fromkeys(followed, True)
+    assert followed.keys() >= {
+        "cell.extracted",
+        "chunk.cut",
+        "mention.recorded",
+        "edge.drawn",
+        "usage.recorded",
+    }
+
+
+def assert_ends_are_there(home: Path) -> None:
+    """What an edge, a mention or a topic names is a row."""
+    found = tables(home)
+    known = {
+        *found["turns"]["turn_id"], *found["cells"]["cell_id"], *found["entities"]["entity_id"],
+        *found["cells"]["session_id"],
+    }  # fmt: skip
+    assert set(found["edges"]["source_id"]) | set(found["edges"]["target_id"]) <= known
+    assert set(found["mentions"]["cell_id"]) <= known
+    assert set(found["mentions"]["entity_id"]) <= known
+    assert set(found["cells"]["topic_id"].drop_nulls()) <= set(found["topics"]["topic_id"])
+    assert set(found["core"]["cell_id"]) <= known
+
+
+def test_nothing_is_redacted_while_another_process_writes(home: Path) -> None:
+    before = bytes_of(home)
+    with another_writer(home), pytest.raises(BusyError):
+        redact.fn(home=str(home))
+    assert bytes_of(home) == before

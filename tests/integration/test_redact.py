@@ -1,0 +1,26 @@
+"""`run redact` over a small home: what an older program stored goes, and what today's stores is known again."""
+
+from pathlib import Path
+
+from flows.redact import redact
+from slowwave import Memory
+from slowwave.erase.byte_scan import files_with
+from tests.rows import NOW
+from tests.scripted_model import write_settings
+
+WORD = "brine" + "42kelp"
+
+
+def test_a_statement_of_old_leaves_a_home_and_a_second_run_finds_nothing(tmp_path: Path, monkeypatch) -> None:
+    write_settings(tmp_path / "home", embedding={"provider": "none"})
+    home = tmp_path / "home"
+    with monkeypatch.context() as patched:
+        patched.setattr("slowwave.readers.statements.redact", lambda text: (text, {}))
+        Memory(home).remember(f"The password of the gate is {WORD}.", now=NOW)
+        Memory(home).remember("Invoices are due on Friday.", now=NOW)
+    report = redact.fn(home=str(home))
+    assert report.counts == {"secrets of kind password": 2}
+    assert files_with(home, [WORD]) == {}
+    assert redact.fn(home=str(home)).is_skipped
+    again = Memory(home).remember(f"The password of the gate is {WORD}.", now=NOW)
+    assert "remembered today already" in again.notes[0]

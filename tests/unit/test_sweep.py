@@ -1,0 +1,195 @@
+"""What a sweep takes out of a text, an event and a small home, and what it leaves alone."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowwave.journal.catalogue import CATALOGUE
+from slowwave.redaction.marks import gaps, is_redacted_form, mark_of, secrets_in, taken
+from slowwave.redaction.redaction import redact
+from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.tables import TIMESTAMP
+from slowwave.schemas.text_columns import is_text
+from slowwave.sweep.ids import RECIPES, ids_of
+from slowwave.sweep.masking import Masker, cleaned, tells_itself
+from slowwave.sweep.rewriting import REDACTED, Rewriting
+from tests.rows import PLAIN, row
+
+WORD = "brine" + "42kelp"
+NONE = Masker({})
+
+words = st.text(st.sampled_from("abc 12.,\n"), max_size=12)
+literals = words.filter(lambda text: "[" not in text)
+
+
+def payload_of(kind: str, table: str, key: str, **given: object) -> dict[str, object]:
+    whole = {**row(table, key), **given}
+    return {name: whole.get(name) for name in CATALOGUE[kind].payload}
+
+
+@given(
+    pieces=st.lists(literals, min_size=2, max_size=5),
+    secrets=st.lists(st.text("xyz789", min_size=1), min_size=4),
+)
+def test_what_stood_in_the_place_of_marks_is_found(pieces: list[str], secrets: list[str]) -> None:
+    pairs = list(zip(pieces[1:], secrets, strict=False))
+    before = pieces[0] + "".join(secret + piece for piece, secret in pairs)
+    after = pieces[0] + "".join(mark_of("password") + piece for piece, _ in pairs)
+    found = gaps(before, after)
+    assert found is not None
+    rebuilt, done = "", 0
+    for begin, end, mark in found:
+        rebuilt, done = rebuilt + before[done:begin] + mark, end
+    assert rebuilt + before[done:] == after
+    if all(piece.strip("\n .,12") for piece in pieces[1:-1]):
+        assert [before[begin:end] for begin, end, _ in found] == [secret for _, secret in pairs]
+
+
+@pytest.mark.parametrize(
+    ("stored", "read", "is_same"),
+    [
+        ("The gate opens with [redacted:password] now.", f"The gate opens with {WORD} now.", True),
+        ("The gate opens with [redacted:password] now.", "The gate opens with  now.", False),
+        ("The gate opens with [redacted:password] now.", f"The gate opens with {WORD} now. And more.", False),
+        (
+            "[redacted:password] and [redacted:password] for the gates",
+            f"{WORD} and {WORD} for the gates",
+            True,
+        ),
+        ("The gate is open.", "The gate is open.", False),
+        ("pw [redacted:password]", f"pw {WORD}", False),
+    ],
+)
+def test_a_text_is_recognised_by_what_its_marks_leave(stored: str, read: str, is_same: bool) -> None:
+    assert is_redacted_form(stored, read) is is_same
+
+
+def test_the_secrets_of_a_text_are_known_with_their_kinds() -> None:
+    text = f"password: {WORD}, and the password was {WORD}99 before"
+    assert secrets_in(text) == {WORD: "password", f"{WORD}99": "password"}
+    assert secrets_in(redact(text)[0]) == {}
+    assert taken("nothing here", "nothing here") == {}
+
+
+@pytest.mark.parametrize(
+    ("secret", "is_known"),
+    [
+        (WORD, True),
+        ("hunter2", True),
+        ("ab12", False),
+        ("authentication", False),
+        ("4711", False),
+        ("4711" * 3, True),
+    ],
+)
+def test_only_what_no_other_text_says_is_masked_everywhere(secret: str, is_known: bool) -> None:
+    assert tells_itself(secret, shortest=7, proof_shortest=12) is is_known
+
+
+def test_a_known_secret_goes_in_any_case_and_as_a_name_without_signs() -> None:
+    masker = Masker({WORD: "password", "Gate-88 Kelp": "token"})
+    text, found = masker.mask(f"{WORD.upper()} opens gate 88 kelp, not the gate 88 of kelp")
+    assert text == "[redacted:password] opens [redacted:token], not the gate 88 of kelp"
+    assert found == {"password": 1, "token": 1}
+
+
+def test_a_plain_secret_is_masked_only_where_it_stands_by_itself() -> None:
+    assert (
+        Masker({"4711": "password"}, is_whole=True).mask("4711 and 47110")[0]
+        == "[redacted:password] and 47110"
+    )
+
+
+@settings(max_examples=60)
+@given(
+    parts=st.lists(
+        st.sampled_from([*"ab 1:=\n", "password", WORD, "token", '"', "[redacted:x]"]), max_size=20
+    )
+)
+def test_cleaning_again_changes_nothing(parts: list[str]) -> None:
+    safe, _ = cleaned("".join(parts), Masker({WORD: "password"}))
+    assert cleaned(safe, Masker({WORD: "password"})) == (safe, {})
+    assert WORD not in safe
+
+
+@pytest.mark.parametrize("kind", sorted(set(CATALOGUE) - {REDACTED}))
+def test_of_every_event_the_texts_alone_lose_a_known_secret(kind: str) -> None:
+    payload: dict[str, object] = {
+        name: [WORD, "other"] if "List" in str(dtype) else "2026-05-01" if dtype == TIMESTAMP else WORD
+        for name, dtype in CATALOGUE[kind].payload.items()
+    }
+    safe, _ = Rewriting(Masker({WORD: "password"}), NONE).after(kind, payload)
+    for name, dtype in CATALOGUE[kind].payload.items():
+        if is_text(name, dtype):
+            assert WORD not in json.dumps(safe[name]), name
+        elif name != "content_hash":
+            assert safe[name] == payload[name], name
+
+
+def test_ids_and_hashes_follow_the_text_through_everything_that_names_them() -> None:
+    owner = {name: PLAIN[name] for name in ("user_id", "project_id", "scope")}
+    text = f"The password is {WORD}."
+    turn = payload_of("turn.recorded", "turns", stable_id("turn", "s", content_hash(text)), session_id="s")
+    turn |= {"content": text, "content_hash": content_hash(text)}
+    cell_id = stable_id("cell", *owner.values(), "s", content_hash(text))
+    cell = payload_of("cell.extracted", "cells", cell_id, session_id="s", evidence=[turn["turn_id"]], **owner)
+    cell |= {"content": text, "content_hash": content_hash(text)}
+    other = {"cell_id": cell_id, "similarity": 0.5, "topic_id": stable_id("topic", cell_id)}
+    rewriting = Rewriting(NONE, NONE)
+    safe_turn, _ = rewriting.learn("turn.recorded", turn)
+    safe_cell, _ = rewriting.learn("cell.extracted", cell)
+    safe = redact(text)[0]
+    assert safe_turn["turn_id"] == stable_id("turn", "s", content_hash(safe))
+    assert safe_cell["cell_id"] in ids_of("cell.extracted", safe_cell)
+    assert safe_cell["evidence"] == [safe_turn["turn_id"]]
+    after, found = rewriting.learn("cell.assigned", other)
+    assert not found
+    assert after["cell_id"] == safe_cell["cell_id"]
+    assert after["topic_id"] == stable_id("topic", str(safe_cell["cell_id"]))
+    assert rewriting.after("cell.extracted", safe_cell)[0] == safe_cell
+
+
+def test_two_texts_that_are_the_same_without_their_secrets_stay_two() -> None:
+    rewriting = Rewriting(NONE, NONE)
+    safe = []
+    for word in (WORD, f"{WORD}7"):
+        text = f"The password is {word}."
+        digest = content_hash(text)
+        turn = payload_of("turn.recorded", "turns", stable_id("turn", "s", digest), session_id="s")
+        safe.append(rewriting.learn("turn.recorded", turn | {"content": text, "content_hash": digest})[0])
+    assert safe[0]["content"] == safe[1]["content"]
+    assert safe[0]["turn_id"] != safe[1]["turn_id"]
+
+
+def test_windows_of_a_long_turn_hold_the_same_words_afterwards() -> None:
+    text = f"Alpha. password={WORD}\nBeta words stand here. Gamma."
+    turn = payload_of("turn.recorded", "turns", "t1") | {"content": text}
+    rewriting = Rewriting(NONE, NONE)
+    safe = str(rewriting.learn("turn.recorded", turn)[0]["content"])
+    border = text.index("Gamma")
+    windows = []
+    for first, last in ((0, border), (border, len(text))):
+        cut = payload_of(
+            "chunk.cut", "chunks", f"k{first}", turn_ids=["t1"], first_char=first, last_char=last
+        )
+        after = rewriting.learn("chunk.cut", cut)[0]
+        windows.append(safe[int(str(after["first_char"])) : int(str(after["last_char"]))])
+        assert rewriting.after("chunk.cut", after)[0] == after
+    assert windows[1] == "Gamma."
+    assert "".join(windows) == safe
+
+
+def test_every_recipe_names_columns_of_its_kind() -> None:
+    worked_out = {"low", "high", "pair", "turns", "rests_on", "moment", "nothing"}
+    for kind, (key, _, recipes) in RECIPES.items():
+        names = {key, *(name for recipe in recipes for name in recipe)}
+        assert names <= {*CATALOGUE[kind].payload, *worked_out}, kind
+
+
+def test_a_value_that_only_its_attribute_shows_to_be_a_secret_goes() -> None:
+    cell = payload_of("cell.extracted", "cells", "c", attribute="password", value=WORD, content="The gate.")
+    safe, found = Rewriting(NONE, NONE).after("cell.extracted", cell)
+    assert safe["value"] == "[redacted:password]"
+    assert found == {"password": 1}
