@@ -3,12 +3,14 @@
 import re
 
 from slowwave.language.lexicon import NO_SECRET
+from slowwave.redaction.shapes import SHORTEST_CHOSEN, SHORTEST_MIXED, SHORTEST_RANDOM, is_mundane
 
 _PLACEHOLDER = re.compile(
     r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
     r"|<.*>?|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|%[(\w].*%?|%s|@?\{.*|\[.*\]?"
     r"|[xX*.•…#_?=-]+"
-    r"|(?:your|my|the|some|insert|example|dummy|placeholder)[-_ ].*"
+    r"|(?:your|my|the|some|insert|example|dummy|placeholder|replace|put|enter|add|fake|sample|dein|ihr|votre|ton|tu|su|seu|tuo"
+    r"|il_tuo|jouw|uw|twoj|twój)[-_ ].*|<?(?:change|replace)[-_]?me.*|\*{3}.*"
     r"|(?:op|vault|secret|file|env|ssm)://?.*|ENC\[.*|!vault.*"
     r"|\\+\(.*)",
     re.IGNORECASE | re.DOTALL,
@@ -41,10 +43,7 @@ _LONGEST_ORDINARY = 120
 _LINE_REACH = 64
 
 SHORTEST_GIVEN = 4
-SHORTEST_CHOSEN = 6
-SHORTEST_RANDOM = 8
 SHORTEST_SAID_KEY = 12
-SHORTEST_MIXED = 20
 
 
 def is_ordinary(value: str, *, words: bool = True) -> bool:
@@ -81,7 +80,7 @@ def is_sentence(value: str) -> bool:
 
 def looks_chosen(value: str) -> bool:
     """Return whether a word looks like a password: six characters or more, letters and digits or signs."""
-    if len(value) < SHORTEST_CHOSEN or is_ordinary(value) or is_reference(value, is_shell=False):
+    if len(value) < SHORTEST_CHOSEN or is_ordinary(value) or is_reference(value, is_shell=False) or is_mundane(value):
         return False
     has_letter = any(character.isalpha() for character in value)
     return has_letter and any(character.isdigit() or character in "!@#$%^&*+" for character in value)
@@ -101,9 +100,8 @@ def is_random(value: str) -> bool:
     )
 
 
-def fills_its_line(match: re.Match[str]) -> bool:
-    """Return whether the match is all there is on its line, as in a list of settings, and not part of a sentence."""
-    text, start, end = match.string, match.start(), match.end()
+def fills_its_line(text: str, start: int, end: int) -> bool:
+    """Return whether that is all there is on its line, as in a list of settings, and not part of a sentence."""
     line_start = text.rfind("\n", max(0, start - _LINE_REACH), start) + 1
     if line_start == 0 and start > _LINE_REACH:
         return False

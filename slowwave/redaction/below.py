@@ -1,0 +1,178 @@
+"""Values that stand under a label: on the next line, in a column of a table, in a list, after a command that prints them."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from slowwave.redaction.given import fits
+from slowwave.redaction.labels import ABOUT, Label
+from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane
+from slowwave.redaction.values import SHORTEST_GIVEN, is_ordinary, is_random, is_reference, is_sentence, looks_chosen
+from slowwave.redaction.written import line_end, line_start, value_at
+
+_LONGEST_LINE: Final = 400
+_MOST_ROWS: Final = 200
+_MOST_EMPTY: Final = 8
+_MOST_CODES: Final = 40
+_RULE = re.compile(r"[\s>]{0,8}[|+]?[\s:|+=─┼│-]{3,400}")
+_NEXT = re.compile(
+    r"(?P<rest>[^\n]{0,80}?)[:：=>→.)*`\"'_#\]]{0,4}[ \t]{0,8}(?:\|[ \t]?-?[ \t]*|>-?[ \t]*|[|>][+-]?[ \t]*)?\r?\n"
+    r"(?:[ \t>|]{0,12}\r?\n){0,2}(?:[ \t>|]{0,12}(?:```|~~~)[^\n]{0,20}\n)?[ \t>|]{0,24}(?:[-*•$][ \t]{1,4}|\d{1,2}[.)][ \t]{1,4})?"
+)
+_FULL_LINE = re.compile(r"[ \t]{0,8}(?:[\"'`”»|*,.]{0,4})[ \t]{0,8}(?:\r?\n|\Z)")
+_CODE = re.compile(
+    r"(?:[A-Za-z0-9]{3,12}(?:[-–][A-Za-z0-9]{3,12}){1,7}|[A-Za-z0-9]{5,16}|\d{3,5}(?: \d{3,5}){1,3}|[A-Za-z0-9]{4,6}(?: [A-Za-z0-9]{4,6}){1,3}"
+    r"|[A-Za-z0-9+/]{40,}={0,2})"
+)
+_CODE_GAP = re.compile(r"[\s,;|\"'`*•>\[\](){}:/·-]{0,24}(?:\d{1,2}[.):][ \t]{1,4})?(?:\[[ xX]?\][ \t])?[\s\"'`]{0,8}")
+_PROMPT = re.compile(r"[ \t>]{0,8}(?:[\w.@~:/\\ \[\]()-]{0,60}[$#%❯➜>][ \t]|(?:cat|echo|printenv|pass|op|gopass|bw|vault|kubectl|less|more|head|type)[ \t])")
+_ENDS = re.compile(r"[:：=→]\s*\Z|(?i:below|this|follows|following|unten|folgt|suivant|siguiente|seguente|seguinte|volgt|poniżej|here|now)[.:]?\s*\Z")
+
+
+def below_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
+    """Places of the values under a label."""
+    if "codes" in label.kinds:
+        yield from _codes(text, label)
+    if label.kind in ("login", "seed", "codes"):
+        return
+    start = line_start(text, label.name_start, _LONGEST_LINE)
+    end = line_end(text, label.end, _LONGEST_LINE)
+    line = text[start:end]
+    yield from _next_line(text, label, line)
+    if end >= len(text) or end - start >= _LONGEST_LINE:
+        return
+    if "|" in line or "│" in line:
+        yield from _column(text, label, line, start, end, "|" if "|" in line else "│")
+    elif separator := next((one for one in "\t;," if one in line), ""):
+        yield from _column(text, label, line, start, end, separator)
+    elif "  " in line.strip():
+        yield from _aligned(text, label, line, start, end)
+
+
+def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
+    """A value alone on the line under its label, or what a command printed that names it."""
+    following = _NEXT.match(text, label.name_end)
+    if not following:
+        return
+    is_heading = not following["rest"].strip(" \t:=*`\"'_#.)]>") and bool(re.match(r"[\s#>*-]*[\w\s-]{0,60}", line))
+    is_prompt = bool(_PROMPT.match(line))
+    if not (is_heading or is_prompt or _ENDS.search(line)):
+        return
+    found = value_at(text, following.end())
+    if not found or not _FULL_LINE.match(text, found.end):
+        return
+    value = found.text
+    if fits(label, value) or _is_secret_alone(label, value, is_prompt=is_prompt):
+        yield found.start, found.end
+
+
+def _is_secret_alone(label: Label, value: str, *, is_prompt: bool) -> bool:
+    if is_ordinary(value) or is_reference(value, is_shell=False) or is_mundane(value) or value.startswith(("-", "#")):
+        return False
+    if label.kind == "password" and not is_prompt:
+        return looks_chosen(value)
+    return len(value) >= 12 and (is_random(value) if label.kind != "weak" else is_mixed(value) and not is_identifier(value))  # noqa: PLR2004
+
+
+def _codes(text: str, label: Label) -> Iterator[tuple[int, int]]:
+    """The codes of a list, on the label's line or under it."""
+    position = label.name_end
+    colon = re.compile(r"[^\n:]{0,60}[:\n]|[\s\"'=\[]{1,8}").match(text, position)
+    position = colon.end() if colon else position
+    found: list[tuple[int, int]] = []
+    while len(found) < _MOST_CODES:
+        gap = _CODE_GAP.match(text, position)
+        code = _CODE.match(text, gap.end() if gap else position)
+        if not code or text[code.end() : code.end() + 1].isalnum() or not _is_code(code[0]):
+            break
+        found.append(code.span())
+        position = code.end()
+    is_list = len(found) > 1 or any("-" in text[start:end] or end - start > 7 for start, end in found)  # noqa: PLR2004
+    yield from found if is_list else ()
+
+
+def _is_code(value: str) -> bool:
+    digits = sum(character.isdigit() for character in value)
+    return digits > 0 and not is_mundane(value) or (value.isupper() and len(value) >= 8) or value.isdigit()  # noqa: PLR2004
+
+
+def _column(text: str, label: Label, line: str, start: int, end: int, separator: str) -> Iterator[tuple[int, int]]:
+    """The cells under a label that heads a column."""
+    number = line.count(separator, 0, label.start - start)
+    width = line.count(separator)
+    cell = line.split(separator)[number].strip(" \t|│*`\"'")
+    if len(cell) > 40 or not _heads(line, separator):  # noqa: PLR2004
+        return
+    position, is_table, empty = end + 1, separator in "|│", 0
+    for row in range(_MOST_ROWS):
+        row_end = line_end(text, position, 4 * _LONGEST_LINE)
+        there = text[position:row_end]
+        if row == 0 and is_table and not _RULE.fullmatch(there):
+            return
+        if there.count(separator) < (1 if is_table else width) or (not is_table and there.count(separator) != width):
+            if not _RULE.fullmatch(there):
+                return
+        elif not _RULE.fullmatch(there):
+            cells = list(_cell(text, label, position, there, separator, number))
+            yield from cells
+            empty = 0 if cells else empty + 1
+        position = row_end + 1
+        if position >= len(text) or empty >= _MOST_EMPTY:
+            return
+
+
+def _heads(line: str, separator: str) -> bool:
+    """Return whether a line can be the head of a table: each cell a few words."""
+    cells = [cell.strip(" \t>|│*`\"'#") for cell in line.split(separator)]
+    return all(len(cell) <= 40 and re.fullmatch(r"[\w .()/'’:#-]*", cell) for cell in cells) and len(cells) > 1  # noqa: PLR2004
+
+
+def _cell(text: str, label: Label, position: int, row: str, separator: str, number: int) -> Iterator[tuple[int, int]]:
+    start = position
+    for _ in range(number):
+        start = text.find(separator, start, position + len(row)) + 1
+    end = text.find(separator, start, position + len(row))
+    end = position + len(row) if end < 0 else end
+    yield from _in_cell(text, label, start, end)
+
+
+def _in_cell(text: str, label: Label, start: int, end: int) -> Iterator[tuple[int, int]]:
+    raw = text[start:end]
+    value = raw.strip(" \t\r\"'`*|")
+    begin = start + raw.find(value)
+    if not value or is_ordinary(value) or is_reference(value, is_shell=False) or is_sentence(value) or is_mundane(value):
+        return
+    if label.kind == "password":
+        is_secret = len(value) >= SHORTEST_GIVEN and " " not in value and value.lower() not in ABOUT and (
+            looks_chosen(value) or not value.isalpha() or len(value) >= 8  # noqa: PLR2004
+        )
+    elif label.kind == "weak":
+        is_secret = is_mixed(value) and not is_identifier(value)
+    else:
+        is_secret = is_random(value)
+    if is_secret or fits(label, value):
+        yield begin, begin + len(value)
+
+
+def _aligned(text: str, label: Label, line: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The cells under a label that heads a column of aligned text."""
+    heads = [match.span() for match in re.finditer(r"\S+(?: \S+)*", line)]
+    column = next((span for span in heads if span[0] <= label.start - start < span[1]), None)
+    if column is None or len(heads) < 2 or any(head[1] - head[0] > 24 for head in heads):  # noqa: PLR2004
+        return
+    position = end + 1
+    for _ in range(_MOST_ROWS):
+        row_end = line_end(text, position, _LONGEST_LINE)
+        there = text[position:row_end]
+        if len(there) <= column[0] or not there.strip():
+            return
+        if not _RULE.fullmatch(there):
+            left = column[0]
+            if there[left - 1 : left].strip() and left:
+                return
+            cell = re.compile(r"\S+").match(there, left)
+            if cell:
+                yield from _in_cell(text, label, position + cell.start(), position + cell.end())
+        position = row_end + 1
+        if position >= len(text):
+            return

@@ -1,0 +1,109 @@
+"""The last word about a match of a rule in `rules.toml`, by the name that its line gives in `check`."""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_scattered, is_strong
+from slowwave.redaction.values import is_ordinary, is_random, is_reference, looks_chosen
+from slowwave.redaction.wallets import has_checksum
+
+Check = Callable[[re.Match[str], int, int], bool]
+
+_PORTS = re.compile(r"[\d.:/-]+(?:/(?:tcp|udp))?")
+_PATH = re.compile(r"(?:~|\.{1,2}|\$\w+|[A-Za-z]:)?[/\\].*|\S*/\S*/\S*")
+_OPTION = re.compile(r"[a-z]{2,12}|[A-Z]{2,12}|--?\w.*|[\w.-]+=\S*|\w[\w.-]*\.(?:zip|7z|rar|tar|gz|json|yml|yaml|txt|pem|conf|js|py|sql|log|csv)")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
+_DIGEST = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}")
+_SPOKEN_KEY = re.compile(r"(?i)pass|pw|secret|token|key|auth|cred|login|user|://")
+
+
+def _value(match: re.Match[str], start: int, end: int) -> str:
+    return match.string[start:end]
+
+
+def _digit(match: re.Match[str], start: int, end: int) -> bool:
+    return any(character.isdigit() for character in _value(match, start, end))
+
+
+def _given(match: re.Match[str], start: int, end: int) -> bool:
+    value = _value(match, start, end)
+    return not is_ordinary(value) and not is_reference(value, is_shell=True)
+
+
+def _no_number(match: re.Match[str], start: int, end: int) -> bool:
+    return _given(match, start, end) and not _value(match, start, end).isdigit()
+
+
+def _argument(match: re.Match[str], start: int, end: int) -> bool:
+    """An argument that is no port, path, file or option."""
+    value = _value(match, start, end)
+    is_plain = _PORTS.fullmatch(value) or _PATH.fullmatch(value) or (_OPTION.fullmatch(value) and not is_strong(value))
+    return not is_plain and _given(match, start, end) and not is_mundane(value)
+
+
+def _piped(match: re.Match[str], start: int, end: int) -> bool:
+    value = _value(match, start, end)
+    return _given(match, start, end) and " " not in value.strip()
+
+
+def _header(match: re.Match[str], start: int, end: int) -> bool:
+    value = _value(match, start, end)
+    return not is_ordinary(value) if match["scheme"] else is_random(value)
+
+
+def _encoded(match: re.Match[str], start: int, end: int) -> bool:
+    """Base64 of a password, of a key, of something that says it is one, or of bytes."""
+    value = _value(match, start, end)
+    try:
+        raw = base64.b64decode(value.replace("-", "+").replace("_", "/") + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    try:
+        inside = raw.decode().strip()
+    except UnicodeDecodeError:
+        return len(raw) >= 16  # noqa: PLR2004 - a key of bytes
+    if not inside.isprintable() and "\n" not in inside:
+        return True
+    return any(looks_chosen(word) or is_mixed(word) for word in inside.split()[:50]) or bool(
+        _SPOKEN_KEY.search(inside[:500])
+    )
+
+
+def _random_or_base64(match: re.Match[str], start: int, end: int) -> bool:
+    return is_random(_value(match, start, end)) or _encoded(match, start, end)
+
+
+def _random_tail(match: re.Match[str], start: int, end: int) -> bool:
+    return is_random(_value(match, start, end).partition("=")[2])
+
+
+def _digest_line(match: re.Match[str], start: int, end: int) -> bool:
+    """A hash after a user's name: of the old crypt, or a digest where the text speaks of accounts."""
+    value = _value(match, start, end)
+    if _DIGEST.fullmatch(value):
+        around = match.string[max(0, start - 400) : start].lower()
+        return any(word in around for word in ("htpasswd", "passwd", "shadow", "hashes", "password"))
+    return is_scattered(value)
+
+
+CHECKS: Final[Mapping[str, Check]] = {
+    "digit": _digit,
+    "scattered": lambda match, start, end: is_scattered(_value(match, start, end)),
+    "scrambled": lambda match, start, end: is_mixed(_value(match, start, end)),
+    "random": lambda match, start, end: is_random(_value(match, start, end)),
+    "chosen": lambda match, start, end: looks_chosen(_value(match, start, end)),
+    "given": _given,
+    "no_number": _no_number,
+    "no_placeholder": lambda match, start, end: not is_ordinary(_value(match, start, end), words=False),
+    "argument": _argument,
+    "piped": _piped,
+    "header": _header,
+    "encoded": _encoded,
+    "random_or_base64": _random_or_base64,
+    "random_tail": _random_tail,
+    "digest_line": _digest_line,
+    "base58_checksum": lambda match, start, end: has_checksum(_value(match, start, end)),
+}

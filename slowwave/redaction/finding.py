@@ -1,0 +1,206 @@
+"""Finding secrets: all rules over a text, and one list of places.
+
+Rules with a form of their own come first, then places where a secret stands, then labels ("the password is ..."), blocks,
+and values that are split over lines. Each looks at the text through hints before it looks closely.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from slowwave.redaction.below import below_spans
+from slowwave.redaction.blocks import private_keys, secret_objects, secret_sections
+from slowwave.redaction.given import given_spans
+from slowwave.redaction.joined import Joined, join_strings, join_wrapped, only
+from slowwave.redaction.labels import Label, Labels
+from slowwave.redaction.rules import RULES, Rule
+from slowwave.redaction.said import said_spans
+from slowwave.redaction.wallets import labelled_key, labelled_phrase, phrase_spans
+
+MARK: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
+_LONG_RUN = re.compile(r"[\w.~+/=:$*{}%@!?&,-]{16,}+")
+_BEFORE_RUN: Final = 8
+"""Characters before a run of which a token's edge can be made: an escape, a colour."""
+_KIND_OF_LABEL: Final = {
+    "password": "password", "key": "secret", "token": "token", "weak": "token", "pin": "pin", "codes": "recovery-code",
+    "totp": "totp", "seed": "seed-phrase", "login": "password",
+}  # fmt: skip
+_SPLIT_HINTS: Final = ('"\n', "'\n", "\\\n", '" ', "' ", "|\n", ">\n", "-\n", '"+', "'+", '" +', "^\n", "`\n")
+
+
+class Span(NamedTuple):
+    """A secret in a text: from `start` up to before `end`, its kind, and the rule that found it."""
+
+    start: int
+    end: int
+    kind: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """Everything by which secrets are found: the table, the labels, and what the settings add."""
+
+    rules: tuple[Rule, ...]
+    labels: Labels
+    exceptions: tuple[re.Pattern[str], ...] = ()
+
+
+STANDARD: Final = RuleSet(RULES, Labels())
+
+
+def find(text: str, rules: RuleSet = STANDARD) -> list[Span]:
+    """The secrets of a text, in its order; no two overlap.
+
+    What a rule finds is looked at as a mark in a next round, until no rule finds anything: so a redacted text has no
+    secrets left that these rules find.
+    """
+    spans = _round(text, rules)
+    while spans:
+        covered = Covered.of(text, spans)
+        more = _round(covered.text, rules)
+        if not more:
+            return spans
+        spans = _merged([*spans, *(covered.whole(span) for span in more)])
+    return spans
+
+
+class Covered(NamedTuple):
+    """A text with marks in the place of secrets, and the way back to the places of the text."""
+
+    text: str
+    marks: list[tuple[int, int, int, int]]
+
+    @classmethod
+    def of(cls, text: str, spans: Iterable[Span]) -> "Covered":
+        """The text with each span as a mark."""
+        pieces: list[str] = []
+        marks: list[tuple[int, int, int, int]] = []
+        done = length = 0
+        for span in spans:
+            mark = f"[redacted:{span.kind}]"
+            pieces += [text[done : span.start], mark]
+            length += span.start - done
+            marks.append((length, length + len(mark), span.start, span.end))
+            length += len(mark)
+            done = span.end
+        return cls("".join([*pieces, text[done:]]), marks)
+
+    def whole(self, span: Span) -> Span:
+        """The span's place in the text without marks; a mark that it cuts goes with it."""
+        return span._replace(start=self._place(span.start, is_end=False), end=self._place(span.end, is_end=True))
+
+    def _place(self, position: int, *, is_end: bool) -> int:
+        number = bisect_left(self.marks, (position,)) - 1
+        if number < 0:
+            return position
+        _, end, real_start, real_end = self.marks[number]
+        if position < end:
+            return real_end if is_end else real_start
+        return position + real_end - end
+
+
+def _round(text: str, rules: RuleSet) -> list[Span]:
+    lowered = _lowered(text)
+    found = [*_by_blocks(text, lowered), *_by_rules(text, lowered, rules), *_by_labels(text, lowered, rules)]
+    found += _split(text, rules)
+    kept = (span for span in found if not _is_excepted(text, span, rules))
+    return _merged(trimmed for span in kept for trimmed in _without_marks(text, span))
+
+
+def _lowered(text: str) -> str:
+    """The text in lower case, character for character."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := character.lower()) == 1 else character for character in text)
+
+
+def _by_rules(text: str, lowered: str, rules: RuleSet) -> Iterator[Span]:
+    long_runs = only(text, [(max(0, run.start() - _BEFORE_RUN), run.end()) for run in _LONG_RUN.finditer(text)])
+    low_runs = _lowered(long_runs.text)
+    for rule in rules.rules:
+        if not rule.is_long:
+            yield from (Span(start, end, rule.kind, rule.name) for start, end in rule.spans(text, lowered))
+        elif low_runs:
+            found = rule.spans(long_runs.text, low_runs)
+            yield from (Span(*long_runs.span(start, end), rule.kind, rule.name) for start, end in found)
+
+
+def _by_labels(text: str, lowered: str, rules: RuleSet) -> Iterator[Span]:
+    for label in rules.labels.find(text, lowered):
+        for way, spans in (("given", given_spans), ("said", said_spans), ("below", below_spans)):
+            found = list(spans(text, label))
+            yield from (Span(start, end, _KIND_OF_LABEL[label.kind], f"label-{way}") for start, end in found)
+            if found:
+                break
+        yield from _wallets(text, label)
+
+
+def _wallets(text: str, label: Label) -> Iterator[Span]:
+    if "seed" in label.kinds:
+        if phrase := labelled_phrase(text, label.name_end):
+            yield Span(*phrase, "seed-phrase", "wallet-phrase")
+        if key := labelled_key(text, label.name_end):
+            yield Span(*key, "crypto-wallet", "wallet-key")
+
+
+def _by_blocks(text: str, lowered: str) -> Iterator[Span]:
+    yield from (Span(start, end, "private-key", "private-key-block") for start, end in private_keys(text))
+    yield from (Span(start, end, "kubernetes", "kubernetes-secret") for start, end in secret_objects(text))
+    yield from (Span(start, end, "secret", "secret-section") for start, end in secret_sections(text, lowered))
+    yield from (Span(start, end, "seed-phrase", "seed-words") for start, end in phrase_spans(text, lowered))
+
+
+def _split(text: str, rules: RuleSet) -> Iterator[Span]:
+    """Secrets that only show when the pieces of split values are put together."""
+    if any(hint in text for hint in _SPLIT_HINTS) and (joined := join_strings(text)):
+        lowered = _lowered(joined.text)
+        found = [*_by_rules(joined.text, lowered, rules), *_by_labels(joined.text, lowered, rules)]
+        yield from _unjoined(joined, found)
+    if "\n" in text and (wrapped := join_wrapped(text)):
+        forms = RuleSet(tuple(rule for rule in rules.rules if rule.is_long), rules.labels)
+        yield from _unjoined(wrapped, _by_rules(wrapped.text, _lowered(wrapped.text), forms))
+
+
+def _unjoined(joined: Joined, spans: Iterable[Span]) -> Iterator[Span]:
+    for span in spans:
+        if joined.is_joined(span.start, span.end):
+            start, end = joined.span(span.start, span.end)
+            yield span._replace(start=start, end=end)
+
+
+def _is_excepted(text: str, span: Span, rules: RuleSet) -> bool:
+    return any(pattern.fullmatch(text, span.start, span.end) for pattern in rules.exceptions)
+
+
+def _without_marks(text: str, span: Span) -> Iterator[Span]:
+    """What of a span stands outside marks, if it is more than signs."""
+    start = span.start
+    for mark in MARK.finditer(text, max(0, span.start - 60), min(len(text), span.end + 60)):
+        if mark.end() <= span.start or mark.start() >= span.end:
+            continue
+        yield from _worth(text, span, start, mark.start())
+        start = mark.end()
+    yield from _worth(text, span, start, span.end)
+
+
+def _worth(text: str, span: Span, start: int, end: int) -> Iterator[Span]:
+    if start < end and any(character.isalnum() for character in text[start:end]):
+        yield span._replace(start=start, end=end)
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, those that overlap as one; the one that was found first names it."""
+    ranked = sorted(enumerate(spans), key=lambda numbered: (numbered[1].start, numbered[0]))
+    merged: list[tuple[int, Span]] = []
+    for rank, span in ranked:
+        if merged and span.start < merged[-1][1].end:
+            best_rank, best = min(merged[-1], (rank, span), key=lambda numbered: numbered[0])
+            start, end = merged[-1][1].start, max(merged[-1][1].end, span.end)
+            merged[-1] = (best_rank, best._replace(start=start, end=end))
+        else:
+            merged.append((rank, span))
+    return [span for _, span in merged]

@@ -1,0 +1,159 @@
+"""Values that are given to a label: assignments, fields, elements and the values beside a name.
+
+`password = x`, `"password": "x"`, `<password>x</password>`, `name: DB_PASSWORD` with `value: x` under it.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from slowwave.redaction.labels import ABOUT, Label
+from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_uuid
+from slowwave.redaction.values import (
+    SHORTEST_CHOSEN,
+    SHORTEST_GIVEN,
+    fills_its_line,
+    is_ordinary,
+    is_random,
+    is_reference,
+    is_sentence,
+    looks_chosen,
+)
+from slowwave.redaction.written import Written, line_end, value_at
+
+_LINK = re.compile(
+    r"\\{0,3}[\"'`*_\])»”’]{0,4}[ \t]{0,40}"
+    r"(?:::?[ \t]{0,2}[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?=|\+=|={1,3}|!={1,2}|->|→|⇒|=|(?P<colon>[::](?!:)))[ \t]{0,40}"
+    r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4})?"
+)
+_BRACKETS = re.compile(r"[ \t]{0,4}(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,60}\))[ \t]{0,4}(?=[:=])")
+_ELEMENT = re.compile(r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,80}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}")
+_NAME_OF = re.compile(
+    r"[\"'`]?[ \t]{0,4}[)>,;]{0,2}(?:</(?:key|name|td|th|dt|string|label)>)?\s{0,80}(?:[\"'`{(\[]|-[ ])?\s{0,4}"
+    r"(?:<?(?:value|default|val|content|string|data|current|plaintext|secret|result|text|plain|new_value|"
+    r"SecretString|secret_string|string_value|Value|Default|td|dd|valor|wert|waarde|valeur|valore)\b)"
+    r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,40}[\"'])?[\"'`]?\s{0,4}(?:[:=]|=>|>|,)\s{0,4}"
+)
+_PAIR = re.compile(r"[\"'`]{1,2}[ \t]{0,4}(?:,|\)|\]\s{0,2}=)[ \t]{0,4}(?=[\"'`])")
+_QUOTED_DIRECTLY = re.compile(r"[ \t]{1,4}(?=[\"'`“„«‘]\S)")
+_FLAG_VALUE = re.compile(r"[ \t]{1,4}(?=[^\s-])|[ \t]{1,4}(?=-[^-\s]{5,}[\s])")
+_CELL = re.compile(r"[ \t*`_]{0,20}\|[ \t]{0,40}")
+_SQL = re.compile(r"(?i)(?:with\s{1,4}(?:encrypted\s{1,4})?|identified\s{1,4}(?:with\s\w{1,40}\s)?by\s{0,4}|set\s{1,4})\Z")
+_PIN = re.compile(r"\d{3,10}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]?")
+_BASE32 = re.compile(r"[A-Z2-7]{16,128}=*|[a-z2-7]{16,128}|[A-Za-z2-7]{4}(?:[ -][A-Za-z2-7]{4}){3,31}(?:[ -][A-Za-z2-7]{1,4})?")
+_PASS_WORDS = frozenset({"pass", "pw", "pwd"})
+SHORTEST_PIN: Final = 4
+
+
+def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
+    """Places of what is given to a label as its value, by the first way that gives one."""
+    end = label.name_end
+    brackets = _BRACKETS.match(text, end)
+    if link := _LINK.match(text, brackets.end() if brackets else end):
+        found = value_at(text, link.end())
+        if found and _is_given(text, label, found, is_colon=bool(link["colon"])):
+            yield _whole(text, label, found)
+        return
+    for pattern, judge in (
+        (_ELEMENT, _is_element),
+        (_NAME_OF, _is_named),
+        (_PAIR, _is_named),
+        (_CELL, _is_in_cell),
+        (_FLAG_VALUE, _is_flag),
+        (_QUOTED_DIRECTLY, _is_quoted),
+    ):
+        if (link := pattern.match(text, end)) and (found := value_at(text, link.end())) and judge(text, label, found):
+            yield found.start, found.end
+            return
+
+
+def _whole(text: str, label: Label, found: Written) -> tuple[int, int]:
+    """The place of a value; a pass phrase without quotes goes up to the end of its line."""
+    if found.is_quoted or "phrase" not in label.word and "zin" not in label.word:
+        return found.start, found.end
+    end = line_end(text, found.start, 200)
+    rest = text[found.start : end].rstrip()
+    words = rest.split()
+    is_phrase = 3 <= len(words) <= 12 and all(word.isalpha() and word.lower() not in ABOUT for word in words)
+    return (found.start, found.start + len(rest)) if is_phrase else (found.start, found.end)
+
+
+def fits(label: Label, value: str) -> bool:
+    """Return whether a value is one of a kind that its label names by its form: a PIN, a base32 seed."""
+    if "pin" in label.kinds and _PIN.fullmatch(value) and len(value) >= SHORTEST_PIN:
+        return True
+    return "totp" in label.kinds and len(value) >= 16 and bool(_BASE32.fullmatch(value))  # noqa: PLR2004
+
+
+def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> bool:
+    value = found.text
+    if fits(label, value):
+        return True
+    if is_ordinary(value) or len(value) < SHORTEST_GIVEN or value.lower() in ABOUT:
+        return False
+    name = text[label.name_start : label.name_end]
+    if not found.is_quoted and is_reference(value, is_shell=name.isupper()):
+        return False
+    if label.kind in ("password", "key"):
+        return _is_strong_given(text, label, found, is_colon=is_colon)
+    if label.kind in ("token", "totp", "codes"):
+        return is_random(value) and not (is_mundane(value) and not is_uuid(value))
+    return label.kind == "weak" and is_mixed(value) and not is_identifier(value) and not is_mundane(value)
+
+
+def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool) -> bool:
+    value = found.text
+    if found.is_quoted:
+        is_code_name = is_reference(value, is_shell=False) and value.lower().replace("-", "_") == value
+        return not is_sentence(value) and not (is_code_name and label.word in _PASS_WORDS)
+    if is_colon:
+        is_long = len(value) >= SHORTEST_CHOSEN
+        return looks_chosen(value) or (
+            is_long
+            and label.word not in _PASS_WORDS
+            and (value.isdigit() or fills_its_line(text, label.name_start, found.end))
+        )
+    return True
+
+
+def _is_element(text: str, label: Label, found: Written) -> bool:
+    closes = text[found.end : found.end + 2] == "</" or text[found.end : found.end + 1] in ("<", "\n")
+    return closes and _is_named(text, label, found)
+
+
+def _is_named(text: str, label: Label, found: Written) -> bool:
+    value = found.text
+    if fits(label, value):
+        return True
+    if is_ordinary(value) or len(value) < SHORTEST_GIVEN or is_sentence(value) or value.lower() in ABOUT:
+        return False
+    if label.kind in ("password", "key"):
+        return found.is_quoted or looks_chosen(value) or text[found.end : found.end + 2] == "</"
+    return is_random(value) and label.kind != "weak" and not is_mundane(value)
+
+
+def _is_in_cell(text: str, label: Label, found: Written) -> bool:
+    value = found.text.rstrip("|")
+    return fits(label, value) or (
+        looks_chosen(value) if label.kind == "password" else label.kind in ("key", "token") and is_mixed(value)
+    )
+
+
+def _is_flag(text: str, label: Label, found: Written) -> bool:
+    """A value after a flag (`--password x`), or one that can be nothing else right after its label."""
+    name = text[label.name_start : label.name_end]
+    is_flag = name.startswith("--") or (name.startswith("-") and len(name) > 2)  # noqa: PLR2004
+    value = found.text
+    if is_ordinary(value) or len(value) < SHORTEST_GIVEN:
+        return False
+    if is_flag and label.kind in ("password", "key"):
+        return not is_mundane(value) or not value.isascii()
+    return is_flag and label.kind == "token" and is_random(value)
+
+
+def _is_quoted(text: str, label: Label, found: Written) -> bool:
+    before = text[max(0, label.start - 40) : label.start]
+    value = found.text
+    if not found.is_quoted or is_ordinary(value) or " " in value or label.kind not in ("password", "key"):
+        return False
+    return looks_chosen(value) or bool(_SQL.search(before))

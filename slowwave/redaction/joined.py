@@ -1,0 +1,83 @@
+"""Values split over lines: the text as it reads when the pieces are put together again, and the way back.
+
+Concatenated strings, lines that go on after a backslash, folded blocks of YAML, and a token that was wrapped.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+_BEFORE = r"[\w+/=.!@#$%^&*-]"
+_GLUE = re.compile(
+    rf"(?:(?P<mark>[\"'])(?<={_BEFORE}[\"'])[ \t]{{0,20}}(?:[+.&]|\|\||\.\.|<>)?[ \t]{{0,20}}\\?(?:[ \t]{{0,8}}\r?\n[ \t>|]{{0,60}})?"
+    rf"(?:[+.&]|\|\||\.\.|<<)?[ \t]{{0,20}}[brfu]?(?P=mark)|[\\`^](?<={_BEFORE}[\\`^])\r?\n[ \t]{{0,60}})(?={_BEFORE})"
+)
+_FOLDED = re.compile(
+    r"(?P<name>[\w.\"'-]{1,80}:[ \t]{0,4})[>|][+-]?\d?[ \t]{0,4}\r?\n(?P<indent>[ \t]{1,32})(?P<lines>\S{4,200}(?:\r?\n(?P=indent)\S{1,200}){0,40})(?=\r?\n|\Z)"
+)
+_WRAP = re.compile(
+    r"\n(?:(?<=[A-Za-z0-9_+/=.-]{12}\n)|(?<=[A-Za-z0-9_+/=.-]{12}\r\n))[ \t>|]{0,24}(?=[A-Za-z0-9_+/=.-]{4,}(?:[\s\"'`,;)]|\Z))"
+)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A text with pieces left out; `starts` and `shifts` lead from a place in it to the one in the whole text."""
+
+    text: str
+    starts: list[int]
+    shifts: list[int]
+
+    def place(self, position: int) -> int:
+        """The place in the whole text of a character of this one."""
+        return position + self.shifts[bisect_right(self.starts, position) - 1]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The span in the whole text, which takes in what was left out between its ends."""
+        return self.place(start), self.place(end - 1) + 1
+
+    def is_joined(self, start: int, end: int) -> bool:
+        """Return whether something was left out between these places."""
+        return self.place(end - 1) - self.place(start) != end - 1 - start
+
+
+def join_strings(text: str) -> Joined | None:
+    """The text with the pieces of split strings put together; null where none is split."""
+    gaps = [match.span() for match in _GLUE.finditer(text)]
+    for match in _FOLDED.finditer(text):
+        gaps.append((match.end("name"), match.start("lines")))
+        lines, at = match["lines"], match.start("lines")
+        gaps += [(at + gap.start(), at + gap.end()) for gap in re.finditer(r"\r?\n[ \t]*", lines)]
+    return _without(text, sorted(gaps))
+
+
+def join_wrapped(text: str) -> Joined | None:
+    """The text with words put together that may be one word, broken at the end of a line; null where there is none."""
+    return _without(text, [match.span() for match in _WRAP.finditer(text)])
+
+
+def only(text: str, kept: list[tuple[int, int]]) -> Joined:
+    """The text of the kept spans alone, a line break after each."""
+    pieces, starts, shifts, length = [], [], [], 0
+    for start, end in kept:
+        starts.append(length)
+        shifts.append(start - length)
+        pieces += [text[start:end], "\n"]
+        length += end - start + 1
+    return Joined("".join(pieces), starts, shifts)
+
+
+def _without(text: str, gaps: list[tuple[int, int]]) -> Joined | None:
+    if not gaps:
+        return None
+    pieces, starts, shifts = [], [0], [0]
+    done = length = 0
+    for start, end in gaps:
+        if start < done:
+            continue
+        pieces.append(text[done:start])
+        length += start - done
+        starts.append(length)
+        shifts.append(end - length)
+        done = end
+    return Joined("".join([*pieces, text[done:]]), starts, shifts)

@@ -1,0 +1,147 @@
+"""Labels: the words near which a secret stands. `labels.toml` holds them, here they are found in a text."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Final, Literal
+
+LabelKind = Literal["password", "key", "token", "weak", "pin", "codes", "seed", "totp", "login"]
+
+_TABLE: Final[dict[str, Any]] = tomllib.loads((files(__package__) / "labels.toml").read_text(encoding="utf-8"))
+_KINDS: Final[tuple[LabelKind, ...]] = (
+    "password", "key", "totp", "codes", "pin", "seed", "token", "weak", "login"
+)  # fmt: skip
+NO_LABEL_ENDS: Final = frozenset(_TABLE["no_label"]["ends"].split())
+NO_LABEL_STARTS: Final = frozenset(_TABLE["no_label"]["starts"].split())
+ABOUT: Final = frozenset(_TABLE["links"]["about"].split())
+"""Words with which a sentence speaks about a secret and does not tell it."""
+LINKS_AFTER: Final = frozenset(_TABLE["links"]["says"].split())
+"""Words between a label and its value."""
+LINKS_TELLING: Final = frozenset(_TABLE["links"]["telling"].split())
+"""Those among them after which a plain word is a value."""
+LINKS_BEFORE: Final = frozenset(_TABLE["links"]["before"].split())
+"""Words between a value and the label after it."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label in a text: from `start` to `end`, and `kinds` that the word can have, the likeliest first.
+
+    `name_start` and `name_end` are the whole name that it is a part of, as in `DB_PASSWORD_2`.
+    """
+
+    start: int
+    end: int
+    kind: LabelKind
+    kinds: tuple[LabelKind, ...]
+    name_start: int
+    name_end: int
+    word: str
+
+
+def _units(entry: str) -> list[str]:
+    """An entry, a pattern a character."""
+    return [{" ": "[ _.-]?", "'": "['’]?", "-": "[ _-]?"}.get(one, re.escape(one)) for one in entry]
+
+
+def _trie(entries: Iterable[list[str]], *, is_top: bool = True) -> str:
+    """A pattern that finds the longest of the entries, and tries each character once."""
+    branches: dict[str, list[list[str]]] = {}
+    is_end = False
+    for units in entries:
+        if units:
+            branches.setdefault(units[0], []).append(units[1:])
+        else:
+            is_end = True
+    parts = [
+        (rf"{unit}(?<![^\W\d_]{unit})" if is_top else unit) + _trie(rest, is_top=False)
+        for unit, rest in branches.items()
+    ]
+    if not parts:
+        return ""
+    whole = parts[0] if len(parts) == 1 and not is_end else f"(?:{'|'.join(parts)})"
+    return whole + "?" if is_end else whole
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[ _.'’-]", "", word)
+
+
+class Labels:
+    """All labels, those of the settings among them, as one pattern."""
+
+    def __init__(self, own: Iterable[str] = ()) -> None:
+        kinds: dict[str, list[LabelKind]] = {}
+        inside: set[str] = set()
+        entries: set[str] = set()
+        for kind in _KINDS:
+            for entry in (word for words in _TABLE[kind].values() for word in words):
+                word = entry.removeprefix(".")
+                entries.add(word)
+                if entry != word:
+                    inside.add(word)
+                kinds.setdefault(_plain(word), []).append(kind)
+        for entry in (word.strip().lower() for word in own):
+            entries.add(entry)
+            kinds[_plain(entry)] = ["password"]
+        self._kinds = {word: tuple(dict.fromkeys(found)) for word, found in kinds.items()}
+        self._pattern = re.compile(_trie(map(_units, sorted(entries))))
+        self._anywhere = re.compile(_trie(map(_units, sorted(entries)), is_top=False))
+        self._inside = re.compile(_trie(map(_units, sorted(inside)), is_top=False))
+        self._hints = sorted({word[:4] for word in inside})
+
+    def find(self, text: str, lowered: str) -> Iterator[Label]:
+        """The labels of a text, by their start; `lowered` is the text in lower case, as long as the text."""
+        starts: dict[int, int] = {}
+        for match in self._pattern.finditer(lowered):
+            starts[match.start()] = match.end()
+        if any(hint in lowered for hint in self._hints):
+            for match in self._inside.finditer(lowered):
+                starts.setdefault(match.start(), match.end())
+        for match in _CAMEL.finditer(text):
+            if match.start() not in starts and (found := self._anywhere.match(lowered, match.start())):
+                starts[match.start()] = found.end()
+        done = 0
+        for start in sorted(starts):
+            end = starts[start]
+            if start >= done and (label := self._label(text, lowered, start, end)):
+                yield label
+                done = label.end
+
+    def _label(self, text: str, lowered: str, start: int, end: int) -> Label | None:
+        kinds = self._kinds.get(_plain(lowered[start:end]))
+        if not kinds or not _ends_word(text, lowered, end):
+            return None
+        tail = _TAIL.match(text, end)
+        name_end = tail.end() if tail else end
+        if tail and tail[0]:
+            pieces = _SEGMENT.findall(tail[0])
+            if pieces and (pieces[-1].lower() in NO_LABEL_ENDS or pieces[0].lower() in NO_LABEL_ENDS):
+                return None
+        head = _HEAD.search(text, max(0, start - _HEAD_REACH), start)
+        before = head[0] if head else ""
+        name_start = start if before.endswith(" ") else start - len(before)
+        if kinds[0] not in ("password", "codes", "seed", "login"):
+            first = _SEGMENT.findall(before)
+            if first and first[-1].lower() in NO_LABEL_STARTS:
+                return None
+        return Label(start, end, kinds[0], kinds, name_start, name_end, lowered[start:end])
+
+
+_HEAD_REACH = 40
+_CAMEL = re.compile(r"[A-Z](?<=[a-z0-9][A-Z])(?=[a-z]|[A-Z]{2})")
+_TAIL = re.compile(r"(?:(?:[sS](?![A-Za-z]))?(?:[A-Za-z0-9]|[_.-](?=[A-Za-z0-9])){0,60})(?:\[\w{1,20}\])?")
+_HEAD = re.compile(r"[\w.-]{1,40}[ ]?\Z")
+_SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def _ends_word(text: str, lowered: str, end: int) -> bool:
+    """Return whether a word ends here: no letter follows, or a capital after a small one; a plural's s is no letter."""
+    if lowered[end : end + 1] == "s":
+        end += 1
+    following = text[end : end + 1]
+    if not following.isalpha():
+        return True
+    return following.isupper() and text[end - 1].islower()

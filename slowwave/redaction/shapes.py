@@ -1,0 +1,111 @@
+"""How a value looks by itself: generated, chosen by a person, or something that everybody may see.
+
+Nothing here knows where the value stands; `values.py` asks that.
+"""
+
+import re
+from typing import Final
+
+SHORTEST_CHOSEN: Final = 6
+SHORTEST_RANDOM: Final = 8
+SHORTEST_MIXED: Final = 20
+SHORTEST_SCATTERED: Final = 12
+_WORD_SHARE: Final = 0.5
+_CHANGE_SHARE: Final = 0.25
+_SIGNS: Final = frozenset("!@#$%^&*+?=~§€£")
+
+_WORD = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{4,}")
+_CLUSTER = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
+_VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûąęó]")
+_KIND_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_HEX = re.compile(r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}")
+_MUNDANE = re.compile(
+    r"""
+    [^\s@]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}[.,;:]?             # a mail address
+    | [A-Za-z][A-Za-z0-9+.-]{1,20}:(?://|\\\\)?[^\s@]*[/?].*           # an address
+    | (?:[A-Za-z0-9-]{1,63}\.){1,6}[a-z]{2,12}(?::\d{1,5})?(?:/.*)?    # a host
+    | [\w*-][\w*.-]{0,80}\.(?:[a-z]{1,5}\d?|ipynb)(?::\d+){0,2}        # a file
+    | [vV]?\d{1,5}(?:[.:]\d{1,5}){1,4}(?:[-+.]?[a-z]{1,8}[.\d-]{0,8})? # a version, a time, an IP address
+    | \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?                      # a date
+    | [~<>=+-]?[$€£]?\d[\d.,_]*(?:[A-Za-z]{1,3}|%|€|\$)?[+)]?          # an amount
+    | [#@&]\w[\w-]*                                                   # a ticket, a name
+    | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+ | [A-Z]{2,12}-\d{1,7}              # a constant, a ticket
+    | [A-Za-z_][\w.]{0,60}\(.*                                         # a call
+    | (?i:(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed|ecdsa|http|ipv|es|rs|hs|tls|ssl|wpa
+        |saml|log4|node|python|php|web|k8|i18|l10|a11|ss|s|h|p|x|c|v|u2f|o)
+        -?\d[\d._-]*(?:[-_]?(?:bit|gcm|cbc|sha|psk|url|j|s|n|y|client|rsa)\d{0,4}){0,3})  # an algorithm, a product
+    | [A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?      # an account of a bank
+    """,
+    re.VERBOSE,
+)
+_PUBLIC = re.compile(
+    r"(?:sha\d{1,3}|md5|blake\d\w?|h\d)[-:=]\S*|SHA256:\S*|MD5:\S*|(?:[0-9a-fA-F]{2}:){7,}[0-9a-fA-F]{2}|ssh-(?:rsa|ed25519|dss)\S*"
+    r"|ecdsa-sha2-\S*|AAAA[BCE][23]\S*|age1[a-z0-9]{50,}|data:\S*|xpub\S*|(?:urn|spdx|pkg|arn|did|oid|doi|cid|tel|mailto|isbn):\S*"
+)
+
+
+def _kinds(value: str) -> tuple[bool, bool, bool]:
+    """Has it letters, digits, signs."""
+    return (
+        any(character.isalpha() for character in value),
+        any(character.isdigit() for character in value),
+        any(character in _SIGNS for character in value),
+    )
+
+
+def word_share(value: str) -> float:
+    """Share of the characters that stand in runs of letters that can be spoken, 0..1."""
+    spoken = sum(
+        len(word)
+        for word in _WORD.findall(value)
+        if _VOWEL.search(word.lower()) and not _CLUSTER.search(word.lower())
+    )
+    return spoken / max(len(value), 1)
+
+
+def is_scattered(value: str) -> bool:
+    """Return whether letters and digits are mixed all over it, as only a generator writes them."""
+    letters, digits, _ = _kinds(value)
+    if not (letters and digits) or len(value) < SHORTEST_SCATTERED:
+        return False
+    changes = len(_KIND_CHANGE.findall(value))
+    return word_share(value) < _WORD_SHARE and changes >= _CHANGE_SHARE * (len(value) - 1)
+
+
+def is_mixed(value: str) -> bool:
+    """Return whether it looks generated: scattered, or of upper and lower case in turns over 20 characters."""
+    if is_scattered(value):
+        return True
+    return (
+        len(value) >= SHORTEST_MIXED
+        and value.lower() != value != value.upper()
+        and word_share(value) < _WORD_SHARE
+        and len(_KIND_CHANGE.findall(value)) >= _CHANGE_SHARE * len(value)
+    )
+
+
+def is_strong(value: str) -> bool:
+    """Return whether it can hardly be anything but a password: eight characters, letters, digits and signs, no address."""
+    letters, digits, signs = _kinds(value)
+    if len(value) < SHORTEST_RANDOM or not (letters and digits) or is_mundane(value):
+        return False
+    if is_scattered(value):
+        return not is_identifier(value)
+    inner = value.rstrip("!?.,;:)")
+    return signs and value[0].isalnum() and (any(sign in inner for sign in _SIGNS) or value[-1] in "!?")
+
+
+def is_identifier(value: str) -> bool:
+    """Return whether it is a UUID or a hexadecimal number: a name of something more often than a secret."""
+    return bool(_UUID.fullmatch(value) or _HEX.fullmatch(value))
+
+
+def is_mundane(value: str) -> bool:
+    """Return whether it is an address, a file, a version, a date, an amount, an algorithm or a public key."""
+    return len(value) < 400 and bool(_MUNDANE.fullmatch(value) or _PUBLIC.match(value))
+
+
+def is_uuid(value: str) -> bool:
+    """Return whether it has the form of a UUID."""
+    return bool(_UUID.fullmatch(value))
