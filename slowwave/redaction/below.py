@@ -7,7 +7,14 @@ from typing import Final
 from slowwave.redaction.given import fits
 from slowwave.redaction.labels import ABOUT, Label
 from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane
-from slowwave.redaction.values import SHORTEST_GIVEN, is_ordinary, is_random, is_reference, is_sentence, looks_chosen
+from slowwave.redaction.values import (
+    SHORTEST_GIVEN,
+    is_ordinary,
+    is_random,
+    is_reference,
+    is_sentence,
+    looks_chosen,
+)
 from slowwave.redaction.written import line_end, line_start, value_at
 
 _LONGEST_LINE: Final = 400
@@ -24,9 +31,15 @@ _CODE = re.compile(
     r"(?:[A-Za-z0-9]{3,12}(?:[-–][A-Za-z0-9]{3,12}){1,7}|[A-Za-z0-9]{5,16}|\d{3,5}(?: \d{3,5}){1,3}|[A-Za-z0-9]{4,6}(?: [A-Za-z0-9]{4,6}){1,3}"
     r"|[A-Za-z0-9+/]{40,}={0,2})"
 )
-_CODE_GAP = re.compile(r"[\s,;|\"'`*•>\[\](){}:/·-]{0,24}(?:\d{1,2}[.):][ \t]{1,4})?(?:\[[ xX]?\][ \t])?[\s\"'`]{0,8}")
-_PROMPT = re.compile(r"[ \t>]{0,8}(?:[\w.@~:/\\ \[\]()-]{0,60}[$#%❯➜>][ \t]|(?:cat|echo|printenv|pass|op|gopass|bw|vault|kubectl|less|more|head|type)[ \t])")
-_ENDS = re.compile(r"[:：=→]\s*\Z|(?i:below|this|follows|following|unten|folgt|suivant|siguiente|seguente|seguinte|volgt|poniżej|here|now)[.:]?\s*\Z")
+_CODE_GAP = re.compile(
+    r"[\s,;|\"'`*•>\[\](){}:/·-]{0,24}(?:\d{1,2}[.):][ \t]{1,4})?(?:\[[ xX]?\][ \t])?[\s\"'`]{0,8}"
+)
+_PROMPT = re.compile(
+    r"[ \t>]{0,8}(?:[\w.@~:/\\ \[\]()-]{0,60}[$#%❯➜>][ \t]|(?:cat|echo|printenv|pass|op|gopass|bw|vault|kubectl|less|more|head|type)[ \t])"
+)
+_ENDS = re.compile(
+    r"[:：=→]\s*\Z|(?i:below|this|follows|following|unten|folgt|suivant|siguiente|seguente|seguinte|volgt|poniżej|here|now)[.:]?\s*\Z"
+)
 
 
 def below_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
@@ -54,7 +67,9 @@ def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
     following = _NEXT.match(text, label.name_end)
     if not following:
         return
-    is_heading = not following["rest"].strip(" \t:=*`\"'_#.)]>") and bool(re.match(r"[\s#>*-]*[\w\s-]{0,60}", line))
+    is_heading = not following["rest"].strip(" \t:=*`\"'_#.)]>") and bool(
+        re.match(r"[\s#>*-]*[\w\s-]{0,60}", line)
+    )
     is_prompt = bool(_PROMPT.match(line))
     if not (is_heading or is_prompt or _ENDS.search(line)):
         return
@@ -67,11 +82,18 @@ def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_secret_alone(label: Label, value: str, *, is_prompt: bool) -> bool:
-    if is_ordinary(value) or is_reference(value, is_shell=False) or is_mundane(value) or value.startswith(("-", "#")):
+    if (
+        is_ordinary(value)
+        or is_reference(value, is_shell=False)
+        or is_mundane(value)
+        or value.startswith(("-", "#"))
+    ):
         return False
     if label.kind == "password" and not is_prompt:
         return looks_chosen(value)
-    return len(value) >= 12 and (is_random(value) if label.kind != "weak" else is_mixed(value) and not is_identifier(value))  # noqa: PLR2004
+    return len(value) >= 12 and (
+        is_random(value) if label.kind != "weak" else is_mixed(value) and not is_identifier(value)
+    )
 
 
 def _codes(text: str, label: Label) -> Iterator[tuple[int, int]]:
@@ -87,21 +109,23 @@ def _codes(text: str, label: Label) -> Iterator[tuple[int, int]]:
             break
         found.append(code.span())
         position = code.end()
-    is_list = len(found) > 1 or any("-" in text[start:end] or end - start > 7 for start, end in found)  # noqa: PLR2004
+    is_list = len(found) > 1 or any("-" in text[start:end] or end - start > 7 for start, end in found)
     yield from found if is_list else ()
 
 
 def _is_code(value: str) -> bool:
     digits = sum(character.isdigit() for character in value)
-    return digits > 0 and not is_mundane(value) or (value.isupper() and len(value) >= 8) or value.isdigit()  # noqa: PLR2004
+    return (digits > 0 and not is_mundane(value)) or (value.isupper() and len(value) >= 8) or value.isdigit()
 
 
-def _column(text: str, label: Label, line: str, start: int, end: int, separator: str) -> Iterator[tuple[int, int]]:
+def _column(
+    text: str, label: Label, line: str, start: int, end: int, separator: str
+) -> Iterator[tuple[int, int]]:
     """The cells under a label that heads a column."""
     number = line.count(separator, 0, label.start - start)
     width = line.count(separator)
     cell = line.split(separator)[number].strip(" \t|│*`\"'")
-    if len(cell) > 40 or not _heads(line, separator):  # noqa: PLR2004
+    if len(cell) > 40 or not _heads(line, separator):
         return
     position, is_table, empty = end + 1, separator in "|│", 0
     for row in range(_MOST_ROWS):
@@ -109,7 +133,9 @@ def _column(text: str, label: Label, line: str, start: int, end: int, separator:
         there = text[position:row_end]
         if row == 0 and is_table and not _RULE.fullmatch(there):
             return
-        if there.count(separator) < (1 if is_table else width) or (not is_table and there.count(separator) != width):
+        if there.count(separator) < (1 if is_table else width) or (
+            not is_table and there.count(separator) != width
+        ):
             if not _RULE.fullmatch(there):
                 return
         elif not _RULE.fullmatch(there):
@@ -124,10 +150,14 @@ def _column(text: str, label: Label, line: str, start: int, end: int, separator:
 def _heads(line: str, separator: str) -> bool:
     """Return whether a line can be the head of a table: each cell a few words."""
     cells = [cell.strip(" \t>|│*`\"'#") for cell in line.split(separator)]
-    return all(len(cell) <= 40 and re.fullmatch(r"[\w .()/'’:#-]*", cell) for cell in cells) and len(cells) > 1  # noqa: PLR2004
+    return (
+        all(len(cell) <= 40 and re.fullmatch(r"[\w .()/'’:#-]*", cell) for cell in cells) and len(cells) > 1
+    )
 
 
-def _cell(text: str, label: Label, position: int, row: str, separator: str, number: int) -> Iterator[tuple[int, int]]:
+def _cell(
+    text: str, label: Label, position: int, row: str, separator: str, number: int
+) -> Iterator[tuple[int, int]]:
     start = position
     for _ in range(number):
         start = text.find(separator, start, position + len(row)) + 1
@@ -140,11 +170,20 @@ def _in_cell(text: str, label: Label, start: int, end: int) -> Iterator[tuple[in
     raw = text[start:end]
     value = raw.strip(" \t\r\"'`*|")
     begin = start + raw.find(value)
-    if not value or is_ordinary(value) or is_reference(value, is_shell=False) or is_sentence(value) or is_mundane(value):
+    if (
+        not value
+        or is_ordinary(value)
+        or is_reference(value, is_shell=False)
+        or is_sentence(value)
+        or is_mundane(value)
+    ):
         return
     if label.kind == "password":
-        is_secret = len(value) >= SHORTEST_GIVEN and " " not in value and value.lower() not in ABOUT and (
-            looks_chosen(value) or not value.isalpha() or len(value) >= 8  # noqa: PLR2004
+        is_secret = (
+            len(value) >= SHORTEST_GIVEN
+            and " " not in value
+            and value.lower() not in ABOUT
+            and (looks_chosen(value) or not value.isalpha() or len(value) >= 8)
         )
     elif label.kind == "weak":
         is_secret = is_mixed(value) and not is_identifier(value)
@@ -158,7 +197,7 @@ def _aligned(text: str, label: Label, line: str, start: int, end: int) -> Iterat
     """The cells under a label that heads a column of aligned text."""
     heads = [match.span() for match in re.finditer(r"\S+(?: \S+)*", line)]
     column = next((span for span in heads if span[0] <= label.start - start < span[1]), None)
-    if column is None or len(heads) < 2 or any(head[1] - head[0] > 24 for head in heads):  # noqa: PLR2004
+    if column is None or len(heads) < 2 or any(head[1] - head[0] > 24 for head in heads):
         return
     position = end + 1
     for _ in range(_MOST_ROWS):

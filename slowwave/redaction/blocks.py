@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from slowwave.redaction.values import is_ordinary, is_reference
 from slowwave.redaction.shapes import is_mixed, is_mundane
+from slowwave.redaction.values import is_ordinary, is_reference
 
 _KEY_BORDER = re.compile(r"-----(?P<side>BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINES = re.compile(
@@ -13,16 +13,26 @@ _KEY_LINES = re.compile(
     r"(?:(?:\s|\\+[nrt])[A-Za-z0-9+/=]{1,15}(?=[\s\"'`\\]|\Z))?"
 )
 _KEY_MAX_LENGTH = 20_000
-_PUTTY = re.compile(r"PuTTY-User-Key-File-\d[^\n]{0,80}\n(?:[^\n]{0,200}\n){1,80}?Private-Lines: \d{1,3}\n(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\n){1,80})")
-_SECRET_OBJECT = re.compile(r"(?m)^[ \t\"'-]{0,8}kind[\"']?:[ \t]{0,4}[\"']?(?:Secret|SealedSecretData)\b|\"kind\":\s{0,2}\"Secret\"")
+_PUTTY = re.compile(
+    r"PuTTY-User-Key-File-\d[^\n]{0,80}\n(?:[^\n]{0,200}\n){1,80}?Private-Lines: \d{1,3}\n(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\n){1,80})"
+)
+_SECRET_OBJECT = re.compile(
+    r"(?m)^[ \t\"'-]{0,8}kind[\"']?:[ \t]{0,4}[\"']?(?:Secret|SealedSecretData)\b|\"kind\":\s{0,2}\"Secret\""
+)
 _DATA = re.compile(r"(?m)^(?P<indent>[ \t]{0,16})[\"']?(?:stringData|data)[\"']?:[ \t]{0,4}\{?[ \t]{0,4}\n")
-_ENTRY = re.compile(r"[ \t]{1,24}[\"']?[\w.-]{1,100}[\"']?:[ \t]{1,4}[\"']?(?P<secret>[^\s\"',#|>][^\s\"',]{3,4000})[\"',]{0,2}[ \t]*(?:\n|\Z)")
-_FOLDED = re.compile(r"[ \t]{1,24}[\"']?[\w.-]{1,100}[\"']?:[ \t]{1,4}[|>][+-]?[ \t]{0,4}\n(?P<secret>(?:[ \t]{2,32}\S[^\n]{0,400}(?:\n|\Z)){1,100})")
+_ENTRY = re.compile(
+    r"[ \t]{1,24}[\"']?[\w.-]{1,100}[\"']?:[ \t]{1,4}[\"']?(?P<secret>[^\s\"',#|>][^\s\"',]{3,4000})[\"',]{0,2}[ \t]*(?:\n|\Z)"
+)
+_FOLDED = re.compile(
+    r"[ \t]{1,24}[\"']?[\w.-]{1,100}[\"']?:[ \t]{1,4}[|>][+-]?[ \t]{0,4}\n(?P<secret>(?:[ \t]{2,32}\S[^\n]{0,400}(?:\n|\Z)){1,100})"
+)
 _SECTION = re.compile(
     r"(?im)^(?P<indent>[ \t]{0,16})(?:[\"']?(?:[\w-]{0,24}[_-])?(?:secrets?|credentials|passwords|api_?keys|tokens|auths|secret_?environment)[\"']?[ \t]{0,4}[:=][ \t]{0,4}\{?|"
     r"\[(?:[\w.-]{0,30}\.)?(?:secrets?|credentials|passwords|api_?keys|tokens)\])[ \t]{0,4}\n"
 )
-_LEAF = re.compile(r"(?P<name>[ \t]{0,32}[\"']?[\w.@/-]{1,100}[\"']?[ \t]{0,8}(?::|=>?)[ \t]{0,8})(?:[\"'](?P<double>[^\"'\n]{4,400})[\"']|(?P<bare>[^\s\"',{}\[\]]{4,400}))?[^\n]{0,400}(?:\n|\Z)")
+_LEAF = re.compile(
+    r"(?P<name>[ \t]{0,32}[\"']?[\w.@/-]{1,100}[\"']?[ \t]{0,8}(?::|=>?)[ \t]{0,8})(?:[\"'](?P<double>[^\"'\n]{4,400})[\"']|(?P<bare>[^\s\"',{}\[\]]{4,400}))?[^\n]{0,400}(?:\n|\Z)"
+)
 _MOST_ENTRIES = 60
 
 
@@ -50,11 +60,15 @@ def secret_objects(text: str) -> Iterator[tuple[int, int]]:
     """Places of the values of a Kubernetes Secret: each of its data, in base64 or plain."""
     if "Secret" not in text:
         return
+    done = 0
     for head in _SECRET_OBJECT.finditer(text):
+        if head.start() < done:
+            continue
         begin = text.rfind("\n---", max(0, head.start() - 3000), head.start())
-        begin = max(0, head.start() - 3000) if begin < 0 else begin
+        begin = max(done, head.start() - 3000) if begin < 0 else begin
         end = text.find("\n---", head.end(), head.end() + 20_000)
         end = min(len(text), head.end() + 20_000) if end < 0 else end
+        done = end
         for data in _DATA.finditer(text, begin, end):
             yield from _entries(text, data.end(), end, len(data["indent"]))
 

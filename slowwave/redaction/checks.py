@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_scattered, is_strong
+from slowwave.redaction.shapes import is_mixed, is_mundane, is_scattered, is_strong
 from slowwave.redaction.values import is_ordinary, is_random, is_reference, looks_chosen
 from slowwave.redaction.wallets import has_checksum
 
@@ -14,7 +14,9 @@ Check = Callable[[re.Match[str], int, int], bool]
 
 _PORTS = re.compile(r"[\d.:/-]+(?:/(?:tcp|udp))?")
 _PATH = re.compile(r"(?:~|\.{1,2}|\$\w+|[A-Za-z]:)?[/\\].*|\S*/\S*/\S*")
-_OPTION = re.compile(r"[a-z]{2,12}|[A-Z]{2,12}|--?\w.*|[\w.-]+=\S*|\w[\w.-]*\.(?:zip|7z|rar|tar|gz|json|yml|yaml|txt|pem|conf|js|py|sql|log|csv)")
+_OPTION = re.compile(
+    r"[a-z]{2,12}|[A-Z]{2,12}|--?\w.*|[\w.-]+=\S*|\w[\w.-]*\.(?:zip|7z|rar|tar|gz|json|yml|yaml|txt|pem|conf|js|py|sql|log|csv)"
+)
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
 _DIGEST = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}")
 _SPOKEN_KEY = re.compile(r"(?i)pass|pw|secret|token|key|auth|cred|login|user|://")
@@ -40,7 +42,11 @@ def _no_number(match: re.Match[str], start: int, end: int) -> bool:
 def _argument(match: re.Match[str], start: int, end: int) -> bool:
     """An argument that is no port, path, file or option."""
     value = _value(match, start, end)
-    is_plain = _PORTS.fullmatch(value) or _PATH.fullmatch(value) or (_OPTION.fullmatch(value) and not is_strong(value))
+    is_plain = (
+        _PORTS.fullmatch(value)
+        or _PATH.fullmatch(value)
+        or (_OPTION.fullmatch(value) and not is_strong(value))
+    )
     return not is_plain and _given(match, start, end) and not is_mundane(value)
 
 
@@ -58,13 +64,15 @@ def _encoded(match: re.Match[str], start: int, end: int) -> bool:
     """Base64 of a password, of a key, of something that says it is one, or of bytes."""
     value = _value(match, start, end)
     try:
-        raw = base64.b64decode(value.replace("-", "+").replace("_", "/") + "=" * (-len(value) % 4), validate=True)
+        raw = base64.b64decode(
+            value.replace("-", "+").replace("_", "/") + "=" * (-len(value) % 4), validate=True
+        )
     except (binascii.Error, ValueError):
         return False
     try:
         inside = raw.decode().strip()
     except UnicodeDecodeError:
-        return len(raw) >= 16  # noqa: PLR2004 - a key of bytes
+        return len(raw) >= 16
     if not inside.isprintable() and "\n" not in inside:
         return True
     return any(looks_chosen(word) or is_mixed(word) for word in inside.split()[:50]) or bool(

@@ -90,7 +90,9 @@ class Covered(NamedTuple):
 
     def whole(self, span: Span) -> Span:
         """The span's place in the text without marks; a mark that it cuts goes with it."""
-        return span._replace(start=self._place(span.start, is_end=False), end=self._place(span.end, is_end=True))
+        return span._replace(
+            start=self._place(span.start, is_end=False), end=self._place(span.end, is_end=True)
+        )
 
     def _place(self, position: int, *, is_end: bool) -> int:
         number = bisect_left(self.marks, (position,)) - 1
@@ -119,7 +121,9 @@ def _lowered(text: str) -> str:
 
 
 def _by_rules(text: str, lowered: str, rules: RuleSet) -> Iterator[Span]:
-    long_runs = only(text, [(max(0, run.start() - _BEFORE_RUN), run.end()) for run in _LONG_RUN.finditer(text)])
+    long_runs = only(
+        text, [(max(0, run.start() - _BEFORE_RUN), run.end()) for run in _LONG_RUN.finditer(text)]
+    )
     low_runs = _lowered(long_runs.text)
     for rule in rules.rules:
         if not rule.is_long:
@@ -177,7 +181,7 @@ def _is_excepted(text: str, span: Span, rules: RuleSet) -> bool:
 
 
 def _without_marks(text: str, span: Span) -> Iterator[Span]:
-    """What of a span stands outside marks, if it is more than signs."""
+    """The parts of a span that stand outside marks and are more than signs."""
     start = span.start
     for mark in MARK.finditer(text, max(0, span.start - 60), min(len(text), span.end + 60)):
         if mark.end() <= span.start or mark.start() >= span.end:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from slowwave.redaction.labels import ABOUT, Label
-from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_uuid
+from slowwave.redaction.shapes import SHORTEST_CHOSEN, is_identifier, is_mixed, is_mundane, is_uuid
 from slowwave.redaction.values import (
-    SHORTEST_CHOSEN,
     SHORTEST_GIVEN,
     fills_its_line,
     is_ordinary,
@@ -27,7 +26,9 @@ _LINK = re.compile(
     r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4})?"
 )
 _BRACKETS = re.compile(r"[ \t]{0,4}(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,60}\))[ \t]{0,4}(?=[:=])")
-_ELEMENT = re.compile(r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,80}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}")
+_ELEMENT = re.compile(
+    r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,80}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}"
+)
 _NAME_OF = re.compile(
     r"[\"'`]?[ \t]{0,4}[)>,;]{0,2}(?:</(?:key|name|td|th|dt|string|label)>)?\s{0,80}(?:[\"'`{(\[]|-[ ])?\s{0,4}"
     r"(?:<?(?:value|default|val|content|string|data|current|plaintext|secret|result|text|plain|new_value|"
@@ -38,9 +39,13 @@ _PAIR = re.compile(r"[\"'`]{1,2}[ \t]{0,4}(?:,|\)|\]\s{0,2}=)[ \t]{0,4}(?=[\"'`]
 _QUOTED_DIRECTLY = re.compile(r"[ \t]{1,4}(?=[\"'`“„«‘]\S)")
 _FLAG_VALUE = re.compile(r"[ \t]{1,4}(?=[^\s-])|[ \t]{1,4}(?=-[^-\s]{5,}[\s])")
 _CELL = re.compile(r"[ \t*`_]{0,20}\|[ \t]{0,40}")
-_SQL = re.compile(r"(?i)(?:with\s{1,4}(?:encrypted\s{1,4})?|identified\s{1,4}(?:with\s\w{1,40}\s)?by\s{0,4}|set\s{1,4})\Z")
+_SQL = re.compile(
+    r"(?i)(?:with\s{1,4}(?:encrypted\s{1,4})?|identified\s{1,4}(?:with\s\w{1,40}\s)?by\s{0,4}|set\s{1,4})\Z"
+)
 _PIN = re.compile(r"\d{3,10}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]?")
-_BASE32 = re.compile(r"[A-Z2-7]{16,128}=*|[a-z2-7]{16,128}|[A-Za-z2-7]{4}(?:[ -][A-Za-z2-7]{4}){3,31}(?:[ -][A-Za-z2-7]{1,4})?")
+_BASE32 = re.compile(
+    r"[A-Z2-7]{16,128}=*|[a-z2-7]{16,128}|[A-Za-z2-7]{4}(?:[ -][A-Za-z2-7]{4}){3,31}(?:[ -][A-Za-z2-7]{1,4})?"
+)
 _PASS_WORDS = frozenset({"pass", "pw", "pwd"})
 SHORTEST_PIN: Final = 4
 
@@ -62,14 +67,18 @@ def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
         (_FLAG_VALUE, _is_flag),
         (_QUOTED_DIRECTLY, _is_quoted),
     ):
-        if (link := pattern.match(text, end)) and (found := value_at(text, link.end())) and judge(text, label, found):
+        if (
+            (link := pattern.match(text, end))
+            and (found := value_at(text, link.end()))
+            and judge(text, label, found)
+        ):
             yield found.start, found.end
             return
 
 
 def _whole(text: str, label: Label, found: Written) -> tuple[int, int]:
     """The place of a value; a pass phrase without quotes goes up to the end of its line."""
-    if found.is_quoted or "phrase" not in label.word and "zin" not in label.word:
+    if found.is_quoted or ("phrase" not in label.word and "zin" not in label.word):
         return found.start, found.end
     end = line_end(text, found.start, 200)
     rest = text[found.start : end].rstrip()
@@ -82,7 +91,7 @@ def fits(label: Label, value: str) -> bool:
     """Return whether a value is one of a kind that its label names by its form: a PIN, a base32 seed."""
     if "pin" in label.kinds and _PIN.fullmatch(value) and len(value) >= SHORTEST_PIN:
         return True
-    return "totp" in label.kinds and len(value) >= 16 and bool(_BASE32.fullmatch(value))  # noqa: PLR2004
+    return "totp" in label.kinds and len(value) >= 16 and bool(_BASE32.fullmatch(value))
 
 
 def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> bool:
@@ -97,7 +106,8 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
     if label.kind in ("password", "key"):
         return _is_strong_given(text, label, found, is_colon=is_colon)
     if label.kind in ("token", "totp", "codes"):
-        return is_random(value) and not (is_mundane(value) and not is_uuid(value))
+        is_name = "session" in label.word and (is_uuid(value) or not is_mixed(value))
+        return is_random(value) and not is_name and not (is_mundane(value) and not is_uuid(value))
     return label.kind == "weak" and is_mixed(value) and not is_identifier(value) and not is_mundane(value)
 
 
@@ -110,6 +120,7 @@ def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool)
         is_long = len(value) >= SHORTEST_CHOSEN
         return looks_chosen(value) or (
             is_long
+            and label.kind == "password"
             and label.word not in _PASS_WORDS
             and (value.isdigit() or fills_its_line(text, label.name_start, found.end))
         )
@@ -135,14 +146,16 @@ def _is_named(text: str, label: Label, found: Written) -> bool:
 def _is_in_cell(text: str, label: Label, found: Written) -> bool:
     value = found.text.rstrip("|")
     return fits(label, value) or (
-        looks_chosen(value) if label.kind == "password" else label.kind in ("key", "token") and is_mixed(value)
+        looks_chosen(value)
+        if label.kind == "password"
+        else label.kind in ("key", "token") and is_mixed(value)
     )
 
 
 def _is_flag(text: str, label: Label, found: Written) -> bool:
     """A value after a flag (`--password x`), or one that can be nothing else right after its label."""
     name = text[label.name_start : label.name_end]
-    is_flag = name.startswith("--") or (name.startswith("-") and len(name) > 2)  # noqa: PLR2004
+    is_flag = name.startswith("--") or (name.startswith("-") and len(name) > 2)
     value = found.text
     if is_ordinary(value) or len(value) < SHORTEST_GIVEN:
         return False

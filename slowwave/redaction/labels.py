@@ -9,7 +9,9 @@ from typing import Any, Final, Literal
 
 LabelKind = Literal["password", "key", "token", "weak", "pin", "codes", "seed", "totp", "login"]
 
-_TABLE: Final[dict[str, Any]] = tomllib.loads((files(__package__) / "labels.toml").read_text(encoding="utf-8"))
+_TABLE: Final[dict[str, Any]] = tomllib.loads(
+    (files(__package__) / "labels.toml").read_text(encoding="utf-8")
+)
 _KINDS: Final[tuple[LabelKind, ...]] = (
     "password", "key", "totp", "codes", "pin", "seed", "token", "weak", "login"
 )  # fmt: skip
@@ -20,7 +22,9 @@ ABOUT: Final = frozenset(_TABLE["links"]["about"].split())
 LINKS_AFTER: Final = frozenset(_TABLE["links"]["says"].split())
 """Words between a label and its value."""
 LINKS_TELLING: Final = frozenset(_TABLE["links"]["telling"].split())
-"""Those among them after which a plain word is a value."""
+"""Those among them that say what something is: a word in quotes after them is a value."""
+LINKS_REPORTING: Final = frozenset(_TABLE["links"]["reporting"].split())
+"""Those after which even a plain word is one."""
 LINKS_BEFORE: Final = frozenset(_TABLE["links"]["before"].split())
 """Words between a value and the label after it."""
 

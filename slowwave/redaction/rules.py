@@ -50,11 +50,15 @@ class Rule:
             position = start
             while match := self.pattern.search(text, position, end):
                 found_start, found_end = self._span(match)
-                if found_start < found_end and (self.accepts is None or self.accepts(match, found_start, found_end)):
+                if found_start < found_end and (
+                    self.accepts is None or self.accepts(match, found_start, found_end)
+                ):
                     yield found_start, found_end
                     position = max(found_end, match.start() + 1)
                 else:
-                    position = max(found_start if found_start > match.start() else found_end, match.start() + 1)
+                    position = max(
+                        found_start if found_start > match.start() else found_end, match.start() + 1
+                    )
 
     def _windows(self, lowered: str) -> Iterator[tuple[int, int]]:
         """Parts of the text in which a match can be: the lines around each hint."""

@@ -1,7 +1,7 @@
-"""Values that a sentence tells near a label: "the password for the portal is x", "login with a / b", "x is the password".
+"""Values that a sentence tells near a label: "the password for it is x", "login with a / b", "x is the password".
 
-The languages differ in their labels and in the words that link them to a value; both stand in `labels.toml`. What looks like
-nothing but a password is taken without a link.
+The languages differ in their labels and in the words that link them to a value; both stand in `labels.toml`. What
+looks like nothing but a password is taken without a link.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from slowwave.redaction.given import fits
-from slowwave.redaction.labels import ABOUT, LINKS_AFTER, LINKS_BEFORE, LINKS_TELLING, Label
+from slowwave.redaction.labels import ABOUT, LINKS_AFTER, LINKS_BEFORE, LINKS_REPORTING, LINKS_TELLING, Label
 from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong
 from slowwave.redaction.values import (
     SHORTEST_GIVEN,
@@ -28,7 +28,7 @@ _REACH_BEFORE: Final = 90
 _FILLERS: Final = 5
 _TOKEN = re.compile(r"\S+")
 _MARKS = re.compile(r"(?:[:=→⇒>]|->|—|–)\Z")
-_TELLING = re.compile(r"[\d\"'`“„«‹‘‚!@#$%^&*=:]|[-_]\w+[-_]|(?i:" + "|".join(sorted(LINKS_TELLING)) + ")")
+_TELLING = re.compile(r"[\d\"'`“„«‹‘‚!@#$%^&*=:]|[-_]\w+[-_]|(?i:" + "|".join(sorted(LINKS_REPORTING)) + ")")
 """Without one of these a line tells no secret."""
 _OPENERS = "\"'`“„«‹‘‚*(\\"
 _END = re.compile(r"[.!]?[\"'”»`)*]{0,3}(?:\s*$|\s*\n|[.,;!]\s)")
@@ -87,18 +87,27 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
         return True
     if label.kind in ("key", "token", "totp", "codes"):
         is_told = len(value) >= SHORTEST_SAID_KEY and is_random(value) and not is_mundane(value)
-        return (bool(link) and is_told) or (is_mixed(value) and not is_identifier(value) and not is_mundane(value))
+        return (bool(link) and is_told) or (
+            is_mixed(value) and not is_identifier(value) and not is_mundane(value)
+        )
     if label.kind != "password":
         return False
     if is_strong(found.text) or (looks_chosen(value) and (bool(link) or found.is_quoted)):
         return not is_identifier(value) or bool(link)
     is_word = value.lower() not in ABOUT and not is_mundane(value) and not is_sentence(value)
     if found.is_quoted:
-        return bool(link) and is_word and value.count(" ") <= 12  # noqa: PLR2004
-    is_told = link.rstrip(":") in LINKS_TELLING or link.endswith(":")
-    joined = value.count("-") + value.count("_") + value.count(".") >= 2  # noqa: PLR2004
-    return is_word and len(value) >= 6 and bool(_END.match(text, found.end)) and (  # noqa: PLR2004
-        (is_told and _MARKS.search(link) is None) or (bool(link) and joined and len(value) >= SHORTEST_SAID_KEY)
+        is_stated = link.rstrip(":=,") in LINKS_TELLING or bool(_MARKS.search(link))
+        return is_stated and is_word and value.count(" ") <= 12
+    is_told = link.rstrip(":") in LINKS_REPORTING or link.endswith(":")
+    joined = value.count("-") + value.count("_") + value.count(".") >= 2
+    return (
+        is_word
+        and len(value) >= 6
+        and bool(_END.match(text, found.end))
+        and (
+            (is_told and _MARKS.search(link) is None)
+            or (bool(link) and joined and len(value) >= SHORTEST_SAID_KEY)
+        )
     )
 
 
@@ -123,7 +132,9 @@ def _before(text: str, label: Label) -> tuple[int, int] | None:
             is_value = is_linked and looks_chosen(value)
             is_value = is_value or (is_strong(value) and not is_identifier(value))
         else:
-            is_value = is_linked and len(value) >= SHORTEST_SAID_KEY and is_mixed(value) and not is_mundane(value)
+            is_value = (
+                is_linked and len(value) >= SHORTEST_SAID_KEY and is_mixed(value) and not is_mundane(value)
+            )
         if is_value:
             return _trimmed(found)
     return None

@@ -1,4 +1,4 @@
-"""How a value looks by itself: generated, chosen by a person, or something that everybody may see.
+"""The look of a value by itself: generated, chosen by a person, or something that everybody may see.
 
 Nothing here knows where the value stands; `values.py` asks that.
 """
@@ -32,8 +32,8 @@ _MUNDANE = re.compile(
     | [#@&]\w[\w-]*                                                   # a ticket, a name
     | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+ | [A-Z]{2,12}-\d{1,7}              # a constant, a ticket
     | [A-Za-z_][\w.]{0,60}\(.*                                         # a call
-    | (?i:(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed|ecdsa|http|ipv|es|rs|hs|tls|ssl|wpa
-        |saml|log4|node|python|php|web|k8|i18|l10|a11|ss|s|h|p|x|c|v|u2f|o)
+    | (?i:(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed|ecdsa|http|ipv|es|rs|hs|tls|ssl
+        |wpa|saml|log4|node|python|php|web|k8|i18|l10|a11|ss|s|h|p|x|c|v|u2f|o)
         -?\d[\d._-]*(?:[-_]?(?:bit|gcm|cbc|sha|psk|url|j|s|n|y|client|rsa)\d{0,4}){0,3})  # an algorithm, a product
     | [A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?      # an account of a bank
     """,
@@ -86,7 +86,7 @@ def is_mixed(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Return whether it can hardly be anything but a password: eight characters, letters, digits and signs, no address."""
+    """Return whether it can hardly be anything but a password: letters, digits and signs, and no address."""
     letters, digits, signs = _kinds(value)
     if len(value) < SHORTEST_RANDOM or not (letters and digits) or is_mundane(value):
         return False

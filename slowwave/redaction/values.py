@@ -3,7 +3,7 @@
 import re
 
 from slowwave.language.lexicon import NO_SECRET
-from slowwave.redaction.shapes import SHORTEST_CHOSEN, SHORTEST_MIXED, SHORTEST_RANDOM, is_mundane
+from slowwave.redaction.shapes import SHORTEST_CHOSEN, SHORTEST_MIXED, SHORTEST_RANDOM, is_mundane, word_share
 
 _PLACEHOLDER = re.compile(
     r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
@@ -12,8 +12,11 @@ _PLACEHOLDER = re.compile(
     r"|(?:your|my|the|some|insert|example|dummy|placeholder|replace|put|enter|add|fake|sample|dein|ihr|votre|ton|tu|su|seu|tuo"
     r"|il_tuo|jouw|uw|twoj|twój)[-_ ].*|<?(?:change|replace)[-_]?me.*|\*{3}.*"
     r"|(?:op|vault|secret|file|env|ssm)://?.*|ENC\[.*|!vault.*"
-    r"|\\+\(.*)",
+    r"|\\+\(.*|\([a-z].*)",
     re.IGNORECASE | re.DOTALL,
+)
+_NAMES_OF_SECRETS = frozenset(
+    {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "passwort", "user", "username"}
 )
 _HASH_NAME = re.compile(
     r"(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed)-?\d*", re.IGNORECASE
@@ -22,11 +25,17 @@ _LOWER_PATH = re.compile(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][A-Za-z0-9._@-]*)+|(?:[a-z0-9._-]+/)+[a-z0-9_-]+\.[a-z]{1,5}"
 )
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^@]*", re.IGNORECASE)
-_CALL = re.compile(r"[A-Za-z_][A-Za-z_.]*(?:\d{1,3}[a-z_]+)?(?:\.\w+)*[(\[]")
+_CALL = re.compile(
+    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9}[(\[]|[A-Za-z_][A-Za-z_.]*(?:\d{1,3}[a-z_]+)?(?:\.\w+)*[(\[]"
+)
 _CODE_ROOT = re.compile(
     r"(?:self|this|settings|config|conf|cfg|os|sys|process|env|args|opts|options|params|req|request|res|response|user|form"
     r"|data|ctx|context|secrets|credentials|creds|event|body|props|state|app|import|account|client|session|values|var"
     r"|local|each|module|Settings|Config|System|Environment)(?:\?)?(?:\.|->|::|\[).*",
+)
+_REFERENCE = re.compile(
+    r"(?:[a-z]+_\w+|data|module|resource|local|each|values|inputs|outputs|needs|steps|matrix|stdenv)\.[a-z_][\w.\[\]-]*"
+    r"|(?:Read|Get|New|Import|ConvertTo|ConvertFrom|Convert|Invoke|Select)-[A-Z][A-Za-z]+"
 )
 _NAMED_LIKE_SECRET = re.compile(
     r"(?:[A-Za-z]+_)+(?i:password|passwd|pwd|pass|secret|token|key|hash|credentials?)s?"
@@ -43,6 +52,8 @@ _LONGEST_ORDINARY = 120
 _LINE_REACH = 64
 
 SHORTEST_GIVEN = 4
+MOST_WORDS = 0.7
+"""Share of spoken words from which a text of letters alone is a name and no key."""
 SHORTEST_SAID_KEY = 12
 
 
@@ -53,7 +64,7 @@ def is_ordinary(value: str, *, words: bool = True) -> bool:
     if _PLACEHOLDER.fullmatch(value):
         return True
     if not words:
-        return False
+        return value.lower() in _NAMES_OF_SECRETS
     is_path = _LOWER_PATH.fullmatch(value) and (value.count("/") + value.count("\\") > 1 or "." in value)
     plain = value.strip(".,;:!?)(*_").lower()
     return bool(
@@ -68,7 +79,12 @@ def is_reference(value: str, *, is_shell: bool) -> bool:
     """
     if len(value) > _LONGEST_ORDINARY:
         return False
-    if _CALL.match(value) or _CODE_ROOT.fullmatch(value) or _NAMED_LIKE_SECRET.fullmatch(value):
+    if (
+        _CALL.match(value)
+        or _CODE_ROOT.fullmatch(value)
+        or _NAMED_LIKE_SECRET.fullmatch(value)
+        or _REFERENCE.fullmatch(value)
+    ):
         return True
     return not is_shell and bool(_VARIABLE.fullmatch(value))
 
@@ -80,7 +96,12 @@ def is_sentence(value: str) -> bool:
 
 def looks_chosen(value: str) -> bool:
     """Return whether a word looks like a password: six characters or more, letters and digits or signs."""
-    if len(value) < SHORTEST_CHOSEN or is_ordinary(value) or is_reference(value, is_shell=False) or is_mundane(value):
+    if (
+        len(value) < SHORTEST_CHOSEN
+        or is_ordinary(value)
+        or is_reference(value, is_shell=False)
+        or is_mundane(value)
+    ):
         return False
     has_letter = any(character.isalpha() for character in value)
     return has_letter and any(character.isdigit() or character in "!@#$%^&*+" for character in value)
@@ -96,6 +117,7 @@ def is_random(value: str) -> bool:
     return (
         len(value) >= SHORTEST_MIXED
         and value.lower() != value != value.upper()
+        and word_share(value) < MOST_WORDS
         and not _VARIABLE.fullmatch(value.lower())
     )
 

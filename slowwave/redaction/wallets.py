@@ -17,7 +17,8 @@ _GAP = re.compile(r"(?:[\s,;|\"'`*_>\[\](){}/·-]|\\n){0,12}(?:(?:word\s?)?#?\d{
 _WORD = re.compile(r"[^\W\d_]{3,8}(?![^\W\d_])")
 _FOREIGN_WORD = re.compile(r"[^\W\d_]{3,14}(?![^\W\d_])")
 _RUN = re.compile(
-    r"[a-z](?<![a-z][a-z])[a-z]{2,7}(?:(?:[ ,\n\"'|;]|\\n){1,4}(?:\d{1,2}[.):]? {0,2})?[a-z]{3,8}(?![a-z])){7}", re.ASCII
+    r"[a-z](?<![a-z][a-z])[a-z]{2,7}(?:(?:[ ,\n\"'|;]|\\n){1,4}(?:\d{1,2}[.):]? {0,2})?[a-z]{3,8}(?![a-z])){7}",
+    re.ASCII,
 )
 """Eight short words with nothing but blanks, commas and numbers between them."""
 _HEX_KEY = re.compile(r"(?:0x)?[0-9a-fA-F]{64}(?![0-9a-fA-F])|[1-9A-HJ-NP-Za-km-z]{86,88}(?![A-Za-z0-9])")
@@ -82,5 +83,3 @@ def has_checksum(value: str) -> bool:
         number = number * 58 + _BASE58.index(character)
     raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
     return sha256(sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
-
-
