@@ -4,8 +4,11 @@ Two people talk; a session has one time, and a picture is told by its caption.
 """
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 """Meanings of the numbers of LoCoMo's questions."""
@@ -16,7 +19,9 @@ UNANSWERABLE = "adversarial"
 BETWEEN_TURNS = timedelta(seconds=20)
 """A session has one time; its turns follow it in their order."""
 
-_SESSION = re.compile(r"session_(\d+)")
+SHOWN_CHARACTERS = 60
+
+_SESSION = re.compile(r"session_(\d{1,9})")
 _SESSION_TIME = "%I:%M %p on %d %B, %Y"
 
 Fields = dict[str, Any]
@@ -42,17 +47,23 @@ def from_locomo(entry: Fields, place: int) -> Fields:
         UnknownFormError: a session has no time that can be read.
     """
     said, observed = entry["conversation"], entry.get("observation")
-    numbers = sorted(
-        int(match[1])
+    sessions = sorted(
+        (int(match[1]), name)
         for name, turns in said.items()
         if isinstance(turns, list) and (match := _SESSION.fullmatch(name))
     )
     return {
         "name": str(entry.get("sample_id") or f"conversation {place + 1}"),
-        "sessions": [_session(said, f"session_{number}") for number in numbers],
+        "sessions": [_session(said, name) for _, name in sessions],
         "memories": _memories(observed) if isinstance(observed, dict) else [],
         "questions": [_question(asked) for asked in entry["qa"]],
     }
+
+
+def shown(value: object) -> str:
+    """A value of a question set as it stands in a message: short, on one line."""
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 def _session(said: Fields, name: str) -> Fields:
@@ -72,12 +83,13 @@ def _turn(turn: object, timestamp: datetime) -> Fields:
 
 
 def _time(value: object, session: str) -> datetime:
-    try:
-        return datetime.strptime(str(value).strip(), _SESSION_TIME).replace(tzinfo=UTC)
-    except ValueError as error:
-        raise UnknownFormError(
-            f"`{session}_date_time` is {value!r}, not a time such as '1:56 pm on 8 May, 2023'. Mend that value."
-        ) from error
+    with suppress(ValueError):
+        moment = datetime.strptime(str(value).strip(), _SESSION_TIME).replace(tzinfo=UTC)
+        if moment.year < FIRST_YEAR_TOO_LATE:
+            return moment
+    raise UnknownFormError(
+        f"`{session}_date_time` is {shown(value)}, not a time such as '1:56 pm on 8 May, 2023'. Mend that value."
+    )
 
 
 def _memories(observed: Fields) -> list[Fields]:

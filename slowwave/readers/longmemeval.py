@@ -4,10 +4,13 @@ Each question has a haystack of dated sessions of its own, so each entry is a co
 """
 
 import re
+from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from slowwave.readers.locomo import BETWEEN_TURNS, UnknownFormError
+from slowwave.readers.locomo import BETWEEN_TURNS, UnknownFormError, shown
+from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE
 
 ABSTAIN = "_abs"
 """The end of the ids of questions whose answer was never said."""
@@ -36,6 +39,11 @@ def from_longmemeval(entry: Fields, place: int) -> Fields:
     if len(sessions) != len(dates):
         raise UnknownFormError(f"entry {place} has {len(sessions)} haystack_sessions and {len(dates)} dates.")
     ids = entry.get("haystack_session_ids") or [f"session_{number}" for number in range(len(sessions))]
+    answering = entry.get("answer_session_ids") or []
+    if not isinstance(ids, list) or len(ids) != len(sessions) or not isinstance(answering, list):
+        raise UnknownFormError(
+            f"entry {place} has no list of `haystack_session_ids`, one for each session, or of `answer_session_ids`."
+        )
     names = _each_once([str(name) for name in ids])
     said = [
         _session(turns, name, _date(date, place))
@@ -46,9 +54,7 @@ def from_longmemeval(entry: Fields, place: int) -> Fields:
         "question": entry.get("question"),
         "answer": None if answer is None else str(answer),
         "is_answerable": not name.endswith(ABSTAIN),
-        "evidence": _evidence(
-            sessions, names, {str(one) for one in entry.get("answer_session_ids") or ()}, ids
-        ),
+        "evidence": _evidence(sessions, names, {str(one) for one in answering}, ids),
         "category": str(entry.get("question_type") or "all"),
         "asked_at": _date(entry["question_date"], place) if entry.get("question_date") else None,
     }
@@ -57,10 +63,12 @@ def from_longmemeval(entry: Fields, place: int) -> Fields:
 
 def _each_once(names: list[str]) -> list[str]:
     """The names, with a number behind one that stood before: a haystack may hold a session twice."""
-    return [
-        name if (before := names[:place].count(name)) == 0 else f"{name}-{before + 1}"
-        for place, name in enumerate(names)
-    ]
+    before: Counter[str] = Counter()
+    found = []
+    for name in names:
+        before[name] += 1
+        found.append(name if before[name] == 1 else f"{name}-{before[name]}")
+    return found
 
 
 def _session(turns: object, name: str, began: datetime) -> Fields:
@@ -99,10 +107,11 @@ def _evidence(
 
 
 def _date(value: object, place: int) -> datetime:
-    match = _DATE.match(str(value).strip())
-    if match is None:
-        raise UnknownFormError(
-            f"entry {place} has the date {value!r}, not one such as '2023/05/20 (Sat) 02:21'. Mend that value."
-        )
-    year, month, day, hour, minute = (int(part or 0) for part in match.groups())
-    return datetime(year, month, day, tzinfo=UTC) + timedelta(hours=hour, minutes=minute)
+    match = _DATE.match(str(value).strip()) if isinstance(value, str) else None
+    with suppress(ValueError, OverflowError):
+        year, month, day, hour, minute = (int(part or 0) for part in (match.groups() if match else ()))
+        if year < FIRST_YEAR_TOO_LATE:
+            return datetime(year, month, day, tzinfo=UTC) + timedelta(hours=hour, minutes=minute)
+    raise UnknownFormError(
+        f"entry {place} has the date {shown(value)}, not one such as '2023/05/20 (Sat) 02:21'. Mend that value."
+    )

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from slowwave.errors import InputError
 from slowwave.readers.bounds import DEFAULTS
 from slowwave.readers.files import open_bytes, shown_path
-from slowwave.readers.locomo import UnknownFormError, from_locomo, is_locomo
+from slowwave.readers.locomo import SHOWN_CHARACTERS, UnknownFormError, from_locomo, is_locomo
 from slowwave.readers.longmemeval import from_longmemeval, is_longmemeval
 from slowwave.schemas.questions import QuestionSet
 from slowwave.settings.readers import ReaderSettings
@@ -41,7 +41,8 @@ def read_question_set(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Quest
         found = QuestionSet.model_validate(_in_our_form(given))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the whole"
+        place = ".".join(str(part)[:SHOWN_CHARACTERS] for part in first["loc"]) or "the whole"
+        place = " ".join(place.split())
         raise InputError(
             f"{shown_path(path)} is no question set: {place}: {first['msg']}. Mend that value."
         ) from error

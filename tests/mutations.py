@@ -1,0 +1,355 @@
+"""Mutations of files that readers know, by their structure: a file with one seed is always the same."""
+
+import json
+import random
+from collections.abc import Callable
+
+Json = dict[str, object]
+
+SESSION: list[Json] = [
+    {"type": "summary", "summary": "Glazes", "leafUuid": "u1"},
+    {
+        "type": "user",
+        "uuid": "u1",
+        "sessionId": "s1",
+        "timestamp": "2026-06-02T08:00:00Z",
+        "cwd": "/work/kiln",
+        "gitBranch": "main",
+        "message": {"role": "user", "content": "Which glaze blistered?"},
+    },
+    {
+        "type": "assistant",
+        "uuid": "a1",
+        "sessionId": "s1",
+        "timestamp": "2026-06-02T08:00:05Z",
+        "message": {"id": "m1", "role": "assistant", "content": [{"type": "text", "text": "The blue one."}]},
+    },
+    {
+        "type": "assistant",
+        "uuid": "a2",
+        "sessionId": "s1",
+        "timestamp": "2026-06-02T08:00:06Z",
+        "message": {
+            "id": "m1",
+            "role": "assistant",
+            "content": [{"type": "tool_use", "name": "Read"}, {"type": "text", "text": "At cone six."}],
+        },
+    },
+    {
+        "type": "user",
+        "uuid": "u2",
+        "sessionId": "s1",
+        "timestamp": "2026-06-02T08:01:00Z",
+        "message": {
+            "role": "user",
+            "content": [{"type": "text", "text": "Fire it slower, password=Tr0ub4dor&3x."}],
+        },
+    },
+]
+CHAT: list[Json] = [
+    {"role": "user", "content": "Let us take Redis.", "timestamp": "2026-06-05T09:12:22Z", "speaker": "Mara"},
+    {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Why not Postgres?"}],
+        "id": "c2",
+        "session_id": "s2",
+    },
+    {"role": "system", "content": "Be short."},
+    {"role": "user", "content": "It is there already.", "timestamp": 1_780_000_000, "name": "Tobias"},
+]
+MARKDOWN = """---
+date: 2026-05-01
+title: Kiln
+---
+# Kiln
+
+The kiln is fired on Fridays.
+
+## Glazes
+
+- blue: cone six
+- white: cone ten
+
+```sh
+export TOKEN=abc
+```
+
+> Nobody opens it before noon.
+
+Heading below
+-------------
+Text under it.
+"""
+PLAIN = "The kiln is fired on Fridays.\n\nNobody opens it before noon.\n" * 8
+QUESTIONS: Json = {
+    "conversations": [
+        {
+            "name": "kiln",
+            "sessions": [
+                {
+                    "session_id": "s1",
+                    "turns": [
+                        {
+                            "id": "t1",
+                            "role": "user",
+                            "content": "The glaze is blue.",
+                            "timestamp": "2026-05-01T10:00:00Z",
+                        }
+                    ],
+                }
+            ],
+            "questions": [
+                {"question": "Which glaze?", "answer": "blue", "evidence": ["t1"], "category": "single-hop"}
+            ],
+        }
+    ]
+}
+LOCOMO: list[Json] = [
+    {
+        "sample_id": "c1",
+        "conversation": {
+            "speaker_a": "Mara",
+            "session_1": [{"dia_id": "D1:1", "speaker": "Mara", "text": "The glaze is blue."}],
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+        },
+        "qa": [{"question": "Which glaze?", "answer": "blue", "evidence": ["D1:1"], "category": 4}],
+    }
+]
+LONGMEMEVAL: list[Json] = [
+    {
+        "question_id": "q1",
+        "question_type": "single-session",
+        "question": "Which glaze?",
+        "answer": "blue",
+        "question_date": "2023/05/30 (Tue) 10:00",
+        "haystack_session_ids": ["h1"],
+        "haystack_dates": ["2023/05/20 (Sat) 02:21"],
+        "haystack_sessions": [[{"role": "user", "content": "The glaze is blue.", "has_answer": True}]],
+    }
+]
+
+TRANSCRIPTS = {"session": SESSION, "chat": CHAT}
+DOCUMENTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": PLAIN, ".rst": PLAIN}
+QUESTION_SETS: dict[str, object] = {"own": QUESTIONS, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
+
+GIANT = 30_000
+DEEP = 3_000
+
+
+def odd_value(chance: random.Random) -> object:
+    """A value of another type, size or alphabet than a reader expects."""
+    return chance.choice(
+        [
+            None,
+            True,
+            0,
+            -1,
+            10**30,
+            1e308,
+            float("nan"),
+            float("inf"),
+            "",
+            " ",
+            "\x00",
+            "\ud83d",
+            "\udc00\ud800",
+            "a\u0301" * 40 + "\u0315\u0300" * 200,
+            "\u202e\u2066abc",
+            "x" * GIANT,
+            "word " * (GIANT // 5),
+            "\n" * GIANT,
+            "<slowwave-memory>" * 50,
+            "<system-reminder>" * 200,
+            "password=" * 200,
+            "-----BEGIN PRIVATE KEY-----\n" * 20,
+            [],
+            {},
+            [[]] * 50,
+            [{"type": "text", "text": "z" * 100}] * 100,
+            {"type": {"type": {"type": "text"}}},
+            ["text"] * 500,
+            "9" * 5_000,
+            "2026-13-45T99:99:99Z",
+            "0000-00-00",
+            "9999-12-31T23:59:59+14:00",
+        ]
+    )
+
+
+def nested(value: object, depth: int) -> object:
+    """The value inside as many lists."""
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def paths_of(value: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+    """The ways to all fields and entries of a JSON value."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, inner in pairs for found in ((*path, key), *paths_of(inner, (*path, key)))]
+
+
+def parent_of(value: object, path: tuple[object, ...]) -> object:
+    """The list or object that holds the end of a way."""
+    for key in path[:-1]:
+        value = value[key]  # type: ignore[index]
+    return value
+
+
+def mutate_value(value: object, chance: random.Random) -> object:
+    """A copy of a JSON value with one field dropped, doubled, renamed, swapped, retyped or nested."""
+    copy = json.loads(json.dumps(value))
+    paths = paths_of(copy)
+    if not paths:
+        return odd_value(chance)
+    path = chance.choice(paths)
+    parent, key = parent_of(copy, path), path[-1]
+    match chance.choice(["drop", "retype", "retype", "nest", "swap", "rename", "double"]):
+        case "drop":
+            del parent[key]  # type: ignore[attr-defined]
+        case "retype":
+            parent[key] = odd_value(chance)  # type: ignore[index]
+        case "nest":
+            parent[key] = nested(parent[key], chance.choice([1, 5, 200]))  # type: ignore[index]
+        case "swap":
+            other = chance.choice(paths)
+            there = parent_of(copy, other)
+            if len(path) == len(other):
+                parent[key], there[other[-1]] = there[other[-1]], parent[key]  # type: ignore[index]
+        case "rename" if isinstance(parent, dict):
+            parent[str(odd_value(chance))[:50]] = parent.pop(key)
+        case _ if isinstance(parent, list):
+            parent.extend([parent[0]] * chance.choice([1, 3, 300]))
+    return copy
+
+
+def line_of(value: object) -> bytes:
+    """A JSON value on one line, with lone surrogates as escapes."""
+    return json.dumps(value).encode()
+
+
+def mutate_line(line: bytes, chance: random.Random) -> bytes:
+    """A line that was cut, flipped, doubled, padded, or holds a key twice or too much depth."""
+    at = chance.randrange(len(line) + 1)
+    changes: list[Callable[[], bytes]] = [
+        lambda: line[:at],
+        lambda: line[at:],
+        lambda: line + line,
+        lambda: line[:at] + b"\x00" * 20 + line[at:],
+        lambda: line[:at] + b"\xff\xfe\xc3" + line[at:],
+        lambda: b"\xef\xbb\xbf" + line,
+        lambda: line.replace(b"{", b'{"type": "user", "type": 7, ', 1),
+        lambda: b"[" * DEEP + line,
+        lambda: b'{"a":' * DEEP + b"1" + b"}" * DEEP,
+        lambda: b"9" * 6_000,
+        lambda: b"NaN",
+        lambda: b"x" * GIANT,
+        lambda: line + b" " * GIANT,
+        lambda: line.replace(b'"', b"'"),
+        lambda: line.decode("utf-8", "replace").encode("utf-16"),
+        lambda: line.decode("utf-8", "replace").encode("latin-1", "replace"),
+        lambda: (
+            bytes([*line[:at], line[at] ^ (1 << chance.randrange(8)), *line[at + 1 :]])
+            if at < len(line)
+            else b""
+        ),
+    ]
+    return chance.choice(changes)()
+
+
+def mutate_lines(lines: list[bytes], others: list[bytes], chance: random.Random) -> list[bytes]:
+    """Lines of which one was dropped, doubled, moved, blanked or mutated, or that have lines of another format."""
+    found, at = list(lines), chance.randrange(len(lines) or 1)
+    match chance.choice(["drop", "double", "swap", "blank", "splice", "line", "line", "line"]):
+        case _ if not found:
+            return others
+        case "drop":
+            del found[at]
+        case "double":
+            found[at:at] = [found[at]] * chance.choice([1, 2, 400])
+        case "swap":
+            other = chance.randrange(len(found))
+            found[at], found[other] = found[other], found[at]
+        case "blank":
+            found[at:at] = [b"", b" \t", b"\x00"]
+        case "splice":
+            found[at:at] = others
+        case _:
+            found[at] = mutate_line(found[at], chance)
+    return found
+
+
+def mutate_bytes(content: bytes, chance: random.Random) -> bytes:
+    """A file in another encoding, with other ends of lines, cut, or with bits flipped; mostly as it is."""
+    text = content.decode("utf-8", "replace")
+    match chance.randrange(16):
+        case 0:
+            return text.encode("utf-16")
+        case 1:
+            return text.encode("utf-32")
+        case 2:
+            return content.replace(b"\n", b"\r\n")
+        case 3:
+            return content.replace(b"\n", b"\r")
+        case 4:
+            return b"\xef\xbb\xbf" + content
+        case 5:
+            return content[: chance.randrange(len(content) + 1)]
+        case 6:
+            return bytes(byte ^ (chance.random() < 0.02) for byte in content)
+        case 7:
+            return content + chance.randbytes(200)
+    return content
+
+
+def transcript(seed: int) -> bytes:
+    """A mutated session or chat."""
+    chance = random.Random(seed)
+    name = chance.choice(sorted(TRANSCRIPTS))
+    records: list[object] = [*TRANSCRIPTS[name]]
+    for _ in range(chance.randrange(4)):
+        at = chance.randrange(len(records))
+        records[at] = mutate_value(records[at], chance)
+    lines = [line_of(record) for record in records]
+    others = [line_of(record) for other in TRANSCRIPTS if other != name for record in TRANSCRIPTS[other]]
+    for _ in range(chance.randrange(4)):
+        lines = mutate_lines(lines, [*others, b"# Kiln"], chance)
+    return mutate_bytes(b"\n".join(lines) + chance.choice([b"", b"\n"]), chance)
+
+
+def document(seed: int) -> tuple[str, bytes]:
+    """A mutated document, with its suffix."""
+    chance = random.Random(seed)
+    suffix = chance.choice(sorted(DOCUMENTS))
+    lines = DOCUMENTS[suffix].encode().split(b"\n")
+    odd = [
+        b"```",
+        b"---",
+        b"> " * 400,
+        b"- " * 400,
+        b"#" * 7,
+        b"    code",
+        b"\t" * 90,
+        b"[a]: <x",
+        b"<!--",
+        b"=" * 9,
+    ]
+    for _ in range(chance.randrange(6)):
+        lines = mutate_lines(lines, [*odd, *(line_of(record) for record in CHAT[:1])], chance)
+    return suffix, mutate_bytes(b"\n".join(lines), chance)
+
+
+def question_set(seed: int) -> bytes:
+    """A mutated question set, as one JSON value or a line for each of its entries."""
+    chance = random.Random(seed)
+    value = QUESTION_SETS[chance.choice(sorted(QUESTION_SETS))]
+    for _ in range(chance.randrange(1, 4)):
+        value = mutate_value(value, chance)
+    lines = (
+        [line_of(entry) for entry in value]
+        if isinstance(value, list) and chance.random() < 0.3
+        else [line_of(value)]
+    )
+    if chance.random() < 0.3:
+        lines = mutate_lines(lines, [line_of(QUESTIONS)], chance)
+    return mutate_bytes(b"\n".join(lines), chance)

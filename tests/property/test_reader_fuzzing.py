@@ -1,0 +1,174 @@
+"""Readers under mutated files: an answer or an error of ours within bounds, and sums that agree.
+
+The seed of the first file is printed; `READER_FUZZ_SEED=<seed>` begins with that one.
+"""
+
+import os
+import random
+import resource
+import secrets
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from slowwave.errors import SlowwaveError
+from slowwave.readers.detect import read_parts
+from slowwave.readers.question_sets import read_question_set
+from slowwave.readers.reading import READ_SCHEMA, Reading, whole
+from slowwave.readers.statements import read_note, read_statement
+from slowwave.settings.readers import ReaderSettings
+from tests.mutations import document, odd_value, question_set, transcript
+
+BOUNDS = ReaderSettings(
+    line_bytes=20_000,
+    message_characters=1_000,
+    document_bytes=100_000,
+    file_lines=1_000,
+    part_turns=7,
+    part_characters=10_000,
+)
+HANG_SECONDS = 20
+MEMORY_BYTES = 200_000_000
+"""Growth of the process over all files of a run."""
+
+
+@contextmanager
+def within_seconds(what: str) -> Iterator[None]:
+    """Fail where a reader takes that many seconds of processor time."""
+
+    def stop(*_: object) -> None:
+        raise AssertionError(f"{what} took more than {HANG_SECONDS} s")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, HANG_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def check_sums(reading: Reading) -> None:
+    counts = reading.counts
+    assert counts.entry_count == counts.taken_count + sum(counts.skipped.values())
+    assert min(counts.skipped.values(), default=1) > 0
+    assert (reading.turns.height > 0) == (counts.taken_count > 0)
+
+
+def check_turns(reading: Reading) -> None:
+    turns = reading.turns
+    assert turns.schema == READ_SCHEMA
+    assert turns["turn_id"].n_unique() == turns.height
+    assert all(text.strip() for text in turns["content"])
+    longest = turns["content"].str.len_chars().max()
+    assert longest is None or int(str(longest)) <= BOUNDS.message_characters + 200
+
+
+def check_line(error: SlowwaveError) -> None:
+    """An error is one line that somebody can read."""
+    assert "\n" not in str(error)
+    assert len(str(error)) < 1_000
+
+
+def read_file(path: Path) -> Reading | None:
+    try:
+        parts = list(read_parts(path, bounds=BOUNDS))
+    except SlowwaveError as error:
+        check_line(error)
+        return None
+    assert all(part.turns.height <= BOUNDS.part_turns for part in parts)
+    return whole(parts)
+
+
+def read_transcript(folder: Path, seed: int) -> bool:
+    path = folder / "a.jsonl"
+    content = transcript(seed)
+    path.write_bytes(content)
+    reading = read_file(path)
+    if reading is None:
+        return False
+    check_sums(reading)
+    check_turns(reading)
+    if reading.kind in ("chat", "claude_code"):
+        end = b"\n" if b"\n" in content[: 1 << 20] or b"\r" not in content else b"\r"
+        assert reading.counts.entry_count == content.count(end) + (not content.endswith(end))
+    return True
+
+
+def read_text(folder: Path, seed: int) -> bool:
+    suffix, content = document(seed)
+    path = folder / f"a{suffix}"
+    path.write_bytes(content)
+    reading = read_file(path)
+    if reading is None:
+        return False
+    check_sums(reading)
+    check_turns(reading)
+    return True
+
+
+def read_questions(folder: Path, seed: int) -> bool:
+    path = folder / "a.json"
+    path.write_bytes(question_set(seed))
+    try:
+        read_question_set(path, bounds=BOUNDS)
+    except SlowwaveError as error:
+        check_line(error)
+        return False
+    return True
+
+
+def read_said(_: Path, seed: int) -> bool:
+    value = odd_value(random.Random(seed))
+    text = value if isinstance(value, str) else str(value)
+    read_note(text)
+    try:
+        read_statement(text, subject=text, attribute=text, value=text, entities=[text])
+    except SlowwaveError as error:
+        check_line(error)
+        return False
+    return True
+
+
+READERS: dict[str, Callable[[Path, int], bool]] = {
+    "transcripts": read_transcript,
+    "documents": read_text,
+    "question sets": read_questions,
+    "statements": read_said,
+}
+
+
+def read_many(folder: Path, name: str, *, first: int, number: int) -> None:
+    """Read that many mutated files; say how many could be read."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    read_count = 0
+    for seed in range(first, first + number):
+        try:
+            with within_seconds(f"{name}, seed {seed}"):
+                read_count += READERS[name](folder, seed)
+        except Exception as error:
+            raise AssertionError(f"{name}: READER_FUZZ_SEED={seed} gives {error!r}") from error
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    print(  # noqa: T201 - the seeds of a run
+        f"{name}: seeds {first} to {first + number - 1}, {read_count} of {number} could be read, {grown:,} bytes"
+    )
+    assert read_count > 0
+    assert grown < MEMORY_BYTES
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_no_reader_breaks_on_a_mutated_file_and_every_line_is_counted(tmp_path, name):
+    read_many(tmp_path, name, first=int(os.environ.get("READER_FUZZ_SEED", "0")), number=60)
+
+
+@pytest.mark.benchmark
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("transcripts", 6_000), ("documents", 2_500), ("question sets", 1_000), ("statements", 500)],
+)
+def test_no_reader_breaks_on_ten_thousand_mutated_files_of_seeds_never_seen_before(tmp_path, name, number):
+    first = int(os.environ.get("READER_FUZZ_SEED", secrets.randbelow(10**9)))
+    read_many(tmp_path, name, first=first, number=number)
