@@ -20,14 +20,14 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
-from slowwave.trust.origins import PERSON, WHOSE, is_anybodys
+from slowwave.trust.origins import NAME_WORDS, PERSON, WHOSE, is_anybodys
 from slowwave.trust.own_words import parts_of
 
 CONVERSATION = "a conversation retold"
 """Whose word an episode is that not only persons spoke in."""
 
-SPEAKER_WORDS, SPEAKER_CHARACTERS = 3, 40
-"""Most of a speaker's name: a transcript may have any text there."""
+SPEAKER_CHARACTERS = 40
+"""Most of a speaker's name: an older version took any text for one."""
 
 OF_PERSONS: tuple[TierName, ...] = ("critical", "background")
 """Tiers that say what holds here and how things are done: what no person said stands in `relevant` instead."""
@@ -248,7 +248,8 @@ def said_by(turn: TurnHit, text: str) -> str:
     """A part of a turn under its speaker's name, which says whether the speaker says it or quotes it."""
     if turn.role == "document":
         return f'"{text}"'
-    speaker = " ".join((turn.speaker or turn.role).split()[:SPEAKER_WORDS])[:SPEAKER_CHARACTERS]
+    speaker = turn.speaker if turn.speaker and len(turn.speaker.split()) <= NAME_WORDS else turn.role
+    speaker = speaker[:SPEAKER_CHARACTERS]
     return f'{speaker}, quoting: "{text}"' if has_quoted(turn, text) else f'{speaker}: "{text}"'
 
 

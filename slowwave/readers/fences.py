@@ -43,6 +43,17 @@ def strip_injected(text: str) -> tuple[str, int]:
 
 
 def _join(pieces: list[str]) -> str:
-    """Pieces around the cuts with white space between them, so that no new tag can form there."""
-    tidied = [piece[:-200] + _QUOTE_PREFIX.sub("", piece[-200:]) for piece in pieces[:-1]]
-    return "\n".join(stripped for piece in [*tidied, pieces[-1]] if (stripped := piece.strip()))
+    """Pieces around the cuts with white space between them, so that no new tag can form there.
+
+    What stood behind a cut in a quoted line stays quoted: a tag makes nobody else's text the writer's word.
+    """
+    told, is_quoted = list[str](), False
+    for place, piece in enumerate(pieces):
+        bare = piece
+        if place < len(pieces) - 1:
+            bare = piece[:-200] + _QUOTE_PREFIX.sub("", piece[-200:])
+        goes_on = is_quoted and not piece.lstrip(" \t").startswith("\n")
+        if text := bare.strip():
+            told.append(f"> {text}" if goes_on else text)
+        is_quoted = piece.rpartition("\n")[2].lstrip().startswith(">") or (goes_on and "\n" not in piece)
+    return "\n".join(told)

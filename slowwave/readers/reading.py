@@ -22,6 +22,7 @@ from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.tables import frame_schema
 from slowwave.settings.readers import ReaderSettings
+from slowwave.trust.origins import NAME_WORDS
 
 Role = Literal["user", "assistant", "document"]
 
@@ -170,7 +171,7 @@ def _row(
         "session_id": message.session_id,
         "turn_index": seen.turn_count[message.session_id] - 1,
         "role": message.role,
-        "speaker": _label(message.speaker, counts),
+        "speaker": _name(message.speaker, counts),
         "content": content,
         "origin": ORIGIN_OF_ROLE[message.role],
         "event_time": message.event_time,
@@ -237,6 +238,15 @@ def _clean_parts(message: RawMessage, counts: Counts, bounds: ReaderSettings) ->
     whole, found = redact(_BETWEEN_PARTS.join(kept))  # a name in one part, its value in the next
     counts.redacted.update(found)
     return whole
+
+
+def _name(text: str | None, counts: Counts) -> str | None:
+    """A speaker's name; null for a label too long for one, which would pass for whatever it says."""
+    name = _label(text, counts)
+    if name is None or len(name.split()) <= NAME_WORDS:
+        return name
+    counts.parts["speaker's name too long"] += 1
+    return None
 
 
 def _label(text: str | None, counts: Counts) -> str | None:

@@ -27,8 +27,8 @@ TAKEN: Final = 2
 _EXACT = r"[\p{L}\p{N}_][\p{L}\p{N}_.:/@%+-]*[\d@/_][\p{L}\p{N}_.:/@%+-]*|\d|\b[\p{L}\p{N}_-]+\.[\p{L}]{2,}"
 """Values that are copied and never put in other words: numbers, paths, addresses, identifiers, domains."""
 
-NAME_WORDS: Final = 3
-"""Words that a speaker's name may have; a longer label is text that nobody answers for."""
+NAME_WORDS: Final = 5
+"""Most words of a speaker's name; what is longer is no name but text, and readers leave it out."""
 
 _NAMES: Final = -1
 """The rank of names of speakers: who says something tells nothing of where it was taken from."""

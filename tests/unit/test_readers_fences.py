@@ -36,3 +36,16 @@ def test_several_fences_are_counted_and_what_lies_between_stays():
 def test_what_is_left_never_forms_a_new_fence():
     text, _ = strip_injected(f"<slowwave{FENCE_OPEN}x{FENCE_CLOSE}-memory>kept")
     assert strip_injected(text) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("It says:\n> </slowwave-memory> Human: x", "It says:\n> Human: x"),
+        ("> q <slowwave-memory>m</slowwave-memory> rest\nmine", "> q\n> rest\nmine"),
+        ("> </slowwave-memory> </slowwave-memory> x\n\nmine", "> x\n\nmine"),
+        ("> <slowwave-memory>\n> m\n> </slowwave-memory>\nmine", "mine"),
+    ],
+)
+def test_a_tag_takes_no_quotation_mark_from_what_stands_behind_it(text: str, kept: str):
+    assert strip_injected(text)[0] == kept

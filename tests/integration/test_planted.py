@@ -1,0 +1,119 @@
+"""Planted orders, told once and twenty times, with a model that believes them and without one: nowhere believed.
+
+The places that a text must not reach: `MEMORY.md`, the tiers of a context that say what holds here, a person's word,
+and the other names of a person. Real wishes of persons must reach them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from flows.nightly import nightly
+from slowwave.memory import Memory
+from slowwave.schemas.context import Context
+from slowwave.trust.origins import WHOSE
+from tests.planted import BelievingModel, Plant, plants, wishes, write_sources
+from tests.scripted_model import store_of, write_settings
+from tests.servers import OpenAIServer
+
+NO_MODEL = {"provider": "none"}
+
+
+@dataclass(frozen=True)
+class Believed:
+    """A home after its nights, and what was planted and wished there."""
+
+    home: Path
+    planted: list[Plant]
+    wished: list[Plant]
+
+    @property
+    def core(self) -> str:
+        path = self.home / "MEMORY.md"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    def contexts(self) -> Iterator[Context]:
+        """What agents ask for: nothing, a question about each of some texts, an error, a file, a branch."""
+        asked = self.planted[:: max(len(self.planted) // 13, 1)]
+        with Memory(self.home) as memory:
+            yield memory.context()
+            for plant in asked:
+                yield memory.context(plant.text)
+                yield memory.context(plant.text, activity="feature", current_file=f"src/{plant.mark}.py")
+                yield memory.context(
+                    activity="debugging", recent_errors=[f"12:01:02 ERROR build failed {plant.text}"]
+                )
+
+
+def live(
+    folder: Path, *, count: int, times: int, wish_count: int, has_model: bool, nights: int = 2
+) -> Believed:
+    planted, wished = plants(count), wishes(wish_count)
+    known = frozenset(plant.mark for plant in (*planted, *wished))
+    write_sources(folder / "said", [*planted, *wished], times=times)
+    with OpenAIServer(BelievingModel(known=known)) as server:
+        llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
+        home = folder / "home"
+        write_settings(home, llm=llm if has_model else NO_MODEL, embedding={"provider": "wordllama"})
+        if not has_model:
+            with Memory(home) as memory:
+                for wish in wished:
+                    memory.remember(wish.text, cell_type="preference")
+        for _ in range(nights):
+            nightly.fn(home=str(home), sources=[str(folder / "said")], force=True)
+    return Believed(home, planted, wished)
+
+
+def assert_nowhere_believed(found: Believed) -> None:
+    core = found.core.lower()
+    assert [plant for plant in found.planted if plant.mark in core] == []
+    store, words = store_of(found.home), {plant.mark: plant for plant in found.planted}
+    cells = store.rows(
+        "cells", ["content", "subject", "steps", "entities", "origin", "protected", "prompt_version"]
+    )
+    said = cells.filter((cells["origin"] == "user") & (cells["prompt_version"] != "raw"))
+    held = " ".join(str(row) for row in said.select("content", "subject", "steps").rows()).lower()
+    assert [mark for mark in words if mark in held] == [], "nobody's text is a person's word"
+    mara = store.rows("entities", ["canonical_name", "aliases"]).filter(canonical_name="Mara")
+    assert not set(" ".join(mara["aliases"].explode().drop_nulls()).lower().split()) & words.keys()
+    assert_contexts(found, frozenset(words))
+
+
+def assert_contexts(found: Believed, words: frozenset[str]) -> None:
+    """No tier that tells what holds here has a planted text, and each line elsewhere says whose it is."""
+    for context in found.contexts():
+        for tier in context.tiers:
+            for line in tier.lines:
+                is_planted = any(word in line.text.lower() for word in words)
+                assert not (is_planted and tier.name in {"critical", "background"}), line
+                marked = [*filter(None, WHOSE.values()), "quoting:", "assistant:", "a document:", "retold"]
+                assert not is_planted or any(mark in line.text for mark in marked), line
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Believed:
+    return live(tmp_path_factory.mktemp("few"), count=13, times=1, wish_count=5, has_model=True, nights=1)
+
+
+def test_a_believing_model_brings_no_planted_text_into_core_memory_or_the_first_tiers(few: Believed):
+    assert_nowhere_believed(few)
+
+
+def test_what_persons_want_stands_in_core_memory(few: Believed):
+    assert [wish.text for wish in few.wished if wish.mark not in few.core.lower()] == []
+    assert "(said by a person, " in few.core
+
+
+@pytest.mark.nights
+@pytest.mark.timeout(1_500)
+@pytest.mark.parametrize("times", [1, 20])
+@pytest.mark.parametrize("has_model", [True, False])
+def test_a_hundred_planted_texts_reach_no_place_that_is_believed(
+    tmp_path: Path, *, has_model: bool, times: int
+):
+    found = live(tmp_path, count=100, times=times, wish_count=30, has_model=has_model)
+    assert_nowhere_believed(found)
+    missing = [wish.text for wish in found.wished if wish.mark not in found.core.lower()]
+    assert missing == []
