@@ -212,6 +212,12 @@ def grouped(dice: Random, signs: str, groups: int, size: int, between: str = "-"
     return between.join(drawn(dice, signs, size) for _ in range(groups))
 
 
+def docker_json(dice: Random) -> str:
+    """The configuration of a registry's credentials in base64, as Kubernetes keeps it."""
+    user = base64.b64encode(f"ci:{mixed(dice, ALNUM, 20)}".encode()).decode()
+    return base64.b64encode(json.dumps({"auths": {"registry.example.com": {"auth": user}}}).encode()).decode()
+
+
 PASSWORDS: dict[str, Maker] = {
     "password": person_password,
     "plain": lambda dice: person_password(dice, signs="!-_.+"),
@@ -222,6 +228,7 @@ PASSWORDS: dict[str, Maker] = {
     "phrase": pass_phrase,
     "hyphen_phrase": hyphen_phrase,
     "seed12": seed_phrase,
+    "seed6": lambda dice: seed_phrase(dice, 6),
     "seed24": lambda dice: seed_phrase(dice, 24),
     "pin4": pin,
     "pin6": lambda dice: pin(dice, 6),
@@ -240,6 +247,7 @@ PASSWORDS: dict[str, Maker] = {
     "ssha": hash_ldap,
     "apr1": lambda dice: f"$apr1${drawn(dice, ALNUM + './', 8)}${drawn(dice, ALNUM + './', 22)}",
     "md5crypt": lambda dice: f"$1${drawn(dice, ALNUM + './', 4)}${drawn(dice, ALNUM + './', 22)}",
+    "mysql_hash": of(HEX.upper(), 40),
     "md5_hash": lambda dice: digest(dice, "md5"),
     "sha1_hash": lambda dice: digest(dice, "sha1"),
     "ntlm": of(HEX, 32),
@@ -285,6 +293,8 @@ VENDORS: dict[str, Maker] = {
     "hex_37": of(HEX, 37),
     "hex48": of(HEX, 48),
     "alnum50": lambda dice: mixed(dice, LOWER + DIGITS, 50),
+    "b64_36": lambda dice: encoded(dice, 36),
+    "b64_64": lambda dice: encoded(dice, 64),
     "b64_33": lambda dice: encoded(dice, 33),
     "hex40": of(HEX, 40),
     "hex64": of(HEX, 64),
@@ -313,6 +323,12 @@ VENDORS: dict[str, Maker] = {
     "square": of(URLSAFE, 60, before="EAAA"),
     "paypal": of(URLSAFE, 80, before="E"),
     "cloudflare": of(URLSAFE, 40),
+    "google_access": of(URLSAFE, 180, before="ya" + "29.a0"),
+    "docker_json": docker_json,
+    "mosquitto": lambda dice: f"{encoded(dice, 9)}${encoded(dice, 64)}",
+    "nextcloud": lambda dice: grouped(dice, ALNUM, 5, 5),
+    "bytes64": lambda dice: ",".join(str(dice.randrange(256)) for _ in range(64)),
+    "alnum16": lambda dice: mixed(dice, ALNUM, 16),
     "alnum20": lambda dice: mixed(dice, ALNUM, 20),
     "alnum24": lambda dice: mixed(dice, ALNUM, 24),
     "alnum32": lambda dice: mixed(dice, ALNUM, 32),
