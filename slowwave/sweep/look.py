@@ -35,6 +35,7 @@ class Evidence:
     ids: set[str] = field(default_factory=set)
     places: Counter[str] = field(default_factory=Counter)
     torn: list[Path] = field(default_factory=list)
+    event_count: int = 0
 
     def note(self, found: dict[str, str], place: str) -> None:
         """Adds the secrets of one text outside of the journal."""
@@ -73,6 +74,7 @@ def _journal(journal: Journal, evidence: Evidence) -> None:
         if lines is None:
             torn.append(journal.path_of(segment_id))
             continue
+        evidence.event_count += len(lines)
         found = {index for index, line in enumerate(lines) if _line(line, evidence)}
         if found:
             evidence.lines[segment_id] = found

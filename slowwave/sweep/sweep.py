@@ -30,12 +30,17 @@ from slowwave.journal.lookup import journaled
 from slowwave.journal.whole_file import remove_drafts, write_whole
 from slowwave.redaction.rules_id import rules_id
 from slowwave.stages.run import Stage, Steps
-from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, Evidence, logs_of, look_through
+from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, TORN, Evidence, logs_of, look_through
 from slowwave.sweep.masking import Masker, cleaned, tells_itself
 from slowwave.sweep.plan import Found, SweepPlan, Taken
 from slowwave.sweep.rewriting import REDACTED, Payload, Rewriting, read_line, with_payload
 
-STORE, BESIDE = "store", "files beside them"
+STORE, BESIDE = "store", "other files"
+
+UNITS = {
+    JOURNAL: "event", STORE: "row", CACHE: "text", LOGS: "text", DERIVATION: "text", TORN: "text", BESIDE: "file",
+}  # fmt: skip
+"""Places of the home, with what is counted there."""
 
 DAYS_SHOWN = 8
 
@@ -68,7 +73,9 @@ def end_cut_off(run: Stage) -> None:
 
 def find_secrets(run: Stage) -> Evidence:
     """Everything that the rules find in the home."""
-    return look_through(run.workspace.home)
+    evidence = look_through(run.workspace.home)
+    run.report.rows_in = evidence.event_count
+    return evidence
 
 
 def plan_sweep(run: Stage, evidence: Evidence) -> SweepPlan:
@@ -122,13 +129,11 @@ class _Journal:
         self.kinds: Counter[str] = Counter()
         self.days: Counter[str] = Counter()
         self.events = 0
-        self._run = run
 
     def look(self, segment_id: str) -> None:
         """Learns what changes in one segment."""
         is_changed = False
         for line in self._journal.lines(segment_id) or ():
-            self._run.report.rows_in += 1
             event_id, kind, payload = read_line(line)
             safe, found = self._rewriting.learn(kind, payload)
             is_changed |= safe != payload
@@ -141,7 +146,7 @@ class _Journal:
     def _note(self, event_id: str, payload: Payload, found: Counter[str]) -> None:
         self.kinds.update(found)
         day = str(payload.get("event_time") or ULID.from_str(event_id.partition(".")[0]).datetime)[:10]
-        self.days[f"{payload.get('source_name') or 'derived'}, {day}"] += sum(found.values())
+        self.days[f"{payload.get('source_name') or 'derived texts'}, {day}"] += sum(found.values())
         self.taken += [
             Taken(event_id=event_id, secret_kind=kind, secret_count=count)
             for kind, count in sorted(found.items())
@@ -160,10 +165,10 @@ def _elsewhere(run: Stage, secrets: dict[str, str]) -> Counter[str]:
 
 
 def carry_out(run: Stage, plan: SweepPlan) -> None:
-    """Carries out a plan, from the start or from where a kill left it; nothing for a dry run."""
+    """Says what was found, and carries the plan out, from the start or from where a kill left it; not in a dry run."""
     home = run.workspace.home
+    _tell(run, plan)
     if run.report.dry_run:
-        _tell(run, plan)
         return
     if not plan.is_empty:
         if drop_derivation(home):
@@ -180,7 +185,6 @@ def carry_out(run: Stage, plan: SweepPlan) -> None:
         _prove(run, plan)
         home.redact_path.unlink(missing_ok=True)
     keep_swept(home, plan.rules_id, now=run.now)
-    _tell(run, plan)
 
 
 def _commit(run: Stage, plan: SweepPlan) -> None:
@@ -246,8 +250,9 @@ def _prove(run: Stage, plan: SweepPlan) -> None:
     run.reject("place that still holds a secret", len(left))
     for place in left:
         run.note(f"left, to be mended by hand: {place if place.startswith('table ') else home.root / place}")
-    searched = f"{len(secrets)} secrets were searched for in every byte of the home"
+    searched = f"{_count(len(secrets), 'secret')} searched for in every byte of the home"
     run.note(searched if left else f"{searched}: none is left")
+    run.note("the files that were taken in still hold their secrets, and so may backups: change what leaked")
 
 
 def _tell(run: Stage, plan: SweepPlan) -> None:
@@ -258,21 +263,22 @@ def _tell(run: Stage, plan: SweepPlan) -> None:
         return
     for kind, count in sorted(plan.found.kinds.items()):
         run.report.counts[f"secrets of kind {kind}"] = count
-    units = {JOURNAL: "events", STORE: "rows", CACHE: "texts", LOGS: "texts", BESIDE: "files"}
     places = (
-        f"{place}: {count} {units.get(place, 'texts')}" for place, count in sorted(plan.found.places.items())
+        f"{place}: {_count(plan.found.places[place], UNITS[place])}"
+        for place in UNITS
+        if place in plan.found.places
     )
     run.note(f"found in {'; '.join(places)}")
     if plan.weak:
         run.note(
-            f"{len(plan.weak)} more are plain or short words: they are taken out where their surroundings show them "
-            "and of what was made from there, and not searched for elsewhere"
+            f"{_count(len(plan.weak), 'plain or short word')} among them: taken out where the surroundings show it and "
+            "of what was made from there, and not searched for elsewhere"
         )
-    if run.report.dry_run and DERIVATION in plan.found.places:
-        run.note("the derivation beside the memory would be dropped")
     days = sorted(plan.found.days.items())
     run.report.examples += [f"{place}: {count}" for place, count in days[:DAYS_SHOWN]]
     if len(days) > DAYS_SHOWN:
         run.note(f"{len(days) - DAYS_SHOWN} more sources and days")
-    if not run.report.dry_run:
-        run.note("files that were taken in from elsewhere still hold their secrets: change what leaked")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
