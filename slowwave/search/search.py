@@ -35,7 +35,14 @@ from slowwave.search.hits import cell_hits
 from slowwave.search.question import Question, understand
 from slowwave.search.reader import Reader
 from slowwave.search.topics import topic_hits, topic_queries
-from slowwave.search.turns import TurnQuestion, answering_turns, turn_hits, turn_queries
+from slowwave.search.turns import (
+    TurnQuestion,
+    answering_turns,
+    by_their_turns,
+    turn_hits,
+    turn_queries,
+    with_turns,
+)
 from slowwave.settings.tree import Settings
 from slowwave.store import Query, Row
 
@@ -174,7 +181,7 @@ def _first_round(
     filters = question.filters
     queries: dict[str, Mapping[str, Query]] = {
         "topics": topic_queries(question, count=topic_count),
-        "cells": cell_queries(question, count=cell_count) if cell_count else {},
+        "cells": with_turns(cell_queries(question, count=cell_count)) if cell_count else {},
         "turns": {},
     }
     # what was said names no type and, of itself, no person or thing
@@ -192,6 +199,8 @@ def _hits(
     of_cells = {name: rows for name, rows in found.items() if name != EPISODE_LIST}
     of_episodes = {name: rows for name, rows in found.items() if name == EPISODE_LIST}
     # of several values of one thing one hit is left, so some more are ranked
+    asked = TurnQuestion(question.words, question.vector, question.filters)
+    of_cells |= by_their_turns(question.store, of_cells, asked, question.settings)
     ranked = rank_cells(question, of_cells, count=cell_count + cell_count // 2)
     most = min(question.settings.search.episodes, topic_count)
     told = rank_cells(question, of_episodes, count=most) if of_episodes else []

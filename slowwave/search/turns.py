@@ -1,7 +1,7 @@
 """Raw turns by full text at three scales, by vectors, and by the cells that came from them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 
 from slowwave.embeddings import Vectors
@@ -9,11 +9,12 @@ from slowwave.language.query_words import named_speaker
 from slowwave.language.sentences import asking_share
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
+from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, recorded_condition, turn_condition
 from slowwave.search.fusing import Fused, RankedList, fuse_scores, fused_scores, with_given
 from slowwave.settings.reading import SearchSettings
 from slowwave.settings.tree import Settings
-from slowwave.store import SCORE, Expr, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
+from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 100
 """Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
@@ -172,6 +173,33 @@ def by_turn(rows: list[Row]) -> dict[str, float]:
         for turn_id in [row["turn_id"]] if named is None else named:
             best[turn_id] = max(row[SCORE], best.get(turn_id, row[SCORE]))
     return best
+
+
+def with_turns(queries: Mapping[str, Query]) -> dict[str, Query]:
+    """The lists of memories, their rows with the turns that these rest on, for `by_their_turns`."""
+    return {
+        name: query
+        if name == "former"
+        else replace(query, columns=(*query.columns, "prompt_version", "evidence"))
+        for name, query in queries.items()
+    }
+
+
+def by_their_turns(
+    store: Store, found: Mapping[str, list[Row]], question: TurnQuestion, settings: Settings
+) -> dict[str, list[Row]]:
+    """The list `evidence`, where raw memories are among those found: all of them by the best of their turns.
+
+    A raw memory is a long window, in which what is said at one place counts little; full text over four turns is read
+    instead of over one, since talk spreads an answer. Without raw memories there is no list.
+    """
+    rows = {row["cell_id"]: row for name, part in found.items() if name != "former" for row in part}
+    if not question.words or not any(row["prompt_version"] == RAW_PROMPT for row in rows.values()):
+        return {}
+    (said,) = store.find([turn_queries(question, settings)["near"]])
+    best = by_turn(said)
+    values = {key: [best[name] for name in row["evidence"] if name in best] for key, row in rows.items()}
+    return {"evidence": [{**rows[key], SCORE: max(given)} for key, given in values.items() if given]}
 
 
 def _ranked_lists(found: Mapping[str, list[Row]]) -> list[RankedList]:

@@ -26,7 +26,8 @@ class SearchSettings(Group):
     reason_weight: Amount = setting(0.5, "Weight of decisions, insights and risks where a question asks why.")
     evidence_weight: Amount = setting(
         1.0,
-        "Weight of the list of memories by the best of the turns that they rest on, on a question's page.",
+        "Weight of the list of memories by the best of the turns that they rest on: on a question's page, and in a "
+        "search where memories were made without a model.",
     )
     answer_share: Amount = setting(
         0.4,

@@ -351,3 +351,49 @@ def test_scores_of_turns_alone_are_those_of_the_ranking(reader: Reader):
     assert len(ranked) > 1
     scores = turn_scores(reader.store, found, asked, reader.settings)
     assert scores == {entry.key: pytest.approx(entry.score) for entry in ranked}
+
+
+@pytest.mark.parametrize("prompt_version", ["raw", "extract_cells.v1"])
+def test_a_window_of_which_one_turn_answers_comes_before_one_that_says_the_words_here_and_there(
+    tmp_path: Path, prompt_version: str
+):
+    days = [f"Then came day {day} at sea." for day in range(40)]
+    scattered = [
+        text for word in ("copper", "kiln", "damper") for text in (f"The {word} again, {word}.", *days[:9])
+    ]
+    told = ["We had bread.", "The copper kiln has its damper on the left.", *days]
+    windows = {"scattered": scattered, "told": told, "other": ["A kiln is a kiln.", *days]}
+    turns = [
+        row(
+            "turns",
+            f"{name}{place}",
+            session_id=name,
+            turn_index=place,
+            content=text,
+            event_time=JULY,
+            **OWNER,
+        )
+        for name, window in windows.items()
+        for place, text in enumerate(window)
+    ]
+    cells = [
+        cell(
+            name,
+            "\n".join(window),
+            JULY,
+            evidence=[f"{name}{place}" for place in range(len(window))],
+            prompt_version=prompt_version,
+        )
+        for name, window in windows.items()
+    ]
+    with open_workspace(tmp_path / "windows") as workspace:
+        workspace.commit(encode("turn.recorded", rows("turns", *turns)), now=NIGHT)
+        workspace.commit(encode("cell.extracted", rows("cells", *cells)), now=NIGHT)
+        result = answer(Reader(workspace.home, workspace.store, None, ""), "copper kiln damper")
+    lists = {share.list_name for hit in result.cells for share in hit.found_by}
+    if prompt_version == "raw":
+        assert [hit.cell_id for hit in result.cells] == ["told", "scattered", "other"]
+        assert "evidence" in lists
+    else:
+        assert [hit.cell_id for hit in result.cells] == ["scattered", "told", "other"]
+        assert "evidence" not in lists

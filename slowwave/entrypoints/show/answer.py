@@ -29,6 +29,7 @@ LIST_NAMES = {
     "entity": "names in it",
     "time": "time",
     "former": "former value",
+    "evidence": "a turn of it",
     "reason": "reasons",
     "episode": "an episode's words",
     "turn": "its words",
