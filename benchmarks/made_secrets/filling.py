@@ -2,7 +2,7 @@ r"""Surroundings filled with secrets: sections of text files, in which a mark na
 
 A section of `surroundings/*.txt` begins with `=== NAME` and is the text of one kind. In it stand
 
-- `⟦maker⟧`: a secret of `values.MAKERS`; `⟦maker#a⟧`: the same value wherever the letter returns
+- `⟦maker⟧`: a secret of `MAKERS`; `⟦maker#a⟧`: the same value wherever the letter returns
 - `⟦maker/step⟧`: the secret written another way, as `STEPS` names them: in base64, percent-encoded, cut into lines
 - `⟨name⟩`: something from the surroundings; `⟨name#a⟩`: the same each time; `⟨this|that|⟩`: one of several
 """
@@ -16,9 +16,13 @@ from pathlib import Path
 from random import Random
 from urllib.parse import quote
 
-from benchmarks.made_secrets.values import BASE64, DIGITS, HEX, MAKERS, URLSAFE, drawn, encoded, uuid
+from benchmarks.made_secrets.drawing import BASE64, DIGITS, HEX, URLSAFE, Maker, drawn, encoded, uuid
+from benchmarks.made_secrets.passwords import PASSWORDS
+from benchmarks.made_secrets.vendors import VENDORS
 from benchmarks.made_secrets.words import FILLERS
 
+MAKERS: dict[str, Maker] = PASSWORDS | VENDORS
+"""A maker takes the generator and gives a value's text; one of several lines is a secret of several pieces."""
 FOLDER = Path(__file__).parent / "surroundings"
 _SECRET = re.compile(r"⟦(?P<maker>\w+)(?:/(?P<step>[\w\\+]+))?(?:#(?P<same>\w))?⟧")
 _DRAWN = re.compile(r"(hex|b64_|b64url_)(\d+)")
