@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 from slowwave.context import assemble
 from slowwave.context.shown import shown_to
@@ -65,6 +65,8 @@ from slowwave.search.entity import describe
 from slowwave.search.timeline import timeline
 from slowwave.stages.topics.calibration import calibrate_home
 
+Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
+
 MOST_CONVERSATIONS = 1_000
 """Conversations whose citations are kept for `Memory.settle`; of more, the oldest go."""
 
@@ -118,7 +120,7 @@ class Memory:
         moment = _moment(now)
         found = answer(self._reader, request, now=moment)
         self._note([cell.cell_id for cell in found.cells], conversation_id, moment)
-        return found
+        return self._told(found)
 
     def context(
         self,
@@ -140,15 +142,15 @@ class Memory:
         found = assemble(self._reader, request, now=moment)
         shown = dict.fromkeys(cell_id for line in found.lines for cell_id in line.cell_ids)
         self._note(list(shown), conversation_id, moment)
-        return found
+        return self._told(found)
 
     def entity(self, name: str) -> EntityResult:
         """Describe the entities that a name stands for, with their values now and before."""
-        return describe(self._reader, clean_text(name))
+        return self._told(describe(self._reader, clean_text(name)))
 
     def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
         """Dated memories of one name, topic or session, in order (`TimelineRequest`)."""
-        return timeline(self._reader, _request(TimelineRequest, locals()))
+        return self._told(timeline(self._reader, _request(TimelineRequest, locals())))
 
     def remember(
         self,
@@ -303,7 +305,7 @@ class Memory:
     def core(self) -> str:
         """Core memory, as the file `MEMORY.md` has it; empty where there is none yet."""
         path = self._home.core_path
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
+        return path.read_bytes().decode(errors="replace") if path.is_file() else ""
 
     def status(self, *, now: datetime | None = None) -> Status:
         """The state of the home: waiting work, the last night, rows and bytes; a `ConfigError` if it is damaged."""
@@ -345,6 +347,12 @@ class Memory:
         """Write the noted uses; those that cannot be written wait for the end of the program, without an error."""
         with suppress(TransientError):
             self.flush()
+
+    def _told(self, found: Answer) -> Answer:
+        """The answer, with a note where the store is damaged in a part that was not needed for it."""
+        if not self._reader.damage:
+            return found
+        return found.model_copy(update={"notes": [*found.notes, self._reader.damage]})
 
     def _note(self, cell_ids: Sequence[str], conversation_id: str, at: datetime) -> None:
         if self._records_usage and cell_ids:

@@ -96,7 +96,10 @@ def _take(home: Home, key: Path, work: Work) -> _Refusal | None:
             return _elsewhere(home)
         except OSError as error:
             lock.release()
-            raise ConfigError(f"the home folder {home.root} cannot be written: {error.strerror}") from error
+            where = f" ({Path(error.filename).name})" if error.filename else ""
+            raise ConfigError(
+                f"the home folder {home.root} cannot be written{where}: {error.strerror}"
+            ) from error
         _HELD[key] = _Holder(lock, threading.get_ident(), work)
     return None
 

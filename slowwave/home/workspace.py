@@ -207,7 +207,11 @@ def open_workspace(
 
 
 def workspace_of(home: Home, *, clock: Clock) -> Workspace:
-    """The workspace of a home whose writer lock the caller holds; its store is made where there is none yet."""
+    """The workspace of a home whose writer lock the caller holds; its store is made where there is none yet.
+
+    Raises:
+        DamageError: a table of the store is missing or cut.
+    """
     try:
         store = open_store(home.store_root)
     except NotFoundError:
@@ -215,6 +219,7 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
         embedder, note = open_embedder(home.settings.embedding, home.calibration_path)
         store = new_store(home.store_root, embedder)
     else:
+        store.require_tables()
         embedder, note = embedder_of(home, store)
     workspace = Workspace(home, store, embedder, [note], clock=clock)
     workspace.notes += [

@@ -9,7 +9,7 @@ from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.language.intents import EXEMPLARS
 from slowwave.settings.tree import Settings
-from slowwave.store import Store, open_store
+from slowwave.store import Store, open_store, told
 
 
 @dataclass
@@ -21,10 +21,14 @@ class Reader:
     embedder: Embedder | None
     note: str
     """Why there is no embedder; "" where there is one."""
+    damage: str = ""
+    """A note on what is damaged of the store; an answer that did not need it stands all the same."""
     _exemplars: Vectors | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.store is not None:
+            if found := self.store.visible_damage():
+                self.damage = f"the store is damaged: {told(found)}; run `slowwave rebuild`"
             self.store.keep_in_memory(
                 most_rows=self.settings.search.memory_rows,
                 exact_rows=self.settings.store.vector_index_rows,
@@ -41,6 +45,7 @@ class Reader:
         if self.store is None or not self.store.is_current() or self.store.was_replaced():
             fresh = open_reader(self.home)
             self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
+            self.damage = fresh.damage
             self._exemplars = None
         if self.store is not None:
             self.store.begin_question()

@@ -129,6 +129,20 @@ def _refuse_unknown_names() -> None:
             )
 
 
+def _read_file(path: Path) -> dict[str, Any]:
+    """The settings in a file, as they stand there; none where there is no file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror}). Mend or remove it.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}. Mend or remove it.") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply to be settings. Mend or remove it.") from error
+
+
 def load_settings(home: Path | str | None = None) -> Settings:
     """Settings of one home folder.
 
@@ -143,14 +157,8 @@ def load_settings(home: Path | str | None = None) -> Settings:
         raise ConfigError(f"the home {folder} is not a folder: name another with --home or SLOWWAVE_HOME")
     _refuse_unknown_names()
     path = folder / "slowwave.toml"
-    given: dict[str, Any] = {}
-    if path.is_file():
-        try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path} is not valid TOML: {error}. Mend or remove it.") from error
     try:
-        settings = Settings(**_renamed(given, spelled="{}"))
+        settings = Settings(**_renamed(_read_file(path), spelled="{}"))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])

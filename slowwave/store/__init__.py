@@ -10,6 +10,7 @@ os.environ.setdefault(
 )  # before it is imported: its warnings would stand beside our one line
 
 from slowwave.store.conditions import Expr, as_filter, col, lit
+from slowwave.store.damage import told
 from slowwave.store.generations import (
     clear_root,
     copy_store,
@@ -23,7 +24,6 @@ from slowwave.store.generations import (
     require_whole,
     switch_from_damaged,
     table_damage,
-    told,
 )
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row

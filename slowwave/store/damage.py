@@ -5,7 +5,7 @@ that one's rows. So a table is looked at when it is opened: its last version, it
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +24,9 @@ PASSES = {
 }
 """Words of an error that passes without a new store, and how it is told."""
 
+TOLD = 5
+"""Damaged parts that a line lists."""
+
 _MAGIC = b"LANC"
 """The last bytes of every whole file of a table."""
 
@@ -37,6 +40,12 @@ def damaged(root: Path, what: str) -> DamageError:
         f"the store at {root} is damaged: {what}; run `slowwave rebuild`, which makes it anew from the journal",
         what,
     )
+
+
+def told(damage: Sequence[str]) -> str:
+    """Parts that are damaged, in a line: of many the first."""
+    more = len(damage) - TOLD
+    return "; ".join(damage[:TOLD]) + (f"; and {more} more" if more > 0 else "")
 
 
 @contextmanager
@@ -97,6 +106,17 @@ def open_table(db: DBConnection, root: Path, name: str, table: str, meta: StoreM
     wanted = marked_schema(table, meta)
     if not schema.equals(wanted) or (meta.store_id and _marks(schema) != _marks(wanted)):
         raise damaged(root, f"the folder of table {table!r} holds another table")
+    return found
+
+
+def visible_damage(root: Path, name: str, tables: Iterable[str]) -> list[str]:
+    """A line for each table that is missing or lacks its last version, without opening any."""
+    found = []
+    for table in tables:
+        try:
+            _require_last_version(root, name, table)
+        except DamageError as error:
+            found.append(error.what)
     return found
 
 

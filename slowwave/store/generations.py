@@ -7,7 +7,7 @@ finds damaged is moved to a folder `damaged-<time>` beside them, and removed som
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -19,12 +19,9 @@ from ulid import ULID
 from slowwave.errors import ConfigError, DamageError, NotFoundError
 from slowwave.journal.whole_file import write_whole
 from slowwave.schemas.tables import TABLES
-from slowwave.store.damage import damaged
+from slowwave.store.damage import damaged, told
 from slowwave.store.layout import APPLIED, META_FILE, POINTER, SCHEMA_VERSION, StoreMeta, pointed_at
 from slowwave.store.writing import Store
-
-TOLD = 5
-"""Damaged parts that a line lists."""
 
 _MOVED_AT = "%Y%m%dT%H%M%SZ"
 _DAMAGED = re.compile(r"damaged-(\d{8}T\d{6}Z)(?:-\d+)?")
@@ -138,12 +135,6 @@ def require_whole(root: Path) -> None:
         return
     if found := table_damage(store, is_thorough=True):
         raise damaged(root, told(found))
-
-
-def told(damage: Sequence[str]) -> str:
-    """Parts that are damaged, in a line: of many the first."""
-    more = len(damage) - TOLD
-    return "; ".join(damage[:TOLD]) + (f"; and {more} more" if more > 0 else "")
 
 
 def switch_from_damaged(fresh: Store, now: datetime) -> Path:

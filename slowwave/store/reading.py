@@ -13,9 +13,9 @@ from lancedb.query import LanceVectorQueryBuilder
 from lancedb.table import Table
 from numpy.typing import NDArray
 
-from slowwave.schemas.tables import KEYS, VECTOR_TEXT, frame_schema
+from slowwave.schemas.tables import KEYS, TABLES, VECTOR_TEXT, frame_schema
 from slowwave.store.conditions import Expr, col, columns_of, lit, on_disk
-from slowwave.store.damage import open_table, reading
+from slowwave.store.damage import damaged, open_table, reading, told, visible_damage
 from slowwave.store.layout import (
     APPLIED,
     EMBEDDER_OF,
@@ -123,6 +123,19 @@ class StoreReader:
     def count_on_disk(self, table: str) -> int:
         """Number of rows, past the tables in memory."""
         return self._count_rows(table)
+
+    def visible_damage(self) -> list[str]:
+        """A line for each table that is missing or cut, as far as a glance tells."""
+        return visible_damage(self.root, self.name, (*TABLES, APPLIED))
+
+    def require_tables(self) -> None:
+        """Refuse to write where a table is missing or cut, before anything is done.
+
+        Raises:
+            DamageError: with the tables.
+        """
+        if found := self.visible_damage():
+            raise damaged(self.root, told(found))
 
     def read_through(self, table: str) -> None:
         """Reads a table from the disk from end to end, with its indices, and keeps nothing.

@@ -56,6 +56,7 @@ def reembed_store(home: str, *, dry_run: bool, steps: Steps) -> StageReport:
         embedder, note = open_embedder(where.settings.embedding, where.calibration_path)
         report = StageReport(stage="reembed", dry_run=dry_run, notes=[note])
         living = open_store(where.store_root)
+        living.require_tables()
         if base_id_of(living.meta.embedder_id) != (embedder.embedder_id if embedder else ""):
             return _make_store(where, living, embedder, report, steps)
         report.is_skipped = True
@@ -177,7 +178,10 @@ def _switch(home: Home, fresh: Store, damage: Sequence[str], held: Collection[st
         )
     else:
         fresh.make_current()
-    write_core_file(home, fresh)
+    try:
+        write_core_file(home, fresh)
+    except OSError as error:
+        notes.append(f"{home.core_path} cannot be written ({error.strerror}): mend it or move it away")
     return notes
 
 

@@ -1,0 +1,550 @@
+"""Damage of every kind to a home: commands tell it in one line or answer rightly, and `slowwave rebuild` mends it.
+
+After the rescue the memory is that of the journal that is left. All on copies of one home that lived through three
+nights; `tests/integration/test_rebuild.py` has the quick ones.
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner, Result
+
+from slowwave.entrypoints.cli import app
+from slowwave.errors import ConfigError, NotFoundError, SlowwaveError
+from slowwave.home.paths import open_home
+from slowwave.journal.segments import Journal
+from slowwave.memory import Memory
+from slowwave.schemas.tables import TABLES
+from slowwave.store import damaged_folders
+from tests.e2e.killed_rebuild import rebuild_and_die
+from tests.forked import start
+from tests.integration.test_rebuild import NO_SERVER, settings_of, three_nights
+from tests.scripted_model import ScriptedModel, tables
+from tests.servers import OpenAIServer
+
+pytestmark = pytest.mark.processes
+
+NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
+SEED = 20261123
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+Tables = dict[str, pl.DataFrame]
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of three nights, rebuilt once, so that every file in its store is in use."""
+    folder = tmp_path_factory.mktemp("damage")
+    with OpenAIServer(ScriptedModel()) as server:
+        three_nights(folder / "chats", settings_of(folder / "home", url=server.url))
+    settings_of(folder / "home", url=NO_SERVER)
+    assert call("rebuild", folder / "home").exit_code == 0
+    keep_the_current(folder / "home" / "store")
+    return folder / "home"
+
+
+@pytest.fixture(scope="module")
+def wanted(lived: Path) -> Tables:
+    return tables(str(lived))
+
+
+@pytest.fixture(scope="module")
+def answers(lived: Path) -> dict[str, object]:
+    return asked(lived)
+
+
+@pytest.fixture
+def home(lived: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(lived, tmp_path / "home")
+
+
+def keep_the_current(store: Path) -> None:
+    for folder in store.glob("g-*"):
+        if folder.name != (store / "CURRENT").read_text():
+            shutil.rmtree(folder)
+
+
+def call(*words: object) -> Result:
+    command, home, *others = words
+    return CliRunner().invoke(app, [str(command), *map(str, others), "--home", str(home)])
+
+
+READING: dict[str, Callable[[Memory], object]] = {
+    "search": lambda memory: memory.search("What is the rate limit?", now=NOW),
+    "evidence": lambda memory: memory.search("rate limit departures", detail_level="evidence", now=NOW),
+    "filtered": lambda memory: memory.search("seat hold", entity="Mara", now=NOW),
+    "context": lambda memory: memory.context("Which port has the staging database?", now=NOW),
+    "tiers": lambda memory: memory.context(now=NOW),
+    "entity": lambda memory: memory.entity("departures endpoint"),
+    "timeline": lambda memory: memory.timeline("departures endpoint"),
+    "weak": lambda memory: memory.weak(now=NOW),
+    "archived": lambda memory: memory.archived("seat hold"),
+    "contradictions": lambda memory: memory.contradictions(),
+    "stats": lambda memory: memory.stats(now=NOW),
+    "status": lambda memory: memory.status(now=NOW),
+    "quarantine": lambda memory: memory.quarantine(),
+    "topics": lambda memory: memory.topics(),
+    "replacements": lambda memory: memory.replacements(),
+    "core": lambda memory: memory.core(),
+    "explain": lambda memory: memory.explain(CELLS[0], now=NOW),
+}
+CELLS: list[str] = []
+"""The memory that `explain` is asked about."""
+
+LASTING = {
+    "notes",
+    "home",
+    "cache_bytes",
+    "journal_segments",
+    "store_bytes",
+    "journal_bytes",
+    "took_ms",
+    "seconds",
+}
+"""Parts of an answer that a damage elsewhere, or the clock, may change."""
+
+
+def plain(found: object) -> object:
+    """An answer as plain values, without its notes and sizes."""
+    dumped = json.loads(json.dumps(found, default=lambda one: one.model_dump(mode="json")))
+
+    def cleaned(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: cleaned(part) for key, part in value.items() if key not in LASTING}
+        return [cleaned(part) for part in value] if isinstance(value, list) else value
+
+    return cleaned(dumped)
+
+
+def asked(home: Path, names: tuple[str, ...] = tuple(READING)) -> dict[str, object]:
+    """The answer of each reading command, or the error that it ended with."""
+    if not CELLS:
+        CELLS.extend(tables(str(home))["cells"]["cell_id"].head(1))
+    found: dict[str, object] = {}
+    for name in names:
+        try:
+            with Memory(home, records_usage=False) as memory:
+                found[name] = plain(READING[name](memory))
+        except SlowwaveError as error:
+            found[name] = error
+    return found
+
+
+def assert_told_or_right(home: Path, answers: dict[str, object], *, telling: str = "slowwave rebuild") -> int:
+    """Each command tells in one line what to do, or answers as before; returns how many tell."""
+    told = 0
+    for name, found in asked(home).items():
+        if str(found) == str(answers[name]):
+            continue
+        if isinstance(found, SlowwaveError):
+            told += 1
+            assert isinstance(found, ConfigError | NotFoundError), f"{name}: {found!r}"
+            assert telling in str(found), name
+            assert "\n" not in str(found), name
+        else:
+            assert found == answers[name], f"{name} answers something else, and does not say so"
+    return told
+
+
+def assert_rescued(home: Path, wanted: Tables) -> Result:
+    """`slowwave rebuild` ends well, twice, and the memory is the wanted one."""
+    done = call("rebuild", home)
+    assert done.exit_code == 0, done.output
+    assert_same(home, wanted)
+    again = call("rebuild", home)
+    assert again.exit_code == 0
+    assert "was damaged" not in again.output
+    assert_same(home, wanted)
+    return done
+
+
+def assert_same(home: Path, wanted: Tables) -> None:
+    found = tables(str(home))
+    for table, rows in wanted.items():
+        assert_frame_equal(found[table], rows)
+
+
+def generation(home: Path) -> Path:
+    store = home / "store"
+    return store / (store / "CURRENT").read_text()
+
+
+# tables
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Files of a table that its last version needs."""
+    newest = min((folder / "_versions").glob("*.manifest"))
+    return [newest, *sorted(folder.glob("data/*")), *sorted(folder.glob("_indices/*/*"))]
+
+
+def cuts(folder: Path, chance: random.Random) -> Iterator[tuple[Path, int]]:
+    """Ten places at which a file of a table ends too early: its beginning, its end, and others."""
+    files = files_of(folder)
+    for number in range(10):
+        path = files[number % len(files)]
+        size = path.stat().st_size
+        yield path, [0, size - 1, chance.randrange(size)][number // len(files) % 3]
+
+
+@pytest.mark.parametrize("table", [*TABLES, "applied"])
+def test_a_table_that_is_cut_swapped_or_gone_is_told_and_rescued(home, table, answers, wanted):
+    folder, chance = generation(home) / f"{table}.lance", random.Random(f"{SEED} {table}")
+    for path, size in cuts(folder, chance):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:size])
+        assert_told_or_right(home, answers)
+        path.write_bytes(whole)
+    assert_told_or_right(home, answers)
+    other = generation(home) / f"{'turns' if table == 'cells' else 'cells'}.lance"
+    folder.rename(kept := home / "kept")
+    other.rename(folder)
+    kept.rename(other)
+    assert assert_told_or_right(home, answers) > 0
+    shutil.rmtree(folder)
+    assert assert_told_or_right(home, answers) > 0
+    done = assert_rescued(home, wanted)
+    assert f"table '{table}' is missing" in done.stdout
+    assert len(damaged_folders(home / "store")) == 1
+
+
+def test_an_answer_that_needs_no_damaged_table_stands_and_says_so(home, answers):
+    shutil.rmtree(generation(home) / "nights.lance")
+    with Memory(home, records_usage=False) as memory:
+        for name in ("search", "evidence", "context", "timeline"):
+            found = READING[name](memory)
+            assert plain(found) == answers[name]
+            assert any("table 'nights' is missing; run `slowwave rebuild`" in note for note in found.notes), (
+                name
+            )
+    done = call("search", home, "rate limit")
+    assert done.exit_code == 0
+    assert "table 'nights' is missing" in done.stderr.replace("\n", " ")
+
+
+WRITING = (
+    ("remember", "The harbour opens at 5."),
+    ("confirm", "CELL"),
+    ("correct", "CELL", "The harbour opens at 6."),
+    ("forget", "CELL"),
+    ("erase", "CELL"),
+    ("ingest", str(ROOT / "data" / "samples" / "chat" / "02-2026-06-05-rate-limit.jsonl")),
+    ("cite", "CELL"),
+    ("reembed", "--dry-run"),
+)
+
+
+@pytest.mark.parametrize("table", ["cells", "turns", "applied", "core"])
+def test_commands_that_write_tell_damage_in_one_line_and_lose_nothing(home, table, wanted):
+    cell_id, journal = wanted["cells"]["cell_id"][0], Journal(home / "journal")
+    shutil.rmtree(generation(home) / f"{table}.lance")
+    for words in WRITING:
+        before = journal.segment_ids()
+        done = call(words[0], home, *(cell_id if word == "CELL" else word for word in words[1:]))
+        told = done.output.replace("\n", " ")
+        assert isinstance(done.exception, SystemExit | None), f"{words}: {done.exception!r}"
+        is_done = done.exit_code == 0 and words[0] in ("remember", "cite")  # without what is damaged
+        assert is_done or "slowwave rebuild" in told, words
+        is_recorded = journal.segment_ids() != before
+        assert is_recorded == is_done, words
+        assert done.exit_code == (0 if is_done else 78), words
+    assert call("rebuild", home).exit_code == 0
+    assert call("search", home, "harbour").exit_code == 0
+
+
+def test_tables_of_another_home_are_not_taken_for_its_own(home, tmp_path, answers, wanted):
+    call("ingest", tmp_path / "other", ROOT / "data" / "samples" / "chat" / "02-2026-06-05-rate-limit.jsonl")
+    shutil.rmtree(generation(home) / "cells.lance")
+    shutil.copytree(generation(tmp_path / "other") / "cells.lance", generation(home) / "cells.lance")
+    assert assert_told_or_right(home, answers) > 0
+    assert_rescued(home, wanted)
+
+
+# pointer, description, folder
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+AT_THE_FILES: dict[str, Callable[[Path], object]] = {
+    "deleted": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "garbled": lambda path: path.write_bytes(b"\xff\x00{\xfe"),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-2]),
+    "a folder": as_folder,
+    "nowhere": lambda path: path.write_text("g-01M8348P1D80Y0AYE5EDEK10XC"),
+    "outside": lambda path: path.write_text("../../elsewhere"),
+    "other json": lambda path: path.write_text(
+        '{"schema_version": "6", "embedder_id": 5, "dims": [], "x": 1}'
+    ),
+    "deep json": lambda path: path.write_text("[" * 100_000),
+    "other version": lambda path: path.write_text('{"schema_version": 1, "embedder_id": "", "dims": 1}'),
+}
+
+
+@pytest.mark.parametrize("damage", AT_THE_FILES)
+@pytest.mark.parametrize("name", ["CURRENT", "meta.json"])
+def test_a_pointer_or_description_that_is_broken_is_told_and_rescued(home, name, damage, answers, wanted):
+    AT_THE_FILES[damage]((home / "store" if name == "CURRENT" else generation(home)) / name)
+    if (name, damage) == ("CURRENT", "deleted"):
+        found = call("search", home, "rate limit")
+        assert "slowwave rebuild" in found.output
+    else:
+        assert assert_told_or_right(home, answers) == len(READING)
+    assert_rescued(home, wanted)
+
+
+def half_made(home: Path) -> None:
+    """What killed rebuilds leave, and what people do."""
+    store = home / "store"
+    (store / "g-01M8348P1D80Y0AYE5EDEK10XC").mkdir()
+    half = store / "g-01M8348P1D80Y0AYE5EDEK10XD"
+    shutil.copytree(generation(home), half)
+    for table in ("cells", "turns", "applied"):
+        shutil.rmtree(half / f"{table}.lance")
+    (store / ".CURRENT.1-2.draft").write_text("g-01M834")
+    (store / "notes.txt").write_text("mine")
+    (store / "photos").mkdir()
+    (generation(home) / "notes.txt").write_text("mine")
+    (generation(home) / "cells.lance" / "data" / "notes.txt").write_text("mine")
+
+
+def test_half_made_generations_and_foreign_files_disturb_nobody(home, answers, wanted):
+    half_made(home)
+    assert assert_told_or_right(home, answers) == 0
+    assert_rescued(home, wanted)
+    assert (home / "store" / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("pointer", ["g-01M8348P1D80Y0AYE5EDEK10XC", "g-01M8348P1D80Y0AYE5EDEK10XD"])
+def test_a_pointer_to_a_half_made_generation_is_told_and_rescued(home, pointer, answers, wanted):
+    half_made(home)
+    (home / "store" / "CURRENT").write_text(pointer)
+    assert assert_told_or_right(home, answers) > 0
+    assert_rescued(home, wanted)
+    (kept,) = damaged_folders(home / "store")
+    assert (kept / "notes.txt").read_text() == "mine", "nothing is deleted"
+
+
+@pytest.mark.parametrize("place", ["a file", "a link to nowhere", "an empty folder", "nothing"])
+def test_whatever_stands_in_the_place_of_the_store_it_is_made_anew(home, place, wanted):
+    store = home / "store"
+    shutil.rmtree(store)
+    if place == "a file":
+        store.write_text("mine")
+    elif place == "a link to nowhere":
+        store.symlink_to(home / "nowhere")
+    elif place == "an empty folder":
+        store.mkdir()
+    assert "slowwave rebuild" in call("search", home, "rate limit").output
+    assert "slowwave rebuild" in call("status", home).output
+    assert_rescued(home, wanted)
+
+
+# the journal
+
+
+def cut(path: Path, chance: random.Random) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[: chance.randrange(1, len(whole))])
+
+
+def garble(path: Path, chance: random.Random) -> None:
+    whole = bytearray(path.read_bytes())
+    for _ in range(5):
+        whole[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+    path.write_bytes(bytes(whole))
+
+
+def shuffle_lines(path: Path, chance: random.Random) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], *lines[1:], lines[chance.randrange(len(lines))]]))
+
+
+LOSSES: dict[str, Callable[[Path, random.Random], object]] = {
+    "deleted": lambda path, _: path.unlink(),
+    "cut": cut,
+    "garbled": garble,
+    "a line twice": shuffle_lines,
+    "emptied": lambda path, _: path.write_bytes(b""),
+    "a folder": lambda path, _: as_folder(path),
+}
+
+
+def without(lived: Path, folder: Path, segment_id: str) -> Tables:
+    """The memory of a home that never had a store, from the journal without one segment."""
+    shutil.copytree(lived / "journal", folder / "journal")
+    shutil.copy(lived / "slowwave.toml", folder / "slowwave.toml")
+    Journal(folder / "journal").path_of(segment_id).unlink()
+    assert call("rebuild", folder).exit_code == 0
+    return tables(str(folder))
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_after_a_loss_in_the_journal_the_memory_is_that_of_what_is_left(lived, tmp_path, part, answers):
+    """Every segment is lost once; how goes in turns."""
+    chance = random.Random(f"{SEED} {part}")
+    for number, segment_id in enumerate(Journal(lived / "journal").segment_ids()):
+        if number % 8 != part:
+            continue
+        home, loss = tmp_path / f"home-{number}", list(LOSSES)[number % len(LOSSES)]
+        shutil.copytree(lived, home)
+        LOSSES[loss](Journal(home / "journal").path_of(segment_id), chance)
+        assert_told_or_right(home, answers)
+        left = without(lived, tmp_path / f"left-{number}", segment_id)
+        done = assert_rescued(home, left)
+        assert segment_id in done.stdout, f"{loss}: what is lost is named"
+        assert len(damaged_folders(home / "store")) == 1, "the store that holds what is lost is kept"
+
+
+def test_a_segment_that_is_there_twice_is_folded_once(home, wanted, answers):
+    journal = Journal(home / "journal")
+    for segment_id in journal.segment_ids()[::5]:
+        path = journal.path_of(segment_id)
+        shutil.copy(path, path.with_name(f"{path.stem} (copy).jsonl"))
+        shutil.copy(path, path.with_name(f"{path.stem[:-1]}{'Z' if path.stem[-1] != 'Z' else 'Y'}.jsonl"))
+        (home / "journal" / "backup").mkdir(exist_ok=True)
+        shutil.copy(path, home / "journal" / "backup" / path.name)
+    (home / "journal" / "empty" / "folders").mkdir(parents=True)
+    assert assert_told_or_right(home, answers) == 0
+    assert_rescued(home, wanted)
+
+
+def test_a_home_without_any_journal_has_no_memory_after_the_rescue_and_keeps_its_store(home):
+    shutil.rmtree(home / "journal")
+    done = call("rebuild", home)
+    assert done.exit_code == 0
+    assert "gone from the journal" in done.stdout
+    assert all(rows.is_empty() for rows in tables(str(home)).values())
+    (kept,) = damaged_folders(home / "store")
+    assert (kept / (kept / "CURRENT").read_text() / "cells.lance").is_dir()
+
+
+# settings and all other files of a home
+
+SETTINGS = {
+    "no toml": "llm = = 1",
+    "bytes": "\x00\x01",
+    "deep": "a = " + "[" * 10_000,
+    "unknown name": "[llm]\nprovidr = 'openai'",
+    "unknown group": "[lmm]\nprovider = 'openai'",
+    "bad value": "[search]\nmemory_rows = 'many'",
+    "a folder": "",
+    "not a group": "decay = 3",
+}
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_garbled_settings_are_told_first_and_mended_by_removing_the_file(home, text, wanted):
+    path = home / "slowwave.toml"
+    path.write_text(SETTINGS[text]) if text != "a folder" else as_folder(path)
+    for words in (("search", "rate limit"), ("status",), ("rebuild",), ("remember", "It is 5.")):
+        done = call(words[0], home, *words[1:])
+        assert done.exit_code == 78, done.output
+        assert str(path) in done.output.replace("\n", "")
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    os.environ["SLOWWAVE_EMBEDDING__PROVIDER"] = "wordllama"
+    try:
+        assert_rescued(home, wanted)
+    finally:
+        del os.environ["SLOWWAVE_EMBEDDING__PROVIDER"]
+
+
+OTHERS = (
+    "MEMORY.md",
+    "calibration.json",
+    "writer.json",
+    "cache/answers.sqlite",
+    "spool/usage.jsonl",
+    "rederived/derivation.json",
+)
+
+
+@pytest.mark.parametrize("damage", ["garbled", "empty", "a folder"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_no_other_file_of_the_home_keeps_the_rescue_from_its_work(home, name, damage, answers, wanted):
+    path = home / name
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    AT_THE_FILES[damage](path)
+    assert_told_or_right(home, {**answers, "core": asked(home, ("core",))["core"]}, telling=name)
+    shutil.rmtree(generation(home) / "cells.lance")
+    done = call("rebuild", home)
+    if done.exit_code:  # as with settings: what a person measured or holds is not removed for them
+        assert name in ("calibration.json", "writer.json")
+        assert name in done.output.replace("\n", "")
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert_rescued(home, wanted)
+    assert path.is_dir() or "- [" in (home / "MEMORY.md").read_text()
+
+
+# real processes
+
+
+def process(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "slowwave.entrypoints.cli", *map(str, words)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_program_itself_tells_one_line_and_rescues(home):
+    folder = generation(home) / "cells.lance"
+    newest = min((folder / "_versions").glob("*.manifest"))
+    newest.write_bytes(b"")
+    for words in (("search", "rate limit"), ("context", "rate limit"), ("stats",)):
+        done = process(*words, "--home", home)
+        assert done.returncode == 78
+        (line,) = done.stderr.splitlines()
+        assert "run `slowwave rebuild`" in line
+        assert done.stdout == ""
+    index = next(folder.glob("_indices/*/*.lance"), None)
+    assert index is not None
+    assert process("rebuild", "--home", home).returncode == 0
+    done = process("search", "rate limit", "--home", home)
+    assert done.returncode == 0
+    assert "180" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "calls"),
+    [
+        ("Store", "make_tables", 1),
+        ("Store", "apply", 1),
+        ("Store", "mark_applied", 1),
+        ("Store", "put_vectors", 2),
+        ("Path", "replace", 2),
+        ("Path", "rename", 1),
+        ("Path", "rename", 2),
+        ("Path", "rename", 3),
+    ],
+)
+def test_a_rescue_that_is_killed_loses_nothing_and_is_done_again(home, owner, method, calls, wanted):
+    half_made(home)
+    shutil.rmtree(generation(home) / "cells.lance")
+    before = {path: path.read_bytes() for path in (home / "journal").rglob("*.jsonl")}
+    child, told = start(rebuild_and_die, str(home), owner, method, calls)
+    assert told.poll(120)
+    assert told.recv() == "dying"
+    child.join(30)
+    assert {path: path.read_bytes() for path in (home / "journal").rglob("*.jsonl")} == before
+    assert call("rebuild", home).exit_code == 0
+    assert_same(home, wanted)
+    assert call("rebuild", home).exit_code == 0
+    assert open_home(home).journal.missing() == []
