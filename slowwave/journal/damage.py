@@ -18,7 +18,7 @@ MOST_LINES = 5
 
 
 def what_is_left(event_count: object, body: bytes) -> str:
-    """How many events of a broken segment can be read, and which lines of the file cannot; the header is line 1."""
+    """Count the events of a broken segment that can be read, and name the lines that cannot; the header is line 1."""
     lines = body.split(b"\n")
     if lines and not lines[-1]:
         lines.pop()
