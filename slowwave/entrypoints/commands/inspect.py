@@ -15,17 +15,18 @@ from slowwave.entrypoints.commands.options import (
     memory_of,
     reply,
 )
+from slowwave.entrypoints.resident.client import read
 from slowwave.entrypoints.show.home import show_calibration, show_quarantine, show_status
 from slowwave.entrypoints.show.inspection import show_archived, show_explanation, show_stats, show_weak
 from slowwave.entrypoints.show.terminal import results, show_json
 from slowwave.schemas.requests import ArchivedRequest, CellRequest, WeakRequest
+from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Stats
 
 
 @asks(CellRequest, single="cell_id", without="note")
 def explain(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Explain why a memory is there. What was said, what was judged, and every event of its life."""
-    with memory_of(home) as memory:
-        found = memory.explain(**asked)
+    found = read(home, "explain", asked, Explanation)
     reply(found, show_explanation, as_json=as_json)
 
 
@@ -41,8 +42,7 @@ def weak(
 ) -> None:
     """List memories that fade soon unless they are used. `confirm` or `cite` keeps one."""
     now = datetime.now(UTC)
-    with memory_of(home) as memory:
-        found = memory.weak(**asked, now=now)
+    found = read(home, "weak", asked, list[Fading])
     shown = partial(show_weak, now=now, more=max(len(found) - limit, 0))
     reply(found[:limit], shown, as_json=as_json)
 
@@ -50,15 +50,13 @@ def weak(
 @asks(ArchivedRequest, single="query")
 def archived(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Search memories that were archived. `cite` brings one back with the next night."""
-    with memory_of(home) as memory:
-        found = memory.archived(**asked)
+    found = read(home, "archived", asked, list[ForgottenCell])
     reply(found, show_archived, as_json=as_json)
 
 
 def stats(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Count what the memory holds. By type, status, topic, age and origin; also its use and wrong forgetting."""
-    with memory_of(home) as memory:
-        found = memory.stats()
+    found = read(home, "stats", {}, Stats)
     reply(found, show_stats, as_json=as_json)
 
 

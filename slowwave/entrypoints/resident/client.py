@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 import slowwave
 from slowwave import errors
@@ -39,10 +39,10 @@ START_SECONDS, LOOK_SECONDS = 30.0, 0.03
 
 PACKAGE = Path(slowwave.__file__).parent
 
-Operation = Literal["search", "context", "entity", "timeline"]
-"""Methods of `Memory` that the reader answers; each gives a model with notes."""
+Operation = Literal["search", "context", "entity", "timeline", "explain", "weak", "archived", "stats"]
+"""Methods of `Memory` that the reader answers; those that note what was used give a model with notes."""
 
-Answer = TypeVar("Answer", bound=BaseModel)
+Answer = TypeVar("Answer")
 
 
 def read(home: str | None, operation: Operation, arguments: dict[str, Any], answer: type[Answer]) -> Answer:
@@ -51,9 +51,11 @@ def read(home: str | None, operation: Operation, arguments: dict[str, Any], answ
     Raises:
         SlowwaveError: what answering raised.
     """
-    found = ask_resident(home, operation, arguments) or _ask_new_resident(home, operation, arguments)
+    found = ask_resident(home, operation, arguments)
+    if found is None:
+        found = _ask_new_resident(home, operation, arguments)
     if found is not None:
-        return answer.model_validate(found)
+        return TypeAdapter(answer).validate_python(found)
     from slowwave.memory import Memory
 
     with Memory(home) as memory:
@@ -61,8 +63,7 @@ def read(home: str | None, operation: Operation, arguments: dict[str, Any], answ
         try:
             memory.flush()
         except errors.TransientError as error:
-            notes = [*result.model_dump(include={"notes"})["notes"], f"its use is not noted: {error}"]
-            result = result.model_copy(update={"notes": notes})
+            result = _with_note(result, f"its use is not noted: {error}")
     return result
 
 
@@ -71,7 +72,7 @@ def home_folder(home: str | None) -> Path:
     return Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser().resolve()
 
 
-def ask_resident(home: str | None, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any] | None:
+def ask_resident(home: str | None, operation: Operation, arguments: dict[str, Any]) -> Any | None:
     """The answer of the reader of this home; None where there is none that fits.
 
     Raises:
@@ -137,9 +138,7 @@ def receive(connection: socket.socket) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _ask_new_resident(
-    home: str | None, operation: Operation, arguments: dict[str, Any]
-) -> dict[str, Any] | None:
+def _ask_new_resident(home: str | None, operation: Operation, arguments: dict[str, Any]) -> Any | None:
     """The answer of a reader that is started now; None where none is wanted, it ends, or does not listen in time."""
     from slowwave.settings.tree import load_settings
 
@@ -161,14 +160,21 @@ def _request(folder: Path, operation: Operation, arguments: dict[str, Any]) -> d
     return {"print": fingerprint(folder), "ask": operation, "arguments": arguments}
 
 
-def _answered(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
+def _with_note(result: Any, note: str) -> Any:
+    """An answer that has notes with one more; any other as it is."""
+    if isinstance(result, BaseModel) and "notes" in type(result).model_fields:
+        notes = [*result.model_dump(include={"notes"})["notes"], note]
+        return result.model_copy(update={"notes": notes})
+    return result
+
+
+def _answered(folder: Path, request: dict[str, Any]) -> Any | None:
     found = _exchange(socket_path(folder), request)
     if found is None or found.get("stale"):
         return None
     if "error" in found:
         raise getattr(errors, found["error"])(found["message"])
-    answer: dict[str, Any] = found["answer"]
-    return answer
+    return found["answer"]
 
 
 def _exchange(path: Path, request: dict[str, Any]) -> dict[str, Any] | None:

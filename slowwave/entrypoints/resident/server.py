@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from filelock import FileLock, Timeout
+from pydantic_core import to_jsonable_python
 
 from slowwave.entrypoints.resident.client import Operation, fingerprint, receive, send, socket_path
 from slowwave.errors import InputError, SlowwaveError, TransientError
@@ -67,7 +68,7 @@ def _answered(memory: Memory, request: dict[str, Any]) -> dict[str, Any]:
         if operation not in get_args(Operation):
             raise InputError(f"the reader does not answer {operation!r}")
         answer = getattr(memory, str(operation))(**request["arguments"])
-        return {"answer": answer.model_dump(mode="json")}
+        return {"answer": to_jsonable_python(answer)}
     except SlowwaveError as error:
         return {"error": type(error).__name__, "message": str(error)}
 
