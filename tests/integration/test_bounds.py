@@ -1,0 +1,337 @@
+"""Nothing that comes in is too much: bounds hold, memory stays, the rest is taken in, and each excess is named."""
+
+import json
+import os
+import resource
+import socket
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from flows.ingest import ingest
+from slowwave.errors import InputError
+from slowwave.home.paths import open_home
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import CATALOGUE, Plan
+from slowwave.readers.chunking import cut_chunks
+from slowwave.schemas.report import UNREADABLE, StageReport
+from slowwave.schemas.tables import shaped
+from slowwave.stages.ingest import ingest as stage
+from slowwave.stages.run import Stage
+from slowwave.store import open_store
+from tests import forked
+
+MEMORY = 1_500_000_000
+SAID = "We take Postgres for the ledger."
+
+
+def chat(path: Path, *texts: str) -> Path:
+    """A chat with these messages, one a line."""
+    records = ({"role": "user", "content": text, "timestamp": "2026-06-05T09:12:22Z"} for text in texts)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def run(home: Path, *sources: Path) -> StageReport:
+    return ingest.fn(sources=[str(source) for source in sources], home=str(home))
+
+
+def turns_of(home: Path) -> pl.DataFrame:
+    return open_store(open_home(home).store_root).rows("turns").sort("session_id", "turn_index")
+
+
+@pytest.fixture(autouse=True)
+def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLOWWAVE_EMBEDDING__PROVIDER", "none")
+
+
+@pytest.fixture
+def incoming(tmp_path: Path) -> Path:
+    folder = tmp_path / "incoming"
+    folder.mkdir()
+    return folder
+
+
+# what does not fit
+
+
+def test_a_long_message_keeps_its_begin_and_its_end_and_the_report_names_the_place(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SLOWWAVE_READERS__MESSAGE_CHARACTERS", "2000")
+    key = "AKIA" + "Q3ZT5WXYB7NMK2LP"
+    body = "The log says this. " * 5_000
+    chat(incoming / "a.jsonl", "Short.", f"Look at this: {body}{key} {body} What does it mean?")
+    report = run(tmp_path / "home", incoming)
+    content = turns_of(tmp_path / "home")["content"][1]
+    assert content.startswith("Look at this: The log says this.")
+    assert content.endswith("What does it mean?")
+    assert "characters left out]" in content
+    assert len(content) <= 2_100
+    assert report.rejected == {"not a turn: message cut at its bound": 1}
+    (told,) = [note for note in report.notes if "left out" in note]
+    assert "a.jsonl: line 2:" in told
+    assert "readers.message_characters allows 2,000" in told
+    assert not [path for path in (tmp_path / "home/journal").rglob("*.jsonl") if key in path.read_text()]
+
+
+def test_a_secret_at_the_cut_is_seen_whole(tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SLOWWAVE_READERS__MESSAGE_CHARACTERS", "2000")
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEAfakefakefakefake0123\n" * 60
+    chat(incoming / "a.jsonl", "x " * 600 + key + "-----END RSA PRIVATE KEY-----\n" + "y " * 40_000)
+    run(tmp_path / "home", incoming)
+    assert "MIIEpAIB" not in turns_of(tmp_path / "home")["content"][0]
+
+
+def test_a_line_over_its_bound_is_left_out_and_read_once_the_bound_allows_it(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SLOWWAVE_READERS__LINE_BYTES", "10000")
+    chat(incoming / "a.jsonl", SAID, "word " * 4_000, "And then?")
+    home = tmp_path / "home"
+    report = run(home, incoming)
+    assert turns_of(home)["content"].to_list() == [SAID, "And then?"]
+    assert report.rejected == {"not a turn: line over its bound": 1}
+    assert [
+        note for note in report.notes if "a.jsonl: line 2 has 20," in note and "readers.line_bytes" in note
+    ]
+    assert run(home, incoming).rejected == {"unchanged file": 1}
+    monkeypatch.setenv("SLOWWAVE_READERS__LINE_BYTES", "100000")
+    run(home, incoming)
+    assert turns_of(home).height == 3
+
+
+def test_a_document_a_file_and_a_folder_have_bounds(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name, value in (("DOCUMENT_BYTES", 100_000), ("FILE_BYTES", 300_000), ("FOLDER_FILES", 3)):
+        monkeypatch.setenv(f"SLOWWAVE_READERS__{name}", str(value))
+    (incoming / "a.md").write_text("# Kiln\n\n" + "\n\n".join(f"Fact {n} of the kiln." for n in range(8_000)))
+    (incoming / "b.md").write_text("x" * 400_000)
+    chat(incoming / "c.jsonl", SAID)
+    (incoming / "d.md").write_text("late")
+    report = run(tmp_path / "home", incoming)
+    notes = "\n".join(report.notes)
+    assert "readers.document_bytes allows 100,000" in notes
+    assert "b.md' has 400,000 bytes and is not read: readers.file_bytes allows 300,000" in notes
+    assert "1 of its 4 files are left out: readers.folder_files allows 3" in notes
+    assert report.rejected["not a turn: document cut at its bound"] == 1
+    assert report.rejected[UNREADABLE] == 1
+    said = turns_of(tmp_path / "home")["content"].str.join("\n")[0]
+    assert SAID in said
+    assert "Fact 100 of" in said
+    assert "Fact 7999" not in said
+
+
+def test_a_report_names_some_places_of_each_reason_and_counts_the_others(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SLOWWAVE_READERS__SHOWN_PLACES", "2")
+    for number in range(5):
+        (incoming / f"{number}.jsonl").write_bytes(b"\x00\x01binary\xff" * 50)
+    report = run(tmp_path / "home", incoming)
+    assert report.rejected == {UNREADABLE: 5}
+    assert len([note for note in report.notes if "none is JSON" in note]) == 2
+    assert f"3 more: {UNREADABLE}" in report.notes
+
+
+def test_what_is_no_plain_file_gets_one_clear_line_and_stops_nothing(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    chat(incoming / "good.jsonl", SAID)
+    os.mkfifo(incoming / "pipe.jsonl")
+    with socket.socket(socket.AF_UNIX) as listener:
+        monkeypatch.chdir(incoming)
+        listener.bind("sock.jsonl")
+    (incoming / "loop.md").symlink_to(incoming / "loop.md")
+    (incoming / "self").symlink_to(incoming)
+    Path(os.fsdecode(os.fsencode(incoming) + b"/odd\xff\xfe.md")).write_text("An odd name.")
+    with (incoming / "sparse.jsonl").open("wb") as file:
+        file.truncate(1 << 42)
+    (incoming / "wide.jsonl").write_text(json.dumps({"role": "user", "content": "x"}), encoding="utf-16")
+    home = tmp_path / "home"
+    report = run(home, incoming)
+    assert sorted(turns_of(home)["content"]) == ["An odd name.", SAID]
+    assert report.rejected == {"pipe, socket or device": 2, "symbolic link in a folder": 2, UNREADABLE: 2}
+    for told in (
+        "pipe.jsonl' is a pipe",
+        "sock.jsonl' is a pipe, socket",
+        "4,398,046,511,104 bytes",
+        "UTF-16",
+    ):
+        assert len([note for note in report.notes if told in note]) == 1
+    assert run(home, incoming).rejected["unchanged file"] == 2
+    for path, kind in ((Path("/dev/zero"), "a device"), (incoming / "pipe.jsonl", "a pipe")):
+        assert [note for note in run(home, path).notes if f"is {kind}, not a regular file" in note]
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_the_others_are_read(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    chat(incoming / "good.jsonl", SAID)
+    (incoming / "shut").mkdir()
+    listed = os.scandir
+
+    def scandir(path: str | Path) -> object:
+        if Path(path).name == "shut":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    report = run(tmp_path / "home", incoming)
+    assert turns_of(tmp_path / "home").height == 1
+    assert report.rejected == {UNREADABLE: 1}
+    assert [note for note in report.notes if "shut" in note]
+
+
+def test_a_file_that_changes_while_it_is_read_is_named_and_read_again(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = chat(incoming / "a.jsonl", SAID)
+    read = stage.read_parts
+
+    def read_and_write(*given: object, **asked: object) -> object:
+        yield from read(*given, **asked)  # type: ignore[arg-type]
+        with path.open("a") as file:
+            file.write(json.dumps({"role": "user", "content": "One more."}) + "\n")
+
+    monkeypatch.setattr(stage, "read_parts", read_and_write)
+    report = run(tmp_path / "home", incoming)
+    assert report.rejected == {"file that changed while it was read": 1}
+    monkeypatch.setattr(stage, "read_parts", read)
+    run(tmp_path / "home", incoming)
+    assert turns_of(tmp_path / "home")["content"].to_list() == [SAID, "One more."]
+
+
+# parts
+
+
+def test_a_session_in_parts_that_was_cut_off_is_the_same_as_one_that_was_not(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    chat(incoming / "long.jsonl", *(f"Message number {number} of the session." for number in range(95)))
+    for number in range(7):
+        chat(incoming / f"small{number}.jsonl", f"Small talk {number}.")
+    monkeypatch.setenv("SLOWWAVE_READERS__PART_TURNS", "10")
+    monkeypatch.setenv("SLOWWAVE_READERS__PART_FILES", "3")
+    run(tmp_path / "whole", incoming)
+    assert (
+        len(open_home(tmp_path / "whole").journal.segment_ids()) == 12
+    )  # nine parts, 5 and 3 small, 2 small
+    home, commit = tmp_path / "cut", Stage.commit
+    for cut_at in (3, 1, 5):
+        left = [None] * cut_at
+
+        def commit_some(stage: Stage, plan: Plan, left: list[None] = left) -> None:
+            if not left:
+                raise InputError("cut off here")
+            left.pop()
+            commit(stage, plan)
+
+        monkeypatch.setattr(Stage, "commit", commit_some)
+        with pytest.raises(InputError, match="cut off here"):
+            run(home, incoming)
+    monkeypatch.setattr(Stage, "commit", commit)
+    run(home, incoming)
+    names = ["turn_id", "session_id", "turn_index", "content"]
+    assert turns_of(home).select(names).equals(turns_of(tmp_path / "whole").select(names))
+    stores = [open_store(open_home(root).store_root) for root in (home, tmp_path / "whole")]
+    for table, key in (("chunks", "chunk_id"), ("sources", "source_id"), ("passages", "passage_id")):
+        found = [
+            store.rows(table).sort(key).select(pl.exclude("recorded_at", "indexed_at")) for store in stores
+        ]
+        assert found[0].equals(found[1])
+
+
+def test_a_session_that_grew_adds_only_its_new_turns(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SLOWWAVE_READERS__PART_TURNS", "10")
+    texts = [f"Message number {number} of the session." for number in range(35)]
+    chat(incoming / "a.jsonl", *texts[:22])
+    run(tmp_path / "home", incoming)
+    chat(incoming / "a.jsonl", *texts)
+    report = run(tmp_path / "home", incoming)
+    assert report.counts["turn.recorded"] == 13
+    assert turns_of(tmp_path / "home")["content"].to_list() == texts
+
+
+def test_the_same_turn_in_two_files_is_taken_once_from_the_first(tmp_path: Path, incoming: Path):
+    record = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-06-02T08:00:00Z"}
+    line = json.dumps({**record, "message": {"role": "user", "content": SAID}}) + "\n"
+    (incoming / "a.jsonl").write_text(line)
+    (incoming / "b.jsonl").write_text(line)
+    report = run(tmp_path / "home", incoming)
+    assert turns_of(tmp_path / "home")["source_name"].to_list() == ["a.jsonl"]
+    assert report.counts["chunk.cut"] == 1
+
+
+# memory, in a process of its own
+
+
+def ingest_alone(told: Connection, home: str, folder: str) -> None:
+    """Takes a folder in, in a forked process; sends the report and the peak of its memory in bytes."""
+    report = ingest.fn(sources=[folder], home=home)
+    told.send((report.model_dump(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+
+
+def in_child(home: Path, folder: Path) -> tuple[StageReport, int]:
+    process, told = forked.start(ingest_alone, str(home), str(folder))
+    report, peak = told.recv()
+    process.join(60)
+    return StageReport(**report), peak
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("letter", ["x", "word "])
+def test_one_message_of_fifty_megabytes_ends_nothing(tmp_path: Path, incoming: Path, letter: str):
+    chat(incoming / "big.jsonl", letter * (50_000_000 // len(letter)))
+    chat(incoming / "small.jsonl", SAID)
+    report, peak = in_child(tmp_path / "home", incoming)
+    assert turns_of(tmp_path / "home")["content"].to_list() == [SAID]
+    assert report.rejected == {"not a turn: line over its bound": 1}
+    assert peak < MEMORY
+
+
+@pytest.mark.processes
+def test_a_line_of_two_hundred_megabytes_is_never_held(tmp_path: Path, incoming: Path):
+    with (incoming / "sparse.jsonl").open("wb") as file:
+        file.truncate(200_000_000)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n" + json.dumps({"role": "user", "content": SAID}).encode())
+    report, peak = in_child(tmp_path / "home", incoming)
+    assert turns_of(tmp_path / "home")["content"].to_list() == [SAID]
+    assert report.rejected == {"not a turn: line over its bound": 1}
+    assert peak < MEMORY
+
+
+@pytest.mark.processes
+def test_lines_and_messages_just_under_their_bounds_fit_into_memory(tmp_path: Path, incoming: Path):
+    chat(incoming / "a.jsonl", *["word " * 3_000_000] * 3)
+    blocks = [{"type": "text", "text": "a"}] * 400_000
+    (incoming / "b.jsonl").write_text(json.dumps({"role": "user", "content": blocks}))
+    (incoming / "c.jsonl").write_text('{"role": "user", "content": [' + "{}," * 5_000_000 + '"end"]}')
+    (incoming / "d.md").write_text("- kiln\n" * 100_000)
+    report, peak = in_child(tmp_path / "home", incoming)
+    assert turns_of(tmp_path / "home")["source_name"].unique().len() == 4
+    assert report.rejected["not a turn: message cut at its bound"] == 4
+    assert peak < MEMORY
+
+
+def test_a_home_that_holds_a_huge_message_of_before_can_be_opened(tmp_path: Path, incoming: Path):
+    home, text = tmp_path / "home", "word and other things " * 100_000
+    chat(incoming / "a.jsonl", SAID)
+    run(home, incoming)
+    with open_workspace(home) as workspace:
+        writing = Stage("ingest", workspace, dry_run=False)
+        turns = workspace.store.rows("turns").with_columns(
+            turn_id=pl.lit("huge"), session_id=pl.lit("huge"), content=pl.lit(text)
+        )
+        cut = cut_chunks(turns, window_tokens=500, overlap_tokens=100)
+        pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
+        writing.commit({"turn.recorded": turns, "chunk.cut": shaped(pending, CATALOGUE["chunk.cut"].payload)})
+        longest = workspace.store.rows("passages")["content"].str.len_chars().max()
+        assert workspace.store.rows("turns")["content"].str.len_chars().max() == len(text)
+    assert longest == 1_000_000
