@@ -6,7 +6,7 @@ from typing import Final
 
 from slowwave.redaction.given import fits
 from slowwave.redaction.labels import ABOUT, Label
-from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane
+from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong, word_share
 from slowwave.redaction.values import (
     SHORTEST_GIVEN,
     is_ordinary,
@@ -21,7 +21,7 @@ _LONGEST_LINE: Final = 400
 _MOST_ROWS: Final = 200
 _MOST_EMPTY: Final = 8
 _MOST_CODES: Final = 40
-_RULE = re.compile(r"[\s>]{0,8}[|+]?[\s:|+=─┼│-]{3,400}")
+_RULE = re.compile(r"[\s>]{0,8}[|+]?[\s:|+=─┼│├┤╞═╪╡╠╬╣┌┐└┘┬┴-]{3,400}")
 _NEXT = re.compile(
     r"(?P<rest>[^\n]{0,80}?)[:：=>→.)*`\"'_#\]]{0,4}[ \t]{0,8}(?:\|[ \t]?-?[ \t]*|>-?[ \t]*|[|>][+-]?[ \t]*)?\r?\n"
     r"(?:[ \t>|]{0,12}\r?\n){0,2}(?:[ \t>|]{0,12}(?:```|~~~)[^\n]{0,20}\n)?[ \t>|]{0,24}(?:[-*•$][ \t]{1,4}|\d{1,2}[.)][ \t]{1,4})?"
@@ -32,13 +32,13 @@ _CODE = re.compile(
     r"|[A-Za-z0-9+/]{40,}={0,2})"
 )
 _CODE_GAP = re.compile(
-    r"[\s,;|\"'`*•>\[\](){}:/·-]{0,24}(?:\d{1,2}[.):][ \t]{1,4})?(?:\[[ xX]?\][ \t])?[\s\"'`]{0,8}"
+    r"(?:\s(?:and|und|et|y|e|en|i)\s)?[\s,;|\"'`*•>\[\](){}:/·-]{0,24}(?:\d{1,2}[.):][ \t]{1,4})?(?:\[[ xX]?\][ \t])?[\s\"'`]{0,8}"
 )
 _PROMPT = re.compile(
     r"[ \t>]{0,8}(?:[\w.@~:/\\ \[\]()-]{0,60}[$#%❯➜>][ \t]|(?:cat|echo|printenv|pass|op|gopass|bw|vault|kubectl|less|more|head|type)[ \t])"
 )
 _ENDS = re.compile(
-    r"[:：=→]\s*\Z|(?i:below|this|follows|following|unten|folgt|suivant|siguiente|seguente|seguinte|volgt|poniżej|here|now)[.:]?\s*\Z"
+    r"[:：=→]\s*\Z|(?i:below|this|follows|following|unten|folgt|suivant|siguiente|seguente|seguinte|volgt|poniżej|here|now|\bis|\bist|\best|\bes|è|\bé|jest|lautet)[.:]?\s*\Z"
 )
 
 
@@ -52,9 +52,12 @@ def below_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     end = line_end(text, label.end, _LONGEST_LINE)
     line = text[start:end]
     yield from _next_line(text, label, line)
+    yield from _reply(text, label, line, end)
     if end >= len(text) or end - start >= _LONGEST_LINE:
         return
-    if "|" in line or "│" in line:
+    if "<th" in text[max(0, label.start - 40) : label.start]:
+        yield from _html_column(text, label)
+    elif "|" in line or "│" in line:
         yield from _column(text, label, line, start, end, "|" if "|" in line else "│")
     elif separator := next((one for one in "\t;," if one in line), ""):
         yield from _column(text, label, line, start, end, separator)
@@ -79,6 +82,43 @@ def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
     value = found.text
     if fits(label, value) or _is_secret_alone(label, value, is_prompt=is_prompt):
         yield found.start, found.end
+
+
+_SPEAKER = re.compile(
+    r"[ \t>*_-]{0,6}(?:[\[(<]?[\d:. /TZ-]{0,24}[\])>]?[ \t]{0,3})?(?:[*_<@]{0,2}[\w .-]{1,30}[*_>]{0,2}[ ]?:[ \t]{1,3})?"
+)
+_ANSWER = re.compile(
+    r"(?i)(?:(?:sure|yes|ok(?:ay)?|yep|it'?s|here|es|c'est|ist|das ist|klar|ja|oui|sí|si|sì|sim|tak|jasne|è|é|jest|to|het is|het|is|claro|certo|voilà|try|:)[,.:!]?\s{1,3}){0,3}"
+)
+
+
+def _reply(text: str, label: Label, line: str, end: int) -> Iterator[tuple[int, int]]:
+    """The answer to a question for a password, on one of the two lines after it."""
+    if label.kind != "password" or not (
+        line.rstrip().endswith("?")
+        or re.match(
+            r"[^\n]{0,80}(?:send|give|tell|schick|gib|envoie|manda|envía|stuur|wyślij|dammi|pode)", line
+        )
+    ):
+        return
+    position = end + 1
+    for _ in range(2):
+        row_end = line_end(text, position, _LONGEST_LINE)
+        speaker = _SPEAKER.match(text, position, row_end)
+        start = speaker.end() if speaker else position
+        opening = _ANSWER.match(text, start, row_end)
+        found = value_at(text, opening.end() if opening else start)
+        if found and found.end <= row_end:
+            value = found.text.rstrip(".,;:!?") if not is_strong(found.text) else found.text.rstrip(",;:")
+            is_alone = not text[found.end : row_end].strip(" .,!?)\"'`")
+            if (
+                is_strong(found.text) or (looks_chosen(value) and (is_alone or (opening and opening[0])))
+            ) and not is_identifier(value):
+                yield found.start, found.start + len(value)
+                return
+        position = row_end + 1
+        if position >= len(text):
+            return
 
 
 def _is_secret_alone(label: Label, value: str, *, is_prompt: bool) -> bool:
@@ -115,7 +155,14 @@ def _codes(text: str, label: Label) -> Iterator[tuple[int, int]]:
 
 def _is_code(value: str) -> bool:
     digits = sum(character.isdigit() for character in value)
-    return (digits > 0 and not is_mundane(value)) or (value.isupper() and len(value) >= 8) or value.isdigit()
+    groups = re.split(r"[ –-]", value)
+    is_even = len(groups) > 1 and len({len(group) for group in groups}) == 1 and word_share(value) <= 0.5
+    return (
+        is_even
+        or (digits > 0 and not is_mundane(value))
+        or (value.isupper() and len(value) >= 8)
+        or value.isdigit()
+    )
 
 
 def _column(
@@ -147,6 +194,20 @@ def _column(
             return
 
 
+def _html_column(text: str, label: Label) -> Iterator[tuple[int, int]]:
+    """The cells under a label that heads a column of an HTML table."""
+    begin = max(text.rfind("<tr", max(0, label.start - 1000), label.start), 0)
+    number = text.count("<th", begin, label.start)
+    rows = re.compile(r"<tr[^>]{0,80}>(?P<row>(?:(?!</?tr)[^\0]){1,3000}?)</tr>").finditer(
+        text, label.end, label.end + 20_000
+    )
+    for row in rows:
+        cells = list(re.finditer(r"<td[^>]{0,80}>\s*(?:<\w+>)?(?P<cell>[^<]{1,200})", row["row"]))
+        if len(cells) >= number > 0:
+            start, stop = cells[number - 1].span("cell")
+            yield from _in_cell(text, label, row.start("row") + start, row.start("row") + stop)
+
+
 def _heads(line: str, separator: str) -> bool:
     """Return whether a line can be the head of a table: each cell a few words."""
     cells = [cell.strip(" \t>|│*`\"'#") for cell in line.split(separator)]
@@ -170,6 +231,9 @@ def _in_cell(text: str, label: Label, start: int, end: int) -> Iterator[tuple[in
     raw = text[start:end]
     value = raw.strip(" \t\r\"'`*|")
     begin = start + raw.find(value)
+    if fits(label, value):
+        yield begin, begin + len(value)
+        return
     if (
         not value
         or is_ordinary(value)
@@ -203,13 +267,14 @@ def _aligned(text: str, label: Label, line: str, start: int, end: int) -> Iterat
     for _ in range(_MOST_ROWS):
         row_end = line_end(text, position, _LONGEST_LINE)
         there = text[position:row_end]
-        if len(there) <= column[0] or not there.strip():
+        if not there.strip():
             return
         if not _RULE.fullmatch(there):
-            left = column[0]
-            if there[left - 1 : left].strip() and left:
-                return
-            cell = re.compile(r"\S+").match(there, left)
+            cells = list(re.finditer(r"\S+(?: \S+)*", there))
+            same = cells[heads.index(column)] if len(cells) == len(heads) else None
+            cell = same or next(
+                (one for one in cells if one.start() < column[1] and one.end() > column[0]), None
+            )
             if cell:
                 yield from _in_cell(text, label, position + cell.start(), position + cell.end())
         position = row_end + 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from slowwave.redaction.shapes import is_mixed, is_mundane, is_scattered, is_strong
-from slowwave.redaction.values import is_ordinary, is_random, is_reference, looks_chosen
+from slowwave.redaction.values import is_ordinary, is_random, is_reference, is_sentence, looks_chosen
 from slowwave.redaction.wallets import has_checksum
 
 Check = Callable[[re.Match[str], int, int], bool]
@@ -17,7 +17,7 @@ _PATH = re.compile(r"(?:~|\.{1,2}|\$\w+|[A-Za-z]:)?[/\\].*|\S*/\S*/\S*")
 _OPTION = re.compile(
     r"[a-z]{2,12}|[A-Z]{2,12}|--?\w.*|[\w.-]+=\S*|\w[\w.-]*\.(?:zip|7z|rar|tar|gz|json|yml|yaml|txt|pem|conf|js|py|sql|log|csv)"
 )
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
+_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _DIGEST = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}")
 _SPOKEN_KEY = re.compile(r"(?i)pass|pw|secret|token|key|auth|cred|login|user|://")
 
@@ -44,6 +44,7 @@ def _argument(match: re.Match[str], start: int, end: int) -> bool:
     value = _value(match, start, end)
     is_plain = (
         _PORTS.fullmatch(value)
+        or _NAME.fullmatch(value)
         or _PATH.fullmatch(value)
         or (_OPTION.fullmatch(value) and not is_strong(value))
     )
@@ -52,12 +53,13 @@ def _argument(match: re.Match[str], start: int, end: int) -> bool:
 
 def _piped(match: re.Match[str], start: int, end: int) -> bool:
     value = _value(match, start, end)
-    return _given(match, start, end) and " " not in value.strip()
+    return _given(match, start, end) and not is_sentence(value)
 
 
 def _header(match: re.Match[str], start: int, end: int) -> bool:
     value = _value(match, start, end)
-    return not is_ordinary(value) if match["scheme"] else is_random(value)
+    is_known = bool(match["scheme"]) and not match["other"]
+    return not is_ordinary(value) if is_known else is_random(value)
 
 
 def _encoded(match: re.Match[str], start: int, end: int) -> bool:
@@ -97,6 +99,24 @@ def _digest_line(match: re.Match[str], start: int, end: int) -> bool:
     return is_scattered(value)
 
 
+def _printed(match: re.Match[str], start: int, end: int) -> bool:
+    value = _value(match, start, end)
+    return (
+        (looks_chosen(value) or is_random(value))
+        and not is_mundane(value)
+        and not is_reference(value, is_shell=False)
+    )
+
+
+def _argument_chosen(match: re.Match[str], start: int, end: int) -> bool:
+    return _argument(match, start, end) and looks_chosen(_value(match, start, end))
+
+
+def _near_chpasswd(match: re.Match[str], start: int, end: int) -> bool:
+    around = match.string[max(0, start - 300) : end + 100]
+    return "chpasswd" in around and looks_chosen(_value(match, start, end))
+
+
 CHECKS: Final[Mapping[str, Check]] = {
     "digit": _digit,
     "scattered": lambda match, start, end: is_scattered(_value(match, start, end)),
@@ -107,6 +127,10 @@ CHECKS: Final[Mapping[str, Check]] = {
     "no_number": _no_number,
     "no_placeholder": lambda match, start, end: not is_ordinary(_value(match, start, end), words=False),
     "argument": _argument,
+    "argument_chosen": _argument_chosen,
+    "printed": _printed,
+    "near_chpasswd": _near_chpasswd,
+    "strong": lambda match, start, end: is_strong(_value(match, start, end).rstrip(".,;:)")),
     "piped": _piped,
     "header": _header,
     "encoded": _encoded,

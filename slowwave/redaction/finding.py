@@ -17,14 +17,14 @@ from slowwave.redaction.joined import Joined, join_strings, join_wrapped, only
 from slowwave.redaction.labels import Label, Labels
 from slowwave.redaction.rules import RULES, Rule
 from slowwave.redaction.said import said_spans
-from slowwave.redaction.wallets import labelled_key, labelled_phrase, phrase_spans
+from slowwave.redaction.wallets import labelled_phrase, phrase_spans
 
 MARK: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
 _LONG_RUN = re.compile(r"[\w.~+/=:$*{}%@!?&,-]{16,}+")
 _BEFORE_RUN: Final = 8
 """Characters before a run of which a token's edge can be made: an escape, a colour."""
 _KIND_OF_LABEL: Final = {
-    "password": "password", "key": "secret", "token": "token", "weak": "token", "pin": "pin", "codes": "recovery-code",
+    "password": "password", "key": "secret", "token": "token", "weak": "token", "pin": "pin", "code": "pin", "codes": "recovery-code",
     "totp": "totp", "seed": "seed-phrase", "login": "password",
 }  # fmt: skip
 _SPLIT_HINTS: Final = ('"\n', "'\n", "\\\n", '" ', "' ", "|\n", ">\n", "-\n", '"+', "'+", '" +', "^\n", "`\n")
@@ -107,7 +107,7 @@ class Covered(NamedTuple):
 def _round(text: str, rules: RuleSet) -> list[Span]:
     lowered = _lowered(text)
     found = [*_by_blocks(text, lowered), *_by_rules(text, lowered, rules), *_by_labels(text, lowered, rules)]
-    found += _split(text, rules)
+    found += list(_split(text, rules, found))
     kept = (span for span in found if not _is_excepted(text, span, rules))
     return _merged(trimmed for span in kept for trimmed in _without_marks(text, span))
 
@@ -144,11 +144,8 @@ def _by_labels(text: str, lowered: str, rules: RuleSet) -> Iterator[Span]:
 
 
 def _wallets(text: str, label: Label) -> Iterator[Span]:
-    if "seed" in label.kinds:
-        if phrase := labelled_phrase(text, label.name_end):
-            yield Span(*phrase, "seed-phrase", "wallet-phrase")
-        if key := labelled_key(text, label.name_end):
-            yield Span(*key, "crypto-wallet", "wallet-key")
+    if "seed" in label.kinds and (phrase := labelled_phrase(text, label.name_end)):
+        yield Span(*phrase, "seed-phrase", "wallet-phrase")
 
 
 def _by_blocks(text: str, lowered: str) -> Iterator[Span]:
@@ -158,7 +155,7 @@ def _by_blocks(text: str, lowered: str) -> Iterator[Span]:
     yield from (Span(start, end, "seed-phrase", "seed-words") for start, end in phrase_spans(text, lowered))
 
 
-def _split(text: str, rules: RuleSet) -> Iterator[Span]:
+def _split(text: str, rules: RuleSet, known: list[Span]) -> Iterator[Span]:
     """Secrets that only show when the pieces of split values are put together."""
     if any(hint in text for hint in _SPLIT_HINTS) and (joined := join_strings(text)):
         lowered = _lowered(joined.text)
@@ -166,7 +163,12 @@ def _split(text: str, rules: RuleSet) -> Iterator[Span]:
         yield from _unjoined(joined, found)
     if "\n" in text and (wrapped := join_wrapped(text)):
         forms = RuleSet(tuple(rule for rule in rules.rules if rule.is_long), rules.labels)
-        yield from _unjoined(wrapped, _by_rules(wrapped.text, _lowered(wrapped.text), forms))
+        found = _unjoined(wrapped, _by_rules(wrapped.text, _lowered(wrapped.text), forms))
+        yield from (span for span in found if not any(_overlap(span, other) for other in known))
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def _unjoined(joined: Joined, spans: Iterable[Span]) -> Iterator[Span]:

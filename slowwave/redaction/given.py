@@ -22,12 +22,12 @@ from slowwave.redaction.written import Written, line_end, value_at
 
 _LINK = re.compile(
     r"\\{0,3}[\"'`*_\])»”’]{0,4}[ \t]{0,40}"
-    r"(?:::?[ \t]{0,2}[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?=|\+=|={1,3}|!={1,2}|->|→|⇒|=|(?P<colon>[::](?!:)))[ \t]{0,40}"
+    r"(?:::?[ \t]{0,2}[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?=|\+=|={1,3}|!={1,2}|->|→|⇒|=|::(?=[ \t])|(?P<colon>[::](?!:)))[ \t]{0,40}"
     r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4})?"
 )
 _BRACKETS = re.compile(r"[ \t]{0,4}(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,60}\))[ \t]{0,4}(?=[:=])")
 _ELEMENT = re.compile(
-    r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,80}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}"
+    r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,300}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}"
 )
 _NAME_OF = re.compile(
     r"[\"'`]?[ \t]{0,4}[)>,;]{0,2}(?:</(?:key|name|td|th|dt|string|label)>)?\s{0,80}(?:[\"'`{(\[]|-[ ])?\s{0,4}"
@@ -36,6 +36,16 @@ _NAME_OF = re.compile(
     r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,40}[\"'])?[\"'`]?\s{0,4}(?:[:=]|=>|>|,)\s{0,4}"
 )
 _PAIR = re.compile(r"[\"'`]{1,2}[ \t]{0,4}(?:,|\)|\]\s{0,2}=)[ \t]{0,4}(?=[\"'`])")
+_CALL = re.compile(r"(?:[\w]{0,20}\([ \t]{0,4}|[\"'\])]{1,4}[ \t]{0,4}\.\w{1,30}\([ \t]{0,4})(?=[\"'`])")
+_BLOCK = re.compile(
+    r"[\"']?[ \t]{0,4}\{[ \t]{0,4}\n(?:[ \t]{0,16}(?!default)\w[^\n]{0,200}\n){0,8}[ \t]{0,16}(?:default|value|result)[\"']?[ \t]{0,12}[:=][ \t]{0,4}"
+)
+_SENT = re.compile(
+    r"[:\s]{0,3}[\"'](?:[ \t]{0,4}[,)])?[ \t]{0,4}\r?\n[ \t]{0,16}(?:send|sendline|exp_send|\w{1,20}\.send(?:line)?)[ (]{1,2}[\"']?(?:--[ ])?(?=[\"'])"
+)
+_LIST = re.compile(r"[\[({]\s{0,40}(?=[\"'`])")
+_LIST_GAP = re.compile(r"[\"'`]\s{0,4},\s{0,40}(?=[\"'`])")
+_MOST_LISTED = 40
 _QUOTED_DIRECTLY = re.compile(r"[ \t]{1,4}(?=[\"'`“„«‘]\S)")
 _FLAG_VALUE = re.compile(r"[ \t]{1,4}(?=[^\s-])|[ \t]{1,4}(?=-[^-\s]{5,}[\s])")
 _CELL = re.compile(r"[ \t*`_]{0,20}\|[ \t]{0,40}")
@@ -46,6 +56,9 @@ _PIN = re.compile(r"\d{3,10}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]?")
 _BASE32 = re.compile(
     r"[A-Z2-7]{16,128}=*|[a-z2-7]{16,128}|[A-Za-z2-7]{4}(?:[ -][A-Za-z2-7]{4}){3,31}(?:[ -][A-Za-z2-7]{1,4})?"
 )
+_FOUR_BY_FOUR = re.compile(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![a-z])")
+CACHE_KEY = re.compile(r"[a-z]{2,20}-[a-z]{2,20}-")
+_CLASS = re.compile(r"(?:[A-Z][a-z]+){2,}")
 _PASS_WORDS = frozenset({"pass", "pw", "pwd"})
 SHORTEST_PIN: Final = 4
 
@@ -55,15 +68,24 @@ def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     end = label.name_end
     brackets = _BRACKETS.match(text, end)
     if link := _LINK.match(text, brackets.end() if brackets else end):
+        if opened := _LIST.match(text, link.end()):
+            yield from _listed(text, label, opened.end())
+            return
         found = value_at(text, link.end())
+        if fitting := fitting_at(text, label, link.end()):
+            yield fitting
+            return
         if found and _is_given(text, label, found, is_colon=bool(link["colon"])):
             yield _whole(text, label, found)
-        return
+            return
     for pattern, judge in (
         (_ELEMENT, _is_element),
         (_NAME_OF, _is_named),
-        (_PAIR, _is_named),
+        (_PAIR, _is_in_call),
         (_CELL, _is_in_cell),
+        (_CALL, _is_in_call),
+        (_BLOCK, _is_named),
+        (_SENT, _is_in_call),
         (_FLAG_VALUE, _is_flag),
         (_QUOTED_DIRECTLY, _is_quoted),
     ):
@@ -87,6 +109,30 @@ def _whole(text: str, label: Label, found: Written) -> tuple[int, int]:
     return (found.start, found.start + len(rest)) if is_phrase else (found.start, found.end)
 
 
+def _listed(text: str, label: Label, position: int) -> Iterator[tuple[int, int]]:
+    """Places of the values of a list: each in quotes."""
+    for _ in range(_MOST_LISTED):
+        found = value_at(text, position)
+        if not found or not found.is_quoted:
+            return
+        if _is_given(text, label, found, is_colon=True):
+            yield found.start, found.end
+        gap = _LIST_GAP.match(text, found.end)
+        if not gap:
+            return
+        position = gap.end()
+
+
+def fitting_at(text: str, label: Label, position: int) -> tuple[int, int] | None:
+    """The place of a value of several groups that its label names by its form: a seed, a password made by a provider."""
+    if "totp" in label.kinds and (match := _BASE32.match(text, position)):
+        return match.span() if " " in match[0] or "-" in match[0] or match[0].isupper() else None
+    if "app" in label.word or "spec" in label.word or "anwend" in label.word:
+        match = _FOUR_BY_FOUR.match(text, position)
+        return match.span() if match else None
+    return None
+
+
 def fits(label: Label, value: str) -> bool:
     """Return whether a value is one of a kind that its label names by its form: a PIN, a base32 seed."""
     if "pin" in label.kinds and _PIN.fullmatch(value) and len(value) >= SHORTEST_PIN:
@@ -108,11 +154,14 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
     if label.kind in ("token", "totp", "codes"):
         is_name = "session" in label.word and (is_uuid(value) or not is_mixed(value))
         return is_random(value) and not is_name and not (is_mundane(value) and not is_uuid(value))
-    return label.kind == "weak" and is_mixed(value) and not is_identifier(value) and not is_mundane(value)
+    is_public = is_identifier(value) or is_mundane(value) or bool(CACHE_KEY.match(value))
+    return label.kind == "weak" and is_mixed(value) and not is_public
 
 
 def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool) -> bool:
     value = found.text
+    if is_colon and not found.is_quoted and _CLASS.fullmatch(value):
+        return False
     if found.is_quoted:
         is_code_name = is_reference(value, is_shell=False) and value.lower().replace("-", "_") == value
         return not is_sentence(value) and not (is_code_name and label.word in _PASS_WORDS)
@@ -141,6 +190,17 @@ def _is_named(text: str, label: Label, found: Written) -> bool:
     if label.kind in ("password", "key"):
         return found.is_quoted or looks_chosen(value) or text[found.end : found.end + 2] == "</"
     return is_random(value) and label.kind != "weak" and not is_mundane(value)
+
+
+def _is_in_call(text: str, label: Label, found: Written) -> bool:
+    value = found.text.removesuffix("{enter}").removesuffix("\\r").removesuffix("\\n")
+    if not found.is_quoted or is_sentence(value) or text[found.end + 1 : found.end + 2] == ":":
+        return False
+    return (
+        looks_chosen(value)
+        if label.kind == "password"
+        else label.kind in ("key", "token") and is_mixed(value)
+    )
 
 
 def _is_in_cell(text: str, label: Label, found: Written) -> bool:

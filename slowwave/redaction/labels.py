@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final, Literal
 
-LabelKind = Literal["password", "key", "token", "weak", "pin", "codes", "seed", "totp", "login"]
+LabelKind = Literal["password", "key", "token", "weak", "pin", "code", "codes", "seed", "totp", "login"]
 
 _TABLE: Final[dict[str, Any]] = tomllib.loads(
     (files(__package__) / "labels.toml").read_text(encoding="utf-8")
 )
 _KINDS: Final[tuple[LabelKind, ...]] = (
-    "password", "key", "totp", "codes", "pin", "seed", "token", "weak", "login"
+    "password", "key", "totp", "codes", "pin", "seed", "token", "weak", "code", "login"
 )  # fmt: skip
 NO_LABEL_ENDS: Final = frozenset(_TABLE["no_label"]["ends"].split())
 NO_LABEL_STARTS: Final = frozenset(_TABLE["no_label"]["starts"].split())

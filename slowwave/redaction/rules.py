@@ -97,7 +97,7 @@ def _read(name: str, given: Mapping[str, Any], group: Mapping[str, Any]) -> Rule
         pattern=re.compile(pattern),
         hints=tuple(given["hints"]),
         accepts=CHECKS[given["check"]] if "check" in given else None,
-        is_long=group.get("long", False),
+        is_long=given.get("long", group.get("long", False)),
         where=group["where"],
         what=given["what"],
         why=group["why"],

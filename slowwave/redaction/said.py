@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slowwave.redaction.given import fits
+from slowwave.language.lexicon import STOP_WORDS
+from slowwave.redaction.given import CACHE_KEY, fits, fitting_at
 from slowwave.redaction.labels import ABOUT, LINKS_AFTER, LINKS_BEFORE, LINKS_REPORTING, LINKS_TELLING, Label
-from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong
+from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_scattered, is_strong, word_share
 from slowwave.redaction.values import (
+    MOST_WORDS,
     SHORTEST_GIVEN,
     SHORTEST_SAID_KEY,
     is_ordinary,
@@ -26,38 +28,87 @@ REACH: Final = 140
 """Characters after a label in which its value is looked for, on its line."""
 _REACH_BEFORE: Final = 90
 _FILLERS: Final = 5
+_OTHER_FIELD = re.compile(r"[\"'`][:=,]\Z")
 _TOKEN = re.compile(r"\S+")
 _MARKS = re.compile(r"(?:[:=→⇒>]|->|—|–)\Z")
 _TELLING = re.compile(r"[\d\"'`“„«‹‘‚!@#$%^&*=:]|[-_]\w+[-_]|(?i:" + "|".join(sorted(LINKS_REPORTING)) + ")")
 """Without one of these a line tells no secret."""
-_OPENERS = "\"'`“„«‹‘‚*(\\"
+_OPENERS = "\"'`“„«‹‘‚*([\\-+!%_?.~"
 _END = re.compile(r"[.!]?[\"'”»`)*]{0,3}(?:\s*$|\s*\n|[.,;!]\s)")
-_PAIR = re.compile(
-    r"(?i)(?:\b(?:with|as|using|via|is|are|mit|als|avec|con|com|met|z|by|come|como|comme|used)\b|[:=>→|-])\s{1,4}(?:[^\W\d]{1,12}\s){0,2}?"
-    r"[\"'`“„«]?(?P<user>[\w.@+\\-]{2,64})[\"'`”“»]?\s{0,3}(?:/|:|\||,|;|\s(?:and|und|et|y|e|en|i|with|plus|&)\s)\s{0,3}"
+_PAIR_BODY = (
+    r"[\"'`“„«(]?(?P<user>[\w.@+\\-]{2,64})[\"'`”“»]?\s{0,3}(?:/|:|\||,|;|\s(?:and|und|et|y|e|en|i|with|using|plus|&|con|mit|avec|com|met|z)\s)\s{0,3}"
     r"(?:(?:password|passwort|pw|pass)\s)?[\"'`“„«]?(?P<secret>[^\s\"'`“”„«»/][^\s\"'`“”„«»]{4,80})"
 )
+_LINKED = r"(?:\b(?:with|as|using|via|is|was|are|mit|als|avec|con|com|met|z|by|come|como|comme|used)\b|[:=>→|-])\s{1,4}(?:[^\W\d]{1,12}\s){0,2}?"
+_PAIR = re.compile("(?i)" + _LINKED + _PAIR_BODY)
+_PAIR_AT_ONCE = re.compile(r"(?i)s?\s{1,3}" + _PAIR_BODY)
+_WIFI = re.compile(r"(?i)wi-?fi|wlan|wpa|hotspot|ssid|router|livebox|fritz")
+_STOPS = re.compile(
+    r"[,.;:!?#*)\]]|\s{0,2}$|\s{0,2}\n|\s(?:and|then|und|dann|et|puis|y|luego|e|poi|depois|en|daarna|i|potem|\(|-|–|—)\s"
+)
+_PHRASE = re.compile(r"(?:phrase|frase|fraza|zin\b|parole|satz|passphrase)")
+_COMMENT = re.compile(r"(?:#|//|--|/\*)\s")
 
 
 def said_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     """Places of what is said to be the value of a label, on its line."""
     end = line_end(text, label.name_end, REACH)
     is_telling = bool(_TELLING.search(text, label.name_end, end))
-    if "login" in label.kinds and is_telling:
-        yield from _pairs(text, label, end)
-    if label.kind in ("login", "seed"):
+    if "login" in label.kinds and is_telling and (pair := _pair(text, label, end)):
+        yield pair
+        return
+    if label.kind in ("seed", "codes"):
+        return
+    if _PHRASE.search(label.word) and (phrase := _phrase(text, label, end)):
+        yield phrase
         return
     found = (_after(text, label, end) if is_telling else None) or _before(text, label)
     if found:
         yield found
 
 
-def _pairs(text: str, label: Label, end: int) -> Iterator[tuple[int, int]]:
-    for match in _PAIR.finditer(text, label.end, end):
+def _pair(text: str, label: Label, end: int) -> tuple[int, int] | None:
+    """The password of "name / password" after a word for signing in, or before it."""
+    start = line_start(text, label.start, _REACH_BEFORE)
+    for match in (
+        *_PAIR.finditer(text, label.end, end),
+        _PAIR_AT_ONCE.match(text, label.name_end, end),
+        *_PAIR.finditer(text, start, label.start),
+    ):
+        if not match:
+            continue
         value = match["secret"].rstrip(".,;:!?)")
-        if looks_chosen(value) and not is_mundane(match["user"]) | ("/" in value):
-            yield match.start("secret"), match.start("secret") + len(value)
-            return
+        is_address = "/" in value or (
+            "/" in match["user"] or (is_mundane(match["user"]) and "@" not in match["user"])
+        )
+        if looks_chosen(value) and not is_address:
+            return match.start("secret"), match.start("secret") + len(value)
+    return None
+
+
+def _phrase(text: str, label: Label, end: int) -> tuple[int, int] | None:
+    """A pass phrase of four plain words or more after a word that says what it is."""
+    words = list(_TOKEN.finditer(text, label.name_end, end))
+    for number, token in enumerate(words[:-4]):
+        if token[0].lower().rstrip(":") not in LINKS_TELLING and not token[0].endswith(":"):
+            continue
+        run = []
+        for word in words[number + 1 :]:
+            plain = word[0].rstrip(".,;")
+            if (
+                not plain.isalpha()
+                or not plain.islower()
+                or plain in STOP_WORDS
+                or plain in ABOUT
+                or len(plain) < 3
+            ):
+                break
+            run.append(word)
+            if plain != word[0]:
+                break
+        if len(run) >= 4:
+            return run[0].start(), run[-1].start() + len(run[-1][0].rstrip(".,;"))
+    return None
 
 
 def _after(text: str, label: Label, end: int) -> tuple[int, int] | None:
@@ -65,8 +116,14 @@ def _after(text: str, label: Label, end: int) -> tuple[int, int] | None:
     for number, token in enumerate(_TOKEN.finditer(text, label.name_end, end)):
         word = token[0].lower()
         if number or word[0].isalnum() or word[0] in _OPENERS:
-            is_linked = bool(before) and (before.rstrip(":=,") in LINKS_AFTER or bool(_MARKS.search(before)))
-            found = value_at(text, token.start())
+            is_linked = (
+                bool(before)
+                and (before.rstrip(":=,") in LINKS_AFTER or bool(_MARKS.search(before)))
+                and not _OTHER_FIELD.search(before)
+            )
+            if (is_linked or number == 0) and (fitting := fitting_at(text, label, token.start())):
+                return fitting
+            found = value_at(text, token.start() + (len(token[0]) > 2 and token[0][0] in "(["))
             if found and _is_said(text, label, found, link=before if is_linked else "", number=number):
                 return _trimmed(found)
         before = word
@@ -85,14 +142,36 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
         return False
     if (link or number == 0) and fits(label, value):
         return True
-    if label.kind in ("key", "token", "totp", "codes"):
-        is_told = len(value) >= SHORTEST_SAID_KEY and is_random(value) and not is_mundane(value)
-        return (bool(link) and is_told) or (
-            is_mixed(value) and not is_identifier(value) and not is_mundane(value)
+    if "code" in label.kinds:
+        is_stated = link.rstrip(":") in LINKS_TELLING or link in ("to", ":")
+        return (
+            is_stated
+            and value.isdigit()
+            and 4 <= len(value) <= 10
+            and bool(_STOPS.match(text, found.start + len(value)))
         )
+    is_network = label.kind in ("weak", "key", "pin") and bool(
+        _WIFI.search(text, line_start(text, label.start, REACH), found.start)
+    )
+    if label.kind in ("login", "pin") and not is_network:
+        is_stated = link.rstrip(":") in LINKS_TELLING or (
+            label.kind == "pin" and link in ("with", "mit", "avec", "con", "com")
+        )
+        return is_stated and is_strong(found.text) and not is_identifier(value)
+    if label.kind == "weak" and not is_network:
+        is_public = is_identifier(value) or is_mundane(value) or bool(CACHE_KEY.match(value))
+        return bool(link) and is_mixed(value) and not is_public
+    if (
+        is_network
+        and (number <= 1 or link)
+        and (looks_chosen(value) or (value.isdigit() and len(value) >= 8))
+    ):
+        return True
+    if label.kind in ("key", "token", "totp", "codes"):
+        return _is_key(text, label, found, value, link=link, number=number)
     if label.kind != "password":
         return False
-    if is_strong(found.text) or (looks_chosen(value) and (bool(link) or found.is_quoted)):
+    if is_strong(found.text) or (looks_chosen(value) and (bool(link) or found.is_quoted or number == 0)):
         return not is_identifier(value) or bool(link)
     is_word = value.lower() not in ABOUT and not is_mundane(value) and not is_sentence(value)
     if found.is_quoted:
@@ -111,6 +190,22 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
     )
 
 
+def _is_key(text: str, label: Label, found: Written, value: str, *, link: str, number: int) -> bool:
+    """Whether a generated value is that of a key: said to be it, right beside its name, or nothing else by its look."""
+    if (
+        len(value) < SHORTEST_SAID_KEY
+        or is_mundane(value)
+        or ("session" in label.word and is_identifier(value))
+    ):
+        return False
+    if link and is_random(value) and word_share(value) < MOST_WORDS:
+        return True
+    is_close = number == 0 or text[found.start - 1] in "(["
+    if is_close and is_scattered(value) and len(value) >= 20:
+        return True
+    return label.kind != "token" and is_mixed(value) and not is_identifier(value)
+
+
 def _before(text: str, label: Label) -> tuple[int, int] | None:
     """A value that stands before its label: "x is the password", "use x as the password"."""
     if label.kind not in ("password", "key", "token"):
@@ -118,6 +213,7 @@ def _before(text: str, label: Label) -> tuple[int, int] | None:
     start = line_start(text, label.name_start, _REACH_BEFORE)
     if not _TELLING.search(text, start, label.name_start):
         return None
+    is_comment = label.kind in ("key", "token") and bool(_COMMENT.search(text, start, label.name_start))
     tokens = list(_TOKEN.finditer(text, start, label.name_start))[-_FILLERS - 2 :]
     for number, token in enumerate(tokens):
         link = tokens[number + 1][0].lower() if number + 1 < len(tokens) else ""
@@ -132,9 +228,8 @@ def _before(text: str, label: Label) -> tuple[int, int] | None:
             is_value = is_linked and looks_chosen(value)
             is_value = is_value or (is_strong(value) and not is_identifier(value))
         else:
-            is_value = (
-                is_linked and len(value) >= SHORTEST_SAID_KEY and is_mixed(value) and not is_mundane(value)
-            )
+            is_value = (is_linked or (is_comment and found.is_quoted)) and len(value) >= SHORTEST_SAID_KEY
+            is_value = is_value and is_mixed(value) and not is_mundane(value)
         if is_value:
             return _trimmed(found)
     return None

@@ -9,12 +9,12 @@ from typing import Final
 SHORTEST_CHOSEN: Final = 6
 SHORTEST_RANDOM: Final = 8
 SHORTEST_MIXED: Final = 20
-SHORTEST_SCATTERED: Final = 12
+SHORTEST_SCATTERED: Final = 10
 _WORD_SHARE: Final = 0.5
 _CHANGE_SHARE: Final = 0.25
 _SIGNS: Final = frozenset("!@#$%^&*+?=~§€£")
 
-_WORD = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{4,}")
+_WORD = re.compile(r"[A-Z][a-z]{2,}|[a-z]{3,}|[A-Z]{4,}")
 _CLUSTER = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
 _VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûąęó]")
 _KIND_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
@@ -88,12 +88,21 @@ def is_mixed(value: str) -> bool:
 def is_strong(value: str) -> bool:
     """Return whether it can hardly be anything but a password: letters, digits and signs, and no address."""
     letters, digits, signs = _kinds(value)
-    if len(value) < SHORTEST_RANDOM or not (letters and digits) or is_mundane(value):
+    if (
+        len(value) < SHORTEST_RANDOM
+        or not (letters and digits)
+        or value.startswith("--")
+        or is_mundane(value)
+    ):
         return False
     if is_scattered(value):
         return not is_identifier(value)
     inner = value.rstrip("!?.,;:)")
-    return signs and value[0].isalnum() and (any(sign in inner for sign in _SIGNS) or value[-1] in "!?")
+    return (
+        signs
+        and value[0] not in "$@#&<{[(/\\"
+        and (any(sign in inner for sign in _SIGNS) or value[-1] in "!?")
+    )
 
 
 def is_identifier(value: str) -> bool:

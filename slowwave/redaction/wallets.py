@@ -21,7 +21,6 @@ _RUN = re.compile(
     re.ASCII,
 )
 """Eight short words with nothing but blanks, commas and numbers between them."""
-_HEX_KEY = re.compile(r"(?:0x)?[0-9a-fA-F]{64}(?![0-9a-fA-F])|[1-9A-HJ-NP-Za-km-z]{86,88}(?![A-Za-z0-9])")
 _UNTIL_COLON = re.compile(r"[^\n:]{0,100}[:=\n][\s\"'`>*]{0,12}|[^\n]{0,20}?[\s\"'`=]{1,8}")
 
 
@@ -67,13 +66,6 @@ def _words_at(text: str, position: int, *, is_foreign: bool) -> list[tuple[int, 
         found.append(word.span())
         position = word.end()
     return found
-
-
-def labelled_key(text: str, position: int) -> tuple[int, int] | None:
-    """The place of a key of 64 hexadecimal digits, or 87 of base 58, soon after the label of a wallet."""
-    line_end = text.find("\n", position, position + 120)
-    match = _HEX_KEY.search(text, position, position + 220 if line_end < 0 else line_end + 90)
-    return match.span() if match else None
 
 
 def has_checksum(value: str) -> bool:
