@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slowwave.redaction.given import fits
+from slowwave.redaction.given import fits, fitting_at
 from slowwave.redaction.labels import ABOUT, Label
 from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong, word_share
 from slowwave.redaction.values import (
@@ -74,9 +74,15 @@ def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
         re.match(r"[\s#>*-]*[\w\s-]{0,60}", line)
     )
     is_prompt = bool(_PROMPT.match(line))
-    if not (is_heading or is_prompt or _ENDS.search(line)):
+    if fitting := fitting_at(text, label, following.end()):
+        yield fitting
+        return
+    is_title = is_heading or is_prompt or bool(_ENDS.search(line))
+    if not is_title and len(line) > 70:
         return
     found = value_at(text, following.end())
+    if found and not is_title and not is_strong(found.text):
+        return
     if not found or not _FULL_LINE.match(text, found.end):
         return
     value = found.text
@@ -126,7 +132,7 @@ def _is_secret_alone(label: Label, value: str, *, is_prompt: bool) -> bool:
         is_ordinary(value)
         or is_reference(value, is_shell=False)
         or is_mundane(value)
-        or value.startswith(("-", "#"))
+        or (value[0] in "-#" and not is_strong(value))
     ):
         return False
     if label.kind == "password" and not is_prompt:

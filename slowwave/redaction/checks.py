@@ -87,7 +87,7 @@ def _random_or_base64(match: re.Match[str], start: int, end: int) -> bool:
 
 
 def _random_tail(match: re.Match[str], start: int, end: int) -> bool:
-    return is_random(_value(match, start, end).partition("=")[2])
+    return is_random(_value(match, start, end).partition("=")[2].partition(";")[0])
 
 
 def _digest_line(match: re.Match[str], start: int, end: int) -> bool:

@@ -163,8 +163,8 @@ def _split(text: str, rules: RuleSet, known: list[Span]) -> Iterator[Span]:
         yield from _unjoined(joined, found)
     if "\n" in text and (wrapped := join_wrapped(text)):
         forms = RuleSet(tuple(rule for rule in rules.rules if rule.is_long), rules.labels)
-        found = _unjoined(wrapped, _by_rules(wrapped.text, _lowered(wrapped.text), forms))
-        yield from (span for span in found if not any(_overlap(span, other) for other in known))
+        broken = _unjoined(wrapped, _by_rules(wrapped.text, _lowered(wrapped.text), forms))
+        yield from (span for span in broken if not any(_overlap(span, other) for other in known))
 
 
 def _overlap(one: Span, other: Span) -> bool:

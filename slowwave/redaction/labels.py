@@ -25,6 +25,7 @@ LINKS_TELLING: Final = frozenset(_TABLE["links"]["telling"].split())
 """Those among them that say what something is: a word in quotes after them is a value."""
 LINKS_REPORTING: Final = frozenset(_TABLE["links"]["reporting"].split())
 """Those after which even a plain word is one."""
+LINK_FILLERS: Final = frozenset(_TABLE["links"]["fillers"].split())
 LINKS_BEFORE: Final = frozenset(_TABLE["links"]["before"].split())
 """Words between a value and the label after it."""
 

@@ -10,7 +10,15 @@ from typing import Final
 
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.redaction.given import CACHE_KEY, fits, fitting_at
-from slowwave.redaction.labels import ABOUT, LINKS_AFTER, LINKS_BEFORE, LINKS_REPORTING, LINKS_TELLING, Label
+from slowwave.redaction.labels import (
+    ABOUT,
+    LINK_FILLERS,
+    LINKS_AFTER,
+    LINKS_BEFORE,
+    LINKS_REPORTING,
+    LINKS_TELLING,
+    Label,
+)
 from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_scattered, is_strong, word_share
 from slowwave.redaction.values import (
     MOST_WORDS,
@@ -29,6 +37,9 @@ REACH: Final = 140
 _REACH_BEFORE: Final = 90
 _FILLERS: Final = 5
 _OTHER_FIELD = re.compile(r"[\"'`][:=,]\Z")
+_CHANGED = re.compile(
+    r"(?i)chang|reset|rotat|updat|geänd|gewijz|cambi|modif|alter|zmien|ustaw|aangepas|verander"
+)
 _TOKEN = re.compile(r"\S+")
 _MARKS = re.compile(r"(?:[:=→⇒>]|->|—|–)\Z")
 _TELLING = re.compile(r"[\d\"'`“„«‹‘‚!@#$%^&*=:]|[-_]\w+[-_]|(?i:" + "|".join(sorted(LINKS_REPORTING)) + ")")
@@ -47,6 +58,9 @@ _STOPS = re.compile(
     r"[,.;:!?#*)\]]|\s{0,2}$|\s{0,2}\n|\s(?:and|then|und|dann|et|puis|y|luego|e|poi|depois|en|daarna|i|potem|\(|-|–|—)\s"
 )
 _PHRASE = re.compile(r"(?:phrase|frase|fraza|zin\b|parole|satz|passphrase)")
+_ACCOUNTS = frozenset(
+    ["user", "account", "usuario", "cuenta", "utente", "conta", "konto", "benutzer", "gebruiker", "użytkownik", "compte", "utilizador", "usuário"]
+)
 _COMMENT = re.compile(r"(?:#|//|--|/\*)\s")
 
 
@@ -54,7 +68,10 @@ def said_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     """Places of what is said to be the value of a label, on its line."""
     end = line_end(text, label.name_end, REACH)
     is_telling = bool(_TELLING.search(text, label.name_end, end))
-    if "login" in label.kinds and is_telling and (pair := _pair(text, label, end)):
+    is_login = "login" in label.kinds and bool(
+        _TELLING.search(text, line_start(text, label.start, _REACH_BEFORE), end)
+    )
+    if is_login and (pair := _pair(text, label, end)):
         yield pair
         return
     if label.kind in ("seed", "codes"):
@@ -113,21 +130,28 @@ def _phrase(text: str, label: Label, end: int) -> tuple[int, int] | None:
 
 def _after(text: str, label: Label, end: int) -> tuple[int, int] | None:
     before = ""
+    is_changed = bool(_CHANGED.search(text, line_start(text, label.start, REACH), end))
     for number, token in enumerate(_TOKEN.finditer(text, label.name_end, end)):
         word = token[0].lower()
         if number or word[0].isalnum() or word[0] in _OPENERS:
-            is_linked = (
-                bool(before)
-                and (before.rstrip(":=,") in LINKS_AFTER or bool(_MARKS.search(before)))
-                and not _OTHER_FIELD.search(before)
-            )
-            if (is_linked or number == 0) and (fitting := fitting_at(text, label, token.start())):
+            link = before if _is_link(before, is_changed=is_changed, number=number) else ""
+            if (link or number == 0) and (fitting := fitting_at(text, label, token.start())):
                 return fitting
             found = value_at(text, token.start() + (len(token[0]) > 2 and token[0][0] in "(["))
-            if found and _is_said(text, label, found, link=before if is_linked else "", number=number):
+            if found and _is_said(text, label, found, link=link, number=number):
                 return _trimmed(found)
-        before = word
+        if word not in LINK_FILLERS:
+            before = word
     return None
+
+
+def _is_link(word: str, *, is_changed: bool, number: int) -> bool:
+    """Return whether a word links the label to the value after it."""
+    if not word or _OTHER_FIELD.search(word):
+        return False
+    if word.rstrip(":=,") in LINKS_AFTER or _MARKS.search(word):
+        return True
+    return (is_changed and word == "in") or (number == 1 and word.startswith("--"))
 
 
 def _trimmed(found: Written) -> tuple[int, int]:
@@ -157,7 +181,10 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
         is_stated = link.rstrip(":") in LINKS_TELLING or (
             label.kind == "pin" and link in ("with", "mit", "avec", "con", "com")
         )
-        return is_stated and is_strong(found.text) and not is_identifier(value)
+        is_password = is_strong(found.text) or (
+            label.word not in _ACCOUNTS and looks_chosen(value) and len(value) >= 8
+        )
+        return is_stated and is_password and not is_identifier(value)
     if label.kind == "weak" and not is_network:
         is_public = is_identifier(value) or is_mundane(value) or bool(CACHE_KEY.match(value))
         return bool(link) and is_mixed(value) and not is_public
@@ -173,6 +200,8 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
         return False
     if is_strong(found.text) or (looks_chosen(value) and (bool(link) or found.is_quoted or number == 0)):
         return not is_identifier(value) or bool(link)
+    if link and value.isdigit() and len(value) >= 6 and _STOPS.match(text, found.start + len(value)):
+        return True
     is_word = value.lower() not in ABOUT and not is_mundane(value) and not is_sentence(value)
     if found.is_quoted:
         is_stated = link.rstrip(":=,") in LINKS_TELLING or bool(_MARKS.search(link))

@@ -14,8 +14,10 @@ _WORD_SHARE: Final = 0.5
 _CHANGE_SHARE: Final = 0.25
 _SIGNS: Final = frozenset("!@#$%^&*+?=~§€£")
 
-_WORD = re.compile(r"[A-Z][a-z]{2,}|[a-z]{3,}|[A-Z]{4,}")
-_CLUSTER = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
+_WORD = re.compile(
+    r"[A-Z][a-z]{3,}|[a-z]{4,}|[A-Z]{4,}|(?:Key|Set|Map|Url|Ids?|Of|And|For|To|By|New|Get|Add)(?![a-z])"
+)
+_CLUSTER = re.compile(r"[bcdfghjklmnpqrstvwxz]{4}")
 _VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûąęó]")
 _KIND_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -112,7 +114,12 @@ def is_identifier(value: str) -> bool:
 
 def is_mundane(value: str) -> bool:
     """Return whether it is an address, a file, a version, a date, an amount, an algorithm or a public key."""
-    return len(value) < 400 and bool(_MUNDANE.fullmatch(value) or _PUBLIC.match(value))
+    if len(value) >= 400:
+        return False
+    if _PUBLIC.match(value):
+        return True
+    is_name = bool(_MUNDANE.fullmatch(value))
+    return is_name and ("@" in value or "/" in value or not any(map(is_scattered, value.split("."))))
 
 
 def is_uuid(value: str) -> bool:

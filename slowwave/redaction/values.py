@@ -35,7 +35,7 @@ _CODE_ROOT = re.compile(
 )
 _REFERENCE = re.compile(
     r"(?:[a-z]+_\w+|data|module|resource|local|each|values|inputs|outputs|needs|steps|matrix|stdenv)\.[a-z_][\w.\[\]-]*"
-    r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z][a-z]\w*"
+    r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z][a-z]\w*[A-Za-z]"
     r"|(?:Read|Get|New|Import|ConvertTo|ConvertFrom|Convert|Invoke|Select)-[A-Z][A-Za-z]+"
 )
 _NAMED_LIKE_SECRET = re.compile(

@@ -21,7 +21,7 @@ _RUN = re.compile(
     re.ASCII,
 )
 """Eight short words with nothing but blanks, commas and numbers between them."""
-_UNTIL_COLON = re.compile(r"[^\n:]{0,100}[:=\n][\s\"'`>*]{0,12}|[^\n]{0,20}?[\s\"'`=]{1,8}")
+_UNTIL_COLON = re.compile(r"[^\n:]{0,100}?[:=\n][\s\"'`>*]{0,12}|[^\n]{0,20}?[\s\"'`=]{1,8}")
 
 
 def phrase_spans(text: str, lowered: str) -> Iterator[tuple[int, int]]:
