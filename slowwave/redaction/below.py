@@ -81,6 +81,9 @@ def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
     if not is_title and len(line) > 70:
         return
     found = value_at(text, following.end())
+    is_title = is_title or bool(
+        found and not is_mundane(found.text) and is_mixed(found.text) and len(found.text) >= 16
+    )
     if found and not is_title and not is_strong(found.text):
         return
     if not found or not _FULL_LINE.match(text, found.end):

@@ -112,6 +112,12 @@ def _argument_chosen(match: re.Match[str], start: int, end: int) -> bool:
     return _argument(match, start, end) and looks_chosen(_value(match, start, end))
 
 
+def _strong_or_beside(match: re.Match[str], start: int, end: int) -> bool:
+    """A strong password, or one that a stroke with blanks puts beside a name."""
+    value = _value(match, start, end).rstrip(".,;:)")
+    return is_strong(value) or (" / " in match[0] and looks_chosen(value))
+
+
 def _near_chpasswd(match: re.Match[str], start: int, end: int) -> bool:
     around = match.string[max(0, start - 300) : end + 100]
     return "chpasswd" in around and looks_chosen(_value(match, start, end))
@@ -129,6 +135,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "argument": _argument,
     "argument_chosen": _argument_chosen,
     "printed": _printed,
+    "strong_or_beside": _strong_or_beside,
     "near_chpasswd": _near_chpasswd,
     "strong": lambda match, start, end: is_strong(_value(match, start, end).rstrip(".,;:)")),
     "piped": _piped,

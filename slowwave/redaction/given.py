@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from slowwave.redaction.labels import ABOUT, Label
-from slowwave.redaction.shapes import SHORTEST_CHOSEN, is_identifier, is_mixed, is_mundane, is_uuid
+from slowwave.redaction.shapes import (
+    SHORTEST_CHOSEN,
+    is_identifier,
+    is_mixed,
+    is_mundane,
+    is_uuid,
+    word_share,
+)
 from slowwave.redaction.values import (
     SHORTEST_GIVEN,
     fills_its_line,
@@ -22,23 +29,23 @@ from slowwave.redaction.written import Written, line_end, value_at
 
 _LINK = re.compile(
     r"\\{0,3}[\"'`*_\])»”’]{0,4}[ \t]{0,40}"
-    r"(?:::?[ \t]{0,2}[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?=|\+=|={1,3}|!={1,2}|->|→|⇒|=|::(?=[ \t])|(?P<colon>[::](?!:)))[ \t]{0,40}"
+    r"(?:::?[ \t]{0,2}[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?=|\+=|\.{3,60}|={1,3}|!={1,2}|->|→|⇒|=|::(?=[ \t])|(?P<colon>[::](?!:)))[ \t]{0,40}"
     r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4})?"
 )
 _BRACKETS = re.compile(r"[ \t]{0,4}(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,60}\))[ \t]{0,4}(?=[:=])")
 _ELEMENT = re.compile(
-    r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,300}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}"
+    r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,300}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}(?:<!\[CDATA\[)?"
 )
 _NAME_OF = re.compile(
     r"[\"'`]?[ \t]{0,4}[)>,;]{0,2}(?:</(?:key|name|td|th|dt|string|label)>)?\s{0,80}(?:[\"'`{(\[]|-[ ])?\s{0,4}"
-    r"(?:<?(?:value|default|val|content|string|data|current|plaintext|secret|result|text|plain|new_value|"
+    r"(?:<?(?:\w{0,20}Value|value|default|val|content|string|data|current|plaintext|secret|result|text|plain|new_value|"
     r"SecretString|secret_string|string_value|Value|Default|td|dd|valor|wert|waarde|valeur|valore)\b)"
     r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,40}[\"'])?[\"'`]?\s{0,4}(?:[:=]|=>|>|,)\s{0,4}"
 )
 _PAIR = re.compile(r"[\"'`]{1,2}[ \t]{0,4}(?:,|\)|\]\s{0,2}=)[ \t]{0,4}(?=[\"'`])")
 _CALL = re.compile(r"(?:[\w]{0,20}\([ \t]{0,4}|[\"'\])]{1,4}[ \t]{0,4}\.\w{1,30}\([ \t]{0,4})(?=[\"'`])")
 _BLOCK = re.compile(
-    r"[\"']?[ \t]{0,4}\{[ \t]{0,4}\n(?:[ \t]{0,16}(?!default)\w[^\n]{0,200}\n){0,8}[ \t]{0,16}(?:default|value|result)[\"']?[ \t]{0,12}[:=][ \t]{0,4}"
+    r"(?i)[\"']?[ \t]{0,4}[{:][ \t]{0,4}\n(?:[ \t]{0,16}(?!default)\w[^\n]{0,200}\n){0,8}[ \t]{0,16}(?:default|value|result)[\"']?[ \t]{0,12}[:=][ \t]{0,4}"
 )
 _SENT = re.compile(
     r"[:\s]{0,3}[\"'](?:[ \t]{0,4}[,)])?[ \t]{0,4}\r?\n[ \t]{0,16}(?:send|sendline|exp_send|\w{1,20}\.send(?:line)?)[ (]{1,2}[\"']?(?:--[ ])?(?=[\"'])"
@@ -152,7 +159,7 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
     if label.kind in ("password", "key"):
         return _is_strong_given(text, label, found, is_colon=is_colon)
     if label.kind in ("token", "totp", "codes"):
-        is_name = "session" in label.word and (is_uuid(value) or not is_mixed(value))
+        is_name = "session" in label.word and (is_uuid(value) or word_share(value) > 0.5)
         return is_random(value) and not is_name and not (is_mundane(value) and not is_uuid(value))
     is_public = is_identifier(value) or is_mundane(value) or bool(CACHE_KEY.match(value))
     return label.kind == "weak" and is_mixed(value) and not is_public

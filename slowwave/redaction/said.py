@@ -50,7 +50,7 @@ _PAIR_BODY = (
     r"[\"'`“„«(]?(?P<user>[\w.@+\\-]{2,64})[\"'`”“»]?\s{0,3}(?:/|:|\||,|;|\s(?:and|und|et|y|e|en|i|with|using|plus|&|con|mit|avec|com|met|z)\s)\s{0,3}"
     r"(?:(?:password|passwort|pw|pass)\s)?[\"'`“„«]?(?P<secret>[^\s\"'`“”„«»/][^\s\"'`“”„«»]{4,80})"
 )
-_LINKED = r"(?:\b(?:with|as|using|via|is|was|are|mit|als|avec|con|com|met|z|by|come|como|comme|used)\b|[:=>→|-])\s{1,4}(?:[^\W\d]{1,12}\s){0,2}?"
+_LINKED = r"(?:\b(?:with|as|using|via|is|was|are|sind|sont|son|sono|são|zijn|są|to|mit|als|avec|con|com|met|z|by|come|como|comme|used)\b|[:=>→|-])\s{1,4}(?:[^\W\d]{1,12}\s){0,2}?"
 _PAIR = re.compile("(?i)" + _LINKED + _PAIR_BODY)
 _PAIR_AT_ONCE = re.compile(r"(?i)s?\s{1,3}" + _PAIR_BODY)
 _WIFI = re.compile(r"(?i)wi-?fi|wlan|wpa|hotspot|ssid|router|livebox|fritz")
@@ -59,8 +59,26 @@ _STOPS = re.compile(
 )
 _PHRASE = re.compile(r"(?:phrase|frase|fraza|zin\b|parole|satz|passphrase)")
 _ACCOUNTS = frozenset(
-    ["user", "account", "usuario", "cuenta", "utente", "conta", "konto", "benutzer", "gebruiker", "użytkownik", "compte", "utilizador", "usuário"]
+    [
+        "user",
+        "account",
+        "usuario",
+        "cuenta",
+        "utente",
+        "conta",
+        "konto",
+        "benutzer",
+        "gebruiker",
+        "użytkownik",
+        "compte",
+        "utilizador",
+        "usuário",
+    ]
 )
+_OTHER_CODES = re.compile(
+    r"(?i)post|zip|area|country|status|error|exit|product|artic|fiscal|prefi|kierunk|indicati|vorwahl|land|http|return|response|source|bar|qr|swift|tax|net"
+)
+_KEYWORD = re.compile(r"[a-z_]{3,}=[(\[{\d]")
 _COMMENT = re.compile(r"(?:#|//|--|/\*)\s")
 
 
@@ -95,9 +113,7 @@ def _pair(text: str, label: Label, end: int) -> tuple[int, int] | None:
         if not match:
             continue
         value = match["secret"].rstrip(".,;:!?)")
-        is_address = "/" in value or (
-            "/" in match["user"] or (is_mundane(match["user"]) and "@" not in match["user"])
-        )
+        is_address = "/" in value or "/" in match["user"]
         if looks_chosen(value) and not is_address:
             return match.start("secret"), match.start("secret") + len(value)
     return None
@@ -167,13 +183,9 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
     if (link or number == 0) and fits(label, value):
         return True
     if "code" in label.kinds:
-        is_stated = link.rstrip(":") in LINKS_TELLING or link in ("to", ":")
-        return (
-            is_stated
-            and value.isdigit()
-            and 4 <= len(value) <= 10
-            and bool(_STOPS.match(text, found.start + len(value)))
-        )
+        return _is_code(text, label, found, value, link=link)
+    if value[0] in "])},;" or _KEYWORD.match(value):
+        return False
     is_network = label.kind in ("weak", "key", "pin") and bool(
         _WIFI.search(text, line_start(text, label.start, REACH), found.start)
     )
@@ -219,6 +231,19 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
     )
 
 
+def _is_code(text: str, label: Label, found: Written, value: str, *, link: str) -> bool:
+    """Whether digits are said to be a code that opens something: right after their label, and at the end of what is said."""
+    between = text[label.name_end : found.start]
+    is_other = any(one.isdigit() for one in between) or bool(
+        _OTHER_CODES.search(text, label.start - 20, found.start)
+    )
+    if is_other or ("," in between and "which" not in between):
+        return False
+    is_stated = link.rstrip(":") in LINKS_TELLING or link in ("to", ":")
+    is_last = bool(_STOPS.match(text, found.start + len(value)))
+    return is_stated and is_last and value.rstrip("#*").isdigit() and 4 <= len(value) <= 10
+
+
 def _is_key(text: str, label: Label, found: Written, value: str, *, link: str, number: int) -> bool:
     """Whether a generated value is that of a key: said to be it, right beside its name, or nothing else by its look."""
     if (
@@ -248,7 +273,7 @@ def _before(text: str, label: Label) -> tuple[int, int] | None:
         link = tokens[number + 1][0].lower() if number + 1 < len(tokens) else ""
         if token.start() == start > 0 and not text[start - 1].isspace():
             continue
-        found = value_at(text, token.start())
+        found = value_at(text, token.start() + (len(token[0]) > 2 and token[0][0] in "(["))
         if not found or is_ordinary(found.text) or is_reference(found.text, is_shell=False):
             continue
         value = found.text if found.is_quoted else found.text.rstrip(".,;:)")

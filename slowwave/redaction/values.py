@@ -8,7 +8,7 @@ from slowwave.redaction.shapes import SHORTEST_CHOSEN, SHORTEST_MIXED, SHORTEST_
 _PLACEHOLDER = re.compile(
     r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
     r"|<.*>?|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|%\w+%|%\(\w.*|%-?\d*[sdrfqvx]|@?\{.*|\[.*\]?"
-    r"|[xX*.•…#_?=-]+"
+    r"|[xX*.•…#_?=-]+|\.{3}.*|&lt;.*|\$\w+(?:->|::|\.).*|[A-Z_]{2,}=(?:value|\.\.\.|<).*"
     r"|(?:your|my|the|some|insert|example|dummy|placeholder|replace|put|enter|add|fake|sample|dein|ihr|votre|ton|tu|su|seu|tuo"
     r"|il_tuo|jouw|uw|twoj|twój)[-_ ].*|<?(?:change|replace)[-_]?me.*|\*{3}.*"
     r"|(?:op|vault|secret|file|env|ssm)://?.*|ENC\[.*|!vault.*"
@@ -35,7 +35,8 @@ _CODE_ROOT = re.compile(
 )
 _REFERENCE = re.compile(
     r"(?:[a-z]+_\w+|data|module|resource|local|each|values|inputs|outputs|needs|steps|matrix|stdenv)\.[a-z_][\w.\[\]-]*"
-    r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z][a-z]\w*[A-Za-z]"
+    r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z]\w*[a-z]"
+    r"|[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*(?:\.|->|::)(?:password|passwd|pwd|pass|secret|token|key|credentials?)s?|[a-z]+(?:\.[a-z_]+){2,}"
     r"|(?:Read|Get|New|Import|ConvertTo|ConvertFrom|Convert|Invoke|Select)-[A-Z][A-Za-z]+"
 )
 _NAMED_LIKE_SECRET = re.compile(
@@ -119,7 +120,6 @@ def is_random(value: str) -> bool:
         len(value) >= SHORTEST_MIXED
         and value.lower() != value != value.upper()
         and word_share(value) < MOST_WORDS
-        and not _VARIABLE.fullmatch(value.lower())
     )
 
 

@@ -6,6 +6,9 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
+from slowwave.language.lexicon import STOP_WORDS
+from slowwave.redaction.labels import ABOUT
+
 SEED_WORDS: Final = frozenset((files(__package__) / "seed_words.txt").read_text(encoding="ascii").split())
 """The 2048 English words of BIP-39; a phrase of any other list needs a label."""
 _LENGTHS: Final = (12, 15, 18, 21, 24)
@@ -60,6 +63,8 @@ def _words_at(text: str, position: int, *, is_foreign: bool) -> list[tuple[int, 
         start = gap.end() if gap else position
         word = (_FOREIGN_WORD if is_foreign else _WORD).match(text, start)
         if not word or (not is_foreign and word[0].lower() not in SEED_WORDS):
+            break
+        if is_foreign and (not word[0].islower() or word[0] in STOP_WORDS or word[0] in ABOUT):
             break
         if found and start == found[-1][1]:
             break
