@@ -232,7 +232,7 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
 
 
 def _is_code(text: str, label: Label, found: Written, value: str, *, link: str) -> bool:
-    """Whether digits are said to be a code that opens something: right after their label, and at the end of what is said."""
+    """Judge digits said to be a code that opens something: right after their label, and at the end of what is said."""
     between = text[label.name_end : found.start]
     is_other = any(one.isdigit() for one in between) or bool(
         _OTHER_CODES.search(text, label.start - 20, found.start)
@@ -245,7 +245,7 @@ def _is_code(text: str, label: Label, found: Written, value: str, *, link: str) 
 
 
 def _is_key(text: str, label: Label, found: Written, value: str, *, link: str, number: int) -> bool:
-    """Whether a generated value is that of a key: said to be it, right beside its name, or nothing else by its look."""
+    """Judge a generated value near a key: said to be it, right beside its name, or nothing else by its look."""
     if (
         len(value) < SHORTEST_SAID_KEY
         or is_mundane(value)
