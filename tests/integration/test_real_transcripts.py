@@ -1,11 +1,14 @@
 """Real sessions of Claude Code, counted a second time in another way."""
 
 import json
+import random
+import re
 from pathlib import Path
 
 import pytest
 
 from slowwave.errors import InputError
+from slowwave.excerpts import asked_terms, excerpt
 from slowwave.readers.detect import read_path
 from slowwave.readers.folders import find_sources
 
@@ -59,3 +62,20 @@ def test_a_codex_session_is_refused_in_one_clear_line(path):
 
 def test_a_folder_of_real_data_is_found_whole():
     assert set(SESSIONS) <= set(find_sources([FOLDER]).paths)
+
+
+def windows(path: Path, characters: int = 2_500) -> list[str]:
+    """What was said in a session, in windows as long as raw memories are."""
+    said = "\n".join(read_path(path).turns["content"])
+    return [said[start : start + characters] for start in range(0, len(said), characters)]
+
+
+def test_the_line_that_a_question_is_made_of_can_be_read_wherever_it_stands():
+    chosen, asked, shown = random.Random(7), 0, 0
+    for window in [window for path in SESSIONS for window in windows(path)]:
+        lines = [line for line in window.splitlines() if 40 <= len(line) <= 200 and len(line.split()) > 4]
+        for line in chosen.sample(lines, min(3, len(lines))):
+            words = sorted(set(re.findall(r"[A-Za-z]{4,}", line)), key=len)[-4:]
+            found = excerpt(window, asked_terms(f"what about {' '.join(words)}"), most=600)
+            asked, shown = asked + 1, shown + (line.strip() in found.text)
+    assert shown >= 0.9 * asked > 30
