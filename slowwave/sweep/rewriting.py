@@ -5,7 +5,7 @@ Pure, and doing it again changes nothing, so that a sweep that was cut off is en
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from slowwave.erase.payloads import own_family, texts_of
@@ -45,10 +45,13 @@ class Rewriting:
     _turns: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     """Former text, new text and new hash of turns that changed."""
 
-    def after(self, kind: str, payload: Payload) -> tuple[Payload, Counter[str]]:
-        """The payload without secrets, by what is known so far, and how many of each kind went."""
+    def after(self, kind: str, payload: Payload, *, is_clean: bool = False) -> tuple[Payload, Counter[str]]:
+        """The payload without secrets, by what is known so far, and how many of each kind went.
+
+        `is_clean` says that no text of it holds one.
+        """
         found: Counter[str] = Counter()
-        safe = self._texts(kind, payload, found)
+        safe = dict(payload) if is_clean else self._texts(kind, payload, found)
         if "family" in payload and any(safe.get(name) != payload.get(name) for name in NAMES):
             safe["family"] = own_family(str(next(safe[name] for name in NAMES if name in safe)))
         for name, value in payload.items():
@@ -68,9 +71,20 @@ class Rewriting:
             )
         return safe, found
 
-    def learn(self, kind: str, payload: Payload) -> tuple[Payload, Counter[str]]:
+    def covers(self, events: Sequence[tuple[str, str, Payload]]) -> set[int]:
+        """The places of events (as `read_line` gives them) in whose texts a known secret stands."""
+        texts = [
+            (place, text)
+            for place, (_, kind, payload) in enumerate(events)
+            for text in texts_in(kind, payload)
+        ]
+        told = [text for _, text in texts]
+        hits = zip(texts, self.masker.covers(told), self.weak.covers(told), strict=True)
+        return {place for (place, _), is_known, is_weak in hits if is_known or is_weak}
+
+    def learn(self, kind: str, payload: Payload, *, is_clean: bool = False) -> tuple[Payload, Counter[str]]:
         """`after`, and what follows from it for the events that come later."""
-        safe, found = self.after(kind, payload)
+        safe, found = self.after(kind, payload, is_clean=is_clean)
         if kind == "turn.recorded" and safe["content"] != payload["content"]:
             texts = (str(payload["content"]), str(safe["content"]), str(safe["content_hash"]))
             self._turns[str(payload["turn_id"])] = texts

@@ -133,9 +133,10 @@ class _Journal:
     def look(self, segment_id: str) -> None:
         """Learns what changes in one segment."""
         is_changed = False
-        for line in self._journal.lines(segment_id) or ():
-            event_id, kind, payload = read_line(line)
-            safe, found = self._rewriting.learn(kind, payload)
+        events = [read_line(line) for line in self._journal.lines(segment_id) or ()]
+        hits = self._rewriting.covers(events) | self._evidence.lines.get(segment_id, set())
+        for place, (event_id, kind, payload) in enumerate(events):
+            safe, found = self._rewriting.learn(kind, payload, is_clean=place not in hits)
             is_changed |= safe != payload
             if found:
                 self.events += 1
@@ -201,23 +202,23 @@ def _rewrite(run: Stage, plan: SweepPlan) -> bool:
     journal = run.workspace.home.journal
     maskers = Masker(plan.secrets), Masker(plan.weak, is_whole=True)
     rewriting = Rewriting(*maskers, set(plan.touched), plan.renamed, plan.hashes, plan.cuts)
-    planned = set(plan.segments)
+    planned, losing = set(plan.segments), {row.event_id for row in plan.taken}
     for segment_id in journal.segment_ids():
         if segment_id not in planned and segment_id <= plan.last_segment:
             continue
         lines = journal.lines(segment_id) or []
-        after = [_line_after(line, rewriting) for line in lines]
+        events = [read_line(line) for line in lines]
+        hits = rewriting.covers(events)
+        after = []
+        for place, (line, (event_id, kind, payload)) in enumerate(zip(lines, events, strict=True)):
+            is_clean = segment_id in planned and event_id not in losing and place not in hits
+            safe, _ = rewriting.after(kind, payload, is_clean=is_clean)
+            after.append(line if safe == payload else with_payload(line, safe))
         if after != lines:
             journal.rewrite(segment_id, after)
     for name in plan.torn:
         Path(name).unlink(missing_ok=True)
     return bool(plan.segments) or STORE in plan.found.places
-
-
-def _line_after(line: str, rewriting: Rewriting) -> str:
-    _, kind, payload = read_line(line)
-    safe, _ = rewriting.after(kind, payload)
-    return line if safe == payload else with_payload(line, safe)
 
 
 def _clean(run: Stage, plan: SweepPlan) -> None:
