@@ -16,7 +16,7 @@ import polars as pl
 from slowwave.readers.bounds import CUT_MESSAGE, QUIET, Counts, bounded_text
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import LONGEST_LABEL, path_text
-from slowwave.redaction.redaction import redact
+from slowwave.redaction.redaction import redact, redact_reply
 from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.refusals import clean_text
@@ -118,6 +118,8 @@ class _Seen:
     digests: dict[int, int] = field(default_factory=dict)
     message_count: Counter[str] = field(default_factory=Counter)
     turn_count: Counter[str] = field(default_factory=Counter)
+    last_said: tuple[str, str] = ("", "")
+    """The session of the message before, and its text without secrets."""
 
     def place_of(self, session_id: str) -> int:
         """The place of a session's next message in the file."""
@@ -156,6 +158,11 @@ def _row(
     """The turn of a message as a row; null, and counted, where there is nothing new in it."""
     position = seen.place_of(message.session_id)
     content = _clean_parts(message, counts, bounds)
+    session_id, said = seen.last_said
+    if session_id == message.session_id:
+        content, found = redact_reply(content, said)
+        counts.redacted.update(found)
+    seen.last_said = (message.session_id, content)
     digest = content_hash(content)
     turn_id, by_position = _turn_ids(message, digest=digest, position=position)
     known = seen.digests.get(_number(turn_id))

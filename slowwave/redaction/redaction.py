@@ -5,8 +5,12 @@ marks.
 """
 
 from collections import Counter
+from typing import Final
 
 from slowwave.redaction.finding import Covered, find
+
+_HEARD: Final = 400
+"""Characters of what was said before that are heard with a text: a question and its sentence."""
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
@@ -17,4 +21,21 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
     spans = find(text)
     if not spans:
         return text, {}
+    return Covered.of(text, spans).text, dict(Counter(span.kind for span in spans))
+
+
+def redact_reply(text: str, before: str) -> tuple[str, dict[str, int]]:
+    """Redact a message together with the end of the one before it.
+
+    "What was the password of the wiki?" is one message, and a word that shows nothing by itself is the next. A text
+    longer than what is heard is no such answer and stays as it is.
+    """
+    if not before or len(text) > _HEARD:
+        return text, {}
+    head = f"{before[-_HEARD:].rstrip()}\n"
+    spans = [
+        span._replace(start=max(0, span.start - len(head)), end=span.end - len(head))
+        for span in find(head + text)
+        if span.end > len(head)
+    ]
     return Covered.of(text, spans).text, dict(Counter(span.kind for span in spans))

@@ -93,3 +93,18 @@ def test_a_time_that_is_none_is_counted_and_the_one_before_stands(tmp_path):
     reading = read_chat(write(tmp_path, *records))
     assert reading.turns["event_time"].unique().to_list() == [datetime(2026, 5, 1, 9, tzinfo=UTC)]
     assert reading.skipped == {"time that is none: taken as the one before": 3}
+
+
+def test_a_secret_that_answers_the_message_before_it_is_taken(tmp_path):
+    secret = "Tr0ub4" + "dor&3x"
+    said = [
+        ("s", "What was the password of the archive?"),
+        ("s", secret),
+        ("s", "Thanks, that works."),
+        ("t", secret),
+    ]
+    reading = read_chat(
+        write(tmp_path, *({"role": "user", "session_id": name, "content": text} for name, text in said))
+    )
+    assert reading.turns["content"].to_list() == [said[0][1], "[redacted:password]", said[2][1], secret]
+    assert reading.redacted == {"password": 1}
