@@ -5,6 +5,7 @@ Pure: where a text is known before and after redaction, what was taken is what s
 
 import re
 
+from slowwave.redaction.finding import Covered, find
 from slowwave.redaction.redaction import redact
 
 MARK = re.compile(r"\[redacted:(?P<kind>[^\]\s]{1,60})\]")
@@ -55,7 +56,13 @@ def taken(before: str, after: str) -> dict[str, str]:
 
 def secrets_in(text: str) -> dict[str, str]:
     """The secrets that the rules find in a text, each with its kind."""
-    return taken(text, redact(text)[0])
+    safe, found = redact(text)
+    if not found:
+        return {}
+    spans = find(text)
+    if Covered.of(text, spans).text != safe:  # by other rules than the table's
+        return taken(text, safe)
+    return {text[span.start : span.end]: span.kind for span in spans}
 
 
 def is_redacted_form(stored: str, read: str, *, least: int = LEAST_LITERAL) -> bool:

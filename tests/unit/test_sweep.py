@@ -70,7 +70,11 @@ def test_the_secrets_of_a_text_are_known_with_their_kinds() -> None:
     text = f"password: {WORD}, and the password was {WORD}99 before"
     assert secrets_in(text) == {WORD: "password", f"{WORD}99": "password"}
     assert secrets_in(redact(text)[0]) == {}
+    listed = f"password: {WORD}a\npassword: {WORD}b,{WORD}\n"
+    assert set(secrets_in(listed)) >= {f"{WORD}a"}
+    assert all(secret in listed and "password" not in secret for secret in secrets_in(listed))
     assert taken("nothing here", "nothing here") == {}
+    assert taken(f"it is {WORD} here", "it is [redacted:own] here") == {WORD: "own"}
 
 
 @pytest.mark.parametrize(
