@@ -1,6 +1,5 @@
 """Memories as candidate lines: cells, topic summaries and quotes of turns, each with its shorter forms."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -21,7 +20,7 @@ from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
 from slowwave.trust.origins import NAME_WORDS, PERSON, WHOSE, is_anybodys
-from slowwave.trust.own_words import parts_of
+from slowwave.trust.own_words import is_quoted, parts_of
 
 CONVERSATION = "a conversation retold"
 """Whose word an episode is that not only persons spoke in."""
@@ -240,7 +239,9 @@ def quote_lines(
     if not texts:
         return []
     source = (turn.event_time, turn.source_name)
-    whose = WHOSE["untrusted" if has_quoted(turn, quotes[0] or turn.content) else turn.origin]
+    whose = WHOSE[
+        "untrusted" if is_quoted(quotes[0] or turn.content, turn.content, turn.role) else turn.origin
+    ]
     return [line(tier, score, kind, texts, source, why, whose=whose, is_fix=is_fix, turn_ids=(turn.turn_id,))]
 
 
@@ -250,13 +251,8 @@ def said_by(turn: TurnHit, text: str) -> str:
         return f'"{text}"'
     speaker = turn.speaker if turn.speaker and len(turn.speaker.split()) <= NAME_WORDS else turn.role
     speaker = speaker[:SPEAKER_CHARACTERS]
-    return f'{speaker}, quoting: "{text}"' if has_quoted(turn, text) else f'{speaker}: "{text}"'
-
-
-def has_quoted(turn: TurnHit, text: str) -> bool:
-    """Return whether a part of a turn holds words that its speaker only quotes."""
-    if turn.role == "document":
-        return False
-    told = parts_of(turn.content, is_typed=turn.role == "user")
-    words = frozenset(re.findall(r"\w+", text.lower())) - frozenset(re.findall(r"\w+", told.own.lower()))
-    return bool(words & frozenset(re.findall(r"\w+", told.quoted.lower())))
+    return (
+        f'{speaker}, quoting: "{text}"'
+        if is_quoted(text, turn.content, turn.role)
+        else f'{speaker}: "{text}"'
+    )

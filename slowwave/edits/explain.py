@@ -14,9 +14,13 @@ from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.journal.segments import Journal
+from slowwave.schemas.choices import EPISODE, Origin
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
+from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search import Reader
 from slowwave.store import Store, as_filter, col, lit, owned_by
+from slowwave.trust.origins import PERSON, WHOSE
+from slowwave.trust.own_words import standing
 
 MOST_LINKS = 100
 
@@ -48,7 +52,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     row = stored.row(0, named=True) if stored.height else (made or {})
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
     state = str(row["status"]) if stored.height else "deleted" if is_dead else _left(journal, events)
-    quotes, missing = _quotes(store, cast("list[str]", row["evidence"]))
+    quotes, missing = _quotes(store, cast("list[str]", row["evidence"]), str(row["content"]))
     counts = cell_usage.row(0, named=True) if cell_usage.height else {}
     topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
     core = store.by_key("core", [whole], ["cell_id", "line_rank"])
@@ -68,6 +72,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
         effective_confidence=strength.item() if strength.height else None,
         topic_name=topics["name"][0] if topics.height else None,
         core_rank=core["line_rank"][0] if core.height else None,
+        core_reason=_core_reason(row, quotes, is_there=stored.height > 0),
         **{name: counts.get(name, 0) for name in ("confirmations", "retrieval_count", "citation_count")},
         quotes=quotes,
         missing_turns=missing,
@@ -115,10 +120,44 @@ def _life(events: pl.DataFrame, cell_id: str) -> tuple[list[Step], dict[str, obj
     return [step for _, step in sorted(steps, key=lambda pair: pair[0])], made
 
 
-def _quotes(store: Store, turn_ids: list[str]) -> tuple[list[Quote], list[str]]:
-    turns = store.by_key("turns", turn_ids, list(Quote.model_fields)).sort("event_time", "turn_id")
+def _quotes(store: Store, turn_ids: list[str], told: str) -> tuple[list[Quote], list[str]]:
+    """The turns behind a memory, each with whose word the memory (`told`) is there."""
+    columns = [name for name in Quote.model_fields if name != "whose"]
+    turns = store.by_key("turns", turn_ids, columns).sort("event_time", "turn_id")
     missing = sorted(set(turn_ids) - set(turns["turn_id"]))
-    return [Quote(**row) for row in turns.iter_rows(named=True)], missing
+    return [Quote(**row, whose=_whose(told, row)) for row in turns.iter_rows(named=True)], missing
+
+
+def _whose(told: str, turn: dict[str, object]) -> str:
+    """Say whose word a memory is in one of its turns."""
+    role = str(turn["role"])
+    if role == "document":
+        return "a document says it"
+    does = {"said": "said it", "quoted": "only quotes it", "absent": "said something else"}
+    who = "a person" if role == "user" else "an assistant"
+    return f"{who} {does[standing(told, str(turn['content']), role)]}"
+
+
+def _core_reason(row: dict[str, object], quotes: list[Quote], *, is_there: bool) -> str:
+    """The reason why core memory may hold a memory, or may not, by its origin and the turns behind it."""
+    if not is_there or row["status"] != "active":
+        return "core memory holds only what is remembered now"
+    if row["cell_type"] == EPISODE:
+        return "core memory holds single memories, and this retells a conversation"
+    if row["protected"]:
+        return "core memory may hold it: a person confirmed it"
+    if row["origin"] != PERSON:
+        why = WHOSE[cast("Origin", row["origin"])]
+        by_persons = all(quote.origin == PERSON for quote in quotes)
+        taken = (
+            ", and the turns of persons behind it only quote it, or do not say it"
+            if quotes and by_persons
+            else ""
+        )
+        return f"core memory holds only what a person said: this is {why}{taken}"
+    if row["prompt_version"] == RAW_PROMPT:
+        return "core memory holds what a person said once a language model has read it: this is raw talk"
+    return "core memory may hold it: a person said it"
 
 
 def _chain(store: Store, cell_id: str, *, is_after: bool) -> list[Link]:

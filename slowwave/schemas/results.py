@@ -111,6 +111,8 @@ class Quote(Frozen):
     event_time: datetime
     source_name: str
     session_id: str
+    origin: str
+    whose: str = Field(description="Whose word the memory is there: said, or only quoted, and by whom.")
 
 
 class Link(Frozen):
@@ -177,6 +179,7 @@ class Explanation(Frozen):
     model: str | None
     topic_name: str | None
     core_rank: int | None = Field(description="Its line in core memory.")
+    core_reason: str = Field(description="The reason why core memory may hold it, or may not.")
     confirmations: int
     retrieval_count: int
     citation_count: int

@@ -6,7 +6,7 @@ sentence without a mark or a word about it, cannot be told from a typed one.
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 TYPED_WORDS: Final = 400
 """A longer message of a person is taken for a paste as a whole: people type less than that."""
@@ -172,6 +172,20 @@ def parts_of(text: str, *, is_typed: bool = True) -> Parts:
         own += [mine] if mine.strip() else []
         quoted += [other] if other.strip() else []
     return Parts("\n".join(own), "\n".join(quoted))
+
+
+def is_quoted(told: str, content: str, role: str) -> bool:
+    """Return whether words of `told` stand only in what a message of this role quotes; a document quotes nothing."""
+    return role != "document" and standing(told, content, role) == "quoted"
+
+
+def standing(told: str, content: str, role: str) -> Literal["said", "quoted", "absent"]:
+    """The standing of a text in a message: said there, only quoted there, or absent but for a few words."""
+    parts = parts_of(content, is_typed=role == "user")
+    asked, own, quoted = (frozenset(re.findall(r"\w+", text.lower())) for text in (told, *parts))
+    if (asked - own) & quoted:
+        return "quoted"
+    return "said" if 2 * len(asked & own) >= len(asked) else "absent"
 
 
 def _without_quotes(text: str, quoted: list[str]) -> str:

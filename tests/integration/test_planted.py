@@ -92,6 +92,17 @@ def assert_contexts(found: Believed, words: frozenset[str]) -> None:
                 assert not is_planted or any(mark in line.text for mark in marked), line
 
 
+def test_whoever_asks_is_told_whose_word_a_planted_memory_is(few: Believed):
+    cells = store_of(few.home).rows("cells", ["cell_id", "content"])
+    for plant in (plant for plant in few.planted if plant.place != "speaker name"):  # of that nothing is left
+        (cell_id, *_) = (cell_id for cell_id, text in cells.iter_rows() if plant.mark in text.lower())
+        with Memory(few.home) as memory:
+            told = memory.explain(cell_id)
+        assert told.core_reason.startswith("core memory holds only what a person said: this is ")
+        assert told.core_rank is None
+        assert "a person said it" not in {quote.whose for quote in told.quotes}
+
+
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> Believed:
     return live(tmp_path_factory.mktemp("few"), count=13, times=1, wish_count=5, has_model=True, nights=1)

@@ -42,9 +42,11 @@ def show_explanation(found: Explanation) -> None:
     if found.topic_name:
         rank = f", core memory line {found.core_rank}" if found.core_rank else ""
         tell(f"  topic {flat(found.topic_name)}{rank}")
+    tell(f"  {found.core_reason}")
     for quote in found.quotes:
         speaker = flat(quote.speaker or quote.role)
-        tell(f'  "{flat(quote.content)[:QUOTED]}" ({speaker}, {quote.event_time:%Y-%m-%d}, {quote.turn_id})')
+        said = f"{quote.whose}: {speaker}, {quote.event_time:%Y-%m-%d} in {flat(quote.source_name)}, {quote.turn_id}"
+        tell(f'  "{flat(quote.content)[:QUOTED]}" ({said})')
     for turn_id in found.missing_turns:
         tell(f"  a turn that is no longer there: {turn_id}")
     _links("before it", found.before)
