@@ -4,7 +4,6 @@ Stored text is data. It stands in one line, without control and invisible charac
 with nothing in it that a reader of transcripts would take for the fence.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +11,7 @@ from typing import Literal
 
 from slowwave.context.tiers import Candidate, Chosen, allot
 from slowwave.language.tokens import count_tokens
-from slowwave.prompting.fences import fenced_line
+from slowwave.prompting.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.schemas.context import TIERS, Context, ContextLine, ContextRequest, ContextTier, TierName
 
@@ -26,14 +25,9 @@ HEADINGS: dict[TierName, str] = {
 Layout = Literal["tiers", "question", "small"]
 """Four tiers under their headings; or lines by day under their dates, in the small form under one line of head."""
 
-_TAG_NAME = re.compile(r"slowwave-memory", re.IGNORECASE)
-_BROKEN = "slowwave memory"
 SOURCE_CHARACTERS = 24
 """Most characters of a source's name: some are long ids, each digit is a token, and a file may have any text for a
 name."""
-
-_MARKS = frozenset("<[")
-"""Characters that chat markup begins with (`slowwave/prompting/files.py`)."""
 
 
 def head_lines(now: datetime, layout: Layout) -> list[str]:
@@ -55,23 +49,15 @@ def head_lines(now: datetime, layout: Layout) -> list[str]:
 
 def line_of(kind: str, text: str, event_time: datetime, source_name: str, whose: str = "") -> str:
     """`- [decision] Text. (2026-07-21, source)`, safe to stand inside the fence; with `whose` word it is, if given."""
-    source = safe(source_name.removesuffix(".jsonl"))[:SOURCE_CHARACTERS].rstrip()
+    source = page_line(source_name.removesuffix(".jsonl"))[:SOURCE_CHARACTERS].rstrip()
     told = f"{source}, {whose}" if whose else source
-    return _TAG_NAME.sub(_BROKEN, f"- [{kind}] {safe(text)} ({event_time:%Y-%m-%d}, {told})")
-
-
-def safe(text: str) -> str:
-    """Text in one line that cannot open, close or forge the fence."""
-    if text.isascii() and text.isprintable() and not _MARKS & set(text):
-        # most texts are of this kind, and the full cleaning takes far longer
-        return _TAG_NAME.sub(_BROKEN, " ".join(text.split()))
-    return _TAG_NAME.sub(_BROKEN, str(fenced_line(text)))
+    return f"- [{kind}] {page_line(text)} ({event_time:%Y-%m-%d}, {told})"
 
 
 def day_heading(event_time: datetime, source_name: str) -> str:
     """`2026-07-21, source:`, the line above what was said there on a day."""
-    source = safe(source_name.removesuffix(".jsonl"))[:SOURCE_CHARACTERS]
-    return _TAG_NAME.sub(_BROKEN, f"{event_time:%Y-%m-%d}, {source}:")
+    source = page_line(source_name.removesuffix(".jsonl"))[:SOURCE_CHARACTERS]
+    return f"{event_time:%Y-%m-%d}, {source}:"
 
 
 def frame_tokens(now: datetime, layout: Layout) -> int:

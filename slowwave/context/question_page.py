@@ -10,13 +10,14 @@ from datetime import datetime
 
 from slowwave.context.matches import Matches, find_matches
 from slowwave.context.memories import CONVERSATION, said_by, state_of
-from slowwave.context.page import day_heading, safe
+from slowwave.context.page import day_heading
 from slowwave.context.repeats import Richest, without_repeats
 from slowwave.context.situation import Situation
 from slowwave.context.standing import both_sides, open_contradictions
 from slowwave.context.tiers import Candidate, Chosen
 from slowwave.excerpts import quoted
 from slowwave.language.signals import fix_cue
+from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import CellHit, TurnHit
 from slowwave.trust.origins import WHOSE
@@ -103,7 +104,7 @@ def _memory(situation: Situation, richest: Richest, *, is_short: bool) -> Candid
         tier="relevant",
         score=max(hit.score, *(repeat.score for repeat in repeats)) if repeats else hit.score,
         kind=hit.cell_type,
-        forms=tuple(dict.fromkeys(f"- {safe(text)}{mark}" for text in texts)),
+        forms=tuple(dict.fromkeys(f"- {page_line(text)}{mark}" for text in texts)),
         event_time=hit.event_time,
         source_name=hit.source_name,
         why="answers the question",
@@ -147,7 +148,7 @@ def _quote(situation: Situation, turn: TurnHit) -> list[Candidate]:
         tier="relevant",
         score=turn.score,
         kind="quote",
-        forms=(f"- {safe(said)}",),
+        forms=(f"- {page_line(said)}",),
         event_time=turn.event_time,
         source_name=turn.source_name,
         why="said about the question",

@@ -5,6 +5,7 @@ import polars as pl
 from slowwave.home.paths import Home
 from slowwave.home.persons_words import persons_words
 from slowwave.journal.whole_file import write_whole
+from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.store import Store, owned_by
 
@@ -22,7 +23,7 @@ def write_core_file(home: Home, store: Store) -> bool:
     core = store.rows("core", ["line_rank", "cell_id", "line"], mine)
     allowed = persons_words(store, core["cell_id"])
     lines = core.join(allowed, on="cell_id", how="semi").sort("line_rank", "cell_id")["line"]
-    text = "\n".join(["# Core memory", "", *(f"- {line}" for line in lines), ""])
+    text = "\n".join(["# Core memory", "", *(f"- {page_line(line)}" for line in lines), ""])
     # a person's editor may have left anything there
     before = home.core_path.read_bytes().decode(errors="replace") if home.core_path.exists() else ""
     if text == before or not (before or len(lines)):
