@@ -13,7 +13,7 @@ SESSION: list[Json] = [
         "uuid": "u1",
         "sessionId": "s1",
         "timestamp": "2026-06-02T08:00:00Z",
-        "cwd": "/work/kiln",
+        "cwd": "kiln",
         "gitBranch": "main",
         "message": {"role": "user", "content": "Which glaze blistered?"},
     },

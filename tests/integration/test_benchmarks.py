@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks import latency, night, pairs, retrieval_quality
+from benchmarks import ingest_bounds, latency, night, pairs, retrieval_quality
 from benchmarks.invented import write_sessions
 
 pytestmark = [
@@ -126,6 +126,15 @@ def test_latency_is_told_for_both_kinds_of_questions_beside_the_exact_pass(told)
     assert found["exact_recall"] == 1.0  # without a vector index every search is exact
     assert found["limit_ms"] > 0
     assert found["cores"] >= 1
+
+
+def test_ingest_bounds_tells_time_memory_and_what_was_left_out(told):
+    (found,) = told(ingest_bounds.main, "--cases", "line=20")["cases"]
+    assert (found["case"], found["turns"]) == ("line=20", 1)
+    assert found["left_out"] == {"not a turn: line over its bound": 1}
+    assert 0 < found["peak_bytes"] < ingest_bounds.MOST_MEMORY
+    with pytest.raises(SystemExit, match="no case 'lines=many'"):
+        ingest_bounds.main(["--cases", "lines=many"])
 
 
 def test_retrieval_quality_tells_recall_and_what_each_list_adds(tmp_path, told):
