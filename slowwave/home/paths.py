@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slowwave.journal.segments import Journal
+from slowwave.redaction.own import put_in_force, rules_with
 from slowwave.settings.tree import Settings, load_settings
 
 
@@ -104,4 +105,7 @@ def open_home(path: Path | str | None = None) -> Home:
     Raises:
         ConfigError: its settings are not usable.
     """
-    return Home(load_settings(path))
+    settings = load_settings(path)
+    own = settings.redaction
+    put_in_force(rules_with(own.rules, own.labels, own.keep))
+    return Home(settings)

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from slowwave.redaction.below import below_spans
 from slowwave.redaction.blocks import private_keys, secret_objects, secret_sections
-from slowwave.redaction.given import given_spans
 from slowwave.redaction.joined import Joined, join_strings, join_wrapped, only
-from slowwave.redaction.labels import Label, Labels
+from slowwave.redaction.labelled.below import below_spans
+from slowwave.redaction.labelled.given import given_spans
+from slowwave.redaction.labelled.labels import Label, Labels
+from slowwave.redaction.labelled.said import said_spans
 from slowwave.redaction.rules import RULES, Rule
-from slowwave.redaction.said import said_spans
 from slowwave.redaction.wallets import labelled_phrase, phrase_spans
 
 MARK: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
@@ -46,6 +46,7 @@ class RuleSet:
     rules: tuple[Rule, ...]
     labels: Labels
     exceptions: tuple[re.Pattern[str], ...] = ()
+    own: str = ""
 
 
 STANDARD: Final = RuleSet(RULES, Labels())

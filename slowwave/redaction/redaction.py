@@ -1,13 +1,14 @@
 """Take secrets out of text, before anything is written.
 
-`rules.toml` and `labels.toml` say how secrets look and where they stand, `finding.py` finds them; here they are replaced by
-marks.
+`rules.toml` and `labelled/labels.toml` say how secrets look and where they stand, `finding.py` finds them; here they are
+replaced by marks.
 """
 
 from collections import Counter
 from typing import Final
 
 from slowwave.redaction.finding import Covered, find
+from slowwave.redaction.own import in_force
 
 _HEARD: Final = 400
 """Characters of what was said before that are heard with a text: a question and its sentence."""
@@ -18,7 +19,7 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
 
     Doing it again changes nothing.
     """
-    spans = find(text)
+    spans = find(text, in_force())
     if not spans:
         return text, {}
     return Covered.of(text, spans).text, dict(Counter(span.kind for span in spans))
@@ -35,7 +36,7 @@ def redact_reply(text: str, before: str) -> tuple[str, dict[str, int]]:
     head = f"{before[-_HEARD:].rstrip()}\n"
     spans = [
         span._replace(start=max(0, span.start - len(head)), end=span.end - len(head))
-        for span in find(head + text)
+        for span in find(head + text, in_force())
         if span.end > len(head)
     ]
     return Covered.of(text, spans).text, dict(Counter(span.kind for span in spans))

@@ -36,6 +36,7 @@ _CODE_ROOT = re.compile(
 _REFERENCE = re.compile(
     r"(?:[a-z]+_\w+|data|module|resource|local|each|values|inputs|outputs|needs|steps|matrix|stdenv)\.[a-z_][\w.\[\]-]*"
     r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z]\w*[a-z]"
+    r"|[a-z]{1,3}\.[A-Z][A-Za-z]{1,20}\d{0,2}|\*{1,2}[a-z_]\w*"
     r"|[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*(?:\.|->|::)(?:password|passwd|pwd|pass|secret|token|key|credentials?)s?|[a-z]+(?:\.[a-z_]+){2,}"
     r"|(?:Read|Get|New|Import|ConvertTo|ConvertFrom|Convert|Invoke|Select)-[A-Z][A-Za-z]+"
 )
@@ -43,6 +44,7 @@ _NAMED_LIKE_SECRET = re.compile(
     r"(?:[A-Za-z]+_)+(?i:password|passwd|pwd|pass|secret|token|key|hash|credentials?)s?"
     r"|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Passwd|Pwd|Secret|Token|Key|Hash)s?"
 )
+_CLASS_NAME = re.compile(r"(?:[A-Z]{1,4}[a-z]{1,20}\d?){3,10}(?<=[a-z])")
 _VARIABLE = re.compile(r"_?[a-z]+(?:_[a-z]+)+")
 _FUNCTION_WORD = re.compile(
     r"\b(?:is|are|was|the|your|you|must|should|an?|be|enter|required|please|not|for|of|to|cannot|can|with|this|has)\b",
@@ -104,6 +106,8 @@ def looks_chosen(value: str) -> bool:
         or is_reference(value, is_shell=False)
         or is_mundane(value)
     ):
+        return False
+    if _CLASS_NAME.fullmatch(value) and word_share(value) >= MOST_WORDS:
         return False
     has_letter = any(character.isalpha() for character in value)
     return has_letter and any(character.isdigit() or character in "!@#$%^&*+" for character in value)

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Final
 
 from slowwave.language.lexicon import STOP_WORDS
-from slowwave.redaction.labels import ABOUT
+from slowwave.redaction.labelled.labels import ABOUT
 
 SEED_WORDS: Final = frozenset((files(__package__) / "seed_words.txt").read_text(encoding="ascii").split())
 """The 2048 English words of BIP-39; a phrase of any other list needs a label."""

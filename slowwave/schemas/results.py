@@ -11,6 +11,17 @@ from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.report import Forgetting
 
 
+class SecretPlace(Frozen):
+    """A secret that redaction would take: where it begins, its kind, and its line without it."""
+
+    file: str
+    line: int = Field(ge=1, description="The first line is 1.")
+    column: int = Field(ge=1, description="Characters, the first is 1.")
+    kind: str
+    rule: str
+    shown: str = Field(description="What stands around it, with a mark in its place.")
+
+
 class Remembered(Frozen):
     """The result of a `remember`, which is in the journal and survives a kill.
 

@@ -39,6 +39,7 @@ from slowwave.settings.groups import (
 )
 from slowwave.settings.readers import ReaderSettings
 from slowwave.settings.reading import ContextSettings, SearchSettings
+from slowwave.settings.redaction import RedactionSettings
 from slowwave.settings.topics import SummarySettings, TopicSettings
 
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
@@ -76,6 +77,7 @@ class Settings(BaseSettings):
     home: Path = Field(default=Path("data/home"), description="Where journal, store and caches live.")
     owner: ScopeSettings = ScopeSettings()
     readers: ReaderSettings = ReaderSettings()
+    redaction: RedactionSettings = RedactionSettings()
     chunks: ChunkSettings = ChunkSettings()
     llm: LLMSettings = LLMSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.redaction.rules import RULES
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
 from slowwave.settings.tree import Settings
 from tests.conventions.test_rooms import rooms_page
@@ -55,7 +56,17 @@ def _setting(name: str, field: object) -> str:
     return f"| `{name}` | `{shown}` | {getattr(field, 'description', '') or ''} |"
 
 
+def rules() -> str:
+    """A table of every rule that is a pattern."""
+    rows = []
+    for rule in RULES:
+        example = rule.example.replace("\n", " ").replace("|", "\\|")
+        rows.append(f"| `{rule.kind}` | {rule.what} | {rule.where} | `{example}` |")
+    return "\n".join(["| kind | what | where | example |", "|---|---|---|---|", *rows])
+
+
 PAGES = [
+    ("redaction.md", "rules", rules),
     ("architecture.md", "rooms", rooms_page),
     ("events.md", "catalogue", catalogue),
     ("tables.md", "tables", tables),

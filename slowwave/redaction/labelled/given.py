@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slowwave.redaction.labels import ABOUT, Label
+from slowwave.redaction.labelled.labels import ABOUT, Label
+from slowwave.redaction.labelled.written import Written, line_end, value_at
 from slowwave.redaction.shapes import (
     SHORTEST_CHOSEN,
     is_identifier,
@@ -25,7 +26,6 @@ from slowwave.redaction.values import (
     is_sentence,
     looks_chosen,
 )
-from slowwave.redaction.written import Written, line_end, value_at
 
 _LINK = re.compile(
     r"\\{0,3}[\"'`*_\])»”’]{0,4}[ \t]{0,40}"

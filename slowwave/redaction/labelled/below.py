@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slowwave.redaction.given import fits, fitting_at
-from slowwave.redaction.labels import ABOUT, Label
+from slowwave.redaction.labelled.given import fits, fitting_at
+from slowwave.redaction.labelled.labels import ABOUT, Label
+from slowwave.redaction.labelled.written import line_end, line_start, value_at
 from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong, word_share
 from slowwave.redaction.values import (
     SHORTEST_GIVEN,
@@ -15,7 +16,6 @@ from slowwave.redaction.values import (
     is_sentence,
     looks_chosen,
 )
-from slowwave.redaction.written import line_end, line_start, value_at
 
 _LONGEST_LINE: Final = 400
 _MOST_ROWS: Final = 200

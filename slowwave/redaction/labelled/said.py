@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from slowwave.language.lexicon import STOP_WORDS
-from slowwave.redaction.given import CACHE_KEY, fits, fitting_at
-from slowwave.redaction.labels import (
+from slowwave.redaction.labelled.given import CACHE_KEY, fits, fitting_at
+from slowwave.redaction.labelled.labels import (
     ABOUT,
     LINK_FILLERS,
     LINKS_AFTER,
@@ -19,6 +19,7 @@ from slowwave.redaction.labels import (
     LINKS_TELLING,
     Label,
 )
+from slowwave.redaction.labelled.written import Written, line_end, line_start, value_at
 from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_scattered, is_strong, word_share
 from slowwave.redaction.values import (
     MOST_WORDS,
@@ -30,7 +31,6 @@ from slowwave.redaction.values import (
     is_sentence,
     looks_chosen,
 )
-from slowwave.redaction.written import Written, line_end, line_start, value_at
 
 REACH: Final = 140
 """Characters after a label in which its value is looked for, on its line."""

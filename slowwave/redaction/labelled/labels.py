@@ -111,7 +111,11 @@ class Labels:
         done = 0
         for start in sorted(starts):
             end = starts[start]
-            if start >= done and (label := self._label(text, lowered, start, end)):
+            if (
+                start >= done
+                and not _is_in_mark(text, start)
+                and (label := self._label(text, lowered, start, end))
+            ):
                 yield label
                 done = label.end
 
@@ -140,6 +144,12 @@ _CAMEL = re.compile(r"[A-Z](?<=[a-z0-9][A-Z])(?=[a-z]|[A-Z]{2})")
 _TAIL = re.compile(r"(?:(?:[sS](?![A-Za-z]))?(?:[A-Za-z0-9]|[_.-](?=[A-Za-z0-9])){0,60})(?:\[\w{1,20}\])?")
 _HEAD = re.compile(r"[\w.-]{1,40}[ ]?\Z")
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def _is_in_mark(text: str, position: int) -> bool:
+    """Return whether a place is inside a mark of redaction: the kind that it names is no label."""
+    opened = text.rfind("[redacted:", max(0, position - 60), position)
+    return opened >= 0 and text.find("]", opened, position) < 0
 
 
 def _ends_word(text: str, lowered: str, end: int) -> bool:
