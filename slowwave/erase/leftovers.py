@@ -122,7 +122,7 @@ def _drop_rows(path: Path, texts: Sequence[str]) -> int:
             database.close()
     except sqlite3.OperationalError as error:
         raise TransientError(
-            f"Prefect's database {path} is in use ({error}): stop `slowwave ui`, then start this again; "
-            "`slowwave erase --resume` ends an erase"
+            f"Prefect's database {path} is in use ({error}): stop `slowwave ui`, then start this again "
+            "(an erase with `slowwave erase --resume`)"
         ) from error
     return removed

@@ -159,8 +159,8 @@ def _elsewhere(run: Stage, secrets: dict[str, str]) -> Counter[str]:
     home = run.workspace.home
     counted = Counter({STORE: sum(rows_with(run.store, list(secrets)).values())})
     beside = files_with(home.root, list(secrets))
-    own = ("journal/", "store/")
-    names = [name for name in beside if not name.startswith(own) and home.root / name not in logs_of(home)]
+    own, logs = ("journal/", "store/"), {path.relative_to(home.root).as_posix() for path in logs_of(home)}
+    names = [name for name in beside if not name.startswith(own) and name not in logs]
     counted[BESIDE] = len(names)
     return +counted
 
@@ -181,9 +181,11 @@ def carry_out(run: Stage, plan: SweepPlan) -> None:
             with new_generation(run.workspace):
                 pass  # the journal says everything
             run.store = run.workspace.store
-        _clean(run, plan)
+        is_whole = _clean(run, plan)
         remove_drafts(home.redact_path)
         _prove(run, plan)
+        if not is_whole:
+            return  # the plan stays: without it nobody knows what to look for
         home.redact_path.unlink(missing_ok=True)
     keep_swept(home, plan.rules_id, now=run.now)
 
@@ -221,7 +223,8 @@ def _rewrite(run: Stage, plan: SweepPlan) -> bool:
     return bool(plan.segments) or STORE in plan.found.places
 
 
-def _clean(run: Stage, plan: SweepPlan) -> None:
+def _clean(run: Stage, plan: SweepPlan) -> bool:
+    """Takes the secrets out of all that lies beside journal and store; False where something is left for later."""
     home, secrets = run.workspace.home, list(plan.secrets)
     for path in logs_of(home):
         _clean_log(path, Masker(plan.secrets))
@@ -230,7 +233,9 @@ def _clean(run: Stage, plan: SweepPlan) -> None:
     try:
         clean(home, run.store, [*plan.renamed], secrets)
     except TransientError as error:
-        run.note(f"left: {error}")
+        run.note(f"left: {error}; the next `slowwave run redact` ends this one")
+        return False
+    return True
 
 
 def _clean_log(path: Path, masker: Masker) -> None:

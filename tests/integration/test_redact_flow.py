@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -302,6 +302,23 @@ def test_prefect_s_record_loses_them_and_settings_are_named_as_left(home: Path) 
     assert any(str(home / "slowwave.toml") in note for note in report.notes), report.notes
     assert report.rejected == {"place that still holds a secret": 1}
     assert set(files_with(home, SECRETS)) == {"slowwave.toml"}
+
+
+def test_a_database_that_a_running_server_holds_is_named_as_left(home: Path, monkeypatch) -> None:
+    place = home / "prefect" / "prefect.db"
+    place.parent.mkdir()
+    with closing(sqlite3.connect(place, isolation_level=None)) as database:
+        database.execute("CREATE TABLE artifact (id TEXT, data TEXT)")
+        database.execute("INSERT INTO artifact VALUES ('1', ?)", [KEY])
+        database.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr("slowwave.erase.leftovers.WAIT_SECONDS", 0.1)
+        report = redact.fn(home=str(home))
+    assert any(note.startswith("left") and str(place) in note for note in report.notes), report.notes
+    assert report.rejected == {"place that still holds a secret": 1}
+    assert (home / "redact.json").exists()
+    assert redact.fn(home=str(home)).rejected == {}, "the next one ends it"
+    assert not (home / "redact.json").exists()
+    assert_clean(home)
 
 
 def test_a_night_and_the_doctor_say_that_a_home_of_old_needs_it(home: Path) -> None:
