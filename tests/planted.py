@@ -52,6 +52,9 @@ PLACES = (
     "pasted commit", "asked about", "file name", "speaker name", "entity name",
 )  # fmt: skip
 
+TOGETHER = 8
+"""Texts that share a source where each is told often."""
+
 WISHES = (
     "{name} prefers {mark} for all drawings.",
     "I want every report to begin with {mark}, please.",
@@ -95,18 +98,26 @@ def wishes(count: int) -> list[Plant]:
 
 
 def write_sources(folder: Path, planted: Sequence[Plant], *, times: int = 1) -> None:
-    """Documents and conversations in which every text stands, `times` times over sources, days and speakers."""
-    for (number, plant), time in product(enumerate(planted), range(times)):
-        name = f"source-{number}-{time}"
-        if plant.place in {"readme", "docs", "file name"}:
-            titles = {"readme": "README", "docs": "guide", "file name": re.sub(r"\W+", "-", plant.text)}
-            path = folder / name / f"{titles[plant.place]}.md"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"# Setup {time}\n\nInstall it first.\n\n{plant.text}\n", encoding="utf-8")
-        else:
+    """Documents and conversations in which every text stands, `times` times over sources, days and speakers.
+
+    Told once, a text has a source of its own; told again, several share one.
+    """
+    size = 1 if times == 1 else TOGETHER
+    for place, time in product(PLACES + ("wish",), range(times)):
+        there = [plant for plant in planted if plant.place == place]
+        for number in range(0, len(there), 1 if place == "file name" else size):
+            some = there[number : number + (1 if place == "file name" else size)]
+            name = f"source-{PLACES.index(place) if place in PLACES else 'w'}-{number}-{time}"
+            if place in {"readme", "docs", "file name"}:
+                titles = {"readme": "README", "docs": "guide", "file name": re.sub(r"\W+", "-", some[0].text)}
+                path = folder / name / f"{titles[place]}.md"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                texts = "\n\n".join(plant.text for plant in some)
+                path.write_text(f"# Setup {time}\n\nInstall it first.\n\n{texts}\n", encoding="utf-8")
+                continue
             speaker = ("Mara", "Jonas", "Priya", "Ola")[time % 4]
-            day = f"2026-0{3 + time % 6}-{1 + (sum(map(ord, plant.mark)) + time) % 27:02d}"
-            talk = talk_of(plant, speaker)
+            day = f"2026-0{3 + time % 6}-{1 + (number + time) % 27:02d}"
+            talk = [said for plant in some for said in talk_of(plant, speaker)]
             turns = [(f"{day}T09:{minute:02d}:00Z", who, text) for minute, (who, text) in enumerate(talk)]
             write_chat(folder, name, turns)
 

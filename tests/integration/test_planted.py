@@ -4,15 +4,22 @@ The places that a text must not reach: `MEMORY.md`, the tiers of a context that 
 and the other names of a person. Real wishes of persons must reach them.
 """
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from flows.nightly import nightly
+from flows.promote import promote
+from slowwave.home.core_file import write_core_file
+from slowwave.home.workspace import open_workspace
+from slowwave.journal.catalogue import encode
 from slowwave.memory import Memory
 from slowwave.schemas.context import Context
+from slowwave.schemas.tables import OWNER
 from slowwave.trust.origins import WHOSE
 from tests.planted import BelievingModel, Plant, plants, wishes, write_sources
 from tests.scripted_model import store_of, write_settings
@@ -52,7 +59,9 @@ def live(
 ) -> Believed:
     planted, wished = plants(count), wishes(wish_count)
     known = frozenset(plant.mark for plant in (*planted, *wished))
-    write_sources(folder / "said", [*planted, *wished], times=times)
+    write_sources(folder / "said", planted, times=times)
+    if has_model:
+        write_sources(folder / "said", wished)
     with OpenAIServer(BelievingModel(known=known)) as server:
         llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
         home = folder / "home"
@@ -101,6 +110,28 @@ def test_whoever_asks_is_told_whose_word_a_planted_memory_is(few: Believed):
         assert told.core_reason.startswith("core memory holds only what a person said: this is ")
         assert told.core_rank is None
         assert "a person said it" not in {quote.whose for quote in told.quotes}
+
+
+def test_a_line_that_an_older_version_promoted_is_not_written_and_leaves_the_next_night(
+    few: Believed, tmp_path: Path
+):
+    home = tmp_path / "home"
+    shutil.copytree(few.home, home)
+    cells = store_of(home).rows("cells", ["cell_id", "status", "origin", *OWNER])
+    planted = cells.filter((cells["origin"] == "untrusted") & (cells["status"] == "active")).head(1)
+    rows = planted.select("cell_id", *OWNER).with_columns(
+        line_rank=pl.lit(1, dtype=pl.Int64), line=pl.lit("[fact] believed once"), reason=pl.lit("said again"),
+        **dict.fromkeys(["prompt_version", "model"], pl.lit(None, dtype=pl.String)),
+    )  # fmt: skip
+    with open_workspace(str(home)) as workspace:
+        workspace.commit(encode("core.promoted", rows), now=workspace.clock())
+        assert write_core_file(workspace.home, workspace.store) is False, (
+            "the file holds every line but this one"
+        )
+    report = promote.fn(home=str(home), is_choosing=False)
+    assert report.counts["core.demoted"] == 1
+    assert planted["cell_id"][0] not in store_of(home).rows("core", ["cell_id"])["cell_id"]
+    assert "believed once" not in (home / "MEMORY.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
