@@ -103,7 +103,7 @@ def write_sources(folder: Path, planted: Sequence[Plant], *, times: int = 1) -> 
     Told once, a text has a source of its own; told again, several share one.
     """
     size = 1 if times == 1 else TOGETHER
-    for place, time in product(PLACES + ("wish",), range(times)):
+    for place, time in product((*PLACES, "wish"), range(times)):
         there = [plant for plant in planted if plant.place == place]
         for number in range(0, len(there), 1 if place == "file name" else size):
             some = there[number : number + (1 if place == "file name" else size)]
