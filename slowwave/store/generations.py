@@ -151,13 +151,15 @@ def switch_from_damaged(fresh: Store, now: datetime) -> Path:
     aside = _new_folder(root, now)
     pointer = root / POINTER
     if pointer.is_file():
-        shutil.copy2(pointer, aside / POINTER)
+        with suppress(OSError):  # it may not be readable, and is replaced all the same
+            shutil.copy2(pointer, aside / POINTER)
     elif pointer.exists() or pointer.is_symlink():
         pointer.rename(aside / POINTER)  # a folder cannot be replaced by a file
     write_whole(pointer, fresh.name)
     for path in others:
         if path.name != POINTER:
-            path.rename(aside / path.name)
+            with suppress(OSError):  # what cannot be moved stays, and disturbs nobody
+                path.rename(aside / path.name)
     return aside
 
 
