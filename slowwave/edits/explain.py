@@ -81,7 +81,20 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
         judgements=_judgements(store, whole),
         contradictions=_disputes(reader, whole),
         steps=steps,
-        notes=[f"it is {state}: this is what the journal keeps of it"] if stored.is_empty() else [],
+        notes=[
+            *([f"it is {state}: this is what the journal keeps of it"] if stored.is_empty() else []),
+            *_incomplete(reader.home.journal, store),
+        ],
+    )
+
+
+def _incomplete(journal: Journal, store: Store) -> list[str]:
+    """A note where segments are gone that the store holds: steps that they told are not shown."""
+    lost = store.applied_segments() - {*journal.segment_ids()}
+    return (
+        [f"{len(lost)} segments of the journal are lost, and steps with them: see `slowwave doctor`"]
+        if lost
+        else []
     )
 
 

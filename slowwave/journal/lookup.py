@@ -13,7 +13,10 @@ def mentioning(journal: Journal, ids: Sequence[str]) -> pl.DataFrame:
     wanted = [name.encode() for name in ids]
 
     def holds(segment_id: str) -> bool:
-        data = journal.path_of(segment_id).read_bytes()
+        try:
+            data = journal.path_of(segment_id).read_bytes()
+        except OSError:
+            return False  # `slowwave doctor` and `rebuild` name it
         return any(name in data for name in wanted)
 
     events = journal.read(filter(holds, journal.segment_ids())).events

@@ -427,13 +427,21 @@ def test_after_a_loss_in_the_journal_the_memory_is_that_of_what_is_left(lived, t
         home, loss = tmp_path / f"home-{number}", list(LOSSES)[number % len(LOSSES)]
         shutil.copytree(lived, home)
         LOSSES[loss](Journal(home / "journal").path_of(segment_id), chance)
-        assert_told_or_right(home, answers, A_FEW)
+        assert_told_or_right(home, answers, A_FEW[:-1])  # `explain` reads the journal itself
         left = without(lived, tmp_path / f"left-{number}", segment_id)
         done = call("rebuild", home)
         assert done.exit_code == 0
         assert_same(home, left)
         assert segment_id in done.stdout, f"{loss}: what is lost is named"
         assert len(damaged_folders(home / "store")) == 1, "the store that holds what is lost is kept"
+
+
+def test_a_life_with_steps_that_the_journal_lost_says_so(home, wanted):
+    journal = Journal(home / "journal")
+    journal.path_of(journal.segment_ids()[-1]).unlink()
+    with Memory(home) as memory:
+        told = memory.explain(wanted["cells"]["cell_id"][0])
+    assert any("1 segments of the journal are lost" in note for note in told.notes)
 
 
 def test_a_segment_that_is_there_twice_is_folded_once(home, wanted, answers):
