@@ -95,7 +95,7 @@ def measure_whole_way(made: Sequence[Case], folder: Path) -> dict[str, Any]:
     """Share of the cases of which a secret stands in the home that they were taken into, by the way they came."""
     result: dict[str, Any] = {}
     for form in FORMS:
-        fitting = [case for case in made if form != "dialogue" or spoken(case.text)]
+        fitting = [case for case in made if form != "dialogue" or spoken(case)]
         if not fitting:
             continue
         kept = kept_of(folder / form, write_sources(folder / f"{form}-sources", fitting, form), fitting)
@@ -118,7 +118,7 @@ def run(seed: int, *, rounds: int, whole: int) -> dict[str, Any]:
         written = night_texts(folder / "night", ROOT / "data" / "samples")
         excerpts = look_alikes(dice, COUNT, written)
         sample = dice.sample(made, min(whole, len(made)))
-        sample += [case for case in cases(dice) if spoken(case.text)] if whole else []
+        sample += [case for case in cases(dice) if spoken(case)] if whole else []
         way = measure_whole_way(sample, folder) if sample else {}
     return {
         "seed": seed,

@@ -36,19 +36,19 @@ def write_sources(folder: Path, made: Sequence[Case], form: str) -> list[str]:
             "content": text,
         }
         for number, case in enumerate(made)
-        for place, (speaker, text) in enumerate(
-            spoken(case.text) if form == "dialogue" else [("Mara", case.text)]
-        )
+        for place, (speaker, text) in enumerate(spoken(case) if form == "dialogue" else [("Mara", case.text)])
     ]
     lines = "".join(json.dumps(record) + "\n" for record in records)
     (folder / "all.jsonl").write_text(lines, encoding="utf-8")
     return [str(folder)]
 
 
-def spoken(text: str) -> list[tuple[str, str]]:
-    """Speakers and what they say, a line each; empty where not every line of the text has a speaker."""
-    lines = [_SPOKEN.fullmatch(line) for line in text.splitlines()]
-    return [(line["speaker"], line["said"]) for line in lines if line] if all(lines) else []
+def spoken(case: Case) -> list[tuple[str, str]]:
+    """Speakers and what they say in a case of a chat, a line each; empty where not every line has a speaker."""
+    lines = [_SPOKEN.fullmatch(line) for line in case.text.splitlines()]
+    if not case.kind.startswith("chat/") or not all(lines):
+        return []
+    return [(line["speaker"], line["said"]) for line in lines if line]
 
 
 def kept_of(home: Path, sources: list[str], made: Sequence[Case]) -> list[str]:
