@@ -4,6 +4,7 @@ A section of `surroundings/*.txt` begins with `=== NAME` and is the text of one 
 
 - `⟦maker⟧`: a secret of `MAKERS`; `⟦maker#a⟧`: the same value wherever the letter returns
 - `⟦maker/step⟧`: the secret written another way, as `STEPS` names them: in base64, percent-encoded, cut into lines
+- `‖` between the columns of a table that is padded to their widths
 - `⟨name⟩`: something from the surroundings; `⟨name#a⟩`: the same each time; `⟨this|that|⟩`: one of several
 """
 
@@ -27,6 +28,7 @@ FOLDER = Path(__file__).parent / "surroundings"
 _SECRET = re.compile(r"⟦(?P<maker>\w+)(?:/(?P<step>[\w\\+]+))?(?:#(?P<same>\w))?⟧")
 _DRAWN = re.compile(r"(hex|b64_|b64url_)(\d+)")
 _FILLER = re.compile(r"⟨([^⟨⟩]*)⟩")
+_COLUMN = "‖"
 _SECTION = re.compile(r"^=== (.+)\n", re.MULTILINE)
 _SHORTEST_PIECE = 4
 """Shorter lines of a split value say too little to count."""
@@ -85,17 +87,36 @@ def fill(kind: str, surrounding: str, dice: Random) -> Case:
         written = STEPS[mark["step"] or ""](value, line[: len(line) - len(line.lstrip(" \t>+|"))], dice)
         secrets += [value] if mark["step"] == "numbered" else parts_of(written)
         pieces.append(written)
-    return Case(kind, "".join((*pieces, surrounding[done:])), tuple(dict.fromkeys(secrets)))
+    return Case(kind, align("".join((*pieces, surrounding[done:]))), tuple(dict.fromkeys(secrets)))
 
 
 def parts_of(value: str) -> list[str]:
     """The lines of a value that are secret by themselves; a key's borders are not."""
-    lines = (line.strip(" \t>+-|\\\"'") if "\n" in value else line for line in re.split(r"\n|\\n", value))
-    return [
-        line
-        for line in lines
-        if len(line) >= _SHORTEST_PIECE and "KEY-----" not in line and "BLOCK-----" not in line
-    ]
+    lines = [line for line in re.split(r"\n|\\n", value) if "-----" not in line]
+    parts = [line.strip(" \t>+|\\\"'") for line in lines] if len(lines) > 1 else lines
+    return [part for part in parts if len(part) >= _SHORTEST_PIECE]
+
+
+def align(text: str) -> str:
+    """Text with its columns padded: cells between `‖`, in rows that follow each other, get the width of the widest.
+
+    A cell of one sign, of which a border is drawn, is repeated.
+    """
+    lines = text.split("\n")
+    done: list[str] = []
+    while lines:
+        rows: list[list[str]] = []
+        while lines and _COLUMN in lines[0]:
+            rows.append(lines.pop(0).split(_COLUMN))
+        count = max((len(row) for row in rows), default=0)
+        widths = [max(len(row[place]) for row in rows if place < len(row)) for place in range(count)]
+        done += ["".join(map(_padded, row, widths)).rstrip() for row in rows]
+        done += [lines.pop(0)] if lines else []
+    return "\n".join(done)
+
+
+def _padded(cell: str, width: int) -> str:
+    return cell * width if cell in {"-", "=", "─"} else cell.ljust(width)
 
 
 def filler(name: str, known: dict[str, str], dice: Random) -> str:
@@ -178,7 +199,7 @@ STEPS: dict[str, Step] = {
     "cut3": lambda value, indent, _: _cut(value, 3, indent, ""),
     "cut\\": lambda value, indent, _: _cut(value, 2, indent, "\\"),
     "cut+": lambda value, indent, _: _cut(value, 2, f'{indent}    "', '" +'),
-    "cutpy": lambda value, indent, _: _cut(value, 2, f'{indent}    "', '"'),
+    "cutpy": lambda value, indent, _: _cut(value, 2, f'{indent}"', '"'),
     "numbered": lambda value, indent, _: f"\n{indent}".join(
         f"{place}. {word}" for place, word in enumerate(value.split(), start=1)
     ),
