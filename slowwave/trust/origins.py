@@ -133,7 +133,8 @@ def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
     `told` has `key`, `page`, `text` (all that the memory says) and `origin`, the least trusted one of its evidence;
     `pieces` are the texts of the pages (`PIECES`). The origin is never more trusted than that of the evidence. It is
     less trusted where an exact value, or more than one word in three, stands only in text of less trust; and where no
-    word at all stands in text of that trust while the page has other text. Names of speakers count for nothing.
+    word at all stands in text of that trust while the page has other text. Names of speakers count for nothing. On
+    a page without any text the origin stays what it is.
     """
     ranked = told.select("key", "page", "text", said=rank_of(pl.col("origin")))
     held = _words(pieces, "page", "rank").group_by("page", "word", "is_exact").agg(rank=pl.col("rank").min())
@@ -149,13 +150,13 @@ def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
         exact_from=pl.col("rank").filter(is_foreign & pl.col("is_exact")).max(),
     )
     below = (pl.col("said") + 1).clip(upper_bound=len(TRUST) - 1)
-    untraced = pl.when(pl.col("named") > 0).then(below).otherwise(pl.min_horizontal(below, "least"))
+    untraced = pl.when(pl.col("named") > 0).then(below).otherwise(pl.min_horizontal(below, pl.col("least")))
     is_taken = pl.col("taken") * TAKEN > pl.col("own")
     rank = pl.max_horizontal(
         "said",
         "exact_from",
         pl.when(is_taken).then("taken_from"),
-        pl.when(pl.col("own").fill_null(0) == 0).then(untraced),
+        pl.when((pl.col("own").fill_null(0) == 0) & pl.col("least").is_not_null()).then(untraced),
     )
     joined = ranked.join(counted, on="key", how="left").join(most, on="page", how="left")
     names = pl.lit(pl.Series(TRUST))
