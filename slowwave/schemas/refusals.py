@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from slowwave.errors import InputError
 
@@ -27,7 +27,10 @@ def clean_text(text: str) -> str:
 
 
 CLEAN = BeforeValidator(clean_text)
-Text = Annotated[str, CLEAN]
+LONGEST_ASKED = 100_000
+"""Characters of a text of a caller that nothing narrower bounds: beyond it something else was passed by mistake."""
+
+Text = Annotated[str, Field(max_length=LONGEST_ASKED), CLEAN]
 """Text of a caller, clean."""
 
 

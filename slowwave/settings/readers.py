@@ -28,7 +28,7 @@ class ReaderSettings(Group):
         4_000_000_000, "Bytes of a file; a longer one is not read.", ge=10_000, le=1_000_000_000_000
     )
     file_lines: int = setting(
-        1_000_000,
+        500_000,
         "Lines of a transcript that are taken; those behind them are counted.",
         ge=1_000,
         le=5_000_000,

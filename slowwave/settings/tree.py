@@ -48,6 +48,9 @@ FORMER_GROUPS = {"own": "owner", "words": "edits"}
 GONE = (("search", "fusion"), ("graph", "causal_pairs"))
 """Settings that were dropped, by group and name: files and environments may still say them, to no effect."""
 
+LONGEST_FILE = 1_000_000
+"""Bytes of a settings file: a longer one is something else."""
+
 _logger = logging.getLogger("slowwave")
 
 
@@ -134,6 +137,10 @@ def _refuse_unknown_names() -> None:
 def _read_file(path: Path) -> dict[str, Any]:
     """The settings in a file, as they stand there; none where there is no file."""
     try:
+        if (size := path.stat().st_size) > LONGEST_FILE:
+            raise ConfigError(
+                f"{path} has {size:,} bytes, and settings have {LONGEST_FILE:,} at most. Mend or remove it."
+            )
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}

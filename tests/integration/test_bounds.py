@@ -11,13 +11,15 @@ import polars as pl
 import pytest
 
 from flows.ingest import ingest
-from slowwave.errors import InputError
+from slowwave.errors import ConfigError, InputError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import CATALOGUE, Plan
+from slowwave.memory import Memory
 from slowwave.readers.chunking import cut_chunks
 from slowwave.schemas.report import UNREADABLE, StageReport
 from slowwave.schemas.tables import shaped
+from slowwave.settings.tree import load_settings
 from slowwave.stages.ingest import ingest as stage
 from slowwave.stages.run import Stage
 from slowwave.store import open_store
@@ -335,3 +337,35 @@ def test_a_home_that_holds_a_huge_message_of_before_can_be_opened(tmp_path: Path
         longest = workspace.store.rows("passages")["content"].str.len_chars().max()
         assert workspace.store.rows("turns")["content"].str.len_chars().max() == len(text)
     assert longest == 1_000_000
+
+
+# texts of a caller
+
+
+def test_a_text_of_absurd_length_is_refused_in_one_line_wherever_it_is_given(tmp_path: Path):
+    long = "word " * 2_000_000
+    with Memory(tmp_path / "home", records_usage=False) as memory:
+        calls = (
+            lambda: memory.search(long),
+            lambda: memory.search("kiln", entity=long),
+            lambda: memory.context(long),
+            lambda: memory.context("kiln", recent_errors=[long]),
+            lambda: memory.remember(long),
+            lambda: memory.remember("Kiln 2 is hot.", subject=long),
+            lambda: memory.timeline(long),
+            lambda: memory.erase(text=long),
+            lambda: memory.confirm(long),
+        )
+        for call in calls:
+            with pytest.raises(
+                InputError, match=r"has 10000000 characters, at most \d+ are possible"
+            ) as caught:
+                call()
+            assert len(str(caught.value)) < 200
+
+
+def test_a_settings_file_of_absurd_length_is_refused_in_one_line(tmp_path: Path):
+    with (tmp_path / "slowwave.toml").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ConfigError, match="has 1,099,511,627,776 bytes, and settings have"):
+        load_settings(tmp_path)
