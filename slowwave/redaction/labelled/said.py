@@ -36,6 +36,8 @@ REACH: Final = 140
 """Characters after a label in which its value is looked for, on its line."""
 _REACH_BEFORE: Final = 90
 _FILLERS: Final = 5
+_MAYBE = re.compile(r"[\d\"'`“„«‹‘‚!@#$%^&*+=_~-]|\w\.\w|[a-z][A-Z]")
+"""Without one of these a word is no secret, unless it is told as one."""
 _OTHER_FIELD = re.compile(r"[\"'`][:=,]\Z")
 _CHANGED = re.compile(
     r"(?i)chang|reset|rotat|updat|geänd|gewijz|cambi|modif|alter|zmien|ustaw|aangepas|verander"
@@ -149,6 +151,14 @@ def _after(text: str, label: Label, end: int) -> tuple[int, int] | None:
     is_changed = bool(_CHANGED.search(text, line_start(text, label.start, REACH), end))
     for number, token in enumerate(_TOKEN.finditer(text, label.name_end, end)):
         word = token[0].lower()
+        if (
+            number
+            and not _MAYBE.search(token[0])
+            and before.rstrip(":") not in LINKS_REPORTING
+            and before[-1:] != ":"
+        ):
+            before = before if word in LINK_FILLERS else word
+            continue
         if number or word[0].isalnum() or word[0] in _OPENERS:
             link = before if _is_link(before, is_changed=is_changed, number=number) else ""
             if (link or number == 0) and (fitting := fitting_at(text, label, token.start())):
