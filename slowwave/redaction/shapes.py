@@ -28,7 +28,7 @@ _MUNDANE = re.compile(
     | [A-Za-z][A-Za-z0-9+.-]{1,20}:(?://|\\\\)?[^\s@]*[/?].*           # an address
     | (?:[A-Za-z0-9-]{1,63}\.){1,6}[a-z]{2,12}(?::\d{1,5})?(?:/.*)?    # a host
     | (?:[\w.@-]{1,60}/){0,12}[\w-][\w.-]{0,80}\.(?:[a-z]{1,5}\d?|ipynb)(?::\d+){0,2}        # a file
-    | [vV]?\d{1,5}(?:[.:]\d{1,5}){1,4}(?:[-+.]?[a-z]{1,8}[.\d-]{0,8})? # a version, a time, an IP address
+    | [vV]?\d{1,5}(?:[.:]\d{1,5}){1,4}(?:[-+.]?[a-z]{1,8}[.\d-]{0,8}|Z)? # a version, a time, an IP address
     | \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?                      # a date
     | [~<>=+-]?[$€£]?\d[\d.,_]*(?:[A-Za-z]{1,3}|%|€|\$)?[+)]?          # an amount
     | [#@&]\w[\w-]*                                                   # a ticket, a name
@@ -54,6 +54,11 @@ def _kinds(value: str) -> tuple[bool, bool, bool]:
         any(character.isdigit() for character in value),
         any(character in _SIGNS for character in value),
     )
+
+
+def has_sign(value: str) -> bool:
+    """Return whether a sign of passwords stands in it, as ! or %."""
+    return _kinds(value)[2]
 
 
 def word_share(value: str) -> float:

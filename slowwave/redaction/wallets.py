@@ -48,6 +48,8 @@ def labelled_phrase(text: str, position: int) -> tuple[int, int] | None:
         words = _words_at(text, start, is_foreign=False)
         if len(words) >= _SHORTEST:
             return words[0][0], words[-1][1]
+        if not text[max(0, start - 12) : start].rstrip(" \t\n\"'`>*").endswith((":", "=")):
+            continue
         words = _words_at(text, start, is_foreign=True)
         if len(words) in _LENGTHS and text[words[0][0] : words[-1][1]].islower():
             return words[0][0], words[-1][1]

@@ -184,7 +184,7 @@ def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool)
 
 
 def _is_element(text: str, label: Label, found: Written) -> bool:
-    closes = text[found.end : found.end + 2] == "</" or text[found.end : found.end + 1] in ("<", "\n")
+    closes = text[found.end : found.end + 2] in ("</", "]]") or text[found.end : found.end + 1] in ("<", "\n")
     return closes and _is_named(text, label, found)
 
 
@@ -195,7 +195,7 @@ def _is_named(text: str, label: Label, found: Written) -> bool:
     if is_ordinary(value) or len(value) < SHORTEST_GIVEN or is_sentence(value) or value.lower() in ABOUT:
         return False
     if label.kind in ("password", "key"):
-        return found.is_quoted or looks_chosen(value) or text[found.end : found.end + 2] == "</"
+        return found.is_quoted or looks_chosen(value) or text[found.end : found.end + 2] in ("</", "]]")
     return is_random(value) and label.kind != "weak" and not is_mundane(value)
 
 

@@ -20,7 +20,15 @@ from slowwave.redaction.labelled.labels import (
     Label,
 )
 from slowwave.redaction.labelled.written import Written, line_end, line_start, value_at
-from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_scattered, is_strong, word_share
+from slowwave.redaction.shapes import (
+    has_sign,
+    is_identifier,
+    is_mixed,
+    is_mundane,
+    is_scattered,
+    is_strong,
+    word_share,
+)
 from slowwave.redaction.values import (
     MOST_WORDS,
     SHORTEST_GIVEN,
@@ -81,6 +89,7 @@ _OTHER_CODES = re.compile(
     r"(?i)post|zip|area|country|status|error|exit|product|artic|fiscal|prefi|kierunk|indicati|vorwahl|land|http|return|response|source|bar|qr|swift|tax|net"
 )
 _KEYWORD = re.compile(r"[a-z_]{3,}=[(\[{\d]")
+_OLD_AND_NEW = frozenset(["in", "from", "von", "de", "da", "van", "z"])
 _COMMENT = re.compile(r"(?:#|//|--|/\*)\s")
 
 
@@ -102,6 +111,11 @@ def said_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     found = (_after(text, label, end) if is_telling else None) or _before(text, label)
     if found:
         yield found
+        is_changed = found[0] > label.end and bool(
+            _CHANGED.search(text, line_start(text, label.start, REACH), end)
+        )
+        if is_changed and (other := _after(text, label, end, found[1])):
+            yield other
 
 
 def _pair(text: str, label: Label, end: int) -> tuple[int, int] | None:
@@ -146,10 +160,10 @@ def _phrase(text: str, label: Label, end: int) -> tuple[int, int] | None:
     return None
 
 
-def _after(text: str, label: Label, end: int) -> tuple[int, int] | None:
+def _after(text: str, label: Label, end: int, begin: int = 0) -> tuple[int, int] | None:
     before = ""
     is_changed = bool(_CHANGED.search(text, line_start(text, label.start, REACH), end))
-    for number, token in enumerate(_TOKEN.finditer(text, label.name_end, end)):
+    for number, token in enumerate(_TOKEN.finditer(text, begin or label.name_end, end)):
         word = token[0].lower()
         if (
             number
@@ -177,7 +191,7 @@ def _is_link(word: str, *, is_changed: bool, number: int) -> bool:
         return False
     if word.rstrip(":=,") in LINKS_AFTER or _MARKS.search(word):
         return True
-    return (is_changed and word == "in") or (number == 1 and word.startswith("--"))
+    return (is_changed and word in _OLD_AND_NEW) or (number == 1 and word.startswith("--"))
 
 
 def _trimmed(found: Written) -> tuple[int, int]:
@@ -290,7 +304,7 @@ def _before(text: str, label: Label) -> tuple[int, int] | None:
         is_linked = link in LINKS_BEFORE
         if label.kind == "password":
             is_value = is_linked and looks_chosen(value)
-            is_value = is_value or (is_strong(value) and not is_identifier(value))
+            is_value = is_value or (is_strong(value) and has_sign(value) and not is_identifier(value))
         else:
             is_value = (is_linked or (is_comment and found.is_quoted)) and len(value) >= SHORTEST_SAID_KEY
             is_value = is_value and is_mixed(value) and not is_mundane(value)
