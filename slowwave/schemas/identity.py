@@ -14,12 +14,19 @@ ID_LENGTH = 24
 
 SEPARATOR = "\x1f"
 
+_JOINER = "\u034f"
+_MANY_MARKS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{64}"
+)
+"""Runs of marks on one letter are put in order in time that grows with their square: a joiner ends each run."""
+
 _SPACE = re.compile(r"\s+")
 
 
 def normalize_text(text: str) -> str:
     """Text as it is compared for exact repetition: lower case, white space as one blank, letters with their accents."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", text).lower()).strip()
+    bounded = _MANY_MARKS.sub(lambda marks: marks[0] + _JOINER, text)
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", bounded).lower()).strip()
 
 
 def content_hash(text: str) -> str:

@@ -1,5 +1,6 @@
 """Text as columns."""
 
+import unicodedata
 from datetime import UTC, datetime
 
 import polars as pl
@@ -14,6 +15,7 @@ from slowwave.language.text import (
     without_telling_date,
     words,
 )
+from slowwave.schemas.identity import normalize_text
 
 
 def of(expression, text: str | None) -> object:
@@ -128,3 +130,10 @@ def test_the_date_of_telling_goes_from_each_row_by_its_own_date():
     )
     told = rows.select(without_telling_date(pl.col("text"), pl.col("told"))).to_series().to_list()
     assert told == ["As of  tea is out.", "Ada likes tea ().", "Ada ran on 2026-03-04", "Often."]
+
+
+def test_a_letter_with_thousands_of_marks_is_compared_in_runs_of_marks():
+    marks = "\u0315\u0300"
+    assert normalize_text(f"A{marks * 20}") == unicodedata.normalize("NFC", f"a{marks * 20}")
+    assert normalize_text(f"A{marks * 100_000}").count("\u034f") == 3_125
+    assert normalize_text("Cafe\u0301  au\nlait") == "caf\u00e9 au lait"
