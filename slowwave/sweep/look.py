@@ -18,7 +18,8 @@ from slowwave.home.paths import Home
 from slowwave.journal.segments import Journal
 from slowwave.progress import progress
 from slowwave.redaction.marks import secrets_in, taken
-from slowwave.sweep.rewriting import named_value, read_line, texts_in
+from slowwave.redaction.redaction import redact
+from slowwave.sweep.rewriting import as_reply, named_value, read_line, texts_in
 
 JOURNAL, CACHE, LOGS, TORN, DERIVATION = "journal", "answer cache", "logs", "torn files", "derivation"
 
@@ -36,6 +37,8 @@ class Evidence:
     places: Counter[str] = field(default_factory=Counter)
     torn: list[Path] = field(default_factory=list)
     event_count: int = 0
+    last_said: tuple[str, str] = ("", "")
+    """The session and the safe text of the turn before within its segment."""
 
     def note(self, found: dict[str, str], place: str) -> None:
         """Adds the secrets of one text outside of the journal."""
@@ -75,6 +78,7 @@ def _journal(journal: Journal, evidence: Evidence) -> None:
             torn.append(journal.path_of(segment_id))
             continue
         evidence.event_count += len(lines)
+        evidence.last_said = ("", "")
         found = {index for index, line in enumerate(lines) if _line(line, evidence)}
         if found:
             evidence.lines[segment_id] = found
@@ -97,6 +101,11 @@ def _line(line: str, evidence: Evidence) -> bool:
         found |= secrets_in(text)
     if fact := named_value(payload):
         found |= taken(str(payload["value"]), fact[0])
+    if kind == "turn.recorded":
+        safe = {**payload, "content": redact(str(payload["content"]))[0]}
+        reply, _ = as_reply(safe, evidence.last_said)
+        found |= taken(str(safe["content"]), reply)
+        evidence.last_said = (str(payload["session_id"]), reply)
     evidence.secrets.update(found)
     return bool(found)
 

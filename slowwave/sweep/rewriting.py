@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from slowwave.erase.payloads import own_family, texts_of
 from slowwave.journal.catalogue import FORMER_KINDS
 from slowwave.redaction.marks import gaps
-from slowwave.redaction.redaction import redact
+from slowwave.redaction.redaction import redact, redact_reply
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.text_columns import is_reference
 from slowwave.sweep.ids import RECIPES, renamed_id
@@ -42,8 +42,14 @@ class Rewriting:
     hashes: dict[str, str] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     known_ids: set[str] = field(default_factory=set)
+    last_said: tuple[str, str] = ("", "")
+    """The session and the safe text of the turn before, as a reader hears it."""
     _turns: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     """Former text, new text and new hash of turns that changed."""
+
+    def begin_segment(self) -> None:
+        """Forgets the message before: a segment is looked at by itself, whichever others are."""
+        self.last_said = ("", "")
 
     def after(self, kind: str, payload: Payload, *, is_clean: bool = False) -> tuple[Payload, Counter[str]]:
         """The payload without secrets, by what is known so far, and how many of each kind went.
@@ -52,6 +58,11 @@ class Rewriting:
         """
         found: Counter[str] = Counter()
         safe = dict(payload) if is_clean else self._texts(kind, payload, found)
+        if kind == "turn.recorded":
+            if not is_clean:
+                safe["content"], counts = as_reply(safe, self.last_said)
+                found.update(counts)
+            self.last_said = (str(safe["session_id"]), str(safe["content"]))
         if "family" in payload and any(safe.get(name) != payload.get(name) for name in NAMES):
             safe["family"] = own_family(str(next(safe[name] for name in NAMES if name in safe)))
         for name, value in payload.items():
@@ -165,6 +176,12 @@ class Rewriting:
             elif begin < place:
                 moved -= place - begin
         return max(moved, 0)
+
+
+def as_reply(turn: Payload, last_said: tuple[str, str]) -> tuple[str, dict[str, int]]:
+    """The text of a turn without a secret that answers the turn before it, and how many of each kind."""
+    text, (session_id, before) = str(turn["content"]), last_said
+    return redact_reply(text, before) if turn["session_id"] == session_id else (text, {})
 
 
 def named_value(payload: Payload) -> tuple[str, dict[str, int]] | None:

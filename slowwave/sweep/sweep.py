@@ -134,6 +134,7 @@ class _Journal:
         """Learns what changes in one segment."""
         is_changed = False
         events = [read_line(line) for line in self._journal.lines(segment_id) or ()]
+        self._rewriting.begin_segment()
         hits = self._rewriting.covers(events) | self._evidence.lines.get(segment_id, set())
         for place, (event_id, kind, payload) in enumerate(events):
             safe, found = self._rewriting.learn(kind, payload, is_clean=place not in hits)
@@ -210,6 +211,7 @@ def _rewrite(run: Stage, plan: SweepPlan) -> bool:
             continue
         lines = journal.lines(segment_id) or []
         events = [read_line(line) for line in lines]
+        rewriting.begin_segment()
         hits = rewriting.covers(events)
         after = []
         for place, (line, (event_id, kind, payload)) in enumerate(zip(lines, events, strict=True)):

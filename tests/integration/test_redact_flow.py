@@ -59,6 +59,7 @@ def old_rules() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for name in [name for name in sys.modules if name.startswith("slowwave.readers.")]:
             patched.setattr(f"{name}.redact", lambda text: (text, {}), raising=False)
+            patched.setattr(f"{name}.redact_reply", lambda text, _: (text, {}), raising=False)
         patched.setattr("slowwave.home.swept.rules_id", lambda: "of old")
         yield
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.redaction.marks import gaps, is_redacted_form, mark_of, secrets_in, taken
-from slowwave.redaction.redaction import redact
+from slowwave.redaction.redaction import redact, redact_reply
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import TIMESTAMP
 from slowwave.schemas.text_columns import is_text
@@ -197,3 +197,21 @@ def test_a_value_that_only_its_attribute_shows_to_be_a_secret_goes() -> None:
     safe, found = Rewriting(NONE, NONE).after("cell.extracted", cell)
     assert safe["value"] == "[redacted:password]"
     assert found == {"password": 1}
+
+
+def test_an_answer_to_the_turn_before_goes_as_a_reader_takes_it() -> None:
+    asked, said = "What was the password of the wiki?", "Hollyhock7"
+    assert redact_reply(said, asked)[0] != said
+    rewriting = Rewriting(NONE, NONE)
+    first, second = (
+        payload_of("turn.recorded", "turns", key, session_id="s") | {"content": text}
+        for key, text in (("t1", asked), ("t2", said))
+    )
+    rewriting.begin_segment()
+    assert rewriting.learn("turn.recorded", first)[0]["content"] == asked
+    safe, found = rewriting.learn("turn.recorded", second)
+    assert safe["content"] == redact_reply(said, asked)[0]
+    assert found
+    rewriting.begin_segment()
+    rewriting.after("turn.recorded", first)
+    assert rewriting.after("turn.recorded", safe)[0] == safe
