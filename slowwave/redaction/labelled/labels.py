@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final, Literal
 
+from slowwave.redaction.shapes import is_scattered
+
 LabelKind = Literal["password", "key", "token", "weak", "pin", "code", "codes", "seed", "totp", "login"]
 
 _TABLE: Final[dict[str, Any]] = tomllib.loads(
@@ -100,8 +102,10 @@ class Labels:
     def find(self, text: str, lowered: str) -> Iterator[Label]:
         """The labels of a text, by their start; `lowered` is the text in lower case, as long as the text."""
         starts: dict[int, int] = {}
-        for match in self._pattern.finditer(lowered):
+        position = 0
+        while match := self._pattern.search(lowered, position):
             starts[match.start()] = match.end()
+            position = match.end() if _ends_word(text, lowered, match.end()) else match.start() + 1
         if any(hint in lowered for hint in self._hints):
             for match in self._inside.finditer(lowered):
                 starts.setdefault(match.start(), match.end())
@@ -132,6 +136,8 @@ class Labels:
         head = _HEAD.search(text, max(0, start - _HEAD_REACH), start)
         before = head[0] if head else ""
         name_start = start if before.endswith(" ") else start - len(before)
+        if end - start <= 4 and (text[start - 1 : start].isdigit() or is_scattered(text[name_start:start])):
+            return None
         if kinds[0] not in ("password", "codes", "seed", "login"):
             first = _SEGMENT.findall(before)
             if first and first[-1].lower() in NO_LABEL_STARTS:
