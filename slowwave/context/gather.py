@@ -44,7 +44,7 @@ RECENT_DAYS = 30.0
 ANSWERS = 50
 """Memories, and raw turns, that answer a question beside other signals."""
 
-ANSWERED_FOR = col("origin").isin(["system", "user", "agent"])
+ANSWERED_FOR = col("origin").isin(["system", "user", "reported", "agent"])
 """Unasked only what somebody answers for is told; a document, or a quote, is found by what it says."""
 
 RECENT_ROWS = 25

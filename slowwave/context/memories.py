@@ -19,14 +19,17 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
-from slowwave.trust.origins import NAME_WORDS, PERSON, WHOSE, is_anybodys
-from slowwave.trust.own_words import is_quoted, parts_of
+from slowwave.trust.origins import NAME_WORDS, PERSON, WHOSE, is_doubtful
+from slowwave.trust.own_words import is_quoted, parts_of, standing
 
 CONVERSATION = "a conversation retold"
 """Whose word an episode is that not only persons spoke in."""
 
 SPEAKER_CHARACTERS = 40
 """Most of a speaker's name: an older version took any text for one."""
+
+QUOTING = {"quoted": ", quoting", "reported": ", perhaps quoting"}
+"""Words for what a speaker does with a text that is not plainly the speaker's own."""
 
 OF_PERSONS: tuple[TierName, ...] = ("critical", "background")
 """Tiers that say what holds here and how things are done: what no person said stands in `relevant` instead."""
@@ -211,8 +214,8 @@ def topic_line(
 
 
 def whose_topics(cells: pl.DataFrame) -> dict[str, str]:
-    """Say whose word each topic's memories are (`topic_id`, `origin`) where nobody answers for any of them, else ""."""
-    all_anybodys = cells.group_by("topic_id").agg(is_anybodys().all().alias("is_anybodys"))
+    """Say whose word the memories of each topic (`topic_id`, `origin`) are if nobody surely answers for any."""
+    all_anybodys = cells.group_by("topic_id").agg(is_doubtful().all())
     return {topic: WHOSE["untrusted"] if nobody else "" for topic, nobody in all_anybodys.rows()}
 
 
@@ -251,8 +254,5 @@ def said_by(turn: TurnHit, text: str) -> str:
         return f'"{text}"'
     speaker = turn.speaker if turn.speaker and len(turn.speaker.split()) <= NAME_WORDS else turn.role
     speaker = speaker[:SPEAKER_CHARACTERS]
-    return (
-        f'{speaker}, quoting: "{text}"'
-        if is_quoted(text, turn.content, turn.role)
-        else f'{speaker}: "{text}"'
-    )
+    does = QUOTING.get(standing(text, turn.content, turn.role), "")
+    return f'{speaker}{does}: "{text}"'

@@ -23,7 +23,7 @@ from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.store import Row, col, lit
-from slowwave.trust.origins import answered_for_first
+from slowwave.trust.origins import surely_answered_for_first
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
 WAY = "a way of working"
@@ -141,7 +141,7 @@ def index_lines(situation: Situation, lines: Iterable[Candidate], found: Finding
     named = col("topic_id").isin(topics["topic_id"])
     columns = ("cell_id", "topic_id", "index_label", "salience", "origin")
     cells = situation.store.rows("cells", columns, living & named)
-    whose, is_told = whose_topics(cells), answered_for_first("topic_id")
+    whose, is_told = whose_topics(cells), surely_answered_for_first("topic_id")
     cells = cells.with_columns(index_label=pl.when(is_told).then("index_label"))
     fresh = (
         cells.filter(~pl.col("cell_id").is_in(sorted(told)))

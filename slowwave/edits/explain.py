@@ -146,7 +146,12 @@ def _whose(told: str, turn: dict[str, object]) -> str:
     role = str(turn["role"])
     if role == "document":
         return "a document says it"
-    does = {"said": "said it", "quoted": "only quotes it", "absent": "said something else"}
+    does = {
+        "said": "said it",
+        "reported": "said it, perhaps passing it on",
+        "quoted": "only quotes it",
+        "absent": "said something else",
+    }
     who = "a person" if role == "user" else "an assistant"
     return f"{who} {does[standing(told, str(turn['content']), role)]}"
 

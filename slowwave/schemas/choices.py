@@ -19,7 +19,7 @@ EPISODE: Final = "episode"
 CellStatus = Literal["active", "superseded", "archived"]
 Precision = Literal["day", "month", "year"]
 """How exactly the date is known that a memory holds from, or on which it happened."""
-Origin = Literal["user", "agent", "tool", "untrusted", "system"]
+Origin = Literal["user", "reported", "agent", "tool", "untrusted", "system"]
 ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]
 EpisodeStatus = Literal["written", "failed", "quarantined"]
 JudgingStatus = Literal["settled", "failed", "quarantined"]
@@ -51,7 +51,8 @@ Relation = Literal[
 ]
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 
-TRUST: tuple[Origin, ...] = ("system", "user", "agent", "tool", "untrusted")
-"""Origins, most trusted first: Slowwave itself, a person, an assistant, a tool, and a text that nobody answers for
-(documents, and whatever anybody quotes). A memory has the least trusted origin of what it rests on, and nothing
-raises it: neither repetition nor merging nor a model's answer (`slowwave/trust/origins.py`)."""
+TRUST: tuple[Origin, ...] = ("system", "user", "reported", "agent", "tool", "untrusted")
+"""Origins, most trusted first: Slowwave itself, a person, one who may be quoting, an assistant, a tool, and a text
+that nobody answers for (documents, and whatever anybody plainly quotes). A memory has the least trusted origin of what
+it rests on, and nothing raises it: neither repetition nor merging nor a model's answer
+(`slowwave/trust/origins.py`)."""

@@ -18,6 +18,9 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.trust.own_words import Parts, parts_of
 
 PERSON: Final[Origin] = "user"
+REPORTED: Final[Origin] = "reported"
+"""The origin of what a person says and may be passing on: believed, and never taken for the person's word."""
+
 QUOTED: Final[Origin] = "untrusted"
 """The origin of what somebody only quotes: nobody answers for it."""
 
@@ -40,6 +43,7 @@ PIECES: Final = pl.Schema({"page": pl.Int64(), "text": pl.String(), "rank": pl.I
 WHOSE: Final[dict[Origin, str]] = {
     "system": "",
     "user": "",
+    "reported": "a person said, perhaps passing it on",
     "agent": "an assistant said",
     "tool": "a tool's output",
     "untrusted": "a document or a quote",
@@ -73,19 +77,41 @@ def is_anybodys() -> pl.Expr:
     return pl.col("origin").is_in(["tool", QUOTED])
 
 
+def is_doubtful() -> pl.Expr:
+    """Return whether nobody answers for a row, or a person may only be passing it on."""
+    return is_anybodys() | (pl.col("origin") == REPORTED)
+
+
 def answered_for_first(*over: str) -> pl.Expr:
     """The rows somebody answers for, of each group that has any, and all rows of the other groups."""
     return ~is_anybodys() | is_anybodys().all().over(*over)
 
 
+def surely_answered_for_first(*over: str) -> pl.Expr:
+    """The rows somebody surely answers for, of each group that has any, and all rows of the other groups.
+
+    Names are taken from them: a name stands by itself, where a text can say whose word it is.
+    """
+    return ~is_doubtful() | is_doubtful().all().over(*over)
+
+
 def as_told(turns: pl.DataFrame) -> pl.DataFrame:
     """Turns with the origin of all that stands in them: one that quotes something holds text that nobody answers for.
 
+    What a person may be passing on makes the turn `reported`.
+
     `turns` has `role`, `content`, `origin`.
     """
-    has_quote = [bool(_parts(role, text).quoted) for role, text in turns.select("role", "content").rows()]
-    quoting = pl.Series(has_quote, dtype=pl.Boolean)
-    return turns.with_columns(origin=pl.when(quoting).then(pl.lit(QUOTED)).otherwise("origin"))
+    parted = [_parts(role, text) for role, text in turns.select("role", "content").rows()]
+    quotes = pl.Series([bool(parts.quoted) for parts in parted], dtype=pl.Boolean)
+    reports = pl.Series([bool(parts.reported) for parts in parted], dtype=pl.Boolean)
+    return turns.with_columns(
+        origin=pl.when(quotes)
+        .then(pl.lit(QUOTED))
+        .when(reports & (pl.col("origin") == PERSON))
+        .then(pl.lit(REPORTED))
+        .otherwise("origin")
+    )
 
 
 def in_own_words(turns: pl.DataFrame) -> pl.DataFrame:
@@ -93,7 +119,8 @@ def in_own_words(turns: pl.DataFrame) -> pl.DataFrame:
 
     `turns` has `episode_id`, `turn_id`, `role`, `content`.
     """
-    own = [_parts(role, text).own for role, text in turns.select("role", "content").rows()]
+    parted = [_parts(role, text) for role, text in turns.select("role", "content").rows()]
+    own = [f"{parts.own}\n{parts.reported}" for parts in parted]
     bare = turns.with_columns(content=pl.Series(own, dtype=pl.String).str.strip_chars())
     has_own = pl.col("content") != ""
     return bare.filter(has_own | ~has_own.any().over("episode_id")).with_columns(
@@ -102,23 +129,25 @@ def in_own_words(turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parts(role: str, text: str) -> Parts:
-    """A message in its own part and the quoted one; a document is one part."""
-    return Parts(text, "") if role == "document" else parts_of(text, is_typed=role == "user")
+    """A message in its parts; a document is one part."""
+    return Parts(text, "", "") if role == "document" else parts_of(text, is_typed=role == "user")
 
 
 def pieces_of(turns: pl.DataFrame) -> pl.DataFrame:
-    """The texts of turns by trust (`PIECES`): what each says itself, and what it quotes.
+    """The texts of turns by trust (`PIECES`): what each says itself, may be passing on, and quotes.
 
     `turns` has `page`, `role`, `speaker`, `content`, `origin`.
     """
     parted = [_parts(role, text) for role, text in turns.select("role", "content").rows()]
-    own, quoted = (
-        pl.Series(texts, dtype=pl.String) for texts in (zip(*parted, strict=True) if parted else ((), ()))
+    own, reported, quoted = (
+        pl.Series(texts, dtype=pl.String) for texts in (zip(*parted, strict=True) if parted else ((), (), ()))
     )
     own_rank, lowest = rank_of(pl.col("origin")), TRUST.index(QUOTED)
+    doubtful = pl.max_horizontal(own_rank, TRUST.index(REPORTED))
     is_name = pl.col("speaker").str.count_matches(r"\S+") <= NAME_WORDS
     both = [
         turns.select("page", text=own, rank=own_rank),
+        turns.select("page", text=reported, rank=doubtful),
         turns.select("page", text=quoted, rank=lowest),
         turns.drop_nulls("speaker").select(
             "page", text="speaker", rank=pl.when(is_name).then(_NAMES).otherwise(lowest)
@@ -132,9 +161,9 @@ def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
 
     `told` has `key`, `page`, `text` (all that the memory says) and `origin`, the least trusted one of its evidence;
     `pieces` are the texts of the pages (`PIECES`). The origin is never more trusted than that of the evidence. It is
-    less trusted where an exact value, or more than one word in three, stands only in text of less trust; and where no
-    word at all stands in text of that trust while the page has other text. Names of speakers count for nothing. On
-    a page without any text the origin stays what it is.
+    less trusted where more than one word in three stands only in text of less trust, or no word at all in text of that
+    trust while the page has other text. A person's word with an exact value from such text is `reported`. Names of
+    speakers count for nothing. On a page without any text the origin stays what it is.
     """
     ranked = told.select("key", "page", "text", said=rank_of(pl.col("origin")))
     held = _words(pieces, "page", "rank").group_by("page", "word", "is_exact").agg(rank=pl.col("rank").min())
@@ -147,14 +176,14 @@ def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
         named=is_name.sum(),
         taken=foreign.len(),
         taken_from=foreign.max(),
-        exact_from=pl.col("rank").filter(is_foreign & pl.col("is_exact")).max(),
+        has_exact=(is_foreign & pl.col("is_exact")).any(),
     )
     below = (pl.col("said") + 1).clip(upper_bound=len(TRUST) - 1)
     untraced = pl.when(pl.col("named") > 0).then(below).otherwise(pl.min_horizontal(below, pl.col("least")))
     is_taken = pl.col("taken") * TAKEN > pl.col("own")
     rank = pl.max_horizontal(
         "said",
-        "exact_from",
+        pl.when("has_exact").then(TRUST.index(REPORTED)),
         pl.when(is_taken).then("taken_from"),
         pl.when((pl.col("own").fill_null(0) == 0) & pl.col("least").is_not_null()).then(untraced),
     )

@@ -1,8 +1,8 @@
-"""A message in two parts: what its writer says, and what the writer only quotes, pastes or reports.
+"""A message in three parts: what its writer says, what the writer may be passing on, and what it plainly quotes.
 
-Structure and reporting words decide, never what the text asks for. In doubt a part is quoted: what is taken for a quote
-is kept and found like the rest, and only never passes for its writer's word. A text that is pasted bare, as one plain
-sentence without a mark or a word about it, cannot be told from a typed one.
+Structure and reporting words decide, never what the text asks for. What is in doubt is `reported`: it is kept, found
+and believed like the rest of what its writer says, and only never passes for a person's word. A text that is pasted
+bare, as one plain sentence without a mark or a word about it, cannot be told from a typed one.
 """
 
 import re
@@ -16,9 +16,10 @@ QUOTED_WORDS: Final = 4
 
 
 class Parts(NamedTuple):
-    """The writer's own text, and what it quotes; neither is in order with the other."""
+    """The writer's own text, what it may be passing on, and what it plainly quotes; each in its own order."""
 
     own: str
+    reported: str
     quoted: str
 
 
@@ -53,7 +54,7 @@ _SPEECH = (
 _AT = r"(?<![\w./-])"
 _REPORTS = re.compile(
     rf"{_AT}{_SOURCE}(?:[ '’](?:[\w./'’-]+ ){{0,5}}?){_SPEECH}\b"
-    rf"|\b{_SPEECH}\b(?: (?:by|in|on|the|a|an|this|that|my|our))+ (?:[\w-]+ ){{0,3}}?{_SOURCE}(?![\w-])"
+    rf"|\b{_SPEECH}\b (?:by|in|on|at|from) (?:(?:the|a|an|this|that|my|our) )?(?:[\w-]+ ){{0,3}}?{_SOURCE}(?![\w-])"
     rf"|\b(?:read|saw|seen|heard|noticed|found"
     rf"|learned)\b[^.?!]{{0,60}}?{_AT}{_SOURCE}(?![\w-])[^.?!]{{0,20}} that\b"
     rf"|\b(?:according to|as per|quot(?:ing|ed)|(?:copied|pasted|taken|quoted|fetched|straight) from"
@@ -63,13 +64,19 @@ _REPORTS = re.compile(
 )
 """A document, a tool or an assistant is said to say something: the sentence is hearsay, and so is what follows it."""
 
+_SAYS = re.compile(
+    rf"{_AT}{_SOURCE}[ '’](?:[\w./'’-]+ ){{0,3}}?"
+    r"(?:says?|said|states?|stated|claims?|claimed|writes?|wrote|recommends?|recommended|suggests?|instructs?|demands?"
+    r"|sagt|schreibt|dit|écrit|dice)\b",
+    re.IGNORECASE,
+)
+"""A document or somebody else plainly says what the sentence tells."""
+
 _INTRODUCES = re.compile(
-    rf"{_AT}{_SOURCE}(?![\w-])|\b{_SPEECH}\b|\b(?:this|these|that|the following|following|below"
+    rf"{_AT}{_SOURCE}(?![\w-])|\b{_SPEECH}\b|\b(?:th(?:is|ese)|the following|following|below"
     rf"|folgende[snr]?|diese[srn]?"
     r"|ci-dessous|suivante?s?|voici|esto|estas?|siguientes?|aquí|here|here's|hier|paste[ds]?|pasting"
-    r"|cop(?:y|ied)|quot(?:e|ed)"
-    r"|forward(?:ed)?|fwd?|summari[sz]e|translate|proofread|got|received|saw|via|from|source|context"
-    r"|background|input|data)\b",
+    r"|cop(?:y|ied)|quot(?:e|ed)|forward(?:ed)?|fwd?|summari[sz]e|translate|proofread|received)\b",
     re.IGNORECASE,
 )
 """Before a colon: somebody else's text follows, unless the clause states something of the writer's own."""
@@ -99,7 +106,7 @@ _HANDS_OVER = re.compile(
     r"|pasted|forwarded|came across|what do you (?:think|make) of|what does|what about|thoughts on"
     r"|opinion on|^is|^does"
     r"|can you (?:read|check|explain|summari[sz]e|translate))\b(?:\s+[\w'’-]+){0,4}?\s+"
-    rf"(?:(?:this|these|that|it|{_SOURCE})\b[^.?!]*[.?!:—–-]+|(?:below|above)\b[.:]?|the following\b.*)\s*\Z",
+    rf"(?:(?:this|these|{_SOURCE})\b[^.?!]*[.?!:—–-]+|(?:below|above)\b[.:]?|the following\b.*)\s*\Z",
     re.IGNORECASE,
 )
 """A sentence that hands a text over: what stands after it is that text."""
@@ -139,6 +146,9 @@ _COPIED = re.compile(
 )
 """A line of a quote, a table, a shell, a log or a comment: so is what follows it up to the next empty line."""
 
+_HEADING = re.compile(r"\s*(?:#{1,6}\s+\S|={3,}\s*$|-{3}\s*$)")
+"""A person who writes in Markdown types these as well."""
+
 _INDENTED = re.compile(r"(?: {4,}|\t)\s*(?![-*•\d])\S")
 _FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,}|\"{3}|'{3})")
 _ELEMENT = re.compile(r"\s*<(?P<name>[a-z][\w-]*)\b[^>]*>", re.IGNORECASE)
@@ -155,23 +165,24 @@ _QUOTES = re.compile(
 
 
 def parts_of(text: str, *, is_typed: bool = True) -> Parts:
-    """Part a message in what it says itself and what it quotes.
+    """Part a message in what it says itself, what it may be passing on, and what it plainly quotes.
 
-    `is_typed` for a message of a person, who types prose: code, headings, logs and everything after a reporting word
-    are pasted then. A program writes all of these itself: of its text only quotes and hearsay are another's.
+    `is_typed` for a message of a person, who types prose: code, logs and everything after a reporting word are pasted
+    then. A program writes all of these itself: of its text only quotes and hearsay are another's.
     """
     if is_typed and len(text.split(maxsplit=TYPED_WORDS)) > TYPED_WORDS:
-        return Parts("", text)
+        return Parts("", text, "")
     quoted: list[str] = []
+    reported: list[str] = []
     own: list[str] = []
     reader = _Lines(is_typed=is_typed)
     for line in _without_quotes(text, quoted).splitlines():
-        mine, other = reader.take(line)
+        mine, other, is_plain = reader.take(line)
         if other and _ATTRIBUTION.match(line):
             other += "".join(f"\n{own.pop()}" for _ in own[-1:])
         own += [mine] if mine.strip() else []
-        quoted += [other] if other.strip() else []
-    return Parts("\n".join(own), "\n".join(quoted))
+        (quoted if is_plain else reported).extend([other] if other.strip() else [])
+    return Parts("\n".join(own), "\n".join(reported), "\n".join(quoted))
 
 
 def is_quoted(told: str, content: str, role: str) -> bool:
@@ -179,13 +190,16 @@ def is_quoted(told: str, content: str, role: str) -> bool:
     return role != "document" and standing(told, content, role) == "quoted"
 
 
-def standing(told: str, content: str, role: str) -> Literal["said", "quoted", "absent"]:
-    """The standing of a text in a message: said there, only quoted there, or absent but for a few words."""
+def standing(told: str, content: str, role: str) -> Literal["said", "reported", "quoted", "absent"]:
+    """The standing of a text in a message: said, perhaps passed on, only quoted, or absent but for a few words."""
     parts = parts_of(content, is_typed=role == "user")
-    asked, own, quoted = (frozenset(re.findall(r"\w+", text.lower())) for text in (told, *parts))
-    if (asked - own) & quoted:
+    texts = (told, *parts)
+    asked, own, reported, quoted = (frozenset(re.findall(r"\w+", text.lower())) for text in texts)
+    if (asked - own - reported) & quoted:
         return "quoted"
-    return "said" if 2 * len(asked & own) >= len(asked) else "absent"
+    if 2 * len(asked & (own | reported)) < len(asked):
+        return "absent"
+    return "reported" if (asked - own) & reported else "said"
 
 
 def _without_quotes(text: str, quoted: list[str]) -> str:
@@ -207,28 +221,38 @@ class _Lines:
         self._is_typed = is_typed
         self._until: str | None = None
         """The mark that ends a block; "" for the end of the message, a line break for the end of the paragraph."""
+        self._is_plain = False
+        """The block is a quote for certain, and not only in doubt."""
+        self._is_prose = False
+        """The block began within a line of prose: a quote for certain only up to the next empty line."""
         self._is_handed_over = False
         """The last sentence handed a text over, and what follows is that text unless the writer speaks on."""
 
-    def take(self, line: str) -> tuple[str, str]:
-        """The writer's own part of the next line, and the other."""
+    def take(self, line: str) -> tuple[str, str, bool]:
+        """The writer's own part of the next line, the other, and whether the other is a quote for certain."""
         if self._until is not None:
             if self._ends(line):
                 self._until = None
-            return "", line
+            self._is_plain &= bool(line.strip()) or not self._is_prose
+            return "", line, self._is_plain
         block = self._opens(line)
+        self._is_plain = block is not None and not _HEADING.match(line)
         if block is None and self._is_handed_over and line.strip() and not _GOES_ON.match(line):
             block = ""
         self._is_handed_over &= not line.strip()
         if block is not None:
             self._until = block
-            return "", line
+            return "", line, self._is_plain
         mine, other, goes_on = _said(line, is_typed=self._is_typed)
+        is_handed = self._is_typed and _is_handed_over(line)
+        is_plain = is_handed or _is_hearsay(line)
         if goes_on:
+            self._is_prose = not is_handed
             self._until = "" if self._is_typed else "\n"
         elif line.strip():
             self._is_handed_over = self._is_typed and bool(_HANDS_OVER.search(_last_sentence(line)))
-        return mine, other
+        self._is_plain = is_plain
+        return mine, other, is_plain
 
     def _ends(self, line: str) -> bool:
         if self._until == "\n":
@@ -280,6 +304,18 @@ def _said(line: str, *, is_typed: bool) -> tuple[str, str, bool]:
             own.append(sentence)
         begin = end
     return _told(own), _told(quoted), False
+
+
+def _is_handed_over(line: str) -> bool:
+    """Return whether a line hands over the text that follows its colon: "Please summarise this page:"."""
+    colon = _COLON.search(line)
+    return colon is not None and bool(_HANDS_OVER.search(line[: colon.end()]))
+
+
+def _is_hearsay(line: str) -> bool:
+    """Return whether a line names a document, a tool or an assistant that plainly says what it tells."""
+    colon = _COLON.search(line)
+    return bool(_SAYS.search(line)) or (colon is not None and bool(_REPORTS.search(line[: colon.start()])))
 
 
 def _last_sentence(line: str) -> str:

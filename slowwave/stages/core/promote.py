@@ -47,6 +47,7 @@ NO_PERSONS_WORD = "no person said it"
 KEPT_OUT = {
     "system": "no person's word: of Slowwave itself",
     "user": "no person's word: raw talk that no model has read",
+    "reported": "no person's word for certain: it may be passed on",
     "agent": "no person's word: said by an assistant",
     "tool": "no person's word: the output of a tool",
     "untrusted": "no person's word: a document, or text that somebody quoted",

@@ -16,7 +16,7 @@ from slowwave.stages.topics.topic_upkeep import merge_topics, split_topics
 from slowwave.stages.topics.topics import assign_topics
 from slowwave.stages.topics.topics_by_text import assign_topics_by_text
 from slowwave.store import col, lit
-from slowwave.trust.origins import answered_for_first
+from slowwave.trust.origins import surely_answered_for_first
 
 SPLIT_MIN_CELLS = 12
 """A topic smaller than this is never split."""
@@ -184,7 +184,7 @@ def _part(run: Stage, members: pl.DataFrame, leaving: pl.DataFrame) -> set[str]:
 def _opened(founders: pl.DataFrame) -> pl.DataFrame:
     """New topics with their names and owners, from the memories that founded them."""
     owners = founders.select("topic_id", *OWNER).unique("topic_id")
-    named = name_topics(founders.filter(answered_for_first("topic_id")))
+    named = name_topics(founders.filter(surely_answered_for_first("topic_id")))
     return named.join(owners, on="topic_id", how="inner").sort("topic_id")
 
 
@@ -195,7 +195,7 @@ def rename(run: Stage, touched: set[str]) -> None:
     topics = _living_topics(run, "name", "prompt_version")
     is_unnamed = pl.col("prompt_version").is_null() | (pl.col("prompt_version") == EXTRACTIVE)
     looked_at = topics.filter(is_unnamed & pl.col("topic_id").is_in(sorted(touched)))
-    members = _members(run, touched).filter(answered_for_first("topic_id"))
+    members = _members(run, touched).filter(surely_answered_for_first("topic_id"))
     run.commit({"topic.renamed": better_names(looked_at, members, topics)})
 
 
