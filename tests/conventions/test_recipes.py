@@ -233,7 +233,7 @@ answer = [ran.exit_code, ran.stdout.strip()]
             ),
             "slowwave/entrypoints/cli.py": (
                 ("import edits, inspect, recall", "import edits, inspect, naps, recall"),
-                ("*inspect.COMMANDS)", "*inspect.COMMANDS, *naps.COMMANDS)"),
+                ("*inspect.COMMANDS,", "*inspect.COMMANDS, *naps.COMMANDS,"),
             ),
         },
         {"slowwave/entrypoints/commands/naps.py": NAPS},
