@@ -115,6 +115,9 @@ def _argument_chosen(match: re.Match[str], start: int, end: int) -> bool:
 def _strong_or_beside(match: re.Match[str], start: int, end: int) -> bool:
     """A strong password, or one that a stroke with blanks puts beside a name."""
     value = _value(match, start, end).rstrip(".,;:)")
+    before_host, is_address, _ = value.partition("@")
+    if is_address and is_ordinary(before_host, words=False):
+        return False
     return is_strong(value) or (" / " in match[0] and looks_chosen(value))
 
 

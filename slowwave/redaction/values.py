@@ -15,6 +15,7 @@ _PLACEHOLDER = re.compile(
     r"|\\+\(.*|\([a-z].*)",
     re.IGNORECASE | re.DOTALL,
 )
+_SETTING = re.compile(r"[A-Z][A-Z0-9_]{2,40}=(?=.)")
 _NAMES_OF_SECRETS = frozenset(
     {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "passwort", "user", "username"}
 )
@@ -65,7 +66,8 @@ def is_ordinary(value: str, *, words: bool = True) -> bool:
     """Return whether a value is a placeholder, a mask, a path or (with `words`) a plain word."""
     if len(value) > _LONGEST_ORDINARY:
         return False
-    if _PLACEHOLDER.fullmatch(value):
+    setting = _SETTING.match(value)
+    if _PLACEHOLDER.fullmatch(value, setting.end() if setting else 0):
         return True
     if not words:
         return value.lower() in _NAMES_OF_SECRETS

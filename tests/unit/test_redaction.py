@@ -203,10 +203,40 @@ def test_a_secret_that_shows_by_its_place_goes_and_the_place_stays(text, secret)
         "task-management-and-other-things-are-long",
         "docker run -u 1000:1000 image",
         "the header is -----BEGIN PRIVATE KEY----- and then base64",
+        "set mysql://user:passwd@db.example:3306/shop in the file",
+        "SHOP_DB=mysql://USER:PASSWORD@HOST:3306/SHOP",
+        "TOKEN=your-token-here\nSIGNING_SECRET=xxxxxxxxxxxxxxxxxxxx",
+        "password: {{ .Values.cache.password | b64enc }}",
+        '"signup.password": "Kennwort",\n"signup.newPassword": "Neues Kennwort wählen",',
+        '"password": "Mot de passe oublié ?"',
+        '"password": "Contraseña"',
+        "bob@10.1.0.5's password: \nPermission denied, please try again.",
+        "  --password-stdin   Read it from the standard input",
+        "  --password   Ask for it on the terminal",
+        "  --password PASSWORD   its password",
+        '"secret": {"type": "string", "maxLength": 64}',
+        '"apiKey": {"description": "The key", "type": "string"}',
+        "arn:aws:secretsmanager:eu-north-1:123456789012:secret:shop/mail-x8KqP2",
     ],
 )
 def test_ordinary_text_stays_as_it_is(text):
     assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('password: {{ .Values.password | default "hunter22" }}', "hunter22"),
+        ('"password": {"type": "string", "default": "hunter22"}', "hunter22"),
+        ("passwords = {'bob': 'hunter22', 'eve': 'Sommer2016'}", "Sommer2016"),
+        ("mysql --password  Sommer2016", "Sommer2016"),
+        ("mysql://user:passwd2016@db.example/shop", "passwd2016"),
+        ("SHOP_SECRET=your7hunter!2", "your7hunter!2"),
+        ('"signup.password": "Kennwort2016"', "Kennwort2016"),
+    ],
+)
+def test_a_value_beside_a_placeholder_goes(text, secret):
+    assert secret not in redact(text)[0]
 
 
 KEY_BODY = "\n".join(RANDOM[:48] + str(10 + line) for line in range(6))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from slowwave.redaction.labelled.captions import is_caption
 from slowwave.redaction.labelled.labels import ABOUT, Label
 from slowwave.redaction.labelled.written import Written, line_end, value_at
 from slowwave.redaction.shapes import (
@@ -52,6 +53,7 @@ _SENT = re.compile(
 )
 _LIST = re.compile(r"[\[({]\s{0,40}(?=[\"'`])")
 _LIST_GAP = re.compile(r"[\"'`]\s{0,4},\s{0,40}(?=[\"'`])")
+_KEY = re.compile(r"[\"'`][\w$. -]{1,60}[\"'`]\s{0,4}:")
 _MOST_LISTED = 40
 _QUOTED_DIRECTLY = re.compile(r"[ \t]{1,4}(?=[\"'`“„«‘]\S)")
 _FLAG_VALUE = re.compile(r"[ \t]{1,4}(?=[^\s-])|[ \t]{1,4}(?=-[^-\s]{5,}[\s])")
@@ -75,7 +77,8 @@ def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     end = label.name_end
     brackets = _BRACKETS.match(text, end)
     if link := _LINK.match(text, brackets.end() if brackets else end):
-        if opened := _LIST.match(text, link.end()):
+        opened = _LIST.match(text, link.end())
+        if opened and not _KEY.match(text, opened.end()):
             yield from _listed(text, label, opened.end())
             return
         found = value_at(text, link.end())
@@ -151,7 +154,7 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
     value = found.text
     if fits(label, value):
         return True
-    if is_ordinary(value) or len(value) < SHORTEST_GIVEN or value.lower() in ABOUT:
+    if is_ordinary(value) or is_caption(value) or len(value) < SHORTEST_GIVEN or value.lower() in ABOUT:
         return False
     name = text[label.name_start : label.name_end]
     if not found.is_quoted and is_reference(value, is_shell=name.isupper()):
@@ -192,7 +195,9 @@ def _is_named(text: str, label: Label, found: Written) -> bool:
     value = found.text
     if fits(label, value):
         return True
-    if is_ordinary(value) or len(value) < SHORTEST_GIVEN or is_sentence(value) or value.lower() in ABOUT:
+    if is_ordinary(value) or is_caption(value) or is_sentence(value):
+        return False
+    if len(value) < SHORTEST_GIVEN or value.lower() in ABOUT:
         return False
     if label.kind in ("password", "key"):
         return found.is_quoted or looks_chosen(value) or text[found.end : found.end + 2] in ("</", "]]")
@@ -224,7 +229,8 @@ def _is_flag(text: str, label: Label, found: Written) -> bool:
     name = text[label.name_start : label.name_end]
     is_flag = name.startswith("--") or (name.startswith("-") and len(name) > 2)
     value = found.text
-    if is_ordinary(value) or len(value) < SHORTEST_GIVEN:
+    is_help = not found.is_quoted and found.start > label.name_end + 1 and not looks_chosen(value)
+    if is_help or is_ordinary(value) or len(value) < SHORTEST_GIVEN:
         return False
     if is_flag and label.kind in ("password", "key"):
         return not is_mundane(value) or not value.isascii()

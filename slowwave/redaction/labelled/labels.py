@@ -76,6 +76,15 @@ def _plain(word: str) -> str:
     return re.sub(r"[ _.'’-]", "", word)
 
 
+LABEL_WORDS: Final = frozenset(
+    _plain(word.removeprefix("."))
+    for kind in ("password", "key", "token")
+    for words in _TABLE[kind].values()
+    for word in words
+)
+"""The words that name a secret, without blanks and signs."""
+
+
 class Labels:
     """All labels, those of the settings among them, as one pattern."""
 
@@ -118,6 +127,7 @@ class Labels:
             if (
                 start >= done
                 and not _is_in_mark(text, start)
+                and not _is_in_name(text, start)
                 and (label := self._label(text, lowered, start, end))
             ):
                 yield label
@@ -149,6 +159,8 @@ _HEAD_REACH = 40
 _CAMEL = re.compile(r"[A-Z](?<=[a-z0-9][A-Z])(?=[a-z]|[A-Z]{2})")
 _TAIL = re.compile(r"(?:(?:[sS](?![A-Za-z]))?(?:[A-Za-z0-9]|[_.-](?=[A-Za-z0-9])){0,60})(?:\[\w{1,20}\])?")
 _HEAD = re.compile(r"[\w.-]{1,40}[ ]?\Z")
+_RESOURCE = re.compile(r"(?<![\w:])(?:arn|urn|crn):[\w:/.*@+-]{0,200}\Z")
+_TEMPLATE = re.compile(r"\{\{[^\n{}\"'`:=]{1,160}\}\}")
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -156,6 +168,15 @@ def _is_in_mark(text: str, position: int) -> bool:
     """Return whether a place is inside a mark of redaction: the kind that it names is no label."""
     opened = text.rfind("[redacted:", max(0, position - 60), position)
     return opened >= 0 and text.find("]", opened, position) < 0
+
+
+def _is_in_name(text: str, position: int) -> bool:
+    """Return whether a place is inside the name of a resource (`arn:...:secret:x`) or a template without a literal."""
+    if text[position - 1 : position] == ":" and _RESOURCE.search(text, max(0, position - 200), position):
+        return True
+    begin = text.rfind("{{", max(0, position - 80), position)
+    template = _TEMPLATE.match(text, begin) if begin >= 0 else None
+    return bool(template and position < template.end())
 
 
 def _ends_word(text: str, lowered: str, end: int) -> bool:

@@ -300,6 +300,8 @@ def _before(text: str, label: Label) -> tuple[int, int] | None:
         found = value_at(text, token.start() + (len(token[0]) > 2 and token[0][0] in "(["))
         if not found or is_ordinary(found.text) or is_reference(found.text, is_shell=False):
             continue
+        if found.end > label.start:
+            continue
         value = found.text if found.is_quoted else found.text.rstrip(".,;:)")
         is_linked = link in LINKS_BEFORE
         if label.kind == "password":

@@ -1,0 +1,23 @@
+"""Captions: what a form or a screen calls a secret, in the words of `labels.toml`."""
+
+import re
+
+from slowwave.redaction.labelled.labels import LABEL_WORDS
+
+_CAPTION = re.compile(r"(?:[^\W\d_]+(?:['’-][^\W\d_]+)*[ ]?){1,6}[?!:.…*]{0,3}")
+_LONGEST_CAPTION = 6
+
+
+def is_caption(value: str) -> bool:
+    """Return whether a value is what a screen calls a secret, in any language: "Passwort", "Mot de passe oublié ?"."""
+    words = re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", value)
+    if not words or len(words) > _LONGEST_CAPTION or not _CAPTION.fullmatch(value):
+        return False
+    if len(words) > 1 and value[0].islower():
+        return False
+    plain = [word.lower() for word in words]
+    return any(
+        "".join(plain[start:end]) in LABEL_WORDS
+        for start in range(len(plain))
+        for end in range(start + 1, min(start + 4, len(plain) + 1))
+    )
