@@ -12,6 +12,10 @@ _KEY_LINES = re.compile(
     r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash)\\?: [^\n\\]{0,120}|[A-Za-z0-9+/=]{16,}+))+"
     r"(?:(?:\s|\\+[nrt])[A-Za-z0-9+/=]{1,15}(?=[\s\"'`\\]|\Z))?"
 )
+_KEY_TAIL = re.compile(
+    r"(?m)^[ \t>]{0,8}(?:[A-Za-z0-9+/]{40,76}={0,2}\r?\n[ \t>]{0,8}){0,80}[A-Za-z0-9+/]{4,76}={0,2}\r?\n[ \t>]{0,8}\Z"
+)
+_KEY_TAIL_REACH = 6_000
 _KEY_MAX_LENGTH = 20_000
 _PUTTY = re.compile(
     r"PuTTY-User-Key-File-\d[^\n]{0,80}\n(?:[^\n]{0,200}\n){1,80}?Private-Lines: \d{1,3}\n(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\n){1,80})"
@@ -42,7 +46,14 @@ def private_keys(text: str) -> Iterator[tuple[int, int]]:
         borders = list(_KEY_BORDER.finditer(text))
         done = 0
         for index, border in enumerate(borders):
-            if border["side"] == "END" or border.start() < done:
+            if border.start() < done:
+                continue
+            if border["side"] == "END":
+                if tail := _KEY_TAIL.search(
+                    text, max(done, border.start() - _KEY_TAIL_REACH), border.start()
+                ):
+                    yield tail.start(), border.end()
+                done = border.end()
                 continue
             closing = borders[index + 1] if index + 1 < len(borders) else None
             if closing and closing["side"] == "END" and closing.end() - border.start() < _KEY_MAX_LENGTH:

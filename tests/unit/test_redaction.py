@@ -239,6 +239,37 @@ def test_a_value_beside_a_placeholder_goes(text, secret):
     assert secret not in redact(text)[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('<Key>Password</Key><Value ProtectInMemory="True">kiwi-Tango7</Value>', "kiwi-Tango7"),
+        ('type_text {"ref": "e4", "element": "Password field", "text": "kiwi-Tango7"}', "kiwi-Tango7"),
+        (f'let k = process.env.MAPS_KEY ?? "{RANDOM[:32]}";', RANDOM[:32]),
+        (f'var tokenSecret = []byte("{RANDOM[:20]}")', RANDOM[:20]),
+        (f'const CLIENT_SECRET: &\'static str = "{RANDOM[:20]}";', RANDOM[:20]),
+        ("la clé d'API du serveur, c'est 9f3a7c1e5b80d2469f3a7c1e5b80d246", "9f3a7c1e5b80d246"),
+        (f"{RANDOM[:32] * 2}\n{RANDOM[:40]}\n-----END EC PRIVATE KEY-----", RANDOM[:40]),
+    ],
+)
+def test_a_value_goes_through_the_code_or_the_form_around_it(text, secret):
+    assert secret not in redact(text)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "404911 is the number of the ticket about the login",
+        "Scan the shelf manually: BOOK DESK LAMP SOFA",
+        "the cvc 3 release, and cvv 4 after it",
+        "-----END PRIVATE KEY----- ends a file",
+        'label ?? "Password"',
+        "Password for bob was reset.\nNew value: unknown for the moment",
+    ],
+)
+def test_what_only_resembles_such_a_place_stays(text):
+    assert redact(text) == (text, {})
+
+
 KEY_BODY = "\n".join(RANDOM[:48] + str(10 + line) for line in range(6))
 KEY_LINE = KEY_BODY.replace("\n", "\\n")
 

@@ -30,15 +30,15 @@ from slowwave.redaction.values import (
 
 _LINK = re.compile(
     r"\\{0,3}[\"'`*_\])»”’]{0,4}[ \t]{0,40}"
-    r"(?:::?[ \t]{0,2}[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?=|\+=|\.{3,60}|={1,3}|!={1,2}|->|→|⇒|=|::(?=[ \t])|(?P<colon>[::](?!:)))[ \t]{0,40}"
-    r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4})?"
+    r"(?:::?[ \t]{0,2}(?:&(?:'\w{1,20}[ ])?)?[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?\?=?|\?=|\+=|\.{3,60}|={1,3}|!={1,2}|->|→|⇒|=|::(?=[ \t])|(?P<colon>[::](?!:)))[ \t]{0,40}"
+    r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4}|(?:\[\]byte|bytes|bytearray|SecretStr|String::from)\((?=[\"'`]))?"
 )
 _BRACKETS = re.compile(r"[ \t]{0,4}(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,60}\))[ \t]{0,4}(?=[:=])")
 _ELEMENT = re.compile(
     r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,300}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}(?:<!\[CDATA\[)?"
 )
 _NAME_OF = re.compile(
-    r"[\"'`]?[ \t]{0,4}[)>,;]{0,2}(?:</(?:key|name|td|th|dt|string|label)>)?\s{0,80}(?:[\"'`{(\[]|-[ ])?\s{0,4}"
+    r"(?:[ ](?:field|input|box|textbox|Feld))?[\"'`]?[ \t]{0,4}[)>,;]{0,2}(?:</(?:[Kk]ey|[Nn]ame|td|th|dt|[Ss]tring|label)>)?\s{0,80}(?:[\"'`{(\[]|-[ ])?\s{0,4}"
     r"(?:<?(?:\w{0,20}Value|value|default|val|content|string|data|current|plaintext|secret|result|text|plain|new_value|"
     r"SecretString|secret_string|string_value|Value|Default|td|dd|valor|wert|waarde|valeur|valore)\b)"
     r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,40}[\"'])?[\"'`]?\s{0,4}(?:[:=]|=>|>|,)\s{0,4}"
