@@ -8,6 +8,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.chains.walker import connected
+from slowwave.schemas.choices import TRUST
 from slowwave.trust.origins import rank_of
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
@@ -96,8 +97,8 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
     `links` is what `supersessions` returned. Returns `cell_id`, `supersedes`, `summary`:
     "now 180; previously 250 (until 2026-08-19), 100 (until 2026-07-08)", and of an outcome "done it was sent; planned
-    it will be sent (until 2026-08-19)". A corrected value never held and is not part of the timeline, nor is one that a
-    less trusted source told; a value that several memories told one after the other is told once.
+    it will be sent (until 2026-08-19)". A corrected value never held and is not part of the timeline, nor is one that
+    nobody answers for; a value that several memories told one after the other is told once.
     """
     groups = connected(links.select("cell_id", target_id="superseded_by"))
     value = pl.coalesce("value", "content")
@@ -109,7 +110,8 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     until = pl.format("{} (until {})", value, pl.col("valid_until").dt.strftime("%Y-%m-%d"))
     rank = rank_of(pl.col("origin"))
     holder = rank.filter(pl.col("superseded_by").is_null()).min().over("group")
-    is_told = (pl.col("verdict") != "corrects") & (rank <= holder)
+    is_answered_for = rank <= holder.clip(lower_bound=TRUST.index("agent"))
+    is_told = (pl.col("verdict") != "corrects") & is_answered_for
     told = facts.filter(pl.col("superseded_by").is_null() | is_told).sort(
         "group", "valid_until", *AGE_ORDER, nulls_last=True
     )
