@@ -110,6 +110,7 @@ def _heard_again(events: Events, texts: pl.DataFrame) -> StoryPart:
     often = pl.when(pl.col("confirmations") == 1).then(pl.lit("once more")).otherwise(times)
     lines = (
         _told(events["cell.confirmed"], texts)
+        .filter(pl.col("confirmations") > 0)  # what only gained evidence was said by no further person
         .sort("confirmations", "cell_id", descending=[True, False])
         .select(line=pl.format("{} ({})", "content", often))
     )
