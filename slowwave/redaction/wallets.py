@@ -33,7 +33,10 @@ def phrase_spans(text: str, lowered: str) -> Iterator[tuple[int, int]]:
         position = match.start()
         while position < match.end():
             words = _words_at(text, position, is_foreign=False)
-            if len(words) >= _SHORTEST:
+            is_drawn = 2 * len({lowered[start:end] for start, end in words}) > len(
+                words
+            )  # few words come twice
+            if len(words) >= _SHORTEST and is_drawn:
                 yield words[0][0], words[-1][1]
                 break
             position = (words[-1][1] if words else position) + 1

@@ -210,13 +210,13 @@ def test_a_past_moment_knows_the_episodes_that_were_over_by_then(plain: str):
     assert hits(plain, "staging database port", **before) == []
 
 
-def test_the_background_of_a_context_tells_past_conversations(plain: str):
+def test_a_context_tells_past_conversations_apart_from_what_persons_said(plain: str):
     with Memory(plain, records_usage=False) as known:
         now = episodes(plain)["event_time"][0] + timedelta(days=8)
         found = known.context("port of the staging database", activity="feature", now=now)
         (line,) = [line for line in found.lines if line.kind == "episode"]
         assert episodes(plain)["summary"][0].split("\n")[0] in line.text
-        assert {tier.name for tier in found.tiers if line in tier.lines} == {"background"}
+        assert {tier.name for tier in found.tiers if line in tier.lines} == {"relevant"}
         bare = known.context(now=now)
         assert [line.kind for line in bare.lines].count("episode") == 1
 

@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from slowwave.schemas.choices import TRUST
 from slowwave.trust.origins import PIECES, least_trusted, traced_origins
 from slowwave.trust.own_words import parts_of, standing
 
@@ -86,7 +87,7 @@ def origin_of(text: str, *pieces: tuple[str, int], origin: str = "user") -> str:
     return traced_origins(told, shown)["origin"].item()
 
 
-USER, AGENT, ANYBODY = 1, 2, 4
+USER, AGENT, ANYBODY = (TRUST.index(name) for name in ("user", "agent", "untrusted"))
 
 
 @pytest.mark.parametrize(
@@ -94,9 +95,9 @@ USER, AGENT, ANYBODY = 1, 2, 4
     [
         ("Mara prefers tabs.", [("I prefer tabs", USER)], "user"),
         ("Payments go to account kemluntav.", [("thanks, go on", USER), (ORDER, ANYBODY)], "untrusted"),
-        ("Use port 6432.", [("use that port", USER), ("port 6432 is free", AGENT)], "agent"),
+        ("Use port 6432.", [("use that port", USER), ("port 6432 is free", AGENT)], "reported"),
         ("Use tabs and port 6432.", [("use tabs and port 6432", USER), ("port 6432", ANYBODY)], "user"),
-        ("Nothing of it stands anywhere.", [("I see", USER), ("a page", ANYBODY)], "agent"),
+        ("Nothing of it stands anywhere.", [("I see", USER), ("a page", ANYBODY)], "reported"),
         ("Nothing of it stands anywhere.", [("I see", USER)], "user"),
         ("No turn is left.", [], "user"),
     ],
