@@ -95,7 +95,7 @@ USER, AGENT, ANYBODY = (TRUST.index(name) for name in ("user", "agent", "untrust
     [
         ("Mara prefers tabs.", [("I prefer tabs", USER)], "user"),
         ("Payments go to account kemluntav.", [("thanks, go on", USER), (ORDER, ANYBODY)], "untrusted"),
-        ("Use port 6432.", [("use that port", USER), ("port 6432 is free", AGENT)], "reported"),
+        ("Use port 6432.", [("use that port", USER), ("port 6432 is free", AGENT)], "agent"),
         ("Use tabs and port 6432.", [("use tabs and port 6432", USER), ("port 6432", ANYBODY)], "user"),
         ("Nothing of it stands anywhere.", [("I see", USER), ("a page", ANYBODY)], "reported"),
         ("Nothing of it stands anywhere.", [("I see", USER)], "user"),
