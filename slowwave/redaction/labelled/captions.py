@@ -4,13 +4,15 @@ import re
 
 from slowwave.redaction.labelled.labels import LABEL_WORDS
 
-_CAPTION = re.compile(r"(?:[^\W\d_]+(?:['’-][^\W\d_]+)*[ ]?){1,6}[?!:.…*]{0,3}")
+_WORD = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
+_CAPTION = re.compile(rf"(?:{_WORD.pattern}[ ]?){{1,6}}[?!:.…*]{{0,3}}")
+"""Its words are never tried in parts: a long word that ends in a digit would take minutes."""
 _LONGEST_CAPTION = 6
 
 
 def is_caption(value: str) -> bool:
     """Return whether a value is what a screen calls a secret, in any language: "Passwort", "Mot de passe oublié ?"."""
-    words = re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", value)
+    words = _WORD.findall(value)
     if not words or len(words) > _LONGEST_CAPTION or not _CAPTION.fullmatch(value):
         return False
     if len(words) > 1 and value[0].islower():
