@@ -112,12 +112,12 @@ def _meta_of(root: Path, name: str) -> StoreMeta:
     return meta
 
 
-def table_damage(store: Store, *, is_thorough: bool = False) -> list[str]:
-    """A line for each table that is missing, broken or another's: as opening it tells, or reading all of it."""
+def table_damage(store: Store) -> list[str]:
+    """A line for each table that is missing, broken or another's, as reading all of it tells."""
     found = []
     for table in (*TABLES, APPLIED):
         try:
-            store.read_through(table) if is_thorough else store.count_on_disk(table)
+            store.read_through(table)
         except DamageError as error:
             found.append(error.what)
     return found
@@ -133,7 +133,7 @@ def require_whole(root: Path) -> None:
         store = open_store(root)
     except NotFoundError:
         return
-    if found := table_damage(store, is_thorough=True):
+    if found := table_damage(store):
         raise damaged(root, told(found))
 
 
@@ -183,12 +183,11 @@ def damaged_folders(root: Path) -> dict[Path, datetime]:
     return found
 
 
-def remove_damaged(root: Path, *, until: datetime) -> list[Path]:
-    """Remove what was moved away until then; returns the folders."""
-    gone = [path for path, moved_at in damaged_folders(root).items() if moved_at <= until]
-    for path in gone:
-        shutil.rmtree(path, ignore_errors=True)
-    return gone
+def remove_damaged(root: Path, *, until: datetime) -> None:
+    """Remove what was moved away until then."""
+    for path, moved_at in damaged_folders(root).items():
+        if moved_at <= until:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def has_remains(root: Path) -> bool:

@@ -120,10 +120,6 @@ class StoreReader:
         copy = self._cache.copy_of(table) if self._cache.is_indexed else None
         return copy.frame.height if copy is not None else self._count_rows(table)
 
-    def count_on_disk(self, table: str) -> int:
-        """Number of rows, past the tables in memory."""
-        return self._count_rows(table)
-
     def visible_damage(self) -> list[str]:
         """A line for each table that is missing or cut, as far as a glance tells."""
         return visible_damage(self.root, self.name, (*TABLES, APPLIED))

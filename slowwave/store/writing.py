@@ -130,9 +130,9 @@ class Store(StoreReader):
 
     def mark_applied(self, segment_ids: Sequence[str]) -> None:
         """Note that segments are in the tables; call it after `apply`."""
+        if not segment_ids:
+            return
         with writing(self.root):
-            if not segment_ids:
-                return
             self._table(APPLIED).add(pa.table({"segment_id": pa.array(list(segment_ids), pa.utf8())}))
 
     def put_vectors(self, table: str, frame: pl.DataFrame, *, column: str = "vector") -> None:

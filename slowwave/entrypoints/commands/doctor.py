@@ -19,7 +19,6 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
 from slowwave.llm import check_llm
 from slowwave.schemas.refusals import Frozen
-from slowwave.schemas.tables import TABLES
 from slowwave.store import damaged_folders, open_store, table_damage
 
 PYTHONS = ((3, 11), (3, 14))
@@ -104,9 +103,8 @@ def _disk(home: Home) -> list[Check]:
 def _journal(home: Home) -> list[Check]:
     journal = home.journal
     try:
-        segment_ids = journal.segment_ids()
+        segment_ids, leftovers = journal.listing()
         scan = journal.read(segment_ids)
-        leftovers = journal.foreign_files()
     except (SlowwaveError, OSError) as error:
         return [_row("journal", False, str(error))]
     broken = [
@@ -152,19 +150,17 @@ def _store(home: Home) -> list[Check]:
     ]
     try:
         store = open_store(home.store_root)
-        if damage := table_damage(store, is_thorough=True):
+        if damage := table_damage(store):
             mend = "`slowwave rebuild` makes it anew from the journal."
             return [*(_row("store", False, f"{one}. {mend}") for one in damage), *kept]
-        rows = {name: store.count(name) for name in TABLES}
+        turn_count, cell_count = store.count("turns"), store.count("cells")
         behind = len(set(home.journal.segment_ids()) - store.applied_segments())
     except NotFoundError as error:
         return [_row("store", True, str(error)), *kept]
     except (SlowwaveError, OSError, RuntimeError) as error:
         return [_row("store", False, f"{error}."), *kept]
     vectors = store.meta.embedder_id or "no embedder"
-    found = (
-        f"schema version {store.meta.schema_version}, {vectors}, {rows['turns']} turns, {rows['cells']} cells"
-    )
+    found = f"schema version {store.meta.schema_version}, {vectors}, {turn_count} turns, {cell_count} cells"
     waiting = f"; {behind} segments wait for the next writer" if behind else ""
     return [_row("store", True, found + waiting), *kept]
 

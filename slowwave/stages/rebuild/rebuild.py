@@ -14,7 +14,6 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import base_embedder
 from slowwave.home.workspace import new_store, wall_clock
-from slowwave.journal.segments import Journal
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.stages.run import Steps
@@ -82,13 +81,15 @@ def _make_store(
         if embedder is not None:  # the journal says which fit its vectors are of
             embedder = wanted_space(home, fresh, base_of(embedder))
             fresh.name_space(embedder.embedder_id)
-        lost = _lost_segments(home.journal, living, fresh)
+        segment_ids, applied = home.journal.segment_ids(), fresh.applied_segments()
+        held = _segments_of(living) - applied
+        # gone is one that others name, or the living store holds, and that has no file
+        lost = sorted({*home.journal.missing(), *held} - {*applied, *segment_ids})
         report.notes += [f"gone from the journal: {', '.join(lost[:TOLD])}{_more(lost)}"] if lost else []
         report.notes += [RESTORE] if problems or lost else []
         report.rejected["segment that is gone from the journal"] = len(lost)
-        report.rows_in = len(home.journal.segment_ids())
+        report.rows_in = len(segment_ids)
         report.rejected["file in the journal that is not a whole segment"] = len(problems)
-        held = _segments_of(living) - fresh.applied_segments()
         if living is not None and not damage:
             report.notes += _differences(living, fresh)
         if not report.dry_run:
@@ -114,7 +115,7 @@ def _open_living(home: Home) -> tuple[Store | None, list[str]]:
         return None, [error.what]
     except ConfigError:
         return None, []  # whole, and of another version
-    return living, table_damage(living, is_thorough=True)
+    return living, table_damage(living)
 
 
 def _embedder(home: Home, living: Store | None) -> tuple[Embedder | None, str]:
@@ -153,12 +154,6 @@ def _segments_of(living: Store | None) -> set[str]:
         return living.applied_segments() if living is not None else set()
     except DamageError:
         return set()
-
-
-def _lost_segments(journal: Journal, living: Store | None, fresh: Store) -> list[str]:
-    """Segments that are gone: others name them, or the living store holds them, and the journal has no such file."""
-    named = {*journal.missing(), *_segments_of(living)}
-    return sorted(named - {*fresh.applied_segments(), *journal.segment_ids()})
 
 
 def _switch(home: Home, fresh: Store, damage: Sequence[str], held: Collection[str]) -> list[str]:
