@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import polars as pl
+
 from slowwave.errors import InputError, NotFoundError
 from slowwave.progress import progress
 from slowwave.readers.detect import read_parts, source_hash
@@ -62,16 +64,16 @@ def find_new_sources(run: Stage, sources: Sequence[str], places: Places) -> Iter
 def ingest_file(run: Stage, path: Path, file_hash: str, parts: Parts, places: Places) -> None:
     """Reads a file part by part; one that cannot be read is reported and does not stop the others."""
     bounds, source_id, before = run.settings.readers, source_id_of(path), state_of(path)
-    earlier: Reading | None = None
+    earlier: pl.DataFrame | None = None
     source_type, is_cut = "conversation", False
     try:
         for part in read_parts(path, bounds=bounds):
-            parts.add(part, source_id, None if earlier is None else earlier.turns)
+            parts.add(part.turns, source_id, earlier)
             _tell(run, places, path, part)
             if part.turns.height:
                 source_type = part.turns["source_type"][0]
             is_cut |= bool(part.counts.excesses)
-            earlier = part
+            earlier = part.turns
     except (InputError, NotFoundError) as error:
         _refuse(run, places, error)
         return

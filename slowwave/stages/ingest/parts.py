@@ -11,7 +11,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.chunking import cut_chunks, with_overlap
-from slowwave.readers.reading import READ_SCHEMA, Reading
+from slowwave.readers.reading import READ_SCHEMA
 from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.stages.run import Stage
@@ -43,15 +43,14 @@ class Parts:
         self._turns_of: dict[str, set[str]] = {}
         self._turn_total = self._size = 0
 
-    def add(self, reading: Reading, source_id: str, earlier: pl.DataFrame | None) -> None:
-        """Adds a part of a file; `earlier` has the turns of the part before it."""
-        turns = reading.turns
-        if self._shares(turns, source_id):
+    def add(self, turns: pl.DataFrame, source_id: str, earlier: pl.DataFrame | None) -> None:
+        """Adds the turns of a part of a file; `earlier` has those of the part before it."""
+        names = {*turns["turn_id"], *turns["session_id"].unique()}
+        if self._shares(names, source_id):
             self.commit()
         self._frames.append(turns)
         if earlier is not None:
             self._earlier.append(earlier.tail(self._run.settings.chunks.overlap_tokens))
-        names = {*turns["turn_id"], *turns["session_id"].unique()}
         self._turns_of.setdefault(source_id, set()).update(names)
         self._turn_total += turns.height
         self._size += int(turns["content"].str.len_chars().sum())
@@ -62,11 +61,10 @@ class Parts:
         self._finished.append(source)
         self._commit_if_full()
 
-    def _shares(self, turns: pl.DataFrame, source_id: str) -> bool:
+    def _shares(self, names: set[str], source_id: str) -> bool:
         """Return whether another file that waits has a turn or a session of these: it comes first."""
-        others = [names for other, names in self._turns_of.items() if other != source_id]
-        named = {*turns["turn_id"], *turns["session_id"].unique()}
-        return any(not named.isdisjoint(names) for names in others)
+        others = [known for other, known in self._turns_of.items() if other != source_id]
+        return any(not names.isdisjoint(known) for known in others)
 
     def _commit_if_full(self) -> None:
         bounds = self._run.settings.readers
