@@ -73,41 +73,33 @@ def check_line(error: SlowwaveError) -> None:
     assert len(str(error)) < 1_000
 
 
-def read_file(path: Path) -> Reading | None:
+def read_file(path: Path, content: bytes) -> Reading | None:
+    """The reading of a file with this content, checked; null where it ends with an error."""
+    path.write_bytes(content)
     try:
         parts = list(read_parts(path, bounds=BOUNDS))
     except SlowwaveError as error:
         check_line(error)
         return None
     assert all(part.turns.height <= BOUNDS.part_turns for part in parts)
-    return whole(parts)
+    reading = whole(parts)
+    check_sums(reading)
+    check_turns(reading)
+    return reading
 
 
 def read_transcript(folder: Path, seed: int) -> bool:
-    path = folder / "a.jsonl"
     content = transcript(seed)
-    path.write_bytes(content)
-    reading = read_file(path)
-    if reading is None:
-        return False
-    check_sums(reading)
-    check_turns(reading)
-    if reading.kind in ("chat", "claude_code"):
+    reading = read_file(folder / "a.jsonl", content)
+    if reading is not None and reading.kind in ("chat", "claude_code"):
         end = b"\n" if b"\n" in content[: 1 << 20] or b"\r" not in content else b"\r"
         assert reading.counts.entry_count == content.count(end) + (not content.endswith(end))
-    return True
+    return reading is not None
 
 
 def read_text(folder: Path, seed: int) -> bool:
     suffix, content = document(seed)
-    path = folder / f"a{suffix}"
-    path.write_bytes(content)
-    reading = read_file(path)
-    if reading is None:
-        return False
-    check_sums(reading)
-    check_turns(reading)
-    return True
+    return read_file(folder / f"a{suffix}", content) is not None
 
 
 def read_questions(folder: Path, seed: int) -> bool:
