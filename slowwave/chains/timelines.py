@@ -9,7 +9,7 @@ import polars as pl
 
 from slowwave.chains.walker import connected
 from slowwave.schemas.choices import TRUST
-from slowwave.trust.origins import rank_of
+from slowwave.trust.origins import PERSON, rank_of
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
 """The order of cells on a page, oldest first."""
@@ -155,7 +155,7 @@ def confirmations(
     counted = pairs.join(before, on="confirmed_by", how="left", maintain_order="left").join(
         cells.select("cell_id", said_in="session_id"), on="cell_id", how="left", maintain_order="left"
     )
-    is_independent = (pl.col("origin") == "user") & pl.col("session_id").ne_missing(pl.col("said_in"))
+    is_independent = (pl.col("origin") == PERSON) & pl.col("session_id").ne_missing(pl.col("said_in"))
     said = counted.group_by("cell_id").agg(
         pl.col("confirmed_by").sort().str.join(" "),
         said_count=pl.col("session_id").filter(is_independent).n_unique().cast(pl.Int64)

@@ -25,7 +25,7 @@ QUOTED: Final[Origin] = "untrusted"
 """The origin of what somebody only quotes: nobody answers for it."""
 
 TAKEN: Final = 2
-"""A memory was taken from less trusted text from one foreign word in so many of its own on (an exact value: always)."""
+"""A memory was taken from less trusted text where so many times its foreign words are more than its own."""
 
 _EXACT = r"[\p{L}\p{N}_][\p{L}\p{N}_.:/@%+-]*[\d@/_][\p{L}\p{N}_.:/@%+-]*|\d|\b[\p{L}\p{N}_-]+\.[\p{L}]{2,}"
 """Values that are copied and never put in other words: numbers, paths, addresses, identifiers, domains."""
@@ -84,7 +84,7 @@ def is_doubtful() -> pl.Expr:
 
 def answered_for_first(*over: str) -> pl.Expr:
     """The rows somebody answers for, of each group that has any, and all rows of the other groups."""
-    return ~is_anybodys() | is_anybodys().all().over(*over)
+    return _all_but(is_anybodys(), over)
 
 
 def surely_answered_for_first(*over: str) -> pl.Expr:
@@ -92,17 +92,20 @@ def surely_answered_for_first(*over: str) -> pl.Expr:
 
     Names are taken from them: a name stands by itself, where a text can say whose word it is.
     """
-    return ~is_doubtful() | is_doubtful().all().over(*over)
+    return _all_but(is_doubtful(), over)
+
+
+def _all_but(left: pl.Expr, over: tuple[str, ...]) -> pl.Expr:
+    """The rows that are not left, and all rows where nothing else is there: of each group, or of the whole frame."""
+    return ~left | (left.all().over(*over) if over else left.all())
 
 
 def as_told(turns: pl.DataFrame) -> pl.DataFrame:
     """Turns with the origin of all that stands in them: one that quotes something holds text that nobody answers for.
 
-    What a person may be passing on makes the turn `reported`.
-
-    `turns` has `role`, `content`, `origin`.
+    What a person may be passing on makes the turn `reported`. `turns` has `role`, `content`, `origin`.
     """
-    parted = [_parts(role, text) for role, text in turns.select("role", "content").rows()]
+    parted = _parted(turns)
     quotes = pl.Series([bool(parts.quoted) for parts in parted], dtype=pl.Boolean)
     reports = pl.Series([bool(parts.reported) for parts in parted], dtype=pl.Boolean)
     return turns.with_columns(
@@ -119,8 +122,7 @@ def in_own_words(turns: pl.DataFrame) -> pl.DataFrame:
 
     `turns` has `episode_id`, `turn_id`, `role`, `content`.
     """
-    parted = [_parts(role, text) for role, text in turns.select("role", "content").rows()]
-    own = [f"{parts.own}\n{parts.reported}" for parts in parted]
+    own = [f"{parts.own}\n{parts.reported}" for parts in _parted(turns)]
     bare = turns.with_columns(content=pl.Series(own, dtype=pl.String).str.strip_chars())
     has_own = pl.col("content") != ""
     return bare.filter(has_own | ~has_own.any().over("episode_id")).with_columns(
@@ -128,9 +130,12 @@ def in_own_words(turns: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _parts(role: str, text: str) -> Parts:
-    """A message in its parts; a document is one part."""
-    return Parts(text, "", "") if role == "document" else parts_of(text, is_typed=role == "user")
+def _parted(turns: pl.DataFrame) -> list[Parts]:
+    """Each message (`role`, `content`) in its parts; a document is one part."""
+    return [
+        Parts(text, "", "") if role == "document" else parts_of(text, is_typed=role == "user")
+        for role, text in turns.select("role", "content").rows()
+    ]
 
 
 def pieces_of(turns: pl.DataFrame) -> pl.DataFrame:
@@ -138,7 +143,7 @@ def pieces_of(turns: pl.DataFrame) -> pl.DataFrame:
 
     `turns` has `page`, `role`, `speaker`, `content`, `origin`.
     """
-    parted = [_parts(role, text) for role, text in turns.select("role", "content").rows()]
+    parted = _parted(turns)
     own, reported, quoted = (
         pl.Series(texts, dtype=pl.String) for texts in (zip(*parted, strict=True) if parted else ((), (), ()))
     )

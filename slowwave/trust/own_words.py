@@ -6,6 +6,7 @@ bare, as one plain sentence without a mark or a word about it, cannot be told fr
 """
 
 import re
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 TYPED_WORDS: Final = 400
@@ -120,13 +121,15 @@ _GOES_ON = re.compile(
 )
 """The writer speaks again, in the first person."""
 
+_HEADING_MARKS = r"#{1,6}\s+\S|={3,}\s*$|-{3}\s*$"
+
 _REST = re.compile(
     r"\s*(?:-{2,}\s*(?:original|forwarded|begin)\b|(?:begin )?forwarded message\b|(?:on|am|le"
     r"|el)\b.{4,120}\b(?:wrote|schrieb"
     r"|a écrit|escribió)\s*:?\s*$|(?:from|von|de|sent|gesendet|subject|betreff|objet|asunto)\s*:\s*\S"
-    r"|#{1,6}\s+\S|={3,}\s*$|<!doctype\b|diff --git |index [0-9a-f]{6,}|commit [0-9a-f]{7,40}\b"
+    rf"|{_HEADING_MARKS}|<!doctype\b|diff --git |index [0-9a-f]{(6,)}|commit [0-9a-f]{7, 40}\b"
     r"|traceback\b|\+\+\+ |@@ "
-    r"|-{3}\s*$|(?:human|user|assistant|system|ai|tool|developer|function|bot|claude|chatgpt|gpt"
+    r"|(?:human|user|assistant|system|ai|tool|developer|function|bot|claude|chatgpt|gpt"
     r"|agent)\s*(?:\([^)]*\))?\s*:"
     r"|<\|?\s*/?(?:im_start|im_end|system|user|assistant|human)|\[/?inst\]|<<sys>>"
     r"|(?:https?://\S+|[\w./\\-]+\.(?:md|txt|rst|log|html?|json|ya?ml|toml|csv|py|js|ts|sh"
@@ -146,7 +149,7 @@ _COPIED = re.compile(
 )
 """A line of a quote, a table, a shell, a log or a comment: so is what follows it up to the next empty line."""
 
-_HEADING = re.compile(r"\s*(?:#{1,6}\s+\S|={3,}\s*$|-{3}\s*$)")
+_HEADING = re.compile(rf"\s*(?:{_HEADING_MARKS})")
 """A person who writes in Markdown types these as well."""
 
 _INDENTED = re.compile(r"(?: {4,}|\t)\s*(?![-*•\d])\S")
@@ -164,6 +167,7 @@ _QUOTES = re.compile(
 )
 
 
+@lru_cache(maxsize=64)  # a page asks for the same few messages line by line
 def parts_of(text: str, *, is_typed: bool = True) -> Parts:
     """Part a message in what it says itself, what it may be passing on, and what it plainly quotes.
 
@@ -215,7 +219,7 @@ def _without_quotes(text: str, quoted: list[str]) -> str:
 
 
 class _Lines:
-    """Lines of one message in their order, each parted in two."""
+    """Lines of one message in their order, each parted in the writer's own text and the other."""
 
     def __init__(self, *, is_typed: bool) -> None:
         self._is_typed = is_typed
@@ -290,9 +294,8 @@ def _said(line: str, *, is_typed: bool) -> tuple[str, str, bool]:
         elif _REPORTS.search(sentence):
             if is_typed:
                 return _told(own), _told([*quoted, line[begin:]]), True
-            quoted.append(
-                sentence
-            )  # a program reports what it read all the time, and goes on in its own words
+            # a program reports what it read all the time, and goes on in its own words
+            quoted.append(sentence)
         elif (
             is_typed
             and _HANDS_OVER.search(sentence)

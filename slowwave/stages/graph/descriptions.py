@@ -10,7 +10,7 @@ from slowwave.prompting.text_answers import EntityAnswer
 from slowwave.stages.asking import ask, usable_answers
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
-from slowwave.trust.origins import is_anybodys
+from slowwave.trust.origins import answered_for_first
 
 DESCRIBED = [
     "entity_id", "canonical_name", "entity_type", "aliases", "mention_count", "enriched_count", "needs_review",
@@ -78,7 +78,7 @@ def _page(run: Stage, entity_id: str) -> pl.DataFrame:
     """
     named = run.store.having("mentions", "entity_id", [entity_id], ["cell_id"])["cell_id"]
     live = run.store.by_key("cells", named, [*TOLD, "status"]).filter(pl.col("status") == "active")
-    ranked = live.filter(~is_anybodys() | is_anybodys().all()).sort(
+    ranked = live.filter(answered_for_first()).sort(
         "salience", "event_time", "cell_id", descending=[True, True, False]
     )
     return ranked.head(run.settings.graph.enrich_cells).sort("valid_from", "event_time", "cell_id")
