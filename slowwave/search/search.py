@@ -81,7 +81,7 @@ def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchRe
         filters=possible(Filters, wanted),
         now=now,
     )
-    return with_excerpts(found, reader.current(), most=reader.settings.search.excerpt_characters)
+    return with_excerpts(found, reader.store, most=reader.settings.search.excerpt_characters)
 
 
 def ask(

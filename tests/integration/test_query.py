@@ -11,8 +11,9 @@ from slowwave.errors import InputError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
-from slowwave.schemas.search import CellHit, Filters, SearchResult
+from slowwave.schemas.search import CellHit, Filters, SearchRequest, SearchResult
 from slowwave.search import Reader, ask, open_reader
+from slowwave.search import answer as answer_request
 from slowwave.search.turns import TurnQuestion, find_turns, turn_queries, turn_scores
 from tests.rows import row, rows
 
@@ -133,6 +134,14 @@ def test_a_store_whose_tables_a_run_held_answers_questions(tmp_path: Path):
         workspace.commit(encode("cell.extracted", one), now=JUNE)
         assert workspace.store.rows("cells", ["cell_id"]).height == 1
         assert found(Reader(workspace.home, workspace.store, None, ""), "ferry") == ["ferry"]
+
+
+def test_a_search_is_one_question_to_the_tables_in_memory(reader: Reader, monkeypatch: pytest.MonkeyPatch):
+    begun = []
+    monkeypatch.setattr(reader.store, "begin_question", lambda: begun.append("question"))
+    found = answer_request(reader, SearchRequest(query="rate limit of the departures endpoint"), now=NIGHT)
+    assert all(hit.excerpt for hit in found.cells)
+    assert begun == ["question"]
 
 
 def test_a_memory_that_is_shown_fades_in_search_as_it_does_at_night(tmp_path: Path):
