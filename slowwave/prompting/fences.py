@@ -10,7 +10,7 @@ import unicodedata
 from slowwave.errors import ContractError
 from slowwave.language.lexicon import WEEKDAYS
 
-_JOINERS = "\u200c\u200d"
+JOINERS = "\u200c\u200d"
 """The only invisible characters that stay: scripts and emoji need them."""
 
 _CHAT_MARKUP = re.compile(
@@ -61,7 +61,7 @@ def _visible(character: str) -> str:
         return "\N{REPLACEMENT CHARACTER}"
     if character == "\t":
         return "    "
-    is_hidden = category == "Cf" and character not in _JOINERS
+    is_hidden = category == "Cf" and character not in JOINERS
     is_control = category == "Cc" and character not in "\n\r\v\f\x1c\x1d\x1e\x85"
     is_smuggled = "\U000e0100" <= character <= "\U000e01ef"
     return "" if is_hidden or is_control or is_smuggled else character

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from slowwave.prompting.fences import fenced_line
+from slowwave.prompting.fences import JOINERS, fenced_line
 
 _LIKE: Final = str.maketrans(
     "\u0430\u03b1\u0435\u03b5\u04bd\u043e\u03bf\u0455\u04cf\u0406\u0456\u03b9\u051d\u0461\u03c9\u0432\u03bd\u0475"
@@ -20,7 +20,6 @@ _LIKE: Final = str.maketrans(
 )
 """Letters and signs of other alphabets that look like those of a tag."""
 
-_JOINERS: Final = "\u200c\u200d"
 _ARE_SAME: Final = {"Pd": "-", "Pc": "-"}
 """Every dash, and every low line, is a hyphen."""
 
@@ -69,7 +68,7 @@ def _broken(line: str, pattern: re.Pattern[str], broken: Callable[[str], str]) -
 
 def _plain(character: str) -> str:
     """The letter or sign of a keyboard that a character looks like; one character for each."""
-    if character.isascii() or character in _JOINERS:
+    if character.isascii() or character in JOINERS:
         return character
     same = _ARE_SAME.get(unicodedata.category(character))
     return same or unicodedata.normalize("NFKD", character.lower())[:1].translate(_LIKE) or character
