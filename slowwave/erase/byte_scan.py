@@ -28,13 +28,16 @@ def _written(text: str) -> set[bytes]:
 
 
 def files_with(root: Path, texts: Sequence[str], *, without: Sequence[Path] = ()) -> dict[str, int]:
-    """Files below a folder that hold one of the texts, with how many of the texts, by path from the folder."""
+    """Files below a folder that hold one of the texts, with how many of the texts, by path from the folder.
+
+    `without` are files and folders that are not looked at.
+    """
     forms = [forms_of(text) for text in texts]
     longest = max((len(form) for group in forms for form in group), default=0)
     every = sorted({form.decode("latin-1") for group in forms for form in group})
     found: dict[str, int] = {}
     for path in sorted(root.rglob("*")):
-        if not path.is_file() or path in without:
+        if not path.is_file() or any(path.is_relative_to(place) for place in without):
             continue
         held: set[int] = set()
         for block in _blocks(path, overlap=longest):

@@ -96,7 +96,7 @@ def plan_sweep(run: Stage, evidence: Evidence) -> SweepPlan:
     segment_ids = work.home.journal.segment_ids() if evidence.secrets else []
     for segment_id in segment_ids:
         journal.look(segment_id)
-    places = Counter({place: count for place, count in evidence.places.items() if count})
+    places = Counter(evidence.places)
     if journal.events:
         places[JOURNAL] = journal.events
     if known:
@@ -158,12 +158,9 @@ class _Journal:
 def _elsewhere(run: Stage, secrets: dict[str, str]) -> Counter[str]:
     """Rows of the store, and files beside journal, store and logs, in which a known secret stands."""
     home = run.workspace.home
-    counted = Counter({STORE: sum(rows_with(run.store, list(secrets)).values())})
-    beside = files_with(home.root, list(secrets))
-    own, logs = ("journal/", "store/"), {path.relative_to(home.root).as_posix() for path in logs_of(home)}
-    names = [name for name in beside if not name.startswith(own) and name not in logs]
-    counted[BESIDE] = len(names)
-    return +counted
+    looked_at = [home.journal.root, home.store_root, *logs_of(home)]
+    rows = sum(rows_with(run.store, list(secrets)).values())
+    return +Counter({STORE: rows, BESIDE: len(files_with(home.root, list(secrets), without=looked_at))})
 
 
 def carry_out(run: Stage, plan: SweepPlan) -> None:
@@ -228,8 +225,9 @@ def _rewrite(run: Stage, plan: SweepPlan) -> bool:
 def _clean(run: Stage, plan: SweepPlan) -> bool:
     """Takes the secrets out of all that lies beside journal and store; False where something is left for later."""
     home, secrets = run.workspace.home, list(plan.secrets)
+    masker = Masker(plan.secrets)
     for path in logs_of(home):
-        _clean_log(path, Masker(plan.secrets))
+        _clean_log(path, masker)
     if home.cache_path.exists():
         run.note("the answer cache is empty now: what is asked again costs again")
     try:
