@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from slowwave.errors import BusyError, InputError, NotFoundError
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
+from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import frame_schema
 from slowwave.schemas.text_columns import ORIGINS, text_columns
 from tests.integration.test_home import another_writer
@@ -31,6 +33,23 @@ PLAIN = "The glaze kiln runs at 1040 degrees since May."
 
 class Cut(BaseException):
     """As a kill: nothing of ours catches it."""
+
+
+@contextmanager
+def killed_after(count: int) -> Iterator[None]:
+    """A kill while the journal is rewritten, between so many segments and the next."""
+    rewrite, done = Journal.rewrite, []
+
+    def cut(journal: Journal, segment_id: str, lines: list[str]) -> None:
+        if len(done) == count:
+            raise Cut
+        done.append(segment_id)
+        rewrite(journal, segment_id, lines)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Journal, "rewrite", cut)
+        with pytest.raises(Cut):
+            yield
 
 
 @pytest.fixture
@@ -243,24 +262,12 @@ def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, 
     assert_gone(folder, SECRET)
 
 
-def test_a_kill_between_two_segments_leaves_each_of_them_whole(folder, monkeypatch):
+def test_a_kill_between_two_segments_leaves_each_of_them_whole(folder):
     memory = Memory(folder)
     said = memory.remember(SECRET, now=NOW)
     memory.confirm(said.cell_id)
-    from slowwave.journal.segments import Journal
-
-    rewrite, done = Journal.rewrite, []
-
-    def cut(journal: Journal, segment_id: str, lines: list[str]) -> None:
-        if done:
-            raise Cut
-        done.append(segment_id)
-        rewrite(journal, segment_id, lines)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Journal, "rewrite", cut)
-        with pytest.raises(Cut):
-            memory.erase(said.cell_id)
+    with killed_after(1):
+        memory.erase(said.cell_id)
     assert open_home(folder).journal.scan().problems == ()
     assert memory.erase().is_proven
     assert_gone(folder, SECRET)

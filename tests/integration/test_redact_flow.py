@@ -27,6 +27,7 @@ from slowwave.schemas.tables import TABLES
 from slowwave.schemas.text_columns import text_columns
 from slowwave.sweep import sweep
 from slowwave.sweep.ids import RECIPES, ids_of
+from tests.integration.test_erase import Cut, killed_after
 from tests.integration.test_home import another_writer
 from tests.rows import NOW
 from tests.scripted_model import (
@@ -47,10 +48,6 @@ WORD = "brine" + "42kelp"
 NUMBER = "8812" + "7731"
 SECRETS = [KEY, WORD, NUMBER]
 PLAIN = "The glaze kiln runs at 1040 degrees since May."
-
-
-class Cut(BaseException):
-    """As a kill: nothing of ours catches it."""
 
 
 @contextmanager
@@ -259,21 +256,9 @@ def test_a_sweep_that_was_killed_is_ended_by_the_next_one(home: Path, monkeypatc
     assert Memory(home).explain(kept.cell_id).state == "active"
 
 
-def test_a_kill_between_two_segments_leaves_each_of_them_whole(home: Path, monkeypatch) -> None:
-    from slowwave.journal.segments import Journal
-
-    rewrite, done = Journal.rewrite, []
-
-    def cut(journal: Journal, segment_id: str, lines: list[str]) -> None:
-        if len(done) == 2:
-            raise Cut
-        done.append(segment_id)
-        rewrite(journal, segment_id, lines)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Journal, "rewrite", cut)
-        with pytest.raises(Cut):
-            redact.fn(home=str(home))
+def test_a_kill_between_two_segments_leaves_each_of_them_whole(home: Path) -> None:
+    with killed_after(2):
+        redact.fn(home=str(home))
     assert open_home(home).journal.scan().problems == ()
     redact.fn(home=str(home))
     assert_clean(home)
