@@ -20,9 +20,8 @@ def stored(case: Case, kept: str) -> bool:
 
 def stands(secret: str, kept: str) -> bool:
     """Whether a secret stands in a text: whole, 60 % of it as one piece, or 60 % of the words of a phrase."""
-    words = secret.split()
-    if len(words) > 3 and all(word.isalpha() for word in words):
-        return sum(bool(re.search(rf"\b{word}\b", kept)) for word in set(words)) >= SHARE * len(set(words))
+    if words := set(words_of(secret)):
+        return sum(bool(re.search(rf"\b{word}\b", kept)) for word in words) >= SHARE * len(words)
     size = max(SHORTEST, -(-len(secret) * 6 // 10))
     if size >= len(secret):
         return bool(re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", kept))

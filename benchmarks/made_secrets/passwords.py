@@ -26,7 +26,6 @@ def person_password(dice: Random, signs: str = "!#$%&*+-?@_=.") -> str:
     """A password as a person invents it: a word with digits and a sign, two words, leet, a phrase, or a manager's."""
     stem, other = dice.choice(STEMS), dice.choice(STEMS)
     year, number, sign = str(dice.randint(1965, 2026)), str(dice.randint(10, 9999)), dice.choice(signs)
-    safe = [mark for mark in signs if mark in "!-_.?+=@#*%$&"]
     form = dice.choices(range(8), (30, 12, 12, 10, 8, 10, 10, 8))[0]
     if form == 0:
         return stem.capitalize() + dice.choice((year, number)) + sign
@@ -39,10 +38,10 @@ def person_password(dice: Random, signs: str = "!#$%&*+-?@_=.") -> str:
     if form == 4:
         return "-".join((stem, other, dice.choice(STEMS), str(dice.randint(2, 99))))
     if form == 5:
-        return sign + stem + dice.choice(safe) + other.capitalize() + str(dice.randint(1, 99))
+        return sign + stem + dice.choice(signs) + other.capitalize() + str(dice.randint(1, 99))
     if form == 6:
         return mixed(dice, ALNUM, dice.randint(10, 20))
-    return mixed(dice, ALNUM + "".join(safe), dice.randint(12, 22))
+    return mixed(dice, ALNUM + signs, dice.randint(12, 22))
 
 
 def plain_word(dice: Random) -> str:
@@ -151,6 +150,6 @@ PASSWORDS: dict[str, Maker] = {
     "cisco7": cisco_seven,
     "licence_six": lambda dice: grouped(dice, UPPER + DIGITS, 6, 4),
     "ssha_short": lambda dice: encoded(dice, 20),
-    "grub": lambda dice: f"{drawn(dice, HEX.upper()[:16], 128)}.{drawn(dice, HEX.upper()[:16], 128)}",
+    "grub": lambda dice: f"{drawn(dice, HEX.upper(), 128)}.{drawn(dice, HEX.upper(), 128)}",
 }
 """What people type, remember or write on paper, and hashes of it."""

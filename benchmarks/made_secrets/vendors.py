@@ -167,7 +167,7 @@ VENDORS: dict[str, Maker] = {
     "terraform": lambda dice: f"{drawn(dice, ALNUM, 14)}.atlasv1.{drawn(dice, URLSAFE, 67)}",
     "jwt": token_json,
     "grafana": lambda dice: f"glsa_{drawn(dice, ALNUM, 32)}_{drawn(dice, HEX, 8)}",
-    "atlassian": lambda dice: f"ATATT3xFfGF0{drawn(dice, URLSAFE, 171)}={drawn(dice, HEX.upper()[:16], 8)}",
+    "atlassian": lambda dice: f"ATATT3xFfGF0{drawn(dice, URLSAFE, 171)}={drawn(dice, HEX.upper(), 8)}",
     "twitter": lambda dice: "A" * 22 + drawn(dice, ALNUM, 30) + "%3D" + drawn(dice, ALNUM, 50),
     "okta": of(URLSAFE, 40, before="00"),
     "databricks": of(HEX, 32, before="dap" + "i"),

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
@@ -118,6 +118,4 @@ RULES: Final = tuple(_read_all())
 
 def own_rule(name: str, pattern: str) -> Rule:
     """A rule of the settings: its pattern is bounded there, and is tried on every text."""
-    return replace(
-        Rule(name, name, re.compile(pattern), ("",)), where="settings", what="own rule", example=""
-    )
+    return Rule(name, name, re.compile(pattern), hints=("",), where="settings", what="own rule")

@@ -62,10 +62,10 @@ class RedactionSettings(Group):
 
 
 def refuse_slow(pattern: str) -> None:
-    """Nothing, where a pattern is a regular expression whose time grows with the length of the text alone.
+    """Refuse a pattern that is no regular expression, or whose time could grow faster than the text.
 
     Raises:
-        ValueError: it is none, matches the empty text, or could take longer; the message names the pattern.
+        ValueError: the pattern is refused, also where it matches the empty text; the message names it.
     """
     try:
         compiled = re.compile(pattern)

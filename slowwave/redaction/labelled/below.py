@@ -70,9 +70,7 @@ def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
     following = _NEXT.match(text, label.name_end)
     if not following:
         return
-    is_heading = not following["rest"].strip(" \t:=*`\"'_#.)]>") and bool(
-        re.match(r"[\s#>*-]*[\w\s-]{0,60}", line)
-    )
+    is_heading = not following["rest"].strip(" \t:=*`\"'_#.)]>")
     is_prompt = bool(_PROMPT.match(line))
     if fitting := fitting_at(text, label, following.end()):
         yield fitting
@@ -118,10 +116,11 @@ def _reply(text: str, label: Label, line: str, end: int) -> Iterator[tuple[int, 
         opening = _ANSWER.match(text, start, row_end)
         found = value_at(text, opening.end() if opening else start)
         if found and found.end <= row_end:
-            value = found.text.rstrip(".,;:!?") if not is_strong(found.text) else found.text.rstrip(",;:")
+            strong = is_strong(found.text)
+            value = found.text.rstrip(",;:" if strong else ".,;:!?")
             is_alone = not text[found.end : row_end].strip(" .,!?)\"'`")
             if (
-                is_strong(found.text) or (looks_chosen(value) and (is_alone or (opening and opening[0])))
+                strong or (looks_chosen(value) and (is_alone or (opening and opening[0])))
             ) and not is_identifier(value):
                 yield found.start, found.start + len(value)
                 return
@@ -189,12 +188,10 @@ def _column(
         there = text[position:row_end]
         if row == 0 and is_table and not _RULE.fullmatch(there):
             return
-        if there.count(separator) < (1 if is_table else width) or (
-            not is_table and there.count(separator) != width
-        ):
-            if not _RULE.fullmatch(there):
+        if not _RULE.fullmatch(there):
+            count = there.count(separator)
+            if count == 0 if is_table else count != width:
                 return
-        elif not _RULE.fullmatch(there):
             cells = list(_cell(text, label, position, there, separator, number))
             yield from cells
             empty = 0 if cells else empty + 1
@@ -262,7 +259,7 @@ def _in_cell(text: str, label: Label, start: int, end: int) -> Iterator[tuple[in
         is_secret = is_mixed(value) and not is_identifier(value)
     else:
         is_secret = is_random(value)
-    if is_secret or fits(label, value):
+    if is_secret:
         yield begin, begin + len(value)
 
 

@@ -208,20 +208,19 @@ def _is_in_call(text: str, label: Label, found: Written) -> bool:
     value = found.text.removesuffix("{enter}").removesuffix("\\r").removesuffix("\\n")
     if not found.is_quoted or is_sentence(value) or text[found.end + 1 : found.end + 2] == ":":
         return False
-    return (
-        looks_chosen(value)
-        if label.kind == "password"
-        else label.kind in ("key", "token") and is_mixed(value)
-    )
+    return _has_look(label, value)
 
 
 def _is_in_cell(text: str, label: Label, found: Written) -> bool:
     value = found.text.rstrip("|")
-    return fits(label, value) or (
-        looks_chosen(value)
-        if label.kind == "password"
-        else label.kind in ("key", "token") and is_mixed(value)
-    )
+    return fits(label, value) or _has_look(label, value)
+
+
+def _has_look(label: Label, value: str) -> bool:
+    """Return whether a value looks like what its label names: chosen as a password, generated as a key."""
+    if label.kind == "password":
+        return looks_chosen(value)
+    return label.kind in ("key", "token") and is_mixed(value)
 
 
 def _is_flag(text: str, label: Label, found: Written) -> bool:

@@ -108,14 +108,17 @@ def said_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     if _PHRASE.search(label.word) and (phrase := _phrase(text, label, end)):
         yield phrase
         return
-    found = (_after(text, label, end) if is_telling else None) or _before(text, label)
-    if found:
+    is_changed = is_telling and bool(_CHANGED.search(text, line_start(text, label.start, REACH), end))
+    after = _after(text, label, end, is_changed=is_changed) if is_telling else None
+    if found := after or _before(text, label):
         yield found
-        is_changed = found[0] > label.end and bool(
-            _CHANGED.search(text, line_start(text, label.start, REACH), end)
-        )
-        if is_changed and (other := _after(text, label, end, found[1])):
-            yield other
+    if (
+        after
+        and after[0] > label.end
+        and is_changed
+        and (other := _after(text, label, end, after[1], is_changed=True))
+    ):
+        yield other
 
 
 def _pair(text: str, label: Label, end: int) -> tuple[int, int] | None:
@@ -160,9 +163,8 @@ def _phrase(text: str, label: Label, end: int) -> tuple[int, int] | None:
     return None
 
 
-def _after(text: str, label: Label, end: int, begin: int = 0) -> tuple[int, int] | None:
+def _after(text: str, label: Label, end: int, begin: int = 0, *, is_changed: bool) -> tuple[int, int] | None:
     before = ""
-    is_changed = bool(_CHANGED.search(text, line_start(text, label.start, REACH), end))
     for number, token in enumerate(_TOKEN.finditer(text, begin or label.name_end, end)):
         word = token[0].lower()
         if (
