@@ -20,7 +20,7 @@ from slowwave.search.episodes import EPISODE_LIST
 from slowwave.search.fusing import Fused, fused_scores
 from slowwave.search.hits import cell_hits
 from slowwave.search.question import Question, understand
-from slowwave.search.turns import TurnQuestion, turn_hits, turn_queries, turn_scores
+from slowwave.search.turns import TurnQuestion, turn_hits, turn_queries, turn_scores, with_turns
 from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, VectorQuery, col, lit
 
 DEPTH = 50
@@ -83,10 +83,7 @@ def _found(question: Question, asked: TurnQuestion) -> _Found:
     of_cells = {**cell_queries(question, count=DEPTH), **_cells_then(question)}
     if not question.is_about_time:
         of_cells.pop(EPISODE_LIST, None)
-    of_cells = {
-        name: query if name == FORMER else replace(query, columns=(*query.columns, "evidence"))
-        for name, query in of_cells.items()
-    }
+    of_cells = with_turns(of_cells)
     of_turns: dict[str, Query] = {**turn_queries(asked, question.settings)}
     then = _turns_then(question)
     rows = iter(question.store.find([*of_cells.values(), *of_turns.values(), *then]))

@@ -181,7 +181,7 @@ def _first_round(
     filters = question.filters
     queries: dict[str, Mapping[str, Query]] = {
         "topics": topic_queries(question, count=topic_count),
-        "cells": with_turns(cell_queries(question, count=cell_count)) if cell_count else {},
+        "cells": with_turns(cell_queries(question, count=cell_count), "prompt_version") if cell_count else {},
         "turns": {},
     }
     # what was said names no type and, of itself, no person or thing

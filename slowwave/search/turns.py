@@ -175,12 +175,10 @@ def by_turn(rows: list[Row]) -> dict[str, float]:
     return best
 
 
-def with_turns(queries: Mapping[str, Query]) -> dict[str, Query]:
-    """The lists of memories, their rows with the turns that these rest on, for `by_their_turns`."""
+def with_turns(queries: Mapping[str, Query], *more: str) -> dict[str, Query]:
+    """The lists of memories, their rows with the turns that these rest on (`evidence`), and `more` columns."""
     return {
-        name: query
-        if name == "former"
-        else replace(query, columns=(*query.columns, "prompt_version", "evidence"))
+        name: query if name == "former" else replace(query, columns=(*query.columns, *more, "evidence"))
         for name, query in queries.items()
     }
 
@@ -191,7 +189,8 @@ def by_their_turns(
     """The list `evidence`, where raw memories are among those found: all of them by the best of their turns.
 
     A raw memory is a long window, in which what is said at one place counts little; full text over four turns is read
-    instead of over one, since talk spreads an answer. Without raw memories there is no list.
+    instead of over one, since talk spreads an answer. Without raw memories there is no list. Rows have what
+    `with_turns` adds, and `prompt_version`.
     """
     rows = {row["cell_id"]: row for name, part in found.items() if name != "former" for row in part}
     if not question.words or not any(row["prompt_version"] == RAW_PROMPT for row in rows.values()):
