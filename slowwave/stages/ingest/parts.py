@@ -83,7 +83,8 @@ class Parts:
         new = self._new(added)
         if new.height:
             added = as_stored(added, new, self._turns_beside(new))
-            new = self._new(added)
+            # what is as stored now has another hash, and is not new any more
+            new = added.join(new, on=["turn_id", "content_hash"], how="semi", maintain_order="left")
         whole = pl.concat([empty, *self._earlier, added.select(empty.columns)])
         context = with_overlap(
             whole.with_columns(self._owner), new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens
