@@ -28,11 +28,10 @@ _CLAUSE = ",;:)]}|"
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of a text without white space at its ends; `line` is the number of the line that it stands in."""
+    """A piece of a text without white space at its ends."""
 
     start: int
     end: int
-    line: int
 
     @property
     def length(self) -> int:
@@ -43,9 +42,9 @@ class Unit:
 def units_of(text: str) -> list[Unit]:
     """The units of a text, in order; together they hold all of it but white space."""
     found, start = list[Unit](), 0
-    for number, line in enumerate(text.splitlines(keepends=True)):
+    for line in text.splitlines(keepends=True):
         for begin, end in _sentences(line):
-            found += [Unit(start + left, start + right, number) for left, right in _pieces(line, begin, end)]
+            found += [Unit(start + left, start + right) for left, right in _pieces(line, begin, end)]
         start += len(line)
     return found
 

@@ -65,8 +65,9 @@ def look_through(home: Home) -> Evidence:
 
 
 def logs_of(home: Home) -> list[Path]:
-    """The log files below a home."""
-    return sorted(path for path in home.root.rglob("*.log*") if path.is_file() and "store" not in path.parts)
+    """The log files below a home, but for what lies in its store."""
+    found = (path for path in home.root.rglob("*.log*") if path.is_file())
+    return sorted(path for path in found if path.relative_to(home.root).parts[0] != "store")
 
 
 def _journal(journal: Journal, evidence: Evidence) -> None:

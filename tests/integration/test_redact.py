@@ -24,3 +24,16 @@ def test_a_statement_of_old_leaves_a_home_and_a_second_run_finds_nothing(tmp_pat
     assert redact.fn(home=str(home)).is_skipped
     again = Memory(home).remember(f"The password of the gate is {WORD}.", now=NOW)
     assert "remembered today already" in again.notes[0]
+
+
+def test_logs_are_cleaned_wherever_the_home_lies(tmp_path: Path) -> None:
+    home = tmp_path / "store" / "home"  # a folder above the home that is named like one within it
+    write_settings(home, embedding={"provider": "none"})
+    Memory(home).remember("Invoices are due on Friday.", now=NOW)
+    log = home / "logs" / "own.log"
+    log.parent.mkdir()
+    log.write_text(f"begin\npassword={WORD}\nend\n", encoding="utf-8")
+    report = redact.fn(home=str(home))
+    assert any("logs: 1" in note for note in report.notes), report.notes
+    assert log.read_text(encoding="utf-8") == "begin\npassword=[redacted:password]\nend\n"
+    assert files_with(home, [WORD]) == {}
