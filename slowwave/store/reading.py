@@ -301,13 +301,16 @@ class StoreReader:
 
     # -- inside
 
-    def _stamp_now(self) -> tuple[int, int]:
-        """The file that describes the generation, as the file system knows it; zeros where there is none."""
+    def _stamp_now(self) -> tuple[int, int, int]:
+        """The file that describes the generation, as the file system knows it; zeros where there is none.
+
+        A copy keeps the time of its writing and may be given the number of the file before it, but is changed later.
+        """
         try:
             found = (self.root / self.name / META_FILE).stat()
         except OSError:
-            return 0, 0
-        return found.st_ino, found.st_mtime_ns
+            return 0, 0, 0
+        return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
     def _load(self, table: str, before: MemoryTable | None) -> MemoryTable:
         version = self._version(table)
