@@ -190,7 +190,7 @@ class Memory:
 
         Raises:
             InputError: a keyword is not possible, or the memory was superseded already.
-            NotFoundError: there is no memory yet.
+            NotFoundError: there is no such memory, or none yet.
             BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
         """
         return correct.correct(self._home, _request(CorrectRequest, locals()), now=_moment(now))
@@ -243,8 +243,8 @@ class Memory:
         """Record at once that memories were used (`CiteRequest`); returns their whole ids.
 
         Raises:
-            InputError: an id is unknown or stands for several memories; nothing was recorded.
-            NotFoundError: there is no store yet.
+            InputError: an id stands for several memories; nothing was recorded.
+            NotFoundError: an id is unknown, or there is no store yet.
             TransientError: the journal cannot be written.
         """
         request = _request(CiteRequest, locals())
@@ -277,8 +277,8 @@ class Memory:
         """Tell why a memory is there: its turns, chains, judgements and every event, also once it is deleted.
 
         Raises:
-            InputError: no memory of this owner has that id, or several begin so.
-            NotFoundError: there is no memory yet, or it was erased.
+            InputError: several memories begin with that id.
+            NotFoundError: no memory of this owner has that id, there is none yet, or it was erased.
         """
         return explain(self._reader, cell_id, now=_moment(now))
 
@@ -329,7 +329,7 @@ class Memory:
         """Measure the embedder's thresholds on this memory, and keep them unless it is a dry run.
 
         Raises:
-            NotFoundError: there is no memory yet.
+            NotFoundError: there is no such memory, or none yet.
             InputError: it holds no vectors, or too few to measure on.
         """
         return calibrate_home(self._home, dry_run=dry_run)

@@ -36,7 +36,8 @@ def cell_of(work: Workspace, cell_id: str) -> dict[str, object]:
     """The memory that an id stands for, cut or whole, as a row of `cells`.
 
     Raises:
-        InputError: no such memory, several of them, or one that this owner may read and not change.
+        NotFoundError: there is no such memory.
+        InputError: several begin so, or it is one that this owner may read and not change.
     """
     (found,) = whole_ids(work.store, [cell_id], owner=work.settings.owner)
     row = work.store.by_key("cells", [found]).row(0, named=True)

@@ -118,7 +118,6 @@ def _named(
             owner=owner,
             tables=(),
             elsewhere=lambda begins: made.filter(made.str.starts_with(begins)),
-            missing=NotFoundError,
         )
         cells = extracted.filter(pl.col("cell_id") == whole)
         known = store.by_key("cells", cells["cell_id"], ["cell_id", "evidence"])["evidence"]
@@ -132,7 +131,6 @@ def _named(
             tables=["turns"],
             noun="turn",
             hint="`slowwave explain ID` shows those of a memory",
-            missing=NotFoundError,
         )
         return _turns(store, col("turn_id") == lit(whole)), extracted.clear()
     if target.session_id:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from slowwave.errors import InputError, SlowwaveError
+from slowwave.errors import InputError, NotFoundError
 from slowwave.schemas.identity import ID_LENGTH
 from slowwave.schemas.tables import KEYS
 from slowwave.settings.groups import ScopeSettings
@@ -28,7 +28,6 @@ def whole_ids(
     noun: str = "memory",
     hint: str = "`slowwave search` shows the ids",
     elsewhere: Callable[[str], Iterable[str]] = lambda _: (),
-    missing: type[SlowwaveError] = InputError,
 ) -> list[str]:
     """The whole ids, each once, in the order given, among the rows of these tables that the owner may see.
 
@@ -36,7 +35,7 @@ def whole_ids(
 
     Raises:
         InputError: a text is no id, or stands for several.
-        InputError: none begins so, or the text is too short for that (or the error named as `missing`).
+        NotFoundError: none begins so, or the text is too short for that.
     """
     names = list(dict.fromkeys(name.strip() for name in wanted))
     for name in names:
@@ -57,11 +56,11 @@ def whole_ids(
         if not near:
             others = {*elsewhere(name)}
             near = {name} & others or {other for other in others if len(name) >= SHORTEST_PREFIX}
-        whole.append(_only(name, sorted(near), noun=noun, hint=hint, missing=missing))
+        whole.append(_only(name, sorted(near), noun=noun, hint=hint))
     return list(dict.fromkeys(whole))
 
 
-def _only(name: str, found: Sequence[str], *, noun: str, hint: str, missing: type[SlowwaveError]) -> str:
+def _only(name: str, found: Sequence[str], *, noun: str, hint: str) -> str:
     if len(found) > 1:
         shown = ", ".join(found[:SHOWN_IDS]) + (", ..." if len(found) > SHOWN_IDS else "")
         plural = "memories" if noun == "memory" else f"{noun}s"
@@ -70,5 +69,5 @@ def _only(name: str, found: Sequence[str], *, noun: str, hint: str, missing: typ
         short = (
             f"; an id is cut to {SHORTEST_PREFIX} characters at least" if len(name) < SHORTEST_PREFIX else ""
         )
-        raise missing(f"there is no {noun} {name[:60]}{short}: {hint}")
+        raise NotFoundError(f"there is no {noun} {name[:60]}{short}: {hint}")
     return found[0]

@@ -127,7 +127,8 @@ def cite(
     has it. Returns the whole ids, each once, in the order given.
 
     Raises:
-        InputError: an id is unknown, too short or stands for several memories; nothing was recorded.
+        NotFoundError: there is no such memory; nothing was recorded.
+        InputError: an id stands for several memories; nothing was recorded.
         NotFoundError: there is no store yet.
         TransientError: the journal cannot be written.
     """

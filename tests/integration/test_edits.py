@@ -388,7 +388,7 @@ def test_a_memory_of_the_system_is_not_changed_from_a_private_home(memory, folde
 def test_words_of_another_owner_reach_nothing(memory, folder):
     known(folder, row("cells", "aaaaaa1", content="The kiln is blue.", user_id="ben"))
     for word in (memory.confirm, memory.forget, memory.explain):
-        with pytest.raises(InputError, match="there is no memory"):
+        with pytest.raises(NotFoundError, match="there is no memory"):
             word("aaaaaa1")
     with pytest.raises(NotFoundError):
         memory.erase("aaaaaa1")

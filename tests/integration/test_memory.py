@@ -317,25 +317,25 @@ def test_an_id_may_be_cut_as_long_as_it_stands_for_one_memory(memory, folder):
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "error", "told"),
     [
-        ([], "no memory is named"),
-        (["ffffffff", "0123456789abcdef"], "no memory 0123456789abcdef"),
-        (["fffff"], "no memory fffff; an id is cut to 6 characters at least"),
-        ([""], "no memory's id"),
-        (["' OR 1=1 --"], "no memory's id"),
-        (["%"], "no memory's id"),
-        (["\\'"], "no memory's id"),
-        (["f" * 49], "no memory's id"),
-        (["bobsbobs"], "no memory bobsbobs"),
-        (["bobsbo"], "no memory bobsbo"),
-        ([f"{number}" for number in range(1001)], "1001 memories"),
+        ([], InputError, "no memory is named"),
+        (["ffffffff", "0123456789abcdef"], NotFoundError, "no memory 0123456789abcdef"),
+        (["fffff"], NotFoundError, "no memory fffff; an id is cut to 6 characters at least"),
+        ([""], InputError, "no memory's id"),
+        (["' OR 1=1 --"], InputError, "no memory's id"),
+        (["%"], InputError, "no memory's id"),
+        (["\\'"], InputError, "no memory's id"),
+        (["f" * 49], InputError, "no memory's id"),
+        (["bobsbobs"], NotFoundError, "no memory bobsbobs"),
+        (["bobsbo"], NotFoundError, "no memory bobsbo"),
+        ([f"{number}" for number in range(1001)], InputError, "1001 memories"),
     ],
 )
-def test_an_unknown_id_is_refused_in_one_line_and_nothing_is_recorded(memory, folder, named, told):
+def test_an_unknown_id_is_refused_in_one_line_and_nothing_is_recorded(memory, folder, named, error, told):
     cells(folder, row("cells", "ffffffff"), row("cells", "bobsbobs", user_id="bob"))
     before = segments(str(folder))
-    with pytest.raises(InputError, match=told) as refused:
+    with pytest.raises(error, match=told) as refused:
         memory.cite(named)
     assert "\n" not in str(refused.value)
     assert segments(str(folder)) == before
