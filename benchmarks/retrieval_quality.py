@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.environment import hide_settings  # noqa: E402
 from slowwave.errors import SlowwaveError  # noqa: E402
 from slowwave.evaluation.retrieval import CUTS  # noqa: E402
-from slowwave.readers.question_sets import read_question_set  # noqa: E402
+from slowwave.readers.questions.question_sets import read_question_set  # noqa: E402
 from slowwave.schemas.questions import Conversation, Evaluation, Figures  # noqa: E402
 
 

@@ -7,7 +7,7 @@ from prefect import flow
 
 from slowwave.errors import InputError
 from slowwave.evaluation.evaluate import add_up, headline, markdown, measured_home, report_figures
-from slowwave.readers.question_sets import read_question_set
+from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.schemas.questions import Evaluation
 from tasks.evaluate import ask_conversation
 from tasks.stage import call, publish_page, run_name, stage

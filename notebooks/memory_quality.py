@@ -36,7 +36,7 @@ with app.setup:
     )
     from slowwave.home.paths import Home, open_home
     from slowwave.language.query_words import QUERY_WORDS, telling_words
-    from slowwave.readers.question_sets import read_question_set
+    from slowwave.readers.questions.question_sets import read_question_set
     from slowwave.schemas.identity import content_hash
     from slowwave.schemas.results import Status
     from slowwave.schemas.search import MAX_LIMIT, Filters

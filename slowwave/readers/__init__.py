@@ -1,1 +1,1 @@
-"""One file a transcript format: from bytes on disk to a frame of turns."""
+"""From bytes on disk to a frame of turns; `agents`, `exports` and `questions` hold one file a format."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from slowwave.errors import InputError
+from slowwave.readers.agents.claude_code import RECORD_TYPES, read_claude_code
 from slowwave.readers.bounds import BLANK, DEFAULTS, LONG_LINE, Counts
 from slowwave.readers.chat import read_chat
-from slowwave.readers.claude_code import RECORD_TYPES, read_claude_code
 from slowwave.readers.documents import DOCUMENT_SUFFIXES, read_document
 from slowwave.readers.files import open_bytes, shown_path
 from slowwave.readers.lines import json_records, lines_of

@@ -193,10 +193,13 @@ answer = read.turns.select("speaker", "content").rows()
                     "    suffix = path.suffix.lower()\n",
                     '    if path.name.endswith(".minutes.txt"):\n        return read_minutes(path, bounds)\n',
                 ),
-                before("from slowwave.readers.reading import", "from slowwave.readers.minutes import read_minutes\n"),
+                before(
+                    "from slowwave.readers.files import",
+                    "from slowwave.readers.exports.minutes import read_minutes\n",
+                ),
             ),
         },
-        {"slowwave/readers/minutes.py": MINUTES},
+        {"slowwave/readers/exports/minutes.py": MINUTES},
     ),
     Recipe(
         "A setting",

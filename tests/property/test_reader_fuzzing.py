@@ -16,7 +16,7 @@ import pytest
 
 from slowwave.errors import SlowwaveError
 from slowwave.readers.detect import read_parts
-from slowwave.readers.question_sets import read_question_set
+from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.readers.reading import READ_SCHEMA, Reading, whole
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.settings.readers import ReaderSettings

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
-from slowwave.readers import claude_code
+from slowwave.readers.agents import claude_code
 from slowwave.readers.detect import read_path
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.reading import READ_SCHEMA, Reading, whole

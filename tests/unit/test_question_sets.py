@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.readers.question_sets import read_question_set
+from slowwave.readers.questions.question_sets import read_question_set
 
 TURN = {"id": "a1", "content": "Kiln 2 runs at 1040 degrees.", "timestamp": "2026-06-05T09:00:00Z"}
 LOCOMO = {

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from slowwave.readers import claude_code
+from slowwave.readers.agents import claude_code
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.readers.reading import READ_SCHEMA, whole
 from slowwave.schemas.identity import content_hash, stable_id

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from slowwave.errors import InputError
 from slowwave.readers.bounds import DEFAULTS
 from slowwave.readers.files import open_bytes, shown_path
-from slowwave.readers.locomo import SHOWN_CHARACTERS, UnknownFormError, from_locomo, is_locomo
-from slowwave.readers.longmemeval import from_longmemeval, is_longmemeval
+from slowwave.readers.questions.locomo import SHOWN_CHARACTERS, UnknownFormError, from_locomo, is_locomo
+from slowwave.readers.questions.longmemeval import from_longmemeval, is_longmemeval
 from slowwave.schemas.questions import QuestionSet
 from slowwave.settings.readers import ReaderSettings
 

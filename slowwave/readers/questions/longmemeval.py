@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from slowwave.readers.locomo import BETWEEN_TURNS, UnknownFormError, shown
+from slowwave.readers.questions.locomo import BETWEEN_TURNS, UnknownFormError, shown
 from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE
 
 ABSTAIN = "_abs"

@@ -1,0 +1,1 @@
+"""Readers of published question sets, for measurements."""
