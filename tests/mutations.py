@@ -1,7 +1,9 @@
 """Mutations of files that readers know, by their structure: a file with one seed is always the same."""
 
+import io
 import json
 import random
+import zipfile
 from collections.abc import Callable
 
 Json = dict[str, object]
@@ -128,6 +130,59 @@ LONGMEMEVAL: list[Json] = [
     }
 ]
 
+CHATGPT: list[Json] = [
+    {
+        "id": "talk-1",
+        "title": "Glazes",
+        "create_time": 1_780_000_000.5,
+        "current_node": "b",
+        "mapping": {
+            "a": {
+                "id": "a",
+                "parent": None,
+                "children": ["b", "c"],
+                "message": {
+                    "id": "a",
+                    "author": {"role": "user"},
+                    "create_time": 1_780_000_001,
+                    "content": {"content_type": "text", "parts": ["Which glaze blisters?"]},
+                    "metadata": {"is_visually_hidden_from_conversation": False},
+                    "recipient": "all",
+                },
+            },
+            "b": {
+                "id": "b",
+                "parent": "a",
+                "children": [],
+                "message": {
+                    "author": {"role": "assistant"},
+                    "content": {"content_type": "multimodal_text", "parts": ["The blue one.", {"asset": 1}]},
+                },
+            },
+            "c": {"parent": "a", "message": {"author": {"role": "tool"}, "content": {"parts": ["log"]}}},
+        },
+    },
+    {"id": "talk-2", "is_do_not_remember": True, "mapping": {"x": {"message": {"author": {"role": "user"}}}}},
+]
+CLAUDE_AI: list[Json] = [
+    {
+        "uuid": "c-1",
+        "created_at": "2026-05-01T10:00:00Z",
+        "chat_messages": [
+            {
+                "uuid": "m1",
+                "sender": "human",
+                "text": "What does the note say?",
+                "created_at": "2026-05-01T10:00:01Z",
+                "attachments": [{"file_name": "note.txt", "extracted_content": "Fire the kiln on Friday."}],
+                "files": [{"file_name": "photo.png"}],
+            },
+            {"uuid": "m2", "sender": "assistant", "content": [{"type": "text", "text": "Friday."}]},
+        ],
+    }
+]
+
+EXPORTS = {"chatgpt": CHATGPT, "claude_ai": CLAUDE_AI}
 TRANSCRIPTS = {"session": SESSION, "chat": CHAT}
 DOCUMENTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": PLAIN, ".rst": PLAIN}
 QUESTION_SETS: dict[str, object] = {"own": QUESTIONS, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
@@ -353,3 +408,20 @@ def question_set(seed: int) -> bytes:
     if chance.random() < 0.3:
         lines = mutate_lines(lines, [line_of(QUESTIONS)], chance)
     return mutate_bytes(b"\n".join(lines), chance)
+
+
+def export(seed: int) -> tuple[str, bytes]:
+    """A mutated export of a chat, with the ending of its name: bare, or in a ZIP archive."""
+    chance = random.Random(seed)
+    value: object = EXPORTS[chance.choice(sorted(EXPORTS))]
+    for _ in range(chance.randrange(4)):
+        value = mutate_value(value, chance)
+    content = mutate_bytes(json.dumps(value).encode(), chance)
+    if chance.random() < 0.5:
+        return ".json", content
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("export/conversations.json", content)
+        archive.writestr("../user.json", b"{}")
+    data = packed.getvalue()
+    return ".zip", data if chance.random() < 0.5 else mutate_line(data, chance)

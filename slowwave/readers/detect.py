@@ -11,6 +11,9 @@ from slowwave.readers.agents.claude_code import RECORD_TYPES, read_claude_code
 from slowwave.readers.bounds import BLANK, DEFAULTS, LONG_LINE, Counts
 from slowwave.readers.chat import read_chat
 from slowwave.readers.documents import DOCUMENT_SUFFIXES, read_document
+from slowwave.readers.exports.chatgpt import read_chatgpt
+from slowwave.readers.exports.claude_ai import read_claude_ai
+from slowwave.readers.exports.forms import export_form, is_memories
 from slowwave.readers.files import open_bytes, shown_path
 from slowwave.readers.lines import json_records, lines_of
 from slowwave.readers.reading import Reading, empty_reading, whole
@@ -19,7 +22,8 @@ from slowwave.settings.readers import ReaderSettings
 _CODEX_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _EXPECTED = (
     "expected a Claude Code session (records with `type` and `uuid` or `sessionId`), a chat (`role` and "
-    "`content` on every line), or a .md, .markdown, .txt or .rst document"
+    "`content` on every line), an export (ChatGPT, Claude.ai, MCP memory graph, mem0, Slowwave), or a .md, "
+    ".markdown, .txt or .rst document"
 )
 
 _Format = Literal["claude_code", "chat", "codex"]
@@ -44,6 +48,17 @@ def read_parts(
     suffix = path.suffix.lower()
     if suffix in DOCUMENT_SUFFIXES and not (suffix == ".txt" and _starts_as_transcript(path, bounds)):
         return read_document(path, bounds=bounds)
+    match form := export_form(path, bounds=bounds):
+        case "chatgpt":
+            return read_chatgpt(path, bounds=bounds)
+        case "claude_ai":
+            return read_claude_ai(path, bounds=bounds)
+        case "empty":
+            return iter([empty_reading()])
+    if is_memories(form):
+        raise InputError(
+            f"{shown_path(path)} holds memories, not conversations: take it in by `slowwave ingest`."
+        )
     counts = Counts()
     match _format_of_file(path, counts, bounds):
         case "claude_code":

@@ -1,6 +1,7 @@
 """The search of folders for files to read, and the counts of what is passed by in them."""
 
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterable
@@ -14,6 +15,8 @@ from slowwave.settings.readers import ReaderSettings
 
 FOLDER_SUFFIXES = frozenset({".jsonl", ".md", ".markdown", ".txt"})
 """Endings of the files that are read from a folder; a file that the user names may have others."""
+EXPORT_NAMES = re.compile(r"(?:conversations(?:-\d{1,6})?|memory)\.json", re.IGNORECASE)
+"""Names of exports that are read from a folder, whose other JSON files may be anything."""
 
 LATE_FILE = "file of a folder with too many"
 HIDDEN, LINK, SPECIAL, FOREIGN, ABOUT = (
@@ -98,4 +101,5 @@ def _reason_to_pass_by(path: Path) -> str | None:
         return LINK
     if not stat.S_ISREG(mode):
         return SPECIAL
-    return None if path.suffix.lower() in FOLDER_SUFFIXES else FOREIGN
+    is_read = path.suffix.lower() in FOLDER_SUFFIXES or EXPORT_NAMES.fullmatch(path.name)
+    return None if is_read else FOREIGN

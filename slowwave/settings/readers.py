@@ -12,6 +12,12 @@ class ReaderSettings(Group):
         ge=10_000,
         le=64_000_000,
     )
+    conversation_bytes: int = setting(
+        32_000_000,
+        "Bytes of a conversation in an export, which is held in memory whole; a longer one is left out.",
+        ge=10_000,
+        le=128_000_000,
+    )
     message_characters: int = setting(
         200_000,
         "Characters of a message; of a longer one the first three quarters and the last quarter of so many are taken.",

@@ -20,7 +20,7 @@ from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.readers.reading import READ_SCHEMA, Reading, whole
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.settings.readers import ReaderSettings
-from tests.mutations import document, odd_value, question_set, transcript
+from tests.mutations import document, export, odd_value, question_set, transcript
 
 BOUNDS = ReaderSettings(
     line_bytes=20_000,
@@ -102,6 +102,11 @@ def read_text(folder: Path, seed: int) -> bool:
     return read_file(folder / f"a{suffix}", content) is not None
 
 
+def read_export(folder: Path, seed: int) -> bool:
+    suffix, content = export(seed)
+    return read_file(folder / f"a{suffix}", content) is not None
+
+
 def read_questions(folder: Path, seed: int) -> bool:
     path = folder / "a.json"
     path.write_bytes(question_set(seed))
@@ -128,6 +133,7 @@ def read_said(_: Path, seed: int) -> bool:
 READERS: dict[str, Callable[[Path, int], bool]] = {
     "transcripts": read_transcript,
     "documents": read_text,
+    "exports": read_export,
     "question sets": read_questions,
     "statements": read_said,
 }
@@ -159,7 +165,13 @@ def test_no_reader_breaks_on_a_mutated_file_and_every_line_is_counted(tmp_path, 
 @pytest.mark.benchmark
 @pytest.mark.parametrize(
     ("name", "number"),
-    [("transcripts", 6_000), ("documents", 2_500), ("question sets", 1_000), ("statements", 500)],
+    [
+        ("transcripts", 6_000),
+        ("documents", 2_500),
+        ("exports", 2_000),
+        ("question sets", 1_000),
+        ("statements", 500),
+    ],
 )
 def test_no_reader_breaks_on_ten_thousand_mutated_files_of_seeds_never_seen_before(tmp_path, name, number):
     first = int(os.environ.get("READER_FUZZ_SEED", secrets.randbelow(10**9)))

@@ -1,0 +1,145 @@
+"""ChatGPT's export: `conversations.json`, or several `conversations-000.json`, bare or in the ZIP archive.
+
+A conversation is a tree of messages, since answers can be asked for again; what counts is the branch that was read
+last, from `current_node` up to the root. Custom instructions, hidden messages, tools and reasoning are left out, and so
+is a conversation that the person asked not to be remembered (`is_do_not_remember`). Each message of the tree is an
+entry.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from slowwave.readers.bounds import DEFAULTS, Counts
+from slowwave.readers.exports.conversations import BROKEN, Conversation, conversations_of, leave_out
+from slowwave.readers.files import file_time, id_of, parse_time, path_text
+from slowwave.readers.reading import RawMessage, Reading, Role, source_of, to_parts
+from slowwave.settings.readers import ReaderSettings
+
+PRIVATE: Final = "conversation not to be remembered"
+
+_ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "assistant"}
+_UNSPOKEN: Final = {"system": "system message", "developer": "system message", "tool": "tool message"}
+_INSTRUCTIONS: Final = {"user_editable_context", "model_editable_context"}
+_REASONING: Final = {"thoughts", "reasoning_recap"}
+
+Fields = Mapping[str, object]
+
+
+def read_chatgpt(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Iterator[Reading]:
+    """Turns of an export of ChatGPT, in parts.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read, or holds no conversations.
+    """
+    counts = Counts()
+    yield from to_parts(
+        _messages(path, counts, bounds),
+        source=source_of(path, "conversation"),
+        kind="chatgpt",
+        counts=counts,
+        bounds=bounds,
+    )
+
+
+def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[RawMessage]:
+    modified, stem = file_time(path), path_text(path.stem)
+    for conversation in conversations_of(path, counts, bounds):
+        named = id_of(conversation.fields, "conversation_id", "id")
+        session_id = named or f"{stem}-{conversation.number}"
+        if not isinstance(conversation.fields.get("mapping"), dict):
+            leave_out(BROKEN, counts)
+            continue
+        yield from _of_conversation(conversation, session_id, counts, modified)
+
+
+def _of_conversation(
+    conversation: Conversation, session_id: str, counts: Counts, modified: datetime
+) -> Iterator[RawMessage]:
+    fields = conversation.fields
+    nodes = _fields(fields.get("mapping"))
+    spoken = {name for name, node in nodes.items() if _fields(_fields(node).get("message"))}
+    counts.entry_count += len(spoken)
+    if fields.get("is_do_not_remember") is True:
+        counts.parts[PRIVATE] += 1
+        counts.skip(f"message of a {PRIVATE}", len(spoken))
+        return
+    path = _branch(fields, nodes)
+    if others := len(spoken.difference(path)):
+        counts.skip("message of another branch", others)
+    time = parse_time(fields.get("create_time")) or parse_time(fields.get("update_time")) or modified
+    for name in path:
+        if name not in spoken:
+            continue
+        message = _fields(_fields(nodes[name]).get("message"))
+        time = parse_time(message.get("create_time")) or time
+        reason = _reason_to_skip(message)
+        if reason:
+            counts.skip(reason)
+            continue
+        yield RawMessage(
+            session_id=session_id,
+            role=_ROLES[_role(message)],
+            parts=_texts(_fields(message.get("content")), counts),
+            event_time=time,
+            identity=(session_id, id_of(message, "id") or id_of({"id": name}, "id") or name),
+            place=f"conversation {conversation.number}",
+        )
+
+
+def _branch(fields: Fields, nodes: Fields) -> list[str]:
+    """Names of the nodes from the root to the one that was read last; without that, to the last child each time."""
+    node = fields.get("current_node")
+    seen: dict[str, None] = {}
+    if isinstance(node, str) and node in nodes:
+        while isinstance(node, str) and node in nodes and node not in seen:
+            seen[node] = None
+            node = _fields(nodes[node]).get("parent")
+        return list(reversed(seen))
+    node = next((name for name, one in nodes.items() if str(_fields(one).get("parent")) not in nodes), None)
+    while isinstance(node, str) and node in nodes and node not in seen:
+        seen[node] = None
+        children = _fields(nodes[node]).get("children")
+        node = children[-1] if isinstance(children, list) and children else None
+    return list(seen)
+
+
+def _reason_to_skip(message: Fields) -> str | None:
+    """The reason why a message is no turn; null for one that is."""
+    content, metadata = _fields(message.get("content")), _fields(message.get("metadata"))
+    kind, role = str(content.get("content_type")), _role(message)
+    if kind in _INSTRUCTIONS or metadata.get("is_user_system_message") is True:
+        return "custom instructions"
+    if role not in _ROLES:
+        return _UNSPOKEN.get(role, "unknown role")
+    if metadata.get("is_visually_hidden_from_conversation") is True:
+        return "hidden message"
+    if message.get("recipient") not in (None, "all"):
+        return "message to a tool"
+    if kind in _REASONING:
+        return "reasoning"
+    return None if kind in ("text", "multimodal_text") else "message of another kind"
+
+
+def _texts(content: Fields, counts: Counts) -> tuple[str, ...]:
+    """The texts of a message, the words of a recording among them; pictures and files are counted."""
+    parts = content.get("parts")
+    texts = []
+    for part in parts if isinstance(parts, list) else []:
+        text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(text, str):
+            texts.append(text)
+        else:
+            counts.parts["block without text"] += 1
+    return tuple(texts)
+
+
+def _role(message: Fields) -> str:
+    role = _fields(message.get("author")).get("role")
+    return role.strip().lower() if isinstance(role, str) else ""
+
+
+def _fields(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}
