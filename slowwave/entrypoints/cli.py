@@ -29,6 +29,7 @@ from slowwave.entrypoints.commands.runs import (
     run_rederive,
     run_under_prefect,
 )
+from slowwave.entrypoints.commands.serve import serve
 from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
 from slowwave.entrypoints.show.terminal import results, show_error, show_json, visible
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
@@ -252,6 +253,9 @@ def demo(
     from slowwave.entrypoints.commands.demo import run_demo
 
     run_demo(keep)
+
+
+app.command()(serve)
 
 
 @app.command()

@@ -19,7 +19,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def clean_text(text: str) -> str:
     """Text that can be stored: no NUL, surrogate pairs joined, lone surrogates as replacement characters."""
     if not isinstance(text, str):
-        raise InputError(f"a text is wanted, not {text!r}")
+        raise InputError(f"a text is wanted, not a value of type {type(text).__name__}")
     text = text.replace("\x00", "")
     if _LONE_SURROGATE.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -40,6 +40,7 @@ from slowwave.settings.groups import (
 from slowwave.settings.readers import ReaderSettings
 from slowwave.settings.reading import ContextSettings, SearchSettings
 from slowwave.settings.redaction import RedactionSettings
+from slowwave.settings.server import ServerSettings
 from slowwave.settings.topics import SummarySettings, TopicSettings
 
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
@@ -97,6 +98,7 @@ class Settings(BaseSettings):
     rederive: RederiveSettings = RederiveSettings()
     search: SearchSettings = SearchSettings()
     context: ContextSettings = ContextSettings()
+    server: ServerSettings = ServerSettings()
     store: StoreSettings = StoreSettings()
 
     @model_validator(mode="before")

@@ -1,0 +1,80 @@
+"""The app: routes behind the guard, errors as problems, the memory warm for as long as it lives."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import metadata
+
+from anyio.to_thread import run_sync
+from fastapi import FastAPI
+
+from slowwave.entrypoints.server.guard import Guard
+from slowwave.entrypoints.server.lanes import Lanes
+from slowwave.entrypoints.server.openapi import describe
+from slowwave.entrypoints.server.problems import add_problems
+from slowwave.entrypoints.server.routes import health, reading
+from slowwave.errors import SlowwaveError
+from slowwave.memory import Memory
+from slowwave.settings.tree import Settings
+
+ROUTERS = (health.router, reading.router)
+
+_log = logging.getLogger("slowwave.server")
+
+
+def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
+    """The server of one home's memory; whoever asks needs the key. The app closes the memory when it ends."""
+    app = FastAPI(
+        title="Slowwave",
+        version=metadata.version("slowwave"),
+        summary="Long-term memory for AI agents.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan(memory, settings),
+    )
+    app.state.lanes = Lanes(memory, settings.server)
+    app.state.settings = settings
+    app.state.is_warm = False
+    for router in ROUTERS:
+        app.include_router(router)
+    add_problems(app)
+    describe(app)
+    app.add_middleware(Guard, key=key, settings=settings.server)
+    return app
+
+
+def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        background = [
+            asyncio.create_task(_warm(app, memory)),
+            asyncio.create_task(_flush(memory, settings.server.flush_seconds)),
+        ]
+        try:
+            yield
+        finally:
+            for task in background:
+                task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
+            await run_sync(memory.close)
+
+    return living
+
+
+async def _warm(app: FastAPI, memory: Memory) -> None:
+    try:
+        await run_sync(memory.warm)
+    except SlowwaveError as error:  # /health/ready says it, and so does every question
+        _log.warning("the memory could not be made warm: %s", error)
+    app.state.is_warm = True
+
+
+async def _flush(memory: Memory, seconds: float) -> None:
+    """Write what was used to the home every few seconds; a kill loses no more than these."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await run_sync(memory.flush)
+        except SlowwaveError as error:
+            _log.warning("what was used could not be written, and waits: %s", error)

@@ -1,0 +1,60 @@
+"""The way from a route to the memory: a few threads for questions, others for writes, and a bound on who waits.
+
+A write may wait seconds for the home's writer lock; a question never waits behind one.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import anyio
+from anyio.to_thread import run_sync
+from fastapi import Depends, Request
+from pydantic import BaseModel
+
+from slowwave.errors import TransientError
+from slowwave.memory import Memory
+from slowwave.settings.server import ServerSettings
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+class Lanes:
+    """The memory of a server, and its two queues."""
+
+    def __init__(self, memory: Memory, settings: ServerSettings) -> None:
+        self.memory = memory
+        self._reads, self._writes = (anyio.CapacityLimiter(n) for n in (settings.reads, settings.writes))
+        self._most = settings.waiting
+
+    async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
+        """The answer of a method that changes nothing.
+
+        Raises:
+            TransientError: too many wait already.
+        """
+        return await self._run(self._reads, partial(method, *args, **given))
+
+    async def write(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
+        """The answer of a method that writes. Raises as `read`."""
+        return await self._run(self._writes, partial(method, *args, **given))
+
+    async def _run(self, lane: anyio.CapacityLimiter, work: Callable[[], Found]) -> Found:
+        if lane.statistics().tasks_waiting >= self._most:
+            raise TransientError("too many requests wait for their turn: try again")
+        return await run_sync(work, limiter=lane)
+
+
+def fields(asked: BaseModel, *without: str) -> dict[str, Any]:
+    """The fields that a request gives, as keywords; the others are left to the defaults of `Memory`."""
+    return {name: getattr(asked, name) for name in asked.model_fields_set if name not in without}
+
+
+def _lanes(request: Request) -> Lanes:
+    found: Lanes = request.app.state.lanes
+    return found
+
+
+Ask = Annotated[Lanes, Depends(_lanes)]
+"""The one dependency of the routes."""
