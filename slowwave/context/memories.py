@@ -12,18 +12,15 @@ from slowwave.context.tiers import Candidate
 from slowwave.decay.tasks import TaskState, task_state
 from slowwave.excerpts import Asked, quoted
 from slowwave.language.signals import fix_cue
-from slowwave.schemas.choices import EPISODE, Origin
+from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.context import TierName
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
-from slowwave.trust.origins import NAME_WORDS, PERSON, WHOSE, is_doubtful
+from slowwave.trust.origins import NAME_WORDS, PERSON, WORD_BY_WORD, is_doubtful, whose_word
 from slowwave.trust.own_words import is_quoted, parts_of, standing
-
-CONVERSATION = "a conversation retold"
-"""Whose word an episode is that not only persons spoke in."""
 
 SPEAKER_CHARACTERS = 40
 """Most of a speaker's name: an older version took any text for one."""
@@ -78,9 +75,12 @@ class KnownCell:
     @property
     def whose(self) -> str:
         """Words for whose word it is, where that is no person."""
-        if self.is_persons:
-            return ""
-        return CONVERSATION if self.is_episode else WHOSE[self.origin]
+        return whose_word(
+            self.origin,
+            cell_type=self.cell_type,
+            prompt_version=self.prompt_version,
+            protected=self.protected,
+        )
 
     @property
     def procedure(self) -> str | None:
@@ -179,7 +179,7 @@ def line(
     (`is_fix`) of the very error that is asked about is mostly told by an assistant, and may be.
     """
     forms = tuple(dict.fromkeys(line_of(kind, text, *source, whose) for text in texts))
-    is_allowed = not whose or (is_fix and whose == WHOSE["agent"])
+    is_allowed = not whose or (is_fix and whose in (WHOSE["agent"], WORD_BY_WORD))
     tier = tier if is_allowed or tier not in OF_PERSONS else "relevant"
     return Candidate(tier, score, kind, forms, *source, why, cell_ids, topic_ids, turn_ids)
 

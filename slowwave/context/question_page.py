@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from slowwave.context.matches import Matches, find_matches
-from slowwave.context.memories import CONVERSATION, said_by, state_of
+from slowwave.context.memories import said_by, state_of
 from slowwave.context.page import day_heading
 from slowwave.context.repeats import Richest, without_repeats
 from slowwave.context.situation import Situation
@@ -20,7 +20,6 @@ from slowwave.language.signals import fix_cue
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import CellHit, TurnHit
-from slowwave.trust.origins import WHOSE
 
 CELL_TOKENS, TURN_TOKENS = 18, 40
 """Tokens that hardly a memory, or a turn, takes less than: so many are ranked as a budget may hold."""
@@ -97,8 +96,7 @@ def _memory(situation: Situation, richest: Richest, *, is_short: bool) -> Candid
     history = "; ".join(f"{past.value} ({past.valid_from:%Y-%m-%d})" for past in former)
     texts = [f"{content}{tail} Before: {history}"] * bool(history) + [f"{content}{tail}"]
     texts += [hit.compressed] if is_short and hit.compressed else []
-    whose = CONVERSATION if hit.cell_type == EPISODE and WHOSE[hit.origin] else WHOSE[hit.origin]
-    mark = f" ({whose})" * bool(whose)
+    mark = f" ({hit.whose})" * bool(hit.whose)
     evidence = [*hit.turn_ids, *(turn_id for repeat in repeats for turn_id in repeat.turn_ids)]
     return Candidate(
         tier="relevant",

@@ -14,12 +14,12 @@ from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.journal.segments import Journal
-from slowwave.schemas.choices import EPISODE, Origin
+from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search import Reader
 from slowwave.store import Store, as_filter, col, lit, owned_by
-from slowwave.trust.origins import PERSON, WHOSE
+from slowwave.trust.origins import PERSON
 from slowwave.trust.own_words import standing
 
 MOST_LINKS = 100

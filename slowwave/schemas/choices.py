@@ -56,3 +56,13 @@ TRUST: tuple[Origin, ...] = ("system", "user", "reported", "agent", "tool", "unt
 that nobody answers for (documents, and whatever anybody plainly quotes). A memory has the least trusted origin of what
 it rests on, and nothing raises it: neither repetition nor merging nor a model's answer
 (`slowwave/trust/origins.py`)."""
+
+WHOSE: dict[Origin, str] = {
+    "system": "",
+    "user": "",
+    "reported": "a person said, perhaps passing it on",
+    "agent": "an assistant said",
+    "tool": "a tool's output",
+    "untrusted": "a document or a quote",
+}
+"""Whose word a text is, as a page says it beside the text; nothing for a person's word."""

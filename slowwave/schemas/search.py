@@ -218,6 +218,7 @@ class CellHit(Hit):
     salience: float
     confidence: float
     origin: Origin
+    whose: str = Field(description="Whose word it is; empty where a person said or confirmed it.")
     event_time: datetime
     valid_from: datetime
     valid_until: datetime | None

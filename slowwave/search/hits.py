@@ -15,12 +15,14 @@ from slowwave.search.current_values import (
 )
 from slowwave.search.question import Question
 from slowwave.store import Expr, Row, RowsQuery, col
+from slowwave.trust.origins import whose_word
 
 _SHOWN = (
     "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
     "status", "salience",
     "confidence", "origin", "event_time", "valid_from", "valid_until", "recorded_at", "source_name", "session_id",
     "topic_id", "superseded_by", "superseded_at", "evidence", "protected",
+    "prompt_version",
 )  # fmt: skip
 
 _HIT_COLUMNS = [name for name in CellHit.model_fields if name in _SHOWN and name != "evidence"]
@@ -94,6 +96,9 @@ def _hit(
     return CellHit(
         **{name: row[name] for name in _HIT_COLUMNS},
         text=row["content"],
+        whose=whose_word(
+            **{name: row[name] for name in ("origin", "cell_type", "prompt_version", "protected")}
+        ),
         score=entry.score,
         prior=entry.prior,
         confirmations=confirmations,

@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from slowwave.language.text import telling_words
-from slowwave.schemas.choices import TRUST, Origin
+from slowwave.schemas.choices import EPISODE, TRUST, WHOSE, Origin
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.trust.own_words import Parts, parts_of
 
@@ -40,15 +40,20 @@ PIECES: Final = pl.Schema({"page": pl.Int64(), "text": pl.String(), "rank": pl.I
 """A part of a page: its text, and its place in `TRUST`."""
 
 
-WHOSE: Final[dict[Origin, str]] = {
-    "system": "",
-    "user": "",
-    "reported": "a person said, perhaps passing it on",
-    "agent": "an assistant said",
-    "tool": "a tool's output",
-    "untrusted": "a document or a quote",
-}
-"""Whose word a text is, as a page says it beside the text; nothing for a person's word."""
+RETOLD: Final = "a conversation retold"
+"""Whose word an episode is that not only persons spoke in."""
+
+WORD_BY_WORD: Final = "a conversation word by word"
+"""Whose word a passage is that an assistant speaks in."""
+
+
+def whose_word(origin: Origin, *, cell_type: str, prompt_version: str, protected: bool) -> str:
+    """Words for whose word a memory is; empty where a person said or confirmed it."""
+    if protected or not WHOSE[origin]:
+        return ""
+    if cell_type == EPISODE:
+        return RETOLD
+    return WORD_BY_WORD if origin == "agent" and prompt_version == RAW_PROMPT else WHOSE[origin]
 
 
 def least_trusted(origin: pl.Expr) -> pl.Expr:

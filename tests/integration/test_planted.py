@@ -18,9 +18,9 @@ from slowwave.home.core_file import write_core_file
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.memory import Memory
+from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.context import Context
 from slowwave.schemas.tables import OWNER
-from slowwave.trust.origins import WHOSE
 from tests.planted import BelievingModel, Plant, plants, wishes, write_sources
 from tests.scripted_model import store_of, write_settings
 from tests.servers import OpenAIServer

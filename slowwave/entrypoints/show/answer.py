@@ -79,6 +79,7 @@ def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
 def _cell(hit: CellHit, now: datetime, *, explain: bool) -> Group:
     label = f"--- Cell [{flat(hit.cell_type)}] ({ago(hit.event_time, now)}, salience {hit.salience:.1f}) ---"
     where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), flat(hit.topic_name or "no topic")]
+    where += [hit.whose] if hit.whose else []
     if hit.confirmations:
         where.append(f"{hit.confirmations} confirmation{'s' if hit.confirmations > 1 else ''}")
     last = Text(" | ".join([*where, hit.cell_id[:8], *_left_out(hit.excerpt, hit.text)]), style="dim")
