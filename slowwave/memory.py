@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from slowwave.context import assemble
+from slowwave.context.answers import settle_by_answers
 from slowwave.context.shown import shown_to
 from slowwave.edits import confirm, correct, forget, overview, quarantine, remember, resolve
 from slowwave.edits.explain import explain
@@ -133,15 +134,21 @@ class Memory:
         budget_tokens: int | None = None,
         conversation_id: str = "",
         small: bool = False,
+        opening: bool = False,
+        ids: bool = False,
         now: datetime | None = None,
     ) -> Context:
-        """Assemble the memory that an agent should have in its prompt now (`ContextRequest`), as one fenced text."""
+        """Assemble the memory that an agent should have in its prompt now (`ContextRequest`), as one fenced text.
+
+        What stands at the start of a conversation (`opening`) is not noted as retrieved: nobody asked for it.
+        """
         recent_errors = [recent_errors] if isinstance(recent_errors, str) else recent_errors
         request = _request(ContextRequest, locals())
         moment = _moment(now)
         found = assemble(self._reader, request, now=moment)
         shown = dict.fromkeys(cell_id for line in found.lines for cell_id in line.cell_ids)
-        self._note(list(shown), conversation_id, moment)
+        if not opening:
+            self._note(list(shown), conversation_id, moment)
         return self._told(found)
 
     def entity(self, name: str) -> EntityResult:
@@ -261,13 +268,22 @@ class Memory:
         self._usage.note(cell_ids, "ignored", context=context, at=_moment(now))
 
     def settle(
-        self, conversation_id: str, *, cited: Iterable[str] = (), now: datetime | None = None
+        self,
+        conversation_id: str,
+        *,
+        cited: Iterable[str] = (),
+        reads_answers: bool = False,
+        now: datetime | None = None,
     ) -> list[str]:
         """End a conversation: note as ignored what `context` showed it and nobody cited; returns the ids.
 
-        `cited` adds ids to those that this `Memory` cited in it. A second call adds nothing.
+        `cited` adds ids to those that this `Memory` cited in it. With `reads_answers` the stored answers of the
+        conversation are read (`slowwave/context/answers.py`): what they cite is cited, and what no answer followed is
+        not ignored. A second call adds nothing.
         """
         moment, store = _moment(now), self._reader.current()
+        if reads_answers:
+            return settle_by_answers(self._reader, self._usage, conversation_id, cited=cited, now=moment)
         kept = shown_to(self._home, conversation_id, now=moment) if store is not None else {}
         shown = store.by_key("cells", kept, ["cell_id"])["cell_id"].to_list() if store is not None else []
         known = {*cited, *self._cited.get(conversation_id, ())}

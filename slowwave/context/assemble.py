@@ -8,10 +8,10 @@ from slowwave.context.fixes import fix_lines
 from slowwave.context.gather import signals_find, tier_lines
 from slowwave.context.page import Layout, counted, finished, frame_tokens, group_tokens, heading_tokens
 from slowwave.context.question_page import more_line, question_lines
-from slowwave.context.shown import keep_shown, shown_to
+from slowwave.context.shown import keep_shown, shown_to, shown_unasked
 from slowwave.context.situation import Situation
 from slowwave.context.small import small_lines
-from slowwave.context.standing import background_lines, contradiction_lines, index_lines
+from slowwave.context.standing import background_lines, contradiction_lines, index_lines, opening_lines
 from slowwave.context.tiers import Candidate, Chosen, pack, pack_best
 from slowwave.language.intents import asks_for_list
 from slowwave.language.query_words import telling_words
@@ -38,16 +38,18 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
         ConfigError: the tokenizer is not installed, or the store cannot be read as it is.
     """
     request, settings = _cleaned(request), reader.settings.context
-    usual = settings.small_tokens if request.small else settings.budget_tokens
-    budget = usual if request.budget_tokens is None else request.budget_tokens
+    layout = _layout(request)
+    usual = {"small": settings.small_tokens, "opening": settings.opening_tokens}
+    most = usual.get(layout, settings.budget_tokens)
+    budget = most if request.budget_tokens is None else request.budget_tokens
     if request.small:
         budget = min(budget, settings.small_tokens)
-    layout = _layout(request)
     shares: Shares = getattr(settings, f"{request.activity}_shares") if layout == "tiers" else ONE_LIST
+    shares = settings.opening_shares if layout == "opening" else shares
     store, notes, chosen = reader.current(), [reader.why_nothing()], list[Chosen]()
     if store is not None and (store.count("cells") or store.count("turns")):
         situation = Situation(reader, store, request, now)
-        room = budget - frame_tokens(now, layout)
+        room = budget - frame_tokens(now, layout, has_ids=request.ids)
         chosen, notes = _CHOOSE[layout](situation, room, shares)
     context = finished(
         chosen, request, layout=layout, budget_tokens=budget, shares=shares, notes=notes, now=now
@@ -55,12 +57,14 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
     if not request.conversation_id:
         return context
     ids = {name for line in context.lines for name in (*line.cell_ids, *line.topic_ids, *line.turn_ids)}
-    note = keep_shown(reader.home, request.conversation_id, ids, now=now)
+    note = keep_shown(reader.home, request.conversation_id, ids, now=now, unasked=request.opening)
     return context.model_copy(update={"notes": [*context.notes, note]}) if note else context
 
 
 def _layout(request: ContextRequest) -> Layout:
     """The small form, a page about the question, or tiers where there are signals of work beside it or no question."""
+    if request.opening:
+        return "opening"
     if request.small:
         return "small"
     has_signals = request.current_file or request.recent_errors or branch_words(request.branch or "")
@@ -70,21 +74,36 @@ def _layout(request: ContextRequest) -> Layout:
 
 def _choose_small(situation: Situation, room: int, _: Shares) -> Packed:
     lines, notes = small_lines(situation, budget_tokens=room)
-    shown, conversation = frozenset[str](), situation.request.conversation_id
-    if conversation:
-        shown = frozenset(shown_to(situation.reader.home, conversation, now=situation.now))
-    chosen = _best(counted(lines), room, told_weight=0.0, shown=shown)
+    lines = counted(lines, has_ids=situation.request.ids)
+    chosen = _best(lines, room, told_weight=0.0, shown=_shown(situation))
     return chosen[: situation.settings.context.small_lines], notes
+
+
+def _choose_opening(situation: Situation, room: int, shares: Shares) -> Packed:
+    lines = counted(opening_lines(situation), has_ids=situation.request.ids)
+    headings = heading_tokens("opening")
+    return pack(
+        lines, budget_tokens=room, shares=shares, heading_tokens=headings, shown=_shown(situation)
+    ), []
+
+
+def _shown(situation: Situation) -> frozenset[str]:
+    """All that the conversation was shown."""
+    conversation = situation.request.conversation_id
+    if not conversation:
+        return frozenset()
+    home, now = situation.reader.home, situation.now
+    return frozenset({**shown_to(home, conversation, now=now), **shown_unasked(home, conversation, now=now)})
 
 
 def _choose_best(situation: Situation, room: int, _: Shares) -> Packed:
     found, notes = question_lines(situation, budget_tokens=room)
-    lines = counted(found)
+    lines = counted(found, has_ids=situation.request.ids)
     told_weight = situation.settings.context.told_weight
     chosen = _best(lines, room, told_weight=told_weight)
     more = more_line(lines, chosen, situation.now) if asks_for_list(situation.request.question) else None
     if more is not None:
-        (more,) = counted([more])
+        (more,) = counted([more], has_ids=situation.request.ids)
         chosen = [Chosen(more, 0), *_best(lines, room - more.tokens[0], told_weight=told_weight)]
     return chosen, notes
 
@@ -103,13 +122,15 @@ def _best(
 
 def _choose_tiers(situation: Situation, room: int, shares: Shares) -> Packed:
     lines, notes = _tiers(situation)
-    return pack(counted(lines), budget_tokens=room, shares=shares, heading_tokens=heading_tokens()), notes
+    lines = counted(lines, has_ids=situation.request.ids)
+    return pack(lines, budget_tokens=room, shares=shares, heading_tokens=heading_tokens()), notes
 
 
 _CHOOSE: dict[Layout, Callable[[Situation, int, Shares], Packed]] = {
     "small": _choose_small,
     "question": _choose_best,
     "tiers": _choose_tiers,
+    "opening": _choose_opening,
 }
 
 

@@ -1,5 +1,8 @@
 """Memories that a conversation was shown already: a small file for each under `cache/shown`, replaced as a whole.
 
+What stood at its start is kept apart: it stands at every start, so that a conversation that does not use it says
+nothing about it.
+
 Losing such a file costs a repetition and nothing else, so a damaged one counts as empty. It holds ids and
 times, never text.
 """
@@ -21,21 +24,35 @@ TIDY_FILES = 200
 
 
 def shown_to(home: Home, conversation_id: str, *, now: datetime) -> dict[str, str]:
-    """Ids that were shown within `context.shown_days`, with the time as ISO text."""
+    """Ids that were shown within `context.shown_days`, with the time as ISO text; not what stood at the start."""
+    return _kept(home, conversation_id, "shown", now=now)
+
+
+def shown_unasked(home: Home, conversation_id: str, *, now: datetime) -> dict[str, str]:
+    """Ids that stood at the start of the conversation, as `shown_to`."""
+    return _kept(home, conversation_id, "unasked", now=now)
+
+
+def _kept(home: Home, conversation_id: str, name: str, *, now: datetime) -> dict[str, str]:
     oldest = (now - timedelta(days=home.settings.context.shown_days)).isoformat()
     try:
-        kept = json.loads(_path(home, conversation_id).read_text(encoding="utf-8"))["shown"]
-        return {str(name): str(at) for name, at in kept.items() if str(at) >= oldest}
+        kept = json.loads(_path(home, conversation_id).read_text(encoding="utf-8"))[name]
+        return {str(found): str(at) for found, at in kept.items() if str(at) >= oldest}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def keep_shown(home: Home, conversation_id: str, ids: Iterable[str], *, now: datetime) -> str:
+def keep_shown(
+    home: Home, conversation_id: str, ids: Iterable[str], *, now: datetime, unasked: bool = False
+) -> str:
     """Add ids to what the conversation was shown; the oldest beyond `context.shown_entries` are dropped.
+
+    `unasked` says that they stood at its start.
 
     Returns a note where the file cannot be written, else "".
     """
-    known = shown_to(home, conversation_id, now=now)
+    lists = {name: _kept(home, conversation_id, name, now=now) for name in ("shown", "unasked")}
+    known = lists["unasked" if unasked else "shown"]
     fresh = dict.fromkeys(sorted(ids), now.isoformat())
     if not fresh:
         return ""
@@ -43,7 +60,7 @@ def keep_shown(home: Home, conversation_id: str, ids: Iterable[str], *, now: dat
     newest = dict(sorted(whole.items(), key=lambda entry: entry[1])[-home.settings.context.shown_entries :])
     path = _path(home, conversation_id)
     try:
-        write_whole(path, json.dumps({"shown": newest}), is_durable=False)
+        write_whole(path, json.dumps({**lists, "unasked" if unasked else "shown": newest}), is_durable=False)
         _tidy(home, now)
     except OSError as error:
         return f"what was shown could not be kept ({error.strerror}): it may be shown again"

@@ -74,6 +74,8 @@ class Situation:
     @cached_property
     def text(self) -> str:
         """Words of all signals, near which memories are looked for; in the small form the question alone."""
+        if self.request.opening:
+            return ""
         if self.request.small:
             return self.request.question
         errors = (failure.message for failure in self.failures[:1])

@@ -22,7 +22,7 @@ from slowwave.context.tiers import Candidate
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
-from slowwave.store import Row, col, lit
+from slowwave.store import Expr, Row, col, lit
 from slowwave.trust.origins import surely_answered_for_first
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
@@ -31,7 +31,11 @@ CONTRADICTIONS = 8
 UNRELATED_CONTRADICTIONS = 3
 CORE_ROWS = 12
 """Lines of core memory beside signals of the moment; five times as many without any."""
+MOST_CORE_ROWS = 200
+"""The same at the start of a conversation."""
 LASTING_ROWS = 12
+OPEN_TASKS = 25
+"""Open tasks that want a line at the start of a conversation."""
 POINTERS = 16
 POINTER_LABELS = 6
 
@@ -112,15 +116,7 @@ def background_lines(situation: Situation) -> list[Candidate]:
         if turn.role == "document":
             why, most = "from the project's files", situation.settings.context.quote_characters
             lines += quote_lines("background", turn, 1.0 + score, why, asked=situation.asked, most=most)
-    core = situation.store.rows("core", ("cell_id", "line_rank"), scope_condition(situation.settings.owner))
-    promoted = core.sort("line_rank").head(CORE_ROWS if text else 5 * CORE_ROWS)
-    ranks: dict[str, int] = dict(promoted.iter_rows())
-    known = read_memories(situation, col("cell_id").isin(ranks))
-    lines += [
-        cell_line("background", memory, 1.0 - ranks[memory.cell_id] / 1_000, "core memory")
-        for memory in known.values()
-        if memory.is_persons and not is_over(situation, memory)
-    ]
+    lines += _core_lines(situation, most=CORE_ROWS if text else 5 * CORE_ROWS)
     kinds = read_memories(situation, col("cell_type").isin(LASTING_TYPES) & ANSWERED_FOR)
     lasting = sorted(kinds.values(), key=lambda memory: (-memory.salience, memory.cell_id))[:LASTING_ROWS]
     return lines + [cell_line("background", memory, 0.5 * memory.salience, WAY) for memory in lasting]
@@ -159,7 +155,35 @@ def index_lines(situation: Situation, lines: Iterable[Candidate], found: Finding
     ]
 
 
+def opening_lines(situation: Situation) -> list[Candidate]:
+    """Lines for the start of a conversation: open contradictions, open tasks, and core memory.
+
+    Tasks and core memory are what persons said or confirmed.
+    """
+    lines = contradiction_lines(situation, Findings())
+    tasks = _open_of_persons(situation, col("cell_type") == lit("task"))
+    tasks.sort(key=lambda memory: (-memory.salience, -memory.event_time.timestamp(), memory.cell_id))
+    lines += [cell_line("critical", task, 1.0 + task.salience, "open task") for task in tasks[:OPEN_TASKS]]
+    return lines + _core_lines(situation, most=MOST_CORE_ROWS)
+
+
 # Inside
+
+
+def _open_of_persons(situation: Situation, where: Expr) -> list[KnownCell]:
+    """Memories that persons said or confirmed, without tasks that are done or past."""
+    known = read_memories(situation, where).values()
+    return [memory for memory in known if memory.is_persons and not is_over(situation, memory)]
+
+
+def _core_lines(situation: Situation, *, most: int) -> list[Candidate]:
+    """The first lines of core memory, as far as they hold."""
+    core = situation.store.rows("core", ("cell_id", "line_rank"), scope_condition(situation.settings.owner))
+    ranks: dict[str, int] = dict(core.sort("line_rank").head(most).iter_rows())
+    return [
+        cell_line("background", memory, 1.0 - ranks[memory.cell_id] / 1_000, "core memory")
+        for memory in _open_of_persons(situation, col("cell_id").isin(ranks))
+    ]
 
 
 def _pointer(topic: Row, *, is_near: bool, whose: str) -> Candidate:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
 from slowwave.schemas.search import Query
@@ -46,6 +46,20 @@ class ContextRequest(Request):
         default=False,
         description="The short form for every message: only what is relevant and not yet shown.",
     )
+    opening: bool = Field(
+        default=False,
+        description="The form for the start of a conversation: what is open, and core memory; no question is asked.",
+    )
+    ids: bool = Field(
+        default=False,
+        description="Name each memory by the start of its id (mem:1a2b3c4d), so that an answer can cite it.",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_form(self) -> "ContextRequest":
+        if self.opening and (self.small or self.question):
+            raise ValueError("opening asks nothing, and is another form than small: choose one")
+        return self
 
 
 class ContextLine(Frozen):

@@ -79,6 +79,16 @@ class ContextSettings(Group):
     small_tokens: int = setting(
         500, "Tokens of the small form, which goes with every message.", ge=50, le=10_000
     )
+    opening_tokens: int = setting(
+        1_500,
+        "Tokens of what stands at the start of a conversation: open matters, core memory.",
+        ge=100,
+        le=100_000,
+    )
+    opening_shares: Shares = setting(
+        (0.35, 0.0, 0.65, 0.0),
+        "The shares there: open contradictions and tasks, nothing, core memory, nothing.",
+    )
     small_lines: int = setting(5, "Memories in the small form, at most.", ge=1, le=50)
     past_task_days: Amount = setting(
         14.0, "Days after the day of a task from which it is no longer shown as open, whatever became of it."
@@ -119,7 +129,13 @@ class ContextSettings(Group):
 
     @model_validator(mode="after")
     def _shares_are_a_whole(self) -> "ContextSettings":
-        for name in ("general_shares", "feature_shares", "debugging_shares", "reviewing_shares"):
+        for name in (
+            "general_shares",
+            "feature_shares",
+            "debugging_shares",
+            "reviewing_shares",
+            "opening_shares",
+        ):
             shares: Shares = getattr(self, name)
             if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:  # noqa: PLR2004
                 raise ValueError(f"{name} must be four numbers from 0 on that sum to 1")

@@ -249,6 +249,35 @@ def test_what_a_whole_context_told_the_small_form_does_not_repeat(reader: Reader
     )
 
 
+def test_at_its_start_a_conversation_is_told_what_is_open_and_core_memory(reader: Reader):
+    context = told(reader, opening=True, ids=True)
+    assert "Tuesdays" in tier(context, "critical")
+    assert "metric units. (2026-09-01, style) mem:style" in context.text
+    assert "Order new cones" not in context.text, "it is done"
+    assert [line.kind for line in context.lines] == ["contradiction", "preference"]
+
+
+def test_what_stood_at_the_start_is_told_neither_at_a_prompt_nor_at_another_start(reader: Reader):
+    assert "metric units" in told(reader, question="does Ana prefer metric units?", small=True).text
+    assert "metric units" in told(reader, opening=True, conversation_id="c5").text
+    asked = told(reader, question="does Ana prefer metric units?", small=True, conversation_id="c5")
+    assert "metric units" not in asked.text
+    assert told(reader, opening=True, conversation_id="c5").text == ""
+
+
+def test_the_ids_of_memories_stand_in_their_lines_within_the_budget(reader: Reader):
+    for budget in (60, 100, 300):
+        text = told(reader, question="celadon glaze", ids=True, budget_tokens=budget).text
+        assert all(line.endswith(")") is False for line in text.splitlines() if line.startswith("- "))
+    assert "mem:glaze" in text
+    assert "mem:" not in told(reader, question="celadon glaze").text
+
+
+def test_a_start_asks_nothing():
+    with pytest.raises(ValueError, match="choose one"):
+        ContextRequest(opening=True, question="which?")
+
+
 @pytest.mark.parametrize("small", [False, True])
 def test_of_two_old_turns_with_the_same_words_the_later_comes_first(reader: Reader, small: bool):
     context = told(reader, question="where do we order porcelain tiles", small=small)
