@@ -15,7 +15,9 @@ def turn(minute: int, text: str, *, answer: bool = False) -> Turn:
     return Turn(answer, text, NOW + timedelta(minutes=minute))
 
 
-def shown(cell_id: str = PORT, *, subject: str = "staging database", value: str = "5433", minute: int = 1) -> Shown:
+def shown(
+    cell_id: str = PORT, *, subject: str = "staging database", value: str = "5433", minute: int = 1
+) -> Shown:
     return Shown(cell_id, NOW + timedelta(minutes=minute), subject, value)
 
 
@@ -70,7 +72,11 @@ def test_a_value_without_its_subject_or_one_met_by_chance_is_none(answer, memory
 
 
 def test_a_value_that_a_person_said_before_is_not_the_memorys():
-    turns = [turn(0, "I think it is 5433."), ASKED, turn(2, "The staging database listens on 5433.", answer=True)]
+    turns = [
+        turn(0, "I think it is 5433."),
+        ASKED,
+        turn(2, "The staging database listens on 5433.", answer=True),
+    ]
     assert cited(turns, shown()) == []
 
 
