@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 
 def walk(
@@ -58,6 +57,6 @@ def connected(pairs: pl.DataFrame) -> pl.DataFrame:
     index = {cell: position for position, cell in enumerate(cells)}
     rows = np.array([index[cell] for cell in pairs["cell_id"]])
     columns = np.array([index[cell] for cell in pairs["target_id"]])
-    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(cells), len(cells)))
-    _, labels = connected_components(graph, directed=False)
+    graph = scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(cells), len(cells)))
+    _, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
     return pl.DataFrame({"cell_id": cells, "group": labels.astype(np.int64)})

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from instructor.cache import BaseCache
 from pydantic import BaseModel
 
 from slowwave.errors import ConfigError, ContractError, TransientError
@@ -21,7 +20,7 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT
 _WAIT_SECONDS = 30.0
 
 
-class AnswerCache(BaseCache):
+class AnswerCache:
     """Key to JSON text in one file; safe to share between threads, and the file between processes.
 
     Raises:

@@ -2,9 +2,9 @@
 
 import json
 from contextlib import closing
+from typing import TYPE_CHECKING
 
-import openai
-
+from slowwave.deferred import deferred
 from slowwave.errors import SlowwaveError
 from slowwave.llm.requests import models_of
 from slowwave.llm.servers import (
@@ -22,6 +22,11 @@ from slowwave.llm.servers import (
     unreachable,
 )
 from slowwave.settings.groups import LLMSettings
+
+if TYPE_CHECKING:
+    import openai
+else:
+    openai = deferred("openai")
 
 
 def check_llm(settings: LLMSettings) -> list[tuple[str, bool, str]]:

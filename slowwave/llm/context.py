@@ -4,12 +4,14 @@ Without it Ollama would drop the start of a long prompt and say nothing.
 """
 
 import re
-
-import ollama
+from typing import TYPE_CHECKING
 
 from slowwave.errors import ConfigError
 from slowwave.llm.servers import NotThereError, ServerError, call_ollama
 from slowwave.settings.groups import LLMSettings
+
+if TYPE_CHECKING:
+    import ollama
 
 
 def sent_model(settings: LLMSettings, model: str) -> str:
@@ -17,7 +19,7 @@ def sent_model(settings: LLMSettings, model: str) -> str:
     return _derived_name(model, settings.context_tokens) if settings.provider == "ollama" else model
 
 
-def bake_context(client: ollama.Client, model: str, context_tokens: int) -> None:
+def bake_context(client: "ollama.Client", model: str, context_tokens: int) -> None:
     """Make sure that the derived model exists and proves its context size.
 
     The base is looked at first: Ollama would silently download a base that is not there.
@@ -42,7 +44,7 @@ def bake_context(client: ollama.Client, model: str, context_tokens: int) -> None
         raise ServerError(ConfigError(problem), is_fatal=True)
 
 
-def _show(client: ollama.Client, model: str) -> ollama.ShowResponse | None:
+def _show(client: "ollama.Client", model: str) -> "ollama.ShowResponse | None":
     """Ollama's description of a model, or null when it does not have it."""
     try:
         return call_ollama(lambda: client.show(model))
@@ -52,7 +54,7 @@ def _show(client: ollama.Client, model: str) -> ollama.ShowResponse | None:
         raise
 
 
-def _context_size(shown: ollama.ShowResponse | None) -> int | None:
+def _context_size(shown: "ollama.ShowResponse | None") -> int | None:
     """The `num_ctx` that a model's parameters prove."""
     found = re.search(r"^num_ctx\s+(\d+)\s*$", (shown.parameters or "") if shown else "", re.MULTILINE)
     return int(found[1]) if found else None

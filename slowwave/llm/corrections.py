@@ -6,12 +6,14 @@ tool, a plain message otherwise.
 """
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from openai.types.chat import ChatCompletionMessage
 from pydantic import ValidationError
 
 from slowwave.llm.requests import Request
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessage
 
 MOST_PROBLEMS = 8
 """Problems of an answer that the model is told; with more it does the rest again anyway."""
@@ -21,7 +23,7 @@ _PYDANTIC = re.compile(r"^(?:Value error|Assertion failed), ")
 
 
 def corrections(
-    request: Request, message: ChatCompletionMessage, text: str, *, remark: str
+    request: Request, message: "ChatCompletionMessage", text: str, *, remark: str
 ) -> list[dict[str, Any]]:
     """The messages that follow the page when it is sent again.
 

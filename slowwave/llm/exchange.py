@@ -8,13 +8,8 @@ Errors made here carry types, field names and numbers, never the words of a prom
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import instructor
-import openai
-from instructor.core.exceptions import InstructorError, ResponseParsingError
-from openai.types.chat import ChatCompletion, ChatCompletionMessage
-from openai.types.chat.chat_completion import Choice
 from pydantic import ValidationError
 from tenacity import (
     RetryCallState,
@@ -26,6 +21,7 @@ from tenacity import (
 )
 from tenacity.nap import sleep_using_event
 
+from slowwave.deferred import deferred
 from slowwave.errors import ContractError, InputError, OutputError, SlowwaveError, TransientError
 from slowwave.llm.context import sent_model
 from slowwave.llm.corrections import corrections
@@ -43,6 +39,17 @@ from slowwave.prompting.answers import Answer
 from slowwave.schemas.ledger import LedgerLine
 from slowwave.settings.groups import LLMSettings
 
+if TYPE_CHECKING:
+    import instructor
+    import openai
+    from instructor.core import exceptions
+    from openai.types import chat
+    from openai.types.chat import chat_completion
+else:
+    instructor, exceptions = deferred("instructor"), deferred("instructor.core.exceptions")
+    openai, chat = deferred("openai"), deferred("openai.types.chat")
+    chat_completion = deferred("openai.types.chat.chat_completion")
+
 _BYTES_PER_TOKEN = 3
 _PLACEHOLDER = "-"
 _SHOWN_ERRORS = 5
@@ -59,7 +66,7 @@ class Exchange:
         self.line = LedgerLine()
         self.remark = ""
         self.text = ""
-        self.message: ChatCompletionMessage | None = None
+        self.message: chat.ChatCompletionMessage | None = None
         self.attempt_count = 0
 
     def outcome(self, *, answer: Answer | None = None, error: SlowwaveError | None = None) -> Outcome:
@@ -87,7 +94,7 @@ class Exchange:
                 temperature=settings.temperature,
                 **{limit: settings.max_answer_tokens},
             )
-        except InstructorError as error:
+        except exceptions.InstructorError as error:
             cause: BaseException | None = error.__cause__
         else:
             self.state.note(None)
@@ -104,7 +111,7 @@ class Exchange:
             self.state.note(None)
         raise cause if isinstance(cause, SlowwaveError) else self._unusable(cause)
 
-    def send(self, *_: object, **request: Any) -> ChatCompletion:
+    def send(self, *_: object, **request: Any) -> "chat.ChatCompletion":
         """The server as Instructor sees it: real texts in, repeats while it can pass, answers parseable."""
         self.attempt_count += 1
         prompt = self.request.prompt
@@ -136,7 +143,7 @@ class Exchange:
             return []
         return corrections(self.request, self.message, self.text, remark=self.remark)
 
-    def _post(self, request: dict[str, Any]) -> ChatCompletion:
+    def _post(self, request: dict[str, Any]) -> "chat.ChatCompletion":
         """One request over the wire, entered into the ledger whatever comes of it."""
         self.state.check_open()
         self.state.prepare(self.model)
@@ -148,13 +155,13 @@ class Exchange:
             failure = status_failure(error, self.model, self.settings, is_repeat=self.attempt_count > 1)
         except (openai.APIError, json.JSONDecodeError) as error:
             failure = ServerError(unreachable(error, address_of(self.settings)))
-        answered = completion if isinstance(completion, ChatCompletion) else None
+        answered = completion if isinstance(completion, chat.ChatCompletion) else None
         self._record(request, answered)
         if answered is None:
             raise failure
         return answered
 
-    def _record(self, request: dict[str, Any], completion: ChatCompletion | None) -> None:
+    def _record(self, request: dict[str, Any], completion: "chat.ChatCompletion | None") -> None:
         """Adds one call. Where the server reports no usage, the estimate counts, so that a budget holds."""
         sent = received = 0
         if completion is not None and completion.usage is not None:
@@ -196,7 +203,7 @@ class Exchange:
             found = _summary(cause)
         elif isinstance(cause, json.JSONDecodeError):
             found = "no JSON"
-        elif isinstance(cause, ResponseParsingError):
+        elif isinstance(cause, exceptions.ResponseParsingError):
             found = "no tool call"
         else:
             return ContractError(f"reading a {self.request.answer.__name__} ended in {type(cause).__name__}")
@@ -216,7 +223,7 @@ def read_answer(request: Request, text: str | None) -> Answer | None:
         return None
 
 
-def mode_of(settings: LLMSettings) -> instructor.Mode:
+def mode_of(settings: LLMSettings) -> "instructor.Mode":
     """TOOLS_STRICT is a deprecated name for TOOLS, without strictness: `Exchange.send` makes it strict."""
     return instructor.Mode.JSON_SCHEMA if settings.provider == "ollama" else instructor.Mode.TOOLS
 
@@ -227,7 +234,7 @@ def _response_model(answer: type[Answer]) -> type[Answer]:
     return instructor.response_schema(answer)
 
 
-def _make_parseable(completion: ChatCompletion) -> str:
+def _make_parseable(completion: "chat.ChatCompletion") -> str:
     """Turns an answer that would end Instructor's loop into one that is asked again; returns what was wrong.
 
     Instructor re-asks for what fails to parse. It gives up at once on a cut answer and a refusal, and breaks
@@ -235,8 +242,8 @@ def _make_parseable(completion: ChatCompletion) -> str:
     """
     choice = completion.choices[0] if completion.choices else None
     if choice is None or choice.message is None:
-        message = ChatCompletionMessage(role="assistant", content="")
-        completion.choices = [Choice(finish_reason="stop", index=0, message=message)]
+        message = chat.ChatCompletionMessage(role="assistant", content="")
+        completion.choices = [chat_completion.Choice(finish_reason="stop", index=0, message=message)]
         return "the server sent no answer"
     reason, message = choice.finish_reason, choice.message
     choice.finish_reason = "stop"
@@ -247,7 +254,7 @@ def _make_parseable(completion: ChatCompletion) -> str:
     return "the answer was cut at max_answer_tokens" if reason == "length" else ""
 
 
-def _said(completion: ChatCompletion) -> str:
+def _said(completion: "chat.ChatCompletion") -> str:
     """The JSON text of an answer: the first tool call's arguments, or the content."""
     message = completion.choices[0].message
     calls: list[Any] = message.tool_calls or []

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from instructor.cache import make_cache_key
-
+from slowwave.deferred import deferred
 from slowwave.errors import ConfigError, SlowwaveError, TransientError
 from slowwave.llm.answer_cache import AnswerCache
 from slowwave.llm.checks import settings_problem
@@ -17,6 +17,11 @@ from slowwave.llm.servers import address_of, bare, quiet_libraries
 from slowwave.llm.state import RunState
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.settings.groups import LLMSettings
+
+if TYPE_CHECKING:
+    from instructor import cache as instructor_cache
+else:
+    instructor_cache = deferred("instructor.cache")
 
 _log = logging.getLogger(__name__)
 
@@ -116,7 +121,7 @@ def _cache_key(settings: LLMSettings, request: Request) -> str:
     The validators' context is left out: it does not reach the model, and a hit is validated under its own.
     The key of the server is left out too: a new key must not cost all answers again.
     """
-    return make_cache_key(
+    return instructor_cache.make_cache_key(
         messages=[request.prompt.system, request.prompt.user],
         model=sent_model(settings, model_of(settings, request)),
         response_model=request.answer,

@@ -10,15 +10,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-import httpx
-import ollama
-import openai
-
+from slowwave.deferred import deferred
 from slowwave.errors import ConfigError, InputError, OutputError, SlowwaveError, TransientError
 from slowwave.settings.groups import LLMSettings
+
+if TYPE_CHECKING:
+    import httpx
+    import ollama
+    import openai
+else:
+    httpx = deferred("httpx")
+    ollama = deferred("ollama")
+    openai = deferred("openai")
 
 OPENAI_ADDRESS = "https://api.openai.com/v1"
 OLLAMA_ADDRESS = "http://127.0.0.1:11434"
@@ -40,7 +46,7 @@ class NotThereError(ConfigError):
     """Ollama does not have the model."""
 
 
-def openai_client(settings: LLMSettings) -> openai.OpenAI:
+def openai_client(settings: LLMSettings) -> "openai.OpenAI":
     """Address and key are always given, so that no variable of the environment can send them elsewhere."""
     address = address_of(settings) + ("/v1" if settings.provider == "ollama" else "")
     return openai.OpenAI(
@@ -48,7 +54,7 @@ def openai_client(settings: LLMSettings) -> openai.OpenAI:
     )
 
 
-def ollama_client(settings: LLMSettings) -> ollama.Client:
+def ollama_client(settings: LLMSettings) -> "ollama.Client":
     """A client of Ollama's own API, which lists, shows and derives models."""
     key = key_of(settings)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -111,7 +117,7 @@ def no_server(settings: LLMSettings) -> ServerError:
 
 
 def status_failure(
-    error: openai.APIStatusError, model: str, settings: LLMSettings, *, is_repeat: bool
+    error: "openai.APIStatusError", model: str, settings: LLMSettings, *, is_repeat: bool
 ) -> SlowwaveError | ServerError:
     """The failure behind an HTTP status. Only short codes of the server are shown, never its message."""
     status, code = error.status_code, _code(error.code) or _code(error.type)
@@ -143,7 +149,7 @@ def _code(text: object) -> str:
     return text if isinstance(text, str) and re.fullmatch(r"[\w.\[\]-]{1,60}", text) else ""
 
 
-def _retry_after(error: openai.APIStatusError) -> float:
+def _retry_after(error: "openai.APIStatusError") -> float:
     """Seconds that the server asks to wait, from either form of the header; 0 when it does not ask."""
     text = error.response.headers.get("retry-after", "")
     try:

@@ -3,12 +3,7 @@
 Everything here can be made again from the journal.
 """
 
-import os
-
-os.environ.setdefault(
-    "LANCEDB_LOG", "error"
-)  # before it is imported: its warnings would stand beside our one line
-
+from slowwave.store import lance  # noqa: F401 # first: it says how LanceDB is imported
 from slowwave.store.conditions import Expr, as_filter, col, lit
 from slowwave.store.damage import told
 from slowwave.store.generations import (

@@ -4,8 +4,8 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from slowwave.language.lexicon import THEMELESS_WORDS
 from slowwave.language.names import plain_name, said_name, said_type
@@ -55,7 +55,7 @@ def overlap(words: pl.Series) -> NDArray[np.float64]:
     )
     width = int(column.max()) + 1 if rows.height else 1
     ones = np.ones(rows.height, dtype=np.float64)
-    marks = csr_array((ones, (rows["row"].to_numpy(), column)), shape=(len(words), width))
+    marks = scipy.sparse.csr_array((ones, (rows["row"].to_numpy(), column)), shape=(len(words), width))
     size = np.asarray(marks.sum(axis=1)).ravel()
     common = np.asarray((marks @ marks.T).toarray())
     least = np.minimum(size[:, None], size[None, :])

@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import squareform
 
 from slowwave.home.centroids import with_vectors
 from slowwave.schemas.identity import stable_id
@@ -233,7 +232,8 @@ def _joined(near: NDArray[np.float64], size: NDArray[np.float64], joining: Joini
         return np.zeros(count, dtype=np.intp)
     distance = 1.0 - near
     np.fill_diagonal(distance, 0.0)
-    tree = linkage(squareform(np.maximum(distance, 0.0), checks=False), "average")
+    condensed = scipy.spatial.distance.squareform(np.maximum(distance, 0.0), checks=False)
+    tree = scipy.cluster.hierarchy.linkage(condensed, "average")
     cells = np.concatenate([size, np.zeros(count - 1)])
     holds = np.ones(2 * count - 1, dtype=bool)
     top = np.arange(2 * count - 1)

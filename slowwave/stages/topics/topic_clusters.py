@@ -10,10 +10,8 @@ similarity and does not carry over to another embedder.
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.sparse import csr_array, issparse, vstack
-from scipy.spatial.distance import squareform
 
 from slowwave.schemas.identity import stable_id
 
@@ -123,8 +121,9 @@ def _clusters(rows: Rows, threshold: float) -> NDArray[np.intp]:
         return np.zeros(1, dtype=np.intp)
     distance = 1.0 - _dense(rows @ rows.T).astype(np.float64)
     np.fill_diagonal(distance, 0.0)
-    tree = linkage(squareform(np.maximum(distance, 0.0), checks=False), "average")
-    return in_order(fcluster(tree, 1.0 - threshold, "distance"))
+    condensed = scipy.spatial.distance.squareform(np.maximum(distance, 0.0), checks=False)
+    tree = scipy.cluster.hierarchy.linkage(condensed, "average")
+    return in_order(scipy.cluster.hierarchy.fcluster(tree, 1.0 - threshold, "distance"))
 
 
 def in_order(label: NDArray[Any]) -> NDArray[np.intp]:
@@ -137,28 +136,34 @@ def in_order(label: NDArray[Any]) -> NDArray[np.intp]:
 
 def unit_means(rows: Rows, label: NDArray[np.intp]) -> Rows:
     """Unit mean row of each label; rows that cancel out stay zero and attract nothing."""
-    member = csr_array((np.ones(len(label), np.float32), (label, np.arange(len(label)))))
+    member = scipy.sparse.csr_array((np.ones(len(label), np.float32), (label, np.arange(len(label)))))
     sums = member @ rows
-    if issparse(sums):
+    if scipy.sparse.issparse(sums):
         length = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel())
         scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-        return csr_array(sums.multiply(scale[:, None]))
+        return scipy.sparse.csr_array(sums.multiply(scale[:, None]))
     length = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
 
 
 def _own_similarity(rows: Rows, means: Rows, label: NDArray[np.intp]) -> NDArray[np.float64]:
     own = means[label]
-    product = rows.multiply(own).sum(axis=1) if issparse(rows) else np.einsum("ij,ij->i", rows, own)
+    product = (
+        rows.multiply(own).sum(axis=1) if scipy.sparse.issparse(rows) else np.einsum("ij,ij->i", rows, own)
+    )
     return np.asarray(product, dtype=np.float64).ravel()
 
 
 def _dense(product: Any) -> NDArray[Any]:
-    return np.asarray(product.toarray() if issparse(product) else product)
+    return np.asarray(product.toarray() if scipy.sparse.issparse(product) else product)
 
 
 def _stack(above: Rows, below: Rows) -> Rows:
-    return vstack([above, below], format="csr") if issparse(above) else np.vstack([above, below])
+    return (
+        scipy.sparse.vstack([above, below], format="csr")
+        if scipy.sparse.issparse(above)
+        else np.vstack([above, below])
+    )
 
 
 def free_id(topic_id: str, taken: set[str]) -> str:

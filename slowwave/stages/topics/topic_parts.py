@@ -2,8 +2,8 @@
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from slowwave.home.centroids import with_vectors
 from slowwave.schemas.identity import stable_id
@@ -125,7 +125,8 @@ def _ward_half(rows: NDArray[np.float64]) -> NDArray[np.intp]:
     if len(rows) < 2:  # noqa: PLR2004 - halves need two
         return np.zeros(len(rows), dtype=np.intp)
     looked_at = np.linspace(0, len(rows) - 1, min(len(rows), SPLIT_SAMPLE)).astype(np.intp)
-    half = in_order(fcluster(linkage(rows[looked_at], "ward"), 2, "maxclust"))
+    tree = scipy.cluster.hierarchy.linkage(rows[looked_at], "ward")
+    half = in_order(scipy.cluster.hierarchy.fcluster(tree, 2, "maxclust"))
     if len(looked_at) == len(rows) or half.max() == 0:
         return half if len(half) == len(rows) else np.zeros(len(rows), dtype=np.intp)
     return np.asarray((rows @ unit_means(rows[looked_at], half).T).argmax(axis=1), dtype=np.intp)

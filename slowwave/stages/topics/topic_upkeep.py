@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from slowwave.home.centroids import with_vectors
 from slowwave.schemas.identity import stable_id
@@ -159,7 +159,8 @@ def _leaving(vectors: NDArray[np.float64], split_threshold: float) -> NDArray[np
     if whole >= split_threshold:
         return stay
     looked_at = np.linspace(0, len(vectors) - 1, min(len(vectors), SPLIT_SAMPLE)).astype(np.intp)
-    half = fcluster(linkage(vectors[looked_at], "ward"), 2, "maxclust") - 1
+    tree = scipy.cluster.hierarchy.linkage(vectors[looked_at], "ward")
+    half = scipy.cluster.hierarchy.fcluster(tree, 2, "maxclust") - 1
     if half.max() == 0:
         return stay
     means = unit_means(vectors[looked_at], in_order(half))

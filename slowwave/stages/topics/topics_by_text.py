@@ -6,7 +6,7 @@ joining and clustering (`topic_clusters`), over tf-idf rows.
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
+import scipy
 
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
@@ -72,7 +72,9 @@ def _assign_of_owner(cells: pl.DataFrame, topics: pl.DataFrame, threshold: float
     return pl.concat(answers)
 
 
-def _word_vectors(texts: pl.Series, topic_texts: pl.Series) -> tuple[csr_array, csr_array]:
+def _word_vectors(
+    texts: pl.Series, topic_texts: pl.Series
+) -> "tuple[scipy.sparse.csr_array, scipy.sparse.csr_array]":
     """Unit tf-idf rows of the cells and of the topics, over one vocabulary. A text without words is zero."""
     documents = pl.concat([texts, topic_texts]).to_frame("text").with_row_index("document")
     words = words_of(documents).sort("document", "word")
@@ -80,7 +82,7 @@ def _word_vectors(texts: pl.Series, topic_texts: pl.Series) -> tuple[csr_array, 
         weight=(1 + pl.col("times").log()) * rarity(documents.height),
         column=pl.col("word").rank("dense") - 1,
     ).with_columns(weight=pl.col("weight") / (pl.col("weight") ** 2).sum().over("document").sqrt())
-    matrix = csr_array(
+    matrix = scipy.sparse.csr_array(
         (
             weighed["weight"].to_numpy().astype(np.float32),
             (weighed["document"].to_numpy(), weighed["column"].to_numpy()),
