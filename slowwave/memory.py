@@ -3,9 +3,9 @@
 No language model, no Prefect. Reading takes no lock and stays warm from question to question.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -13,42 +13,38 @@ from typing import Any, Self, TypeVar, Unpack
 from slowwave.context import assemble
 from slowwave.context.answers import settle_by_answers
 from slowwave.context.shown import shown_to
-from slowwave.edits import confirm, correct, forget, overview, quarantine, remember, resolve
+from slowwave.edits import overview, quarantine
 from slowwave.edits.explain import explain
+from slowwave.edits.methods import Edits
 from slowwave.edits.status import read_status
 from slowwave.erase import erase
 from slowwave.errors import InputError, TransientError
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
-from slowwave.schemas.choices import CellType, Resolution
+from slowwave.lists.methods import Lists
 from slowwave.schemas.context import Activity, Context, ContextRequest
-from slowwave.schemas.refusals import Model, clean_text, possible, possible_moment
+from slowwave.schemas.refusals import clean_text, moment_of, request_of
+from slowwave.schemas.report import StageReport
 from slowwave.schemas.requests import (
     ArchivedRequest,
-    CellRequest,
     CiteRequest,
-    CorrectRequest,
     EraseRequest,
-    RememberRequest,
-    ResolveRequest,
+    RecordRequest,
+    RecordTurn,
     TimelineRequest,
     WeakRequest,
 )
 from slowwave.schemas.results import (
     Calibration,
-    Dispute,
-    Done,
     Erased,
     Explanation,
     Fading,
     ForgottenCell,
     QuarantinedChunk,
-    Remembered,
+    Recorded,
     Replacement,
-    Resolved,
     Stats,
     Status,
-    TopicSummary,
 )
 from slowwave.schemas.search import (
     DetailLevel,
@@ -58,12 +54,14 @@ from slowwave.schemas.search import (
     SearchRequest,
     SearchResult,
     Timeline,
-    in_utc,
 )
 from slowwave.search import answer, ask, open_reader
 from slowwave.search.archived import find_forgotten
 from slowwave.search.entity import describe
 from slowwave.search.timeline import timeline
+from slowwave.stages.ingest.alone import ingest_alone
+from slowwave.stages.ingest.folding import Folding
+from slowwave.stages.ingest.record import Conversations, record
 from slowwave.stages.topics.calibration import calibrate_home
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
@@ -72,11 +70,7 @@ MOST_CONVERSATIONS = 1_000
 """Conversations whose citations are kept for `Memory.settle`; of more, the oldest go."""
 
 
-_NO_FIELDS = ("self", "now", "filters", "words")
-"""Names in a method that are no field of its request."""
-
-
-class Memory:
+class Memory(Lists, Edits):
     """The memory of one home folder, kept warm. Threads may share it; each process opens its own.
 
     Its owner is the one that the home's settings name (`owner`). Every memory that `search` or `context` returns
@@ -91,6 +85,8 @@ class Memory:
         self._usage = Usage(self._home)
         self._records_usage = records_usage
         self._cited: dict[str, set[str]] = {}
+        self._conversations = Conversations()
+        self._folding = Folding(self._reader)
 
     def __enter__(self) -> Self:
         return self
@@ -117,8 +113,8 @@ class Memory:
         """
         if filters is not None and words:
             raise InputError(f"give filters or the keywords {', '.join(sorted(words))}, not both")
-        request = _request(SearchRequest, {**locals(), **dict(filters or words)})
-        moment = _moment(now)
+        request = request_of(SearchRequest, {**locals(), **dict(filters or words)})
+        moment = moment_of(now)
         found = answer(self._reader, request, now=moment)
         self._note([cell.cell_id for cell in found.cells], conversation_id, moment)
         return self._told(found)
@@ -143,8 +139,8 @@ class Memory:
         What stands at the start of a conversation (`opening`) is not noted as retrieved: nobody asked for it.
         """
         recent_errors = [recent_errors] if isinstance(recent_errors, str) else recent_errors
-        request = _request(ContextRequest, locals())
-        moment = _moment(now)
+        request = request_of(ContextRequest, locals())
+        moment = moment_of(now)
         found = assemble(self._reader, request, now=moment)
         shown = dict.fromkeys(cell_id for line in found.lines for cell_id in line.cell_ids)
         if not opening:
@@ -157,58 +153,45 @@ class Memory:
 
     def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
         """Dated memories of one name, topic or session, in order (`TimelineRequest`)."""
-        return self._told(timeline(self._reader, _request(TimelineRequest, locals())))
+        return self._told(timeline(self._reader, request_of(TimelineRequest, locals())))
 
-    def remember(
+    def record(
         self,
-        text: str,
+        turns: Iterable[RecordTurn | Mapping[str, Any]],
         *,
-        cell_type: CellType = "fact",
-        subject: str | None = None,
-        attribute: str | None = None,
-        value: str | None = None,
-        entities: Iterable[str] = (),
-        salience: float = 0.8,
+        client: str = "",
+        project: str | None = None,
         now: datetime | None = None,
-    ) -> Remembered:
-        """Record a person's statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
+    ) -> Recorded:
+        """Record messages of conversations (`RecordRequest`) as they are said; they survive a kill once this returns.
 
-        The same text on the same day is the same memory; on another day it becomes a confirmation.
+        Secrets are redacted, and memory that Slowwave put into a prompt is left out. A message that was recorded
+        before adds nothing. It is found some seconds later (`record.fold_seconds`), while a night runs with its next
+        commit; the next ingest or night cuts it into chunks, and the night makes memories of them.
 
         Raises:
-            InputError: a keyword is not possible, or this memory was deleted before.
+            InputError: a message or keyword is not possible; nothing was recorded.
             TransientError: the journal cannot be written; nothing was recorded.
         """
-        return remember.remember(self._reader, _request(RememberRequest, locals()), now=_moment(now))
+        recorded = record(
+            self._reader, request_of(RecordRequest, locals()), self._conversations, now=moment_of(now)
+        )
+        if recorded.new_count:
+            self._folding.soon()
+        return recorded
 
-    def correct(
-        self,
-        cell_id: str,
-        text: str,
-        *,
-        subject: str | None = None,
-        attribute: str | None = None,
-        value: str | None = None,
-        entities: Iterable[str] | None = None,
-        note: str = "",
-        now: datetime | None = None,
-    ) -> Done:
-        """Put what is right in a memory's place (`CorrectRequest`); the new memory is protected, the old one kept.
+    def ingest(
+        self, sources: Sequence[str | Path], *, dry_run: bool = False, now: datetime | None = None
+    ) -> StageReport:
+        """Take in transcripts and documents; of files that grew, what is new in them.
 
         Raises:
-            InputError: a keyword is not possible, or the memory was superseded already.
-            NotFoundError: there is no such memory, or none yet.
-            BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
+            NotFoundError: a named path does not exist.
+            BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was taken in.
         """
-        return correct.correct(self._home, _request(CorrectRequest, locals()), now=_moment(now))
-
-    def confirm(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
-        """Protect a memory that a person says holds: it never fades. Raises as `correct`."""
-        return confirm.confirm(self._home, _request(CellRequest, locals()), now=_moment(now))
-
-    def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
-        """Delete a memory, also as said in other words; `erase` takes its turns too. Raises as `correct`."""
-        return forget.forget(self._home, _request(CellRequest, locals()), now=_moment(now))
+        moment = None if now is None else moment_of(now)
+        paths = [str(source) for source in sources]
+        return ingest_alone(self._home, paths, dry_run=dry_run, clock=lambda: moment or moment_of(None))
 
     def erase(
         self,
@@ -224,27 +207,7 @@ class Memory:
 
         Without a name of what to erase, an interrupted erase is ended. Raises as `correct`.
         """
-        return erase.erase(self._home, _request(EraseRequest, locals()), now=_moment(now))
-
-    def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
-        """Open contradictions with both memories, newest first; resolved ones after them where asked for."""
-        return resolve.disputes(self._reader, has_resolved=has_resolved)
-
-    def resolve(
-        self,
-        contradiction_id: str,
-        resolution: Resolution,
-        *,
-        text: str = "",
-        note: str = "",
-        now: datetime | None = None,
-    ) -> Resolved:
-        """End a contradiction for good, as a person decides (`ResolveRequest`). Raises as `correct`."""
-        return resolve.resolve(self._home, _request(ResolveRequest, locals()), now=_moment(now))
-
-    def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
-        """Take a resolution back: both memories stand as before, open again. Raises as `correct`."""
-        return resolve.undo(self._home, contradiction_id, now=_moment(now))
+        return erase.erase(self._home, request_of(EraseRequest, locals()), now=moment_of(now))
 
     def cite(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> list[str]:
         """Record at once that memories were used (`CiteRequest`); returns their whole ids.
@@ -254,9 +217,9 @@ class Memory:
             NotFoundError: an id is unknown, or there is no store yet.
             TransientError: the journal cannot be written.
         """
-        request = _request(CiteRequest, locals())
+        request = request_of(CiteRequest, locals())
         found = cite(
-            self._home, request.cell_ids, context=context, now=_moment(now), store=self._reader.current()
+            self._home, request.cell_ids, context=context, now=moment_of(now), store=self._reader.current()
         )
         self._cited.setdefault(context, set()).update(found)
         if len(self._cited) > MOST_CONVERSATIONS:
@@ -265,7 +228,7 @@ class Memory:
 
     def ignore(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> None:
         """Note that memories were shown and did not help: once a `context`, counted with the next night."""
-        self._usage.note(cell_ids, "ignored", context=context, at=_moment(now))
+        self._usage.note(cell_ids, "ignored", context=context, at=moment_of(now))
 
     def settle(
         self,
@@ -281,7 +244,7 @@ class Memory:
         conversation are read (`slowwave/context/answers.py`): what they cite is cited, and what no answer followed is
         not ignored. A second call adds nothing.
         """
-        moment, store = _moment(now), self._reader.current()
+        moment, store = moment_of(now), self._reader.current()
         if reads_answers:
             return settle_by_answers(self._reader, self._usage, conversation_id, cited=cited, now=moment)
         kept = shown_to(self._home, conversation_id, now=moment) if store is not None else {}
@@ -296,23 +259,19 @@ class Memory:
             InputError: several memories begin with that id.
             NotFoundError: no memory of this owner has that id, there is none yet, or it was erased.
         """
-        return explain(self._reader, cell_id, now=_moment(now))
+        return explain(self._reader, cell_id, now=moment_of(now))
 
     def weak(self, days: float | None = None, *, now: datetime | None = None) -> list[Fading]:
         """Memories that the nights of the next days (`WeakRequest`) will archive unless they are used."""
-        return overview.weak(self._reader, _request(WeakRequest, locals()), now=_moment(now))
+        return overview.weak(self._reader, request_of(WeakRequest, locals()), now=moment_of(now))
 
     def archived(self, query: str, *, limit: int = 10) -> list[ForgottenCell]:
         """Faded memories by their words, best first; a cited one comes back with the next night."""
-        return find_forgotten(self._reader, _request(ArchivedRequest, locals()))
+        return find_forgotten(self._reader, request_of(ArchivedRequest, locals()))
 
     def stats(self, *, now: datetime | None = None) -> Stats:
         """Counts of all memories by type, status, topic, age and origin, and of their use."""
-        return overview.stats(self._reader, now=_moment(now))
-
-    def topics(self) -> list[TopicSummary]:
-        """Topics that have a summary, largest first."""
-        return overview.topic_summaries(self._reader)
+        return overview.stats(self._reader, now=moment_of(now))
 
     def replacements(self) -> list[Replacement]:
         """Memories that no longer hold, each with the one that took its place, oldest first."""
@@ -325,7 +284,7 @@ class Memory:
 
     def status(self, *, now: datetime | None = None) -> Status:
         """The state of the home: waiting work, the last night, rows and bytes; a `ConfigError` if it is damaged."""
-        return read_status(self._home, now=_moment(now))
+        return read_status(self._home, now=moment_of(now))
 
     def quarantine(self) -> list[QuarantinedChunk]:
         """Work for which the model gave no usable answer, with the reason, oldest first."""
@@ -339,7 +298,7 @@ class Memory:
             InputError: a chunk is not in quarantine.
             BusyError: as `correct`.
         """
-        return quarantine.release_chunks(self._home, ids, now=_moment(now))
+        return quarantine.release_chunks(self._home, ids, now=moment_of(now))
 
     def calibrate(self, *, dry_run: bool = False) -> Calibration:
         """Measure the embedder's thresholds on this memory, and keep them unless it is a dry run.
@@ -361,6 +320,7 @@ class Memory:
 
     def close(self) -> None:
         """Write the noted uses; those that cannot be written wait for the end of the program, without an error."""
+        self._folding.stop()
         with suppress(TransientError):
             self.flush()
 
@@ -373,16 +333,3 @@ class Memory:
     def _note(self, cell_ids: Sequence[str], conversation_id: str, at: datetime) -> None:
         if self._records_usage and cell_ids:
             self._usage.note(cell_ids, "retrieved", context=conversation_id, at=at)
-
-
-def _moment(now: datetime | None) -> datetime:
-    return datetime.now(UTC) if now is None else in_utc(possible_moment(now))
-
-
-def _request(model: type[Model], given: dict[str, Any]) -> Model:
-    """A request of what a method was called with: its `locals()`, and for a search its filters."""
-    fields = {name: value for name, value in given.items() if name not in _NO_FIELDS}
-    for name, value in fields.items():
-        if isinstance(value, Iterable) and not isinstance(value, str):  # a list, or a column of a frame
-            fields[name] = tuple(value)
-    return possible(model, fields)

@@ -14,13 +14,13 @@ from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.journal.segments import Journal
+from slowwave.lists.quotes import quotes_of
 from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search import Reader
 from slowwave.store import Store, as_filter, col, lit, owned_by
 from slowwave.trust.origins import PERSON
-from slowwave.trust.own_words import standing
 
 MOST_LINKS = 100
 
@@ -52,7 +52,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     row = stored.row(0, named=True) if stored.height else (made or {})
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
     state = str(row["status"]) if stored.height else "deleted" if is_dead else _left(journal, events)
-    quotes, missing = _quotes(store, cast("list[str]", row["evidence"]), str(row["content"]))
+    quotes, missing = quotes_of(store, cast("list[str]", row["evidence"]), str(row["content"]))
     counts = cell_usage.row(0, named=True) if cell_usage.height else {}
     topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
     core = store.by_key("core", [whole], ["cell_id", "line_rank"])
@@ -131,29 +131,6 @@ def _life(events: pl.DataFrame, cell_id: str) -> tuple[list[Step], dict[str, obj
             if kind == "cell.extracted":
                 made = {**row, "recorded_at": row["event_recorded_at"]}
     return [step for _, step in sorted(steps, key=lambda pair: pair[0])], made
-
-
-def _quotes(store: Store, turn_ids: list[str], told: str) -> tuple[list[Quote], list[str]]:
-    """The turns behind a memory, each with whose word the memory (`told`) is there."""
-    columns = [name for name in Quote.model_fields if name != "whose"]
-    turns = store.by_key("turns", turn_ids, columns).sort("event_time", "turn_id")
-    missing = sorted(set(turn_ids) - set(turns["turn_id"]))
-    return [Quote(**row, whose=_whose(told, row)) for row in turns.iter_rows(named=True)], missing
-
-
-def _whose(told: str, turn: dict[str, object]) -> str:
-    """Say whose word a memory is in one of its turns."""
-    role = str(turn["role"])
-    if role == "document":
-        return "a document says it"
-    does = {
-        "said": "said it",
-        "reported": "said it, perhaps passing it on",
-        "quoted": "only quotes it",
-        "absent": "said something else",
-    }
-    who = "a person" if role == "user" else "an assistant"
-    return f"{who} {does[standing(told, str(turn['content']), role)]}"
 
 
 def _core_reason(row: dict[str, object], quotes: list[Quote], *, is_there: bool) -> str:

@@ -10,7 +10,7 @@ from slowwave.decay.retention import days_since, effective_confidence
 from slowwave.edits.resolve import disputes
 from slowwave.journal.segments import Journal
 from slowwave.schemas.requests import WeakRequest
-from slowwave.schemas.results import Fading, Replacement, Stats, TopicSummary
+from slowwave.schemas.results import Fading, Replacement, Stats
 from slowwave.search import Reader
 from slowwave.store import Store, col, lit, owned_by
 
@@ -119,19 +119,6 @@ def _forgetting(journal: Journal) -> dict[str, int | float | None]:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
-
-
-def topic_summaries(reader: Reader) -> list[TopicSummary]:
-    """Topics of this owner that have a summary, largest first."""
-    if (store := reader.current()) is None:
-        return []
-    topics = store.rows(
-        "topics",
-        list(TopicSummary.model_fields),
-        owned_by(reader.settings.owner) & col("merged_into").is_null(),
-    )
-    told = topics.drop_nulls("summary").sort("cell_count", "name", descending=[True, False])
-    return [TopicSummary(**row) for row in told.iter_rows(named=True)]
 
 
 def replacements(reader: Reader) -> list[Replacement]:

@@ -4,12 +4,9 @@ from datetime import datetime
 
 import polars as pl
 
-from slowwave.edits.session import embed
-from slowwave.errors import BusyError, ConfigError, InputError, TransientError
-from slowwave.home.lock import writing
+from slowwave.errors import InputError
 from slowwave.home.paths import Home
 from slowwave.home.swept import keep_fresh
-from slowwave.home.workspace import Workspace, wall_clock, workspace_of
 from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.language.text import numbers
 from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows
@@ -19,6 +16,7 @@ from slowwave.schemas.requests import RememberRequest
 from slowwave.schemas.results import Remembered
 from slowwave.schemas.tables import REMEMBERED
 from slowwave.search import Reader
+from slowwave.stages.ingest.folding import fold_committed
 from slowwave.store import Store, col, lit, owned_by
 
 
@@ -49,9 +47,9 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
     )
     keep_fresh(home, now=now)
     home.journal.commit(encode_plan(plan), now=now)
-    is_searchable, waits = _apply(reader)
+    folded, waits = fold_committed(reader, patience_seconds=home.settings.edits.lock_seconds)
     notes = (*redacted(said), *([waits] if waits else []))
-    return Remembered(cell_id=cell_id, is_searchable=is_searchable, notes=notes)
+    return Remembered(cell_id=cell_id, is_searchable=folded == "folded", notes=notes)
 
 
 def said_plan(
@@ -113,21 +111,3 @@ def session_of(home: Home, store: Store | None, digest: str, moment: datetime) -
     if known["status"][0] == "active":
         return day, True
     return f"{REMEMBERED}-{moment:%Y-%m-%dT%H:%M:%S.%f}", False
-
-
-def _apply(reader: Reader) -> tuple[bool, str]:
-    """Apply everything committed, with vectors; return whether that succeeded, and a note where something waits."""
-    home = reader.home
-    try:
-        with writing(home, work="edit", patience_seconds=home.settings.edits.lock_seconds):
-            if reader.current() is None:
-                workspace_of(home, clock=wall_clock)
-            store = reader.current()  # opens the embedder too
-            assert store is not None  # made above, under the lock
-            work = Workspace(home, store, reader.embedder)
-            work.apply_all()
-            return True, embed(work)
-    except BusyError as error:
-        return False, f"recorded, and the next writer adds this memory: {error}"
-    except (TransientError, ConfigError) as error:
-        return False, f"recorded; the next writer makes it searchable: {error}"

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 
-from slowwave.errors import InputError, NotFoundError, OutputError, TransientError
+from slowwave.errors import InputError, NotFoundError
 from slowwave.home.core_file import write_core_file
 from slowwave.home.ids import whole_ids
 from slowwave.home.lock import writing
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import Plan
+from slowwave.stages.ingest.folding import embed
 
 
 @contextmanager
@@ -53,15 +54,6 @@ def commit_edit(work: Workspace, plan: Plan) -> tuple[dict[str, int], list[str]]
     write_core_file(work.home, work.store)
     note = embed(work)
     return changed, [note] if note else []
-
-
-def embed(work: Workspace) -> str:
-    """Compute missing vectors; return a note where they have to wait, else an empty text."""
-    try:
-        work.refresh_vectors()
-    except (TransientError, OutputError) as error:
-        return f"found by full text alone until a vector is there: {error}"
-    return ""
 
 
 def refuse_foreign(home: Home, row: Mapping[str, object]) -> None:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import polars as pl
 
 from slowwave.edits.chain_repair import reworded, told_anew
-from slowwave.edits.session import embed
 from slowwave.erase.plan import ErasurePlan
 from slowwave.home.vectors import take_over_vectors
 from slowwave.home.workspace import Workspace
@@ -17,6 +16,7 @@ from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.language.names import same_names
 from slowwave.stages.graph.entities import entity_changes, resolve
 from slowwave.stages.graph.graph_edges import entity_edges
+from slowwave.stages.ingest.folding import embed
 from slowwave.store import Store, col, create_beside, filling, lit, remove_damaged
 from slowwave.trust.origins import is_anybodys
 

@@ -1,8 +1,8 @@
 """Input of callers: made clean, or refused in one line where it is impossible."""
 
 import re
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -12,6 +12,9 @@ from slowwave.errors import InputError
 EPOCH_YEAR = 1970
 FIRST_YEAR_TOO_LATE = 2200
 """From this year on a time is a mistake, and not everything here could hold it."""
+
+_NO_FIELDS = ("self", "now", "filters", "words")
+"""Names in a method that are no field of its request."""
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -72,6 +75,25 @@ def possible_moment(now: datetime) -> datetime:
             f"now = {now.isoformat()} is not possible: choose {EPOCH_YEAR} to {FIRST_YEAR_TOO_LATE - 1}"
         )
     return now
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The moment in UTC; one without a zone is taken as UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def moment_of(now: datetime | None) -> datetime:
+    """The present moment that a caller names, in UTC; else the machine's."""
+    return datetime.now(UTC) if now is None else in_utc(possible_moment(now))
+
+
+def request_of(model: type[Model], given: dict[str, Any]) -> Model:
+    """A request of what a method was called with: its `locals()`, and for a search its filters."""
+    fields = {name: value for name, value in given.items() if name not in _NO_FIELDS}
+    for name, value in fields.items():
+        if isinstance(value, Iterable) and not isinstance(value, str):  # a list, or a column of a frame
+            fields[name] = tuple(value)
+    return possible(model, fields)
 
 
 def bounds(model: type[BaseModel], field: str) -> tuple[float | None, float | None]:

@@ -3,13 +3,13 @@
 One model a call: `Memory` makes it from keywords, the command line takes its help texts, bounds and defaults from it.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from slowwave.schemas.choices import CellType, Resolution
+from slowwave.schemas.choices import CellStatus, CellType, Resolution
 from slowwave.schemas.refusals import CLEAN, Request, Text
-from slowwave.schemas.search import MAX_LIMIT, Query
+from slowwave.schemas.search import MAX_LIMIT, Moment, Narrowing, Query, When
 
 LONGEST_TEXT = 4_000
 """Characters of what may be remembered at once: a memory is a sentence or two; a file goes through `ingest`."""
@@ -18,6 +18,18 @@ LONGEST_NAME = 200
 """Characters of a subject, an attribute, a value or an entity."""
 
 MOST_ENTITIES = 32
+
+LONGEST_CURSOR = 500
+MOST_OF_A_PAGE = 200
+
+LONGEST_ID = 200
+"""Characters of an id that another program gave: of a message or a conversation."""
+
+LONGEST_MESSAGE = 1_000_000
+"""Characters of one recorded message; of a longer one than `readers.message_characters` the middle is left out."""
+
+MOST_MESSAGES = 1_000
+"""Messages that are recorded at once."""
 
 Name = Annotated[str, Field(max_length=LONGEST_NAME), CLEAN]
 Sentence = Annotated[str, Field(max_length=LONGEST_TEXT), CLEAN]
@@ -132,4 +144,69 @@ class WeakRequest(Request):
 
     days: float | None = Field(
         default=None, ge=0, description="Days to look ahead (default: the setting edits.weak_days, 30)."
+    )
+
+
+class PageRequest(Request):
+    """A page of a list, which goes on where the cursor of the page before says."""
+
+    limit: int = Field(default=50, ge=1, le=MOST_OF_A_PAGE, description="The most entries of the page.")
+    cursor: Annotated[str, Field(max_length=LONGEST_CURSOR), CLEAN] = Field(
+        default="", description="The `next_cursor` of the page before; empty for the first page."
+    )
+
+
+class CellsRequest(PageRequest, Narrowing[When]):
+    """A page of the memories that pass all filters, newest first."""
+
+    status: CellStatus | None = Field(
+        default=None, description="Only memories in this state; of a past moment only those that held then."
+    )
+
+
+class ProjectPageRequest(PageRequest):
+    """A page of entities, conversations or topics."""
+
+    project: Text | None = Field(
+        default=None, description="Of this project and of the home's own; null for all that you may see."
+    )
+
+
+class RecordTurn(Request):
+    """A message of a conversation, as it was said."""
+
+    session_id: Annotated[str, Field(min_length=1, max_length=LONGEST_ID), CLEAN] = Field(
+        description="The conversation."
+    )
+    role: Literal["user", "assistant", "system", "tool"] = Field(
+        description="Who speaks; what the system and tools say is counted and not stored."
+    )
+    text: Annotated[str, Field(max_length=LONGEST_MESSAGE), CLEAN] = Field(description="What was said.")
+    id: Annotated[str, Field(max_length=LONGEST_ID), CLEAN] = Field(
+        default="",
+        description="The message's own id, unique in its conversation: said again, it adds nothing. Without one, "
+        "the same text at the same time is the same message.",
+    )
+    time: Moment | None = Field(default=None, description="When it was said (default: now).")
+    speaker: Annotated[str, Field(max_length=LONGEST_ID), CLEAN] = Field(
+        default="", description="The name of who speaks."
+    )
+    cwd: Text = Field(default="", description="The folder that the conversation is about.")
+    branch: Annotated[str, Field(max_length=LONGEST_NAME), CLEAN] = Field(
+        default="", description="The git branch there."
+    )
+
+
+class RecordRequest(Request):
+    """Messages to record: durable when the call returns, found soon after, remembered by the next night."""
+
+    turns: tuple[RecordTurn, ...] = Field(
+        min_length=1, max_length=MOST_MESSAGES, description="The messages, oldest first."
+    )
+    client: Annotated[str, Field(max_length=LONGEST_NAME), CLEAN] = Field(
+        default="", description="The program that records them, such as claude-code: their source in answers."
+    )
+    project: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), CLEAN] | None = Field(
+        default=None,
+        description="Their project; null for the one of their conversation, else of their folder.",
     )

@@ -262,9 +262,12 @@ class ForgottenCell(Frozen):
 class TopicSummary(Frozen):
     """A topic with its summary."""
 
+    topic_id: str
     name: str
     summary: str
     cell_count: int
+    updated_at: datetime
+    project_id: str
 
 
 class Replacement(Frozen):
@@ -273,6 +276,21 @@ class Replacement(Frozen):
     old: str
     new: str
     timeline: str | None = Field(description="The values of its subject in order, where there is a timeline.")
+
+
+class Recorded(Frozen):
+    """Messages that were recorded: they are in the journal and survive a kill.
+
+    They are found as soon as they are in the store, some seconds later; the next night makes memories of them.
+    """
+
+    turn_ids: list[str] = Field(description="Ids of the turns, in the order of the messages that became one.")
+    new_count: int = Field(ge=0, description="Turns that were not known, or said something else.")
+    known_count: int = Field(ge=0, description="Turns that were recorded before.")
+    left_out: dict[str, int] = Field(default_factory=dict, description="What became no turn, by reason.")
+    redacted: dict[str, int] = Field(
+        default_factory=dict, description="Secrets that were taken out, by kind."
+    )
 
 
 class QuarantinedChunk(Frozen):

@@ -1,13 +1,13 @@
 """Requests and answers of the read path: a search, an entity, a timeline."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Generic, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
 from slowwave.schemas.choices import CellStatus, CellType, EntityType, Origin, Relation, SourceType
-from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
+from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text, in_utc
 
 DetailLevel = Literal["summary", "full", "evidence"]
 Intent = Literal["why", "when", "who", "what", "general"]
@@ -15,11 +15,6 @@ Scope = Literal["user-private", "project-shared", "system"]
 MAX_LIMIT = 25
 MAX_QUERY_CHARACTERS = 100_000
 """Longest question: beyond it something else was passed by mistake."""
-
-
-def in_utc(moment: datetime) -> datetime:
-    """The moment in UTC; one without a zone is taken as UTC."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 Moment = Annotated[datetime, AfterValidator(in_utc)]
@@ -30,7 +25,7 @@ Query = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), CLEAN]
 Time = TypeVar("Time")
 
 
-class _Narrowing(Request, Generic[Time]):
+class Narrowing(Request, Generic[Time]):
     """Filters of a search. Nothing here can widen what the asking owner may see."""
 
     cell_types: tuple[CellType, ...] = Field(default=(), description="Only this type of memory.")
@@ -56,7 +51,7 @@ When = datetime | str
 """A moment, or the words for one ("2026-05-01", "last_week"); without a zone it is UTC."""
 
 
-class SearchRequest(_Narrowing[When]):
+class SearchRequest(Narrowing[When]):
     """A question with what its answers must be. A time may be words, such as `last_week`."""
 
     query: Query = Field(description="A question, or a few words.")
@@ -73,7 +68,7 @@ class SearchRequest(_Narrowing[When]):
     conversation_id: Text = Field(default="", description="The conversation in which the answer is used.")
 
 
-class Filters(_Narrowing[Moment]):
+class Filters(Narrowing[Moment]):
     """Filters of a search, with times as moments."""
 
     @property

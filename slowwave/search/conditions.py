@@ -13,6 +13,12 @@ UNFILTERED = Filters()
 
 def cell_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     """Cells that may be found: live ones, or for a question about the past those that were said by then."""
+    where = said_condition(owner, filters)
+    return where if filters.is_historical else where & (col("status") == lit("active"))
+
+
+def said_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
+    """Cells of whatever status that pass the filters but the entity; of the past those that were said by then."""
     where = _said(owner, filters)
     if filters.cell_types:
         where &= col("cell_type").isin(list(filters.cell_types))
@@ -20,7 +26,7 @@ def cell_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
         where &= (col("event_time") <= lit(filters.as_of)) & (col("valid_from") <= lit(filters.as_of))
     if filters.known_at is not None:
         where &= col("recorded_at") <= lit(filters.known_at)
-    return where if filters.is_historical else where & (col("status") == lit("active"))
+    return where
 
 
 def turn_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:

@@ -19,6 +19,7 @@ from slowwave.search.conditions import cell_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
+from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import Expr, Store, TextQuery, col
 
@@ -135,8 +136,12 @@ def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) ->
 
 def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:
     """The condition of the cells that may be found; a person or thing that is wanted is looked up once."""
-    where = cell_condition(reader.settings.owner, filters)
-    if filters.entity is None:
-        return where
-    named = set(cells_naming(store, reader.settings.owner, filters.entity))
-    return where & col("cell_id").isin(sorted(named | cells_saying(store, where, filters.entity)))
+    owner = reader.settings.owner
+    where = cell_condition(owner, filters)
+    return where if filters.entity is None else where & naming(store, owner, where, filters.entity)
+
+
+def naming(store: Store, owner: ScopeSettings, where: Expr, entity: str) -> Expr:
+    """The condition of the cells that name a person or thing; who only says the name is looked for in `where`."""
+    named = set(cells_naming(store, owner, entity))
+    return col("cell_id").isin(sorted(named | cells_saying(store, where, entity)))

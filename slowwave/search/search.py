@@ -14,16 +14,17 @@ from slowwave.language.intents import is_complex
 from slowwave.language.signals import holds_words
 from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.refusals import possible
+from slowwave.schemas.refusals import in_utc, possible
 from slowwave.schemas.search import (
     CellHit,
     ChainStep,
     DetailLevel,
     Filters,
+    Narrowing,
     SearchRequest,
     SearchResult,
     TopicHit,
-    in_utc,
+    When,
 )
 from slowwave.search.cells import cell_queries, rank_cells
 from slowwave.search.conditions import recorded_condition
@@ -69,19 +70,28 @@ def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchRe
     Raises:
         InputError: as `ask`; words name no time, or the filters leave none.
     """
-    wanted = {name: getattr(request, name) for name in Filters.model_fields}
-    for name, use in TIMES.items():
-        if isinstance(wanted[name], str):
-            wanted[name] = time_of_filter(wanted[name], use=use, now=now)
     found = ask(
         reader,
         request.query,
         limit=request.limit,
         detail_level=request.detail_level,
-        filters=possible(Filters, wanted),
+        filters=filters_of(request, now=now),
         now=now,
     )
     return with_excerpts(found, reader.store, most=reader.settings.search.excerpt_characters)
+
+
+def filters_of(request: Narrowing[When], *, now: datetime) -> Filters:
+    """The filters of a request; times that are words are read as of `now`.
+
+    Raises:
+        InputError: words name no time, or the filters leave none.
+    """
+    wanted = {name: getattr(request, name) for name in Filters.model_fields}
+    for name, use in TIMES.items():
+        if isinstance(wanted[name], str):
+            wanted[name] = time_of_filter(wanted[name], use=use, now=now)
+    return possible(Filters, wanted)
 
 
 def ask(

@@ -292,6 +292,17 @@ class ForgetSettings(Group):
     max_false_rate: Share = setting(0.01, "Share of archived cells that came back above which a night warns.")
 
 
+class RecordSettings(Group):
+    """Messages recorded as they are said."""
+
+    fold_seconds: Amount = setting(
+        2.0, "Seconds after which recorded messages are taken into the store, many together, to be found."
+    )
+    retry_seconds: float = setting(
+        15.0, "Seconds after which that is tried again, where another process writes the store.", gt=0
+    )
+
+
 class EditSettings(Group):
     """Edits by a person: remember, correct, confirm, forget, erase, resolve."""
 

@@ -33,6 +33,7 @@ from slowwave.settings.groups import (
     NightSettings,
     PromoteSettings,
     ReconcileSettings,
+    RecordSettings,
     RederiveSettings,
     ScopeSettings,
     StoreSettings,
@@ -94,6 +95,7 @@ class Settings(BaseSettings):
     decay: DecaySettings = DecaySettings()
     forget: ForgetSettings = ForgetSettings()
     edits: EditSettings = EditSettings()
+    record: RecordSettings = RecordSettings()
     promote: PromoteSettings = PromoteSettings()
     rederive: RederiveSettings = RederiveSettings()
     search: SearchSettings = SearchSettings()

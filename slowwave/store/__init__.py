@@ -22,7 +22,7 @@ from slowwave.store.generations import (
 )
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
-from slowwave.store.reads import SCORE, Query, RowsQuery, TextQuery, VectorQuery
+from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, TextQuery, VectorQuery
 from slowwave.store.scopes import owned_by, same_owner
 from slowwave.store.writing import Store
 
@@ -32,6 +32,7 @@ __all__ = [
     "SCORE",
     "TEXT_INDEX",
     "Expr",
+    "FirstQuery",
     "Query",
     "Row",
     "RowsQuery",

@@ -56,6 +56,7 @@ class MemoryTable:
     _narrow: "OrderedDict[Hashable, pl.DataFrame]" = field(default_factory=OrderedDict, repr=False)
     _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
     _lookups: dict[str, dict[str, list[int]]] = field(default_factory=dict, repr=False)
+    _orders: dict[str, Places] = field(default_factory=dict, repr=False)
 
     def rows(self, columns: Sequence[str], where: Expr | None) -> pl.DataFrame:
         """The named columns of the rows that a condition holds for."""
@@ -111,6 +112,14 @@ class MemoryTable:
             return np.arange(self.frame.height)
         found = self._looked_up(where)
         return np.flatnonzero(self.mask(where)) if found is None else self._left(where, found)
+
+    def first(self, by: str, k: int, where: Expr | None) -> Places:
+        """Places of the first `k` rows that a condition holds for: highest `by` first, ties by key."""
+        if by not in self._orders:
+            values = self.frame[by].to_physical().to_numpy()
+            self._orders[by] = np.argsort(-values, kind="stable")
+        order = self._orders[by]
+        return order[self.mask(where)[order]][:k]
 
     def mask(self, where: Expr | None) -> Mask:
         """Return whether a condition holds, for every row."""

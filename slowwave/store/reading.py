@@ -111,7 +111,12 @@ class StoreReader:
         copy = self._cache.copy_of(table) if asked.issubset(plain_columns(table)) else None
         if copy is not None and asked.issubset(copy.frame.columns):
             return copy.rows(names, where)
-        return self._rows_on_disk(table, names, where)
+        return self.rows_on_disk(table, names, where)
+
+    def rows_on_disk(self, table: str, names: Sequence[str], where: Expr | None) -> pl.DataFrame:
+        """The same past the tables in memory: for a few rows that an index finds."""
+        self._table(table)  # says what is wrong where the table is damaged
+        return self._queries.start([RowsQuery(table, tuple(names), where)]).result()[0]
 
     def count(self, table: str, where: Expr | None = None) -> int:
         """Number of rows."""
@@ -277,7 +282,7 @@ class StoreReader:
 
     def applied_segments(self) -> set[str]:
         """Ids of the journal segments that this generation already holds."""
-        return set(self._rows_on_disk(APPLIED, ["segment_id"], None)["segment_id"])
+        return set(self.rows_on_disk(APPLIED, ["segment_id"], None)["segment_id"])
 
     def without_centroid(self) -> list[str]:
         """Ids of the topics whose members changed since their centroid was computed."""
@@ -314,16 +319,12 @@ class StoreReader:
 
     def _load(self, table: str, before: MemoryTable | None) -> MemoryTable:
         version = self._version(table)
-        rows = self._rows_on_disk(table, plain_columns(table), None)
+        rows = self.rows_on_disk(table, plain_columns(table), None)
         if not self._cache.is_indexed:
             return MemoryTable(table, version, rows, is_indexed=False)
         rows = rows.sort(KEYS[table])
         vectors = self._load_vectors(table, rows, before) if table in VECTOR_TEXT else None
         return read_table(table, version, rows, vectors=vectors, before=before)
-
-    def _rows_on_disk(self, table: str, names: Sequence[str], where: Expr | None) -> pl.DataFrame:
-        self._table(table)  # says what is wrong where the table is damaged
-        return self._queries.start([RowsQuery(table, tuple(names), where)]).result()[0]
 
     def _load_vectors(self, table: str, rows: pl.DataFrame, before: MemoryTable | None) -> MemoryVectors:
         """Vectors of sorted rows; of those that `before` has, none is read again."""
@@ -349,7 +350,7 @@ class StoreReader:
         else:
             asked = col(key).isin(wanted[key].to_list())
         # past the tables in memory: this one is being read, under its lock
-        found = self._rows_on_disk(table, [key, "vector"], asked)
+        found = self.rows_on_disk(table, [key, "vector"], asked)
         fresh = wanted.join(found.drop_nulls("vector"), on=key, how="inner", maintain_order="left")
         if fresh.height:
             whole[fresh["place"].to_numpy()] = fresh["vector"].to_numpy()

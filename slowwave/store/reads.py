@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from lancedb.db import AsyncConnection
-from lancedb.query import AsyncStandardQuery
+from lancedb.query import AsyncStandardQuery, ColumnOrdering
 from lancedb.table import AsyncTable
 from numpy.typing import NDArray
 
@@ -71,7 +71,18 @@ class RowsQuery:
     where: Expr | None
 
 
-Query = TextQuery | VectorQuery | RowsQuery
+@dataclass(frozen=True)
+class FirstQuery:
+    """The named columns of the first `k` rows that a condition holds for: highest `by` first, ties by key."""
+
+    table: str
+    by: str
+    k: int
+    where: Expr | None
+    columns: tuple[str, ...]
+
+
+Query = TextQuery | VectorQuery | RowsQuery | FirstQuery
 
 
 def nothing_found(wanted: TextQuery) -> pl.DataFrame:
@@ -94,6 +105,8 @@ def rows_in_memory(copy: MemoryTable, wanted: Query) -> list[Row]:
     """The answer of a table in memory, row by row."""
     if isinstance(wanted, RowsQuery):
         return copy.take(copy.places(wanted.where), wanted.columns)
+    if isinstance(wanted, FirstQuery):
+        return copy.take(copy.first(wanted.by, wanted.k, wanted.where), wanted.columns)
     places, values = _ranked_places(copy, wanted)
     rows = copy.take(places, (KEYS[wanted.table], *wanted.columns))
     for row, value in zip(rows, values.tolist(), strict=True):
@@ -105,6 +118,8 @@ def frame_in_memory(copy: MemoryTable, wanted: Query) -> pl.DataFrame:
     """The answer of a table in memory, as a frame like the one from disk."""
     if isinstance(wanted, RowsQuery):
         return copy.rows(wanted.columns, wanted.where)
+    if isinstance(wanted, FirstQuery):
+        return copy.frame.select(wanted.columns)[copy.first(wanted.by, wanted.k, wanted.where)]
     places, values = _ranked_places(copy, wanted)
     rows = copy.frame.select(KEYS[wanted.table], *wanted.columns)[places]
     return rows.with_columns(pl.Series(value_name(wanted), values, dtype=pl.Float64))
@@ -173,7 +188,13 @@ class Queries:
             query = near.distance_type("cosine").refine_factor(REFINE_FACTOR)
         if wanted.where is not None:
             query = query.where(on_disk(wanted.where))
-        if isinstance(wanted, RowsQuery):
+        if isinstance(wanted, FirstQuery):
+            order = [
+                ColumnOrdering(column_name=wanted.by, ascending=False),
+                ColumnOrdering(column_name=KEYS[wanted.table]),
+            ]
+            query = query.order_by(order).limit(wanted.k)
+        if isinstance(wanted, RowsQuery | FirstQuery):
             return frame_of(await query.select(list(wanted.columns)).to_arrow()).select(wanted.columns)
         key = KEYS[wanted.table]
         raw = "_score" if isinstance(wanted, TextQuery) else "_distance"

@@ -267,10 +267,10 @@ class Store(StoreReader):
         begin = int(first["turn_index"]) - NEAR_TURNS
         named: list[Expr] = [col(name) == lit(first[name]) for name in ("session_id", *OWNER)]
         of_session = reduce(and_, named)
-        end = self._rows_on_disk("turns", IN_ORDER, of_session & (col("turn_index") >= lit(begin)))
+        end = self.rows_on_disk("turns", IN_ORDER, of_session & (col("turn_index") >= lit(begin)))
         if (end["turn_index"] < first["turn_index"]).sum() < NEAR_TURNS:
             return None
-        before = self._rows_on_disk("turns", ["turn_index"], of_session & (col("turn_index") < lit(begin)))
+        before = self.rows_on_disk("turns", ["turn_index"], of_session & (col("turn_index") < lit(begin)))
         return end.with_columns(before=pl.lit(before.height, pl.Int64))
 
     def _with_known_vectors(self, table: str, rows: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:

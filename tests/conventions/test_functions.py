@@ -56,7 +56,9 @@ TIMELESS_ROOMS = (
 WALKS_ROWS = {"slowwave/chains/repair.py"}  # the few links of one chain, in their order
 HAVE_A_CLOCK = {
     "slowwave/edits/status.py",  # says how long ago the last night was
+    "slowwave/schemas/refusals.py",  # the present moment, where a caller names none
     "slowwave/search/search.py",  # `search` of a home, for a question that names no moment
+    "slowwave/stages/ingest/alone.py",  # how long it took
     "slowwave/stages/night/night.py",  # how long upkeep took
     "slowwave/stages/rebuild/rebuild.py",  # how long it took
     "slowwave/store/table_cache.py",  # when a table is read again, unevenly

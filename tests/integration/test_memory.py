@@ -448,7 +448,7 @@ def test_the_examples_of_the_page_run(folder, monkeypatch, capsys):
 
 def test_the_page_names_every_call_and_every_filter():
     page = PAGE.read_text(encoding="utf-8")
-    calls = [name for name, value in vars(Memory).items() if callable(value) and not name.startswith("_")]
+    calls = [name for name in dir(Memory) if callable(getattr(Memory, name)) and not name.startswith("_")]
     assert [name for name in calls if f"memory.{name}(" not in page and f"`{name}`" not in page] == []
 
 

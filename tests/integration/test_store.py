@@ -448,8 +448,8 @@ def test_readers_see_what_another_handle_wrote(store: Store):
 
 def test_a_small_table_is_read_once_and_anew_when_anybody_wrote_it(store: Store, monkeypatch):
     reads = []
-    read = Store._rows_on_disk
-    monkeypatch.setattr(Store, "_rows_on_disk", lambda *given: reads.append(given[1]) or read(*given))
+    read = Store.rows_on_disk
+    monkeypatch.setattr(Store, "rows_on_disk", lambda *given: reads.append(given[1]) or read(*given))
     write(store, "cells", cells(a="one", b="two"))
     reader = open_store(store.root)
     reads.clear()
@@ -474,8 +474,8 @@ def test_of_a_small_table_a_process_does_not_read_again_what_it_wrote_itself(sto
     held = store.rows("cells")
     assert held.height == 2
     reads = []
-    read = Store._rows_on_disk
-    monkeypatch.setattr(Store, "_rows_on_disk", lambda *given: reads.append(given) or read(*given))
+    read = Store.rows_on_disk
+    monkeypatch.setattr(Store, "rows_on_disk", lambda *given: reads.append(given) or read(*given))
     write(store, "cells", cells(b="three", c="four"))
     write(store, "cells", removed="a")
     vectors(store, "cells", c=[1, 0, 0, 0])

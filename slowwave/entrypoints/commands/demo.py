@@ -113,7 +113,7 @@ def _title(text: str) -> None:
 
 def _tour(folder: Path) -> None:
     with Memory(folder, records_usage=False) as memory:
-        topics, replaced = memory.topics(), memory.replacements()
+        topics, replaced = memory.topics().topics, memory.replacements()
         _title(f"Topics that it found: {len(topics)} with a summary")
         for topic in topics[:SHOWN]:
             head = (flat(topic.name), "bold")

@@ -16,6 +16,7 @@ from slowwave.schemas.report import UNREADABLE
 from slowwave.settings.readers import ReaderSettings
 from slowwave.stages.ingest.parts import Parts, SourceFile
 from slowwave.stages.ingest.places import Places
+from slowwave.stages.ingest.recorded_chunks import cut_recorded
 from slowwave.stages.run import Stage
 
 CHANGED = "file that changed while it was read"
@@ -27,6 +28,7 @@ def ingest_sources(run: Stage, sources: Sequence[str]) -> None:
     for path, file_hash in find_new_sources(run, sources, places):
         ingest_file(run, path, file_hash, parts, places)
     parts.commit()
+    cut_recorded(run)
     places.finish()
 
 

@@ -139,10 +139,10 @@ class Parts:
 
     def _not_erased(self, turns: pl.DataFrame) -> pl.DataFrame:
         """Turns without those whose text a person erased, whatever place they have in their source by now."""
-        run, columns = self._run, ["source_id", "turn_id", "content_hash"]
+        run, columns = self._run, ["source_id", "content_hash"]
         gone = run.store.having("erasures", "source_id", turns["source_id"].unique(), columns)
-        kept = turns
-        for key in ("turn_id", "content_hash"):
-            kept = kept.join(gone, on=["source_id", key], how="anti", maintain_order="left")
+        named = run.store.having("erasures", "turn_id", turns["turn_id"], ["turn_id"])  # recorded, then read
+        kept = turns.join(named, on="turn_id", how="anti", maintain_order="left")
+        kept = kept.join(gone, on=["source_id", "content_hash"], how="anti", maintain_order="left")
         run.reject("erased by a person", turns.height - kept.height)
         return kept

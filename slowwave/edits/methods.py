@@ -1,0 +1,90 @@
+"""The edits of `Memory`: what a person says of single memories."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from slowwave.edits import confirm, correct, forget, remember, resolve
+from slowwave.home.paths import Home
+from slowwave.schemas.choices import CellType, Resolution
+from slowwave.schemas.refusals import moment_of, request_of
+from slowwave.schemas.requests import CellRequest, CorrectRequest, RememberRequest, ResolveRequest
+from slowwave.schemas.results import Dispute, Done, Remembered, Resolved
+from slowwave.search import Reader
+
+
+class Edits:
+    """The methods of `Memory` by which a person changes memories; each is a person's word and wins over every judge."""
+
+    _home: Home
+    _reader: Reader
+
+    def remember(
+        self,
+        text: str,
+        *,
+        cell_type: CellType = "fact",
+        subject: str | None = None,
+        attribute: str | None = None,
+        value: str | None = None,
+        entities: Iterable[str] = (),
+        salience: float = 0.8,
+        now: datetime | None = None,
+    ) -> Remembered:
+        """Record a person's statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
+
+        The same text on the same day is the same memory; on another day it becomes a confirmation.
+
+        Raises:
+            InputError: a keyword is not possible, or this memory was deleted before.
+            TransientError: the journal cannot be written; nothing was recorded.
+        """
+        return remember.remember(self._reader, request_of(RememberRequest, locals()), now=moment_of(now))
+
+    def correct(
+        self,
+        cell_id: str,
+        text: str,
+        *,
+        subject: str | None = None,
+        attribute: str | None = None,
+        value: str | None = None,
+        entities: Iterable[str] | None = None,
+        note: str = "",
+        now: datetime | None = None,
+    ) -> Done:
+        """Put what is right in a memory's place (`CorrectRequest`); the new memory is protected, the old one kept.
+
+        Raises:
+            InputError: a keyword is not possible, or the memory was superseded already.
+            NotFoundError: there is no such memory, or none yet.
+            BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
+        """
+        return correct.correct(self._home, request_of(CorrectRequest, locals()), now=moment_of(now))
+
+    def confirm(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
+        """Protect a memory that a person says holds: it never fades. Raises as `correct`."""
+        return confirm.confirm(self._home, request_of(CellRequest, locals()), now=moment_of(now))
+
+    def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
+        """Delete a memory, also as said in other words; `erase` takes its turns too. Raises as `correct`."""
+        return forget.forget(self._home, request_of(CellRequest, locals()), now=moment_of(now))
+
+    def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
+        """Open contradictions with both memories, newest first; resolved ones after them where asked for."""
+        return resolve.disputes(self._reader, has_resolved=has_resolved)
+
+    def resolve(
+        self,
+        contradiction_id: str,
+        resolution: Resolution,
+        *,
+        text: str = "",
+        note: str = "",
+        now: datetime | None = None,
+    ) -> Resolved:
+        """End a contradiction for good, as a person decides (`ResolveRequest`). Raises as `correct`."""
+        return resolve.resolve(self._home, request_of(ResolveRequest, locals()), now=moment_of(now))
+
+    def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
+        """Take a resolution back: both memories stand as before, open again. Raises as `correct`."""
+        return resolve.undo(self._home, contradiction_id, now=moment_of(now))

@@ -1,0 +1,26 @@
+"""Ingest by itself, as a plain function, for whoever asks `Memory`; the flow of the same name does it under Prefect."""
+
+import time
+from collections.abc import Sequence
+
+from slowwave.home.paths import Home
+from slowwave.home.workspace import Clock, open_workspace
+from slowwave.schemas.report import StageReport
+from slowwave.stages.ingest.ingest import index_new_turns, ingest_sources
+from slowwave.stages.ingest.vector_space import fit_space
+from slowwave.stages.run import Stage
+
+
+def ingest_alone(home: Home, sources: Sequence[str], *, dry_run: bool, clock: Clock) -> StageReport:
+    """Take in files and folders, as `Memory.ingest` says."""
+    started = time.monotonic()
+    with open_workspace(home, clock=clock) as workspace:
+        run = Stage("ingest", workspace, dry_run=dry_run)
+        for text in workspace.notes:
+            run.note(text)
+        ingest_sources(run, sources)
+        run.refresh_vectors()
+        fit_space(run)
+        index_new_turns(run)
+    run.report.seconds = round(time.monotonic() - started, 3)
+    return run.report

@@ -1,0 +1,190 @@
+"""Recording messages as they are said: durable at once, in one segment of the journal, without the writer lock.
+
+A message goes the same way as one of a transcript (`to_parts`): injected memory and secrets are left out, and its id is
+made from the same parts, so that recording it again, or taking in its transcript later, adds nothing. The store gets it
+some seconds later (`folding.py`), the next ingest cuts its chunks (`recorded_chunks.py`), the next night extracts.
+"""
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import polars as pl
+
+from slowwave.home.swept import keep_fresh
+from slowwave.journal.catalogue import encode
+from slowwave.readers.bounds import Counts
+from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
+from slowwave.schemas.identity import content_hash
+from slowwave.schemas.requests import RecordRequest, RecordTurn
+from slowwave.schemas.results import Recorded
+from slowwave.schemas.tables import OWNER
+from slowwave.search import Reader
+from slowwave.stages.ingest.redacted_turns import as_stored
+from slowwave.store import Store, col, lit
+
+RECORDED = "recorded"
+"""`source_id` of turns that were recorded one by one, and not read from a file."""
+
+ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant"}
+
+MOST_CONVERSATIONS = 200
+"""Conversations whose turns are known without a look at the store; of more the oldest are read again."""
+
+
+@dataclass
+class _Conversation:
+    """The turns of a conversation that are known: their text's hash and their place, by id."""
+
+    project_id: str | None = None
+    turns: dict[str, tuple[str, int]] = field(default_factory=dict)
+    next_index: int = 0
+
+    def add(self, turn_id: str, digest: str, index: int) -> None:
+        self.turns[turn_id] = (digest, index)
+        self.next_index = max(self.next_index, index + 1)
+
+
+class Conversations:
+    """The conversations that this process records; threads take turns."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._known: OrderedDict[str, _Conversation] = OrderedDict()
+
+    def of(self, store: Store | None, session_id: str) -> _Conversation:
+        """A conversation, read from the store when it is first asked for."""
+        if session_id not in self._known:
+            self._known[session_id] = _stored(store, session_id)
+            while len(self._known) > MOST_CONVERSATIONS:
+                self._known.popitem(last=False)
+        self._known.move_to_end(session_id)
+        return self._known[session_id]
+
+
+def record(
+    reader: Reader, request: RecordRequest, conversations: Conversations, *, now: datetime
+) -> Recorded:
+    """Commit the messages as turns, as `Memory.record` says."""
+    counts = Counts()
+    source = Source("conversation", RECORDED, request.client or RECORDED)
+    messages = _messages(request, counts, now)
+    parts = to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=reader.settings.readers)
+    read = whole(parts)
+    with conversations.lock:
+        store = reader.current()
+        kept = _not_erased(store, read.turns)
+        new = _new(reader, store, kept, conversations, request.project)
+        if new.height:
+            keep_fresh(reader.home, now=now)
+            reader.home.journal.commit(encode("turn.recorded", new), now=now)
+        for row in new.select("session_id", "turn_id", "content_hash", "turn_index").iter_rows():
+            conversations.of(store, row[0]).add(*row[1:])
+    erased = read.turns.height - kept.height
+    return Recorded(
+        turn_ids=kept["turn_id"].to_list(),
+        new_count=new.height,
+        known_count=kept.height - new.height,
+        left_out=read.skipped | ({"erased by a person": erased} if erased else {}),
+        redacted=read.redacted,
+    )
+
+
+def _messages(request: RecordRequest, counts: Counts, now: datetime) -> Iterator[RawMessage]:
+    """The messages in their order; of several with one id the last, which says the most."""
+    last = {(turn.session_id, turn.id): place for place, turn in enumerate(request.turns) if turn.id}
+    said = Counter[tuple[str, str, str, str]]()
+    for place, turn in enumerate(request.turns):
+        counts.entry_count += 1
+        if turn.role not in ROLES:
+            counts.skip(f"{turn.role} message")
+        elif turn.id and last[turn.session_id, turn.id] != place:
+            counts.skip("repeated message")
+        else:
+            yield RawMessage(
+                session_id=turn.session_id,
+                role=ROLES[turn.role],
+                parts=(turn.text,),
+                event_time=turn.time or now,
+                identity=(turn.session_id, turn.id) if turn.id else _identity(turn, said, now),
+                speaker=turn.speaker or None,
+                cwd=turn.cwd or None,
+                git_branch=turn.branch or None,
+                place=f"message {place + 1}",
+            )
+
+
+def _identity(turn: RecordTurn, said: Counter[tuple[str, str, str, str]], now: datetime) -> tuple[str, ...]:
+    """The identity of a message without an id: the same text at the same time is the same message."""
+    parts = (turn.session_id, turn.role, (turn.time or now).isoformat(), content_hash(turn.text))
+    said[parts] += 1
+    return (RECORDED, *parts, str(said[parts]))
+
+
+def _stored(store: Store | None, session_id: str) -> _Conversation:
+    found = _Conversation()
+    if store is None:
+        return found
+    columns = ["turn_id", "content_hash", "turn_index", "project_id"]
+    turns = store.rows_on_disk("turns", columns, col("session_id") == lit(session_id)).sort("turn_index")
+    if turns.height:
+        found.project_id = turns["project_id"][0]
+    for row in turns.select("turn_id", "content_hash", "turn_index").iter_rows():
+        found.add(*row)
+    return found
+
+
+def _not_erased(store: Store | None, turns: pl.DataFrame) -> pl.DataFrame:
+    """Turns without those that a person erased, under whatever source."""
+    if store is None or turns.is_empty():
+        return turns
+    columns = ["turn_id", "content_hash", "source_id"]
+    gone = pl.concat(
+        [
+            store.having("erasures", "turn_id", turns["turn_id"], columns),
+            store.rows("erasures", columns, col("source_id") == lit(RECORDED)),
+        ]
+    )
+    kept = turns.join(gone, on="turn_id", how="anti", maintain_order="left")
+    return kept.join(gone, on=["source_id", "content_hash"], how="anti", maintain_order="left")
+
+
+def _new(
+    reader: Reader,
+    store: Store | None,
+    turns: pl.DataFrame,
+    conversations: Conversations,
+    project: str | None,
+) -> pl.DataFrame:
+    """Turns that are not known, or say something else there, with their place and their owner."""
+    owner = reader.home.owner
+    known = {name: conversations.of(store, name) for name in turns["session_id"].unique(maintain_order=True)}
+    added: Counter[str] = Counter()
+    rows = []
+    for row in _as_stored(store, turns, known).iter_rows(named=True):
+        session_id = row["session_id"]
+        digest, index = known[session_id].turns.get(row["turn_id"], ("", None))
+        if digest == row["content_hash"]:
+            continue
+        if index is None:
+            index = known[session_id].next_index + added[session_id]
+            added[session_id] += 1
+        own = {**owner, "project_id": project or known[session_id].project_id or owner["project_id"]}
+        rows.append({**row, **own, "turn_index": index})
+    return pl.DataFrame(rows, schema={**turns.schema, **dict.fromkeys(OWNER, pl.String)})
+
+
+def _as_stored(store: Store | None, turns: pl.DataFrame, known: Mapping[str, _Conversation]) -> pl.DataFrame:
+    """The turns, but with their marks those that a sweep redacted further in the store."""
+    is_changed = [
+        known[row[0]].turns.get(row[1], (row[2], 0))[0] != row[2]
+        for row in turns.select("session_id", "turn_id", "content_hash").iter_rows()
+    ]
+    changed = turns.filter(pl.Series(is_changed, dtype=pl.Boolean))
+    if store is None or changed.is_empty():
+        return turns
+    columns = ["turn_id", "session_id", "content", "content_hash"]
+    where = col("turn_id").isin(changed["turn_id"])
+    return as_stored(turns, changed, store.rows_on_disk("turns", columns, where))

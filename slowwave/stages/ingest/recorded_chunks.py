@@ -1,0 +1,39 @@
+"""Chunks of turns that were recorded one by one: cut with the next ingest, when more of a conversation is there."""
+
+import polars as pl
+
+from slowwave.journal.catalogue import CATALOGUE
+from slowwave.readers.chunking import cut_chunks, with_overlap
+from slowwave.schemas.tables import shaped
+from slowwave.stages.ingest.record import RECORDED
+from slowwave.stages.run import Stage
+from slowwave.store import col, lit
+
+
+def cut_recorded(run: Stage) -> None:
+    """Commit chunks of the recorded turns that no chunk holds as they are now; what comes meanwhile waits."""
+    uncut = _uncut(run)
+    if uncut.is_empty():
+        return
+    settings = run.settings.chunks
+    turns = run.store.having("turns", "session_id", uncut["session_id"].unique())
+    until_now = turns.filter(pl.col("recorded_at") <= run.now)
+    context = with_overlap(until_now, new_turn_ids=uncut["turn_id"], overlap_tokens=settings.overlap_tokens)
+    cut = cut_chunks(context, window_tokens=settings.window_tokens, overlap_tokens=settings.overlap_tokens)
+    pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
+    counted = uncut.group_by("session_id", maintain_order=True).len()
+    run.show(counted.select(pl.format("recorded: {} turns of {}", "len", "session_id")).to_series())
+    run.commit({"chunk.cut": shaped(pending, CATALOGUE["chunk.cut"].payload)})
+
+
+def _uncut(run: Stage) -> pl.DataFrame:
+    """Recorded turns without a chunk that was cut since they said what they say: `turn_id`, `session_id`."""
+    is_recorded = (col("source_id") == lit(RECORDED)) & (col("recorded_at") <= lit(run.now))
+    turns = run.store.rows("turns", ["turn_id", "session_id", "turn_index", "recorded_at"], is_recorded)
+    chunks = run.store.having(
+        "chunks", "session_id", turns["session_id"].unique(), ["turn_ids", "recorded_at"]
+    )
+    cut = chunks.explode("turn_ids").group_by(turn_id="turn_ids").agg(cut_at=pl.col("recorded_at").max())
+    joined = turns.join(cut, on="turn_id", how="left")
+    is_uncut = pl.col("cut_at").is_null() | (pl.col("cut_at") < pl.col("recorded_at"))
+    return joined.filter(is_uncut).sort("session_id", "turn_index").select("turn_id", "session_id")
