@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints.commands import edits, inspect, recall, redact
+from slowwave.entrypoints.commands import connect, edits, inspect, recall, redact
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.commands.runs import (
     FLOWS,
@@ -154,7 +154,7 @@ def run(
     _show(run_under_prefect(flow, home, parameters), as_json=as_json)
 
 
-for command in (*recall.COMMANDS, *edits.COMMANDS, *inspect.COMMANDS, *redact.COMMANDS):
+for command in (*recall.COMMANDS, *edits.COMMANDS, *inspect.COMMANDS, *redact.COMMANDS, *connect.COMMANDS):
     app.command()(command)
 quarantine_app.command("list")(inspect.list_quarantine)
 quarantine_app.command("release")(inspect.release)

@@ -1,0 +1,107 @@
+"""The commands that connect coding agents with a home, and disconnect them."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import slowwave
+from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption, reply
+from slowwave.entrypoints.resident.client import home_folder
+from slowwave.errors import InputError
+
+if TYPE_CHECKING:
+    from slowwave.entrypoints.connecting.harnesses import Harness, Install, Places, Scope
+
+NAMES = "claude-code|codex|gemini|opencode|cursor|claude-desktop|vscode"
+
+ProjectOption = Annotated[
+    bool, typer.Option("--project", help="In the settings of the project that you are in.")
+]
+UserOption = Annotated[bool, typer.Option("--user", help="In your own settings, for all projects (default).")]
+
+
+def connect(
+    harness: Annotated[
+        str | None, typer.Argument(metavar="[HARNESS]", help=f"One of {NAMES}; without one, list them.")
+    ] = None,
+    *,
+    project: ProjectOption = False,
+    user: UserOption = False,
+    home: HomeOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Connect a coding agent with the memory. It gets the MCP server, and hooks where it has them.
+
+    Everything else in its settings stays as it is. Run again, it brings its entries up to date. A changed file keeps a
+    copy beside it; `disconnect` puts everything back. Without a name nothing is changed: it lists the agents on this
+    machine and what is connected.
+    """
+    from slowwave.entrypoints.connecting.connections import connect as connect_harness
+    from slowwave.entrypoints.connecting.survey import survey
+    from slowwave.entrypoints.show.connecting import show_connected, show_states
+
+    scope = _scope(project=project, user=user)
+    if harness is None:
+        if project or user or dry_run:
+            raise InputError("name the harness to connect; without a name all of them are listed")
+        reply(survey(places(), install(home)), show_states, as_json=as_json)
+        return
+    done = connect_harness(_named(harness), scope, places(), install(home), dry_run=dry_run)
+    reply(done, show_connected, as_json=as_json)
+
+
+def disconnect(
+    harness: Annotated[str, typer.Argument(metavar="HARNESS", help=f"One of {NAMES}.")],
+    *,
+    project: ProjectOption = False,
+    user: UserOption = False,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Disconnect a coding agent. Its settings are byte for byte as before, but for what you changed yourself."""
+    from slowwave.entrypoints.connecting.connections import disconnect as disconnect_harness
+    from slowwave.entrypoints.show.connecting import show_disconnected
+
+    scope = _scope(project=project, user=user)
+    done = disconnect_harness(_named(harness), scope, places(), install(None), dry_run=dry_run)
+    reply(done, show_disconnected, as_json=as_json)
+
+
+def install(home: str | None) -> "Install":
+    """This environment and a home, as entries name them."""
+    from slowwave.entrypoints.connecting.harnesses import PROGRAM, Install
+
+    hook = Path(slowwave.__file__).absolute().parent / PROGRAM
+    return Install(python=str(Path(sys.executable).absolute()), hook=str(hook), home=str(home_folder(home)))
+
+
+def places() -> "Places":
+    """This user's folder, the project that one stands in, and the variables that move settings."""
+    from slowwave.entrypoints.connecting.harnesses import Places
+
+    here = Path.cwd()
+    project = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    return Places(user=Path.home(), project=project, system=sys.platform, environment=dict(os.environ))
+
+
+def _scope(*, project: bool, user: bool) -> "Scope":
+    if project and user:
+        raise typer.BadParameter("give one of them", param_hint="--project --user")
+    return "project" if project else "user"
+
+
+def _named(harness: str | None) -> "Harness":
+    from slowwave.entrypoints.connecting.harnesses import HARNESSES
+
+    known = next((name for name in HARNESSES if name == harness), None)
+    if known is None:
+        raise InputError(f"no harness is called {harness!r}: name one of {', '.join(HARNESSES)}")
+    return known
+
+
+COMMANDS = (connect, disconnect)
+"""In the order in which the help lists them."""

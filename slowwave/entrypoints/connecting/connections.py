@@ -1,0 +1,165 @@
+"""Connect a harness with a home, and disconnect it: all of its files, or none where one of them is refused."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from slowwave.entrypoints.connecting.advice import advice_of
+from slowwave.entrypoints.connecting.changes import Change, own_values, to_connect, to_disconnect
+from slowwave.entrypoints.connecting.difference import difference
+from slowwave.entrypoints.connecting.files import (
+    FileText,
+    back_up,
+    backup_of,
+    check_writable,
+    read_text,
+    remove_file,
+    remove_folders,
+    write_text,
+)
+from slowwave.entrypoints.connecting.harnesses import (
+    Harness,
+    Install,
+    Places,
+    Scope,
+    SettingsFile,
+    files_of,
+    words_of,
+)
+from slowwave.entrypoints.connecting.record import FILE, Connection, drop, keep
+from slowwave.errors import InputError
+from slowwave.schemas.refusals import Frozen
+
+
+class FileDone(Frozen):
+    """One file: what happened to it, or would, and the difference with the texts of other entries left out."""
+
+    path: str
+    did: Literal["made", "changed", "kept", "removed"]
+    backup: str = ""
+    difference: str = ""
+
+
+class Done(Frozen):
+    """Outcome of connecting or disconnecting; under `dry_run` nothing was changed."""
+
+    harness: Harness
+    scope: Scope
+    project: str = ""
+    homes: tuple[str, ...] = ()
+    dry_run: bool = False
+    files: tuple[FileDone, ...]
+    notes: tuple[str, ...] = ()
+
+
+def connect(harness: Harness, scope: Scope, places: Places, install: Install, *, dry_run: bool) -> Done:
+    """Put our entries into the settings of a harness, in the place of those of an earlier connection.
+
+    Raises:
+        InputError: the harness has no settings of this scope, or a file is refused; nothing is changed then.
+    """
+    plan = _plan(harness, scope, places, install, to_connect)
+    former = [home for home in homes_in(plan) if home != install.home]
+    project = str(places.project) if scope == "project" else ""
+    check_writable(Path(install.home) / FILE)
+    if not dry_run:
+        made = tuple(folder for settings, change in plan for folder in _carry_out(settings, change))
+        taken_over = [folder for home in former for folder in drop(Path(home), harness, scope, project)]
+        folders = tuple(str(folder) for folder in (*taken_over, *made))
+        connection = Connection(harness=harness, scope=scope, project=project, folders=folders)
+        keep(Path(install.home), connection)
+    return Done(
+        harness=harness, scope=scope, project=project, homes=(install.home,), dry_run=dry_run,
+        files=_told(plan), notes=advice_of(harness, scope),
+    )  # fmt: skip
+
+
+def disconnect(harness: Harness, scope: Scope, places: Places, install: Install, *, dry_run: bool) -> Done:
+    """Take our entries out of the settings of a harness, with the files, copies and folders that connecting made.
+
+    Raises:
+        InputError: the harness has no settings of this scope, or a file is refused; nothing is changed then.
+    """
+    plan = _plan(harness, scope, places, install, to_disconnect)
+    homes, project = homes_in(plan), str(places.project) if scope == "project" else ""
+    if not dry_run:
+        for settings, change in plan:
+            _carry_out(settings, change)
+            remove_file(backup_of(change.file.path))
+        for home in homes:
+            remove_folders(drop(Path(home), harness, scope, project))
+    return Done(
+        harness=harness, scope=scope, project=project, homes=homes, dry_run=dry_run, files=_told(plan)
+    )
+
+
+Plan = list[tuple[SettingsFile, Change]]
+
+
+def homes_in(plan: Plan) -> tuple[str, ...]:
+    """The homes that our entries in these files name, each once."""
+    found = [home for settings, change in plan for home in named_homes(settings, change.file)]
+    return tuple(dict.fromkeys(found))
+
+
+def named_homes(settings: SettingsFile, file: FileText) -> list[str]:
+    """The home in each of our entries of a file, which stands after `--home`."""
+    homes: list[str] = []
+    for entry in own_values(settings, file) if settings.kind != "script" else ():
+        words = words_of(entry.value)
+        homes += [after for word, after in pairwise(words) if word == "--home"]
+    return homes
+
+
+def _plan(
+    harness: Harness,
+    scope: Scope,
+    places: Places,
+    install: Install,
+    change_of: Callable[[SettingsFile, FileText, str | None], Change],
+) -> Plan:
+    """The change of each file, all of them possible."""
+    wanted = files_of(harness, scope, places, install)
+    if not wanted:
+        raise InputError(f"{harness} has no settings of a project: leave out --project")
+    plan: Plan = []
+    for settings in wanted:
+        file, backup = read_text(settings.path), read_text(backup_of(settings.path))
+        change = change_of(settings, file, backup.text if backup.is_there else None)
+        if change.changes_file:
+            check_writable(settings.path)
+        plan.append((settings, change))
+    return plan
+
+
+def _carry_out(settings: SettingsFile, change: Change) -> tuple[Path, ...]:
+    """Change a file; returns the folders made for it."""
+    if not change.changes_file:
+        return ()
+    if change.after is None:
+        remove_file(settings.path)
+        return ()
+    if change.backup is not None:
+        back_up(change.file, change.backup)
+    return write_text(change.file, change.after)
+
+
+def _told(plan: Plan) -> tuple[FileDone, ...]:
+    return tuple(
+        FileDone(
+            path=str(settings.path),
+            did=_did(change),
+            backup=str(backup_of(settings.path)) if change.backup is not None and change.changes_file else "",
+            difference=difference(settings, change) if change.changes_file else "",
+        )
+        for settings, change in plan
+    )
+
+
+def _did(change: Change) -> Literal["made", "changed", "kept", "removed"]:
+    if not change.changes_file:
+        return "kept"
+    if change.after is None:
+        return "removed"
+    return "changed" if change.file.is_there else "made"

@@ -1,0 +1,464 @@
+"""Connecting coding agents: their settings on disk before, between and after, and the commands."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.connecting.connections import connect, disconnect
+from slowwave.entrypoints.connecting.harnesses import HARNESSES, Install, Places, files_of
+from slowwave.entrypoints.connecting.jsonc import plain, scan
+from slowwave.entrypoints.connecting.survey import survey
+from slowwave.errors import InputError
+from tests.harness_settings import CLAUDE_SETTINGS, CODEX_CONFIG, CODEX_HOOKS, PROJECT, USER
+
+EACH = [
+    (harness, scope) for scope in ("user", "project") for harness in (USER if scope == "user" else PROJECT)
+]
+MADE = {"claude-code": "the file of private servers", "opencode": "the plugin"}
+"""Harnesses of which a file is made even where all settings of the tests are there."""
+
+
+@pytest.fixture
+def places(tmp_path) -> Places:
+    for name in ("me", "work"):
+        (tmp_path / name).mkdir()
+    return Places(user=tmp_path / "me", project=tmp_path / "work", system="linux")
+
+
+@pytest.fixture
+def install(tmp_path) -> Install:
+    hook = tmp_path / "lib" / "slowwave" / "entrypoints" / "harness" / "hook.py"
+    hook.parent.mkdir(parents=True)
+    hook.touch()
+    (tmp_path / "home").mkdir()
+    python = tmp_path / "an environment" / "python"
+    python.parent.mkdir()
+    python.touch()
+    return Install(python=str(python), hook=str(hook), home=str(tmp_path / "home"))
+
+
+def write(places: Places, harness: str, scope: str) -> None:
+    """Puts the settings of the tests in their place."""
+    root, files = (places.user, USER) if scope == "user" else (places.project, PROJECT)
+    for name, text in files[harness].items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def tree(places: Places) -> dict[str, bytes | None]:
+    """Every file with its bytes, and every folder."""
+    root = places.user.parent
+    found = [path for path in root.rglob("*") if not path.is_relative_to(root / "lib")]
+    return {str(path.relative_to(root)): None if path.is_dir() else path.read_bytes() for path in found}
+
+
+def parsed(path: Path) -> dict:
+    text = path.read_text(encoding="utf-8")
+    return tomllib.loads(text) if path.suffix == ".toml" else plain(scan(text, path.name))
+
+
+def holds(path: Path, value: str) -> bool:
+    return value in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("has_settings", [True, False], ids=["settings", "none"])
+@pytest.mark.parametrize(("harness", "scope"), EACH)
+def test_connecting_and_disconnecting_leaves_every_byte_as_it_was(
+    harness, scope, has_settings, places, install
+):
+    if has_settings:
+        write(places, harness, scope)
+    before = tree(places)
+    connect(harness, scope, places, install, dry_run=True)
+    assert tree(places) == before
+    done = connect(harness, scope, places, install, dry_run=False)
+    between = tree(places)
+    wanted = files_of(harness, scope, places, install)
+    assert all(install.home in settings.path.read_text(encoding="utf-8") for settings in wanted)
+    assert {file.did for file in done.files} <= {"changed", "made"}
+    again = connect(harness, scope, places, install, dry_run=False)
+    assert {file.did for file in again.files} == {"kept"}
+    assert tree(places) == between
+    disconnect(harness, scope, places, install, dry_run=True)
+    assert tree(places) == between
+    disconnect(harness, scope, places, install, dry_run=False)
+    assert tree(places) == before
+    assert {file.did for file in disconnect(harness, scope, places, install, dry_run=False).files} == {"kept"}
+
+
+@pytest.mark.parametrize(("harness", "scope"), EACH)
+def test_what_was_there_is_still_there_beside_our_entries(harness, scope, places, install):
+    write(places, harness, scope)
+    wanted = [settings for settings in files_of(harness, scope, places, install) if settings.kind != "script"]
+    before = {settings.path: parsed(settings.path) for settings in wanted if settings.path.exists()}
+    connect(harness, scope, places, install, dry_run=False)
+    for path, values in before.items():
+        assert contains(parsed(path), values)
+        assert path.with_name(f"{path.name}.slowwave-backup").exists()
+    for settings in wanted:
+        for entry in settings.entries:
+            found = parsed(settings.path)
+            for step in entry.path:
+                found = found[step]
+            assert (found[entry.key] if entry.key else found[-1]) == entry.value
+
+
+def contains(whole: object, part: object) -> bool:
+    """All values of one document are in the other, lists from their begin."""
+    if isinstance(part, dict):
+        return all(key in whole and contains(whole[key], value) for key, value in part.items())
+    if isinstance(part, list):
+        return all(map(contains, whole, part)) and len(whole) >= len(part)
+    return whole == part
+
+
+@pytest.mark.parametrize(("harness", "scope"), EACH)
+def test_no_settings_hold_the_key_of_the_server(harness, scope, places, install):
+    key = Path(install.home) / "server" / "key"
+    key.parent.mkdir()
+    key.write_text("key-of-this-server")
+    connect(harness, scope, places, install, dry_run=False)
+    assert not any(b"key-of-this-server" in (data or b"") for name, data in tree(places).items()
+                   if not name.startswith("home/server"))  # fmt: skip
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_another_home_and_a_moved_environment_take_the_place_of_the_old_ones(harness, places, install):
+    write(places, harness, "user")
+    before = tree(places)
+    connect(harness, "user", places, install, dry_run=False)
+    moved = install.model_copy(update={"home": f"{install.home}2", "python": "/opt/other/python"})
+    connect(harness, "user", places, moved, dry_run=False)
+    for settings in files_of(harness, "user", places, moved):
+        assert holds(settings.path, f"{install.home}2")
+        assert not holds(settings.path, f"{install.home}/")
+        assert not holds(settings.path, "an environment")
+    (state,) = [one for one in survey(places, moved) if one.harness == harness]
+    assert state.homes == (f"{install.home}2",)
+    disconnect(harness, "user", places, install, dry_run=False)
+    assert tree(places) == before
+
+
+def test_what_a_person_changed_meanwhile_stays_and_only_ours_goes(places, install):
+    write(places, "claude-code", "user")
+    path = places.user / ".claude" / "settings.json"
+    connect("claude-code", "user", places, install, dry_run=False)
+    own = '{ "type": "command", "command": "say done" }'
+    text = path.read_text().replace('"model": "opus"', '"model": "sonnet" ')
+    grown = text.replace(
+        '"timeout": 5\n          }\n        ]', f'"timeout": 5\n          }},\n          {own}\n        ]', 1
+    )
+    assert grown != text
+    path.write_text(grown)
+    disconnect("claude-code", "user", places, install, dry_run=False)
+    left = path.read_text()
+    assert "hook.py" not in left
+    assert own in left
+    assert '"model": "sonnet" ,\n' in left
+    assert left.startswith(CLAUDE_SETTINGS[: CLAUDE_SETTINGS.index('"Stop"')])
+
+
+def test_a_harness_that_writes_its_file_anew_loses_only_our_entries(places, install):
+    write(places, "claude-code", "user")
+    path = places.user / ".claude" / "settings.json"
+    connect("claude-code", "user", places, install, dry_run=False)
+    path.write_text(json.dumps(json.loads(path.read_text())))
+    disconnect("claude-code", "user", places, install, dry_run=False)
+    assert json.loads(path.read_text()) == json.loads(CLAUDE_SETTINGS)
+
+
+def test_tables_that_codex_adds_below_our_server_go_with_it(places, install):
+    write(places, "codex", "user")
+    path = places.user / ".codex" / "config.toml"
+    connect("codex", "user", places, install, dry_run=False)
+    more = (
+        '\n[mcp_servers.slowwave.tools.search_memory]\napproval_mode = "approve"\n\n# mine\n[other]\nz = 1\n'
+    )
+    path.write_text(path.read_text() + more)
+    disconnect("codex", "user", places, install, dry_run=False)
+    assert path.read_text() == f"{CODEX_CONFIG}\n# mine\n[other]\nz = 1\n"
+
+
+BROKEN = {
+    "claude-code": (".claude/settings.json", '{"hooks": {"Stop": []\n"model": 1}', "line 2, column 1: a comma or }"),
+    "codex": (".codex/config.toml", "model = \n", "config.toml"),
+    "gemini": (".gemini/settings.json", '{"mcpServers": [1]}', "is a list, and an object is expected"),
+    "opencode": (".config/opencode/opencode.json", "{'mcp': {}}", "line 1, column 2: a name in double quotes"),
+    "cursor": (".cursor/hooks.json", '{"version": 1, "hooks": {"stop": {}}}', "hooks.stop is an object, and a list"),
+    "claude-desktop": (".config/Claude/claude_desktop_config.json", "{", "a name in double quotes or }"),
+    "vscode": (".config/Code/User/mcp.json", '{"servers": {}, "servers": {}}', "'servers' is there twice"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_a_broken_file_is_refused_with_its_place_and_nothing_is_changed(harness, places, install):
+    write(places, harness, "user")
+    name, text, told = BROKEN[harness]
+    (places.user / name).write_text(text)
+    if harness == "opencode":
+        (places.user / ".config/opencode/opencode.jsonc").unlink()
+    before = tree(places)
+    with pytest.raises(InputError) as refused:
+        connect(harness, "user", places, install, dry_run=False)
+    assert told in str(refused.value)
+    assert str(places.user / name) in str(refused.value)
+    assert tree(places) == before
+    assert any(
+        state.connected in ("unknown", "no") for state in survey(places, install) if state.harness == harness
+    )
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_a_server_of_our_name_that_is_somebody_elses_is_refused(harness, places, install):
+    (settings, *_) = [
+        one for one in files_of(harness, "user", places, install) if any(e.key for e in one.entries)
+    ]
+    (entry,) = [one for one in settings.entries if one.key]
+    settings.path.parent.mkdir(parents=True, exist_ok=True)
+    foreign = "[mcp_servers.slowwave]\ncommand = 'other'\n"
+    if settings.kind == "json":
+        foreign = json.dumps({entry.path[0]: {"slowwave": {"command": "slowwave", "args": ["other"]}}})
+    settings.path.write_text(foreign)
+    with pytest.raises(InputError, match="rename or remove it"):
+        connect(harness, "user", places, install, dry_run=False)
+    assert settings.path.read_text() == foreign
+
+
+def test_a_plugin_file_of_our_name_that_is_somebody_elses_is_refused(places, install):
+    plugin = places.user / ".config" / "opencode" / "plugins" / "slowwave.js"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text("export const Mine = 1\n")
+    before = tree(places)
+    with pytest.raises(InputError, match="is not ours"):
+        connect("opencode", "user", places, install, dry_run=False)
+    disconnect("opencode", "user", places, install, dry_run=False)
+    assert tree(places) == before
+
+
+def odd_files() -> dict[str, bytes]:
+    text = CLAUDE_SETTINGS.encode()
+    return {
+        "crlf": text.replace(b"\n", b"\r\n"),
+        "byte order mark": b"\xef\xbb\xbf" + text,
+        "tabs": text.replace(b"  ", b"\t"),
+        "no last line end": text.rstrip(),
+        "empty": b"",
+        "blank": b" \n\n",
+        "one line": json.dumps(json.loads(text)).encode(),
+        "braces": b"{}",
+        "open braces": b"{\n\n}\n",
+    }
+
+
+@pytest.mark.parametrize("name", odd_files())
+def test_odd_files_come_back_byte_for_byte(name, places, install):
+    path = places.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(odd_files()[name])
+    connect("claude-code", "user", places, install, dry_run=False)
+    data = path.read_bytes()
+    assert json.loads(data.decode("utf-8-sig"))["hooks"]["Stop"]
+    assert (b"\r\n" in data) == (name == "crlf")
+    assert data.startswith(b"\xef\xbb\xbf") == (name == "byte order mark")
+    if name == "crlf":
+        assert data.count(b"\n") == data.count(b"\r\n")
+    disconnect("claude-code", "user", places, install, dry_run=False)
+    assert path.read_bytes() == odd_files()[name]
+
+
+@pytest.mark.parametrize(
+    ("data", "told"), [(b"\xff\xfe{\x00}\x00", "no text in UTF-8"), (None, "is no settings file")]
+)
+def test_files_that_are_no_text_are_refused(data, told, places, install):
+    path = places.user / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.mkdir() if data is None else path.write_bytes(data)
+    with pytest.raises(InputError, match=told):
+        connect("claude-code", "user", places, install, dry_run=False)
+
+
+def test_a_link_stays_a_link_and_its_target_keeps_its_mode(places, install):
+    target = places.user / "dotfiles" / "claude.json"
+    target.parent.mkdir()
+    target.write_text(CLAUDE_SETTINGS)
+    target.chmod(0o640)
+    link = places.user / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(target)
+    connect("claude-code", "user", places, install, dry_run=False)
+    assert link.is_symlink()
+    assert "hook.py" in target.read_text()
+    copy = link.with_name("settings.json.slowwave-backup")
+    assert [path.stat().st_mode & 0o777 for path in (target, copy)] == [0o640, 0o640]
+    assert copy.read_text() == CLAUDE_SETTINGS
+    disconnect("claude-code", "user", places, install, dry_run=False)
+    assert link.is_symlink()
+    assert target.read_text() == CLAUDE_SETTINGS
+    assert sorted(path.name for path in link.parent.iterdir()) == ["settings.json"]
+    target.unlink()
+    with pytest.raises(InputError, match="which is not there"):
+        connect("claude-code", "user", places, install, dry_run=False)
+
+
+def test_a_read_only_file_is_refused_and_the_other_files_stay_as_they_are(places, install):
+    write(places, "codex", "user")
+    (places.user / ".codex" / "hooks.json").chmod(0o444)
+    before = tree(places)
+    with pytest.raises(InputError, match="is read-only"):
+        connect("codex", "user", places, install, dry_run=False)
+    assert tree(places) == before
+
+
+def test_a_file_that_changes_while_it_is_changed_is_refused(places, install, monkeypatch):
+    from slowwave.entrypoints.connecting import connections
+
+    write(places, "codex", "user")
+    path = places.user / ".codex" / "hooks.json"
+    carry_out = connections._carry_out
+
+    def late(settings, change):
+        if settings.path == path:
+            path.write_text(CODEX_HOOKS + "\n")
+        return carry_out(settings, change)
+
+    monkeypatch.setattr(connections, "_carry_out", late)
+    with pytest.raises(InputError, match="changed by another program"):
+        connect("codex", "user", places, install, dry_run=False)
+    assert path.read_text() == CODEX_HOOKS + "\n"
+
+
+def test_folders_that_were_made_go_when_nothing_of_anybody_is_left_in_them(places, install):
+    (places.project / ".cursor").mkdir()
+    connect("cursor", "project", places, install, dry_run=False)
+    connect("codex", "project", places, install, dry_run=False)
+    (places.project / ".codex" / "mine.txt").write_text("x")
+    for harness in ("cursor", "codex"):
+        disconnect(harness, "project", places, install, dry_run=False)
+    assert sorted(str(path.relative_to(places.project)) for path in places.project.rglob("*")) == [
+        ".codex", ".codex/mine.txt", ".cursor",
+    ]  # fmt: skip
+
+
+def test_a_home_that_is_made_for_a_connection_goes_with_the_last_one(places, install):
+    away = install.model_copy(update={"home": f"{install.home}-new/deep"})
+    before = tree(places)
+    connect("vscode", "user", places, away, dry_run=False)
+    connect("cursor", "user", places, away, dry_run=False)
+    for harness in ("vscode", "cursor"):
+        disconnect(harness, "user", places, away, dry_run=False)
+    assert tree(places) == before
+
+
+def test_variables_move_the_settings(places, install, tmp_path):
+    moved = {
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "cc"),
+        "CODEX_HOME": str(tmp_path / "cx"),
+        "XDG_CONFIG_HOME": str(tmp_path / "xdg"),
+    }
+    there = places.model_copy(update={"environment": moved})
+    found = [
+        str(settings.path.relative_to(tmp_path))
+        for harness in ("claude-code", "codex", "opencode", "vscode")
+        for settings in files_of(harness, "user", there, install)
+    ]
+    assert found == [
+        "cc/settings.json", "cc/.claude.json", "cx/config.toml", "cx/hooks.json", "xdg/opencode/opencode.json",
+        "xdg/opencode/plugins/slowwave.js", "xdg/Code/User/mcp.json",
+    ]  # fmt: skip
+
+
+def test_the_survey_names_homes_projects_and_what_is_amiss(places, install):
+    write(places, "codex", "user")
+    connect("codex", "user", places, install, dry_run=False)
+    elsewhere = places.model_copy(update={"project": places.project / "deep"})
+    connect("gemini", "project", elsewhere, install, dry_run=False)
+    states = survey(places, install)
+    codex = next(state for state in states if state.harness == "codex")
+    assert (codex.connected, codex.homes) == ("yes", (install.home,))
+    assert codex.problems == ("Codex was not told to trust the hooks yet: type /hooks there",)
+    assert [(state.harness, state.project) for state in states if state.scope == "project"] == [
+        ("gemini", str(elsewhere.project))
+    ]
+    Path(install.hook).unlink()
+    config = places.user / ".codex" / "config.toml"
+    config.write_text(
+        f'[features]\nhooks = false\n\n[hooks.state."{config.parent}/hooks.json:stop:0:0"]\nx = 1\n'
+    )
+    (codex,) = [
+        state for state in survey(places, install) if (state.harness, state.scope) == ("codex", "user")
+    ]
+    assert codex.connected == "partly"
+    assert [problem.split(" (")[0] for problem in codex.problems] == [
+        "not all entries are those of this installation",
+        f"{install.hook} is gone: connect again",
+        f"{config} has hooks switched off under [features]",
+    ]
+
+
+@pytest.fixture
+def at_home(places, monkeypatch) -> Places:
+    """The user's folder and the project of the commands."""
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(places.user))
+    (places.project / ".git").mkdir()
+    (places.project / "src").mkdir()
+    monkeypatch.chdir(places.project / "src")
+    return places
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+
+
+def test_the_commands_connect_list_and_disconnect(at_home, tmp_path):
+    home = tmp_path / "home"
+    write(at_home, "claude-code", "user")
+    before = tree(at_home)
+    shown = call("connect", "claude-code", "--home", home, "--dry-run")
+    assert shown.exit_code == 0, shown.output
+    assert "would change" in shown.stdout
+    assert "made-up-7f3a" not in shown.stdout
+    assert "afplay" not in shown.stdout
+    assert '+              "--home",' in shown.stdout.replace("\t", "  ")
+    assert tree(at_home) == before
+    assert call("connect", "claude-code", "--home", home).exit_code == 0
+    assert "claude-code" in call("connect", "--home", home).stdout
+    listed = json.loads(call("connect", "--home", home, "--json").stdout)
+    assert [state["connected"] for state in listed if state["harness"] == "claude-code"] == ["yes"]
+    done = json.loads(call("disconnect", "claude-code", "--json").stdout)
+    assert done["homes"] == [str(home)]
+    assert tree(at_home) == before
+    assert call("disconnect", "claude-code").stdout == "claude-code is not connected in your own settings.\n"
+
+
+def test_a_project_is_the_repository_that_one_stands_in(at_home, tmp_path):
+    done = call("connect", "cursor", "--project", "--home", tmp_path / "home")
+    assert done.exit_code == 0, done.output
+    assert (at_home.project / ".cursor" / "mcp.json").exists()
+    assert "leave them out of commits" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("connect", "emacs"), "no harness is called 'emacs'"),
+        (("connect", "claude-desktop", "--project"), "has no settings of a project"),
+        (("connect", "--project"), "name the harness"),
+    ],
+)
+def test_what_cannot_be_connected_is_one_line(words, told, at_home):
+    done = call(*words)
+    assert done.exit_code == 65
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_both_scopes_at_once_are_refused(at_home):
+    assert call("connect", "codex", "--project", "--user").exit_code == 2
+    assert not any(at_home.user.iterdir())
