@@ -59,6 +59,49 @@ CHAT: list[Json] = [
     {"role": "system", "content": "Be short."},
     {"role": "user", "content": "It is there already.", "timestamp": 1_780_000_000, "name": "Tobias"},
 ]
+CODEX: list[Json] = [
+    {
+        "type": "session_meta",
+        "timestamp": "2026-05-06T10:00:00Z",
+        "payload": {
+            "id": "019e3000-0000-7000-8000-0000000000b2",
+            "forked_from_id": "019e0000-0000-7000-8000-0000000000a1",
+            "cwd": "/kiln",
+            "git": {"branch": "glaze"},
+            "source": "cli",
+        },
+    },
+    {
+        "type": "event_msg",
+        "payload": {"type": "task_started", "turn_id": "019e0001-0000-7000-8000-000000000001"},
+    },
+    {
+        "type": "response_item",
+        "payload": {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "<environment_context>/kiln</environment_context>"}],
+        },
+    },
+    {
+        "type": "event_msg",
+        "timestamp": "2026-05-06T10:00:01Z",
+        "payload": {
+            "type": "user_message",
+            "message": "# Tabs\n## My request for Codex:\nWhich glaze blistered?",
+        },
+    },
+    {
+        "type": "event_msg",
+        "timestamp": "2026-05-06T10:00:02Z",
+        "payload": {
+            "type": "item_completed",
+            "turn_id": "019e0001-0000-7000-8000-000000000001",
+            "item": {"type": "AgentMessage", "content": [{"type": "text", "text": "The blue one."}]},
+        },
+    },
+    {"type": "compacted", "payload": {"message": "Glazes."}},
+]
 MARKDOWN = """---
 date: 2026-05-01
 title: Kiln
@@ -183,7 +226,7 @@ CLAUDE_AI: list[Json] = [
 ]
 
 EXPORTS = {"chatgpt": CHATGPT, "claude_ai": CLAUDE_AI}
-TRANSCRIPTS = {"session": SESSION, "chat": CHAT}
+TRANSCRIPTS = {"session": SESSION, "chat": CHAT, "codex": CODEX}
 DOCUMENTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": PLAIN, ".rst": PLAIN}
 QUESTION_SETS: dict[str, object] = {"own": QUESTIONS, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 from slowwave.errors import InputError
 from slowwave.readers.agents.claude_code import RECORD_TYPES, read_claude_code
+from slowwave.readers.agents.codex import RECORD_TYPES as CODEX_TYPES
+from slowwave.readers.agents.codex import read_codex
 from slowwave.readers.bounds import BLANK, DEFAULTS, LONG_LINE, Counts
 from slowwave.readers.chat import read_chat
 from slowwave.readers.documents import DOCUMENT_SUFFIXES, read_document
@@ -19,9 +21,9 @@ from slowwave.readers.lines import json_records, lines_of
 from slowwave.readers.reading import Reading, empty_reading, whole
 from slowwave.settings.readers import ReaderSettings
 
-_CODEX_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _EXPECTED = (
-    "expected a Claude Code session (records with `type` and `uuid` or `sessionId`), a chat (`role` and "
+    "expected a session of Claude Code (records with `type` and `uuid` or `sessionId`) or Codex (`type` and "
+    "`payload`), a chat (`role` and "
     "`content` on every line), an export (ChatGPT, Claude.ai, MCP memory graph, mem0, Slowwave), or a .md, "
     ".markdown, .txt or .rst document"
 )
@@ -39,7 +41,7 @@ def read_parts(
 ) -> Iterator[Reading]:
     """Turns of one file in parts of a bounded size, read by the reader that its content asks for.
 
-    `speaker` is the person whose Claude Code sessions these are, null if unknown.
+    `speaker` is the person whose sessions with coding agents these are, null if unknown.
 
     Raises:
         NotFoundError: There is no such file.
@@ -66,9 +68,7 @@ def read_parts(
         case "chat":
             return read_chat(path, bounds=bounds)
         case "codex":
-            raise InputError(
-                f"{shown_path(path)} is a Codex session, and those cannot be read yet: {_EXPECTED}."
-            )
+            return read_codex(path, speaker=speaker, bounds=bounds)
         case None:
             return iter([empty_reading(counts if counts.excesses else None)])
 
@@ -110,7 +110,7 @@ def _format_of_file(path: Path, counts: Counts, bounds: ReaderSettings) -> _Form
 
 def _format_of_record(record: dict[str, object]) -> _Format | None:
     kind = str(record.get("type"))
-    if kind in _CODEX_TYPES and "payload" in record:
+    if kind in CODEX_TYPES and "payload" in record:
         return "codex"
     if kind == "message" and "role" in record and _has_codex_blocks(record.get("content")):
         return "codex"

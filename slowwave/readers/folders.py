@@ -15,6 +15,8 @@ from slowwave.settings.readers import ReaderSettings
 
 FOLDER_SUFFIXES = frozenset({".jsonl", ".md", ".markdown", ".txt"})
 """Endings of the files that are read from a folder; a file that the user names may have others."""
+COMPRESSED = ".jsonl.zst"
+"""The ending of a compressed transcript."""
 EXPORT_NAMES = re.compile(r"(?:conversations(?:-\d{1,6})?|memory)\.json", re.IGNORECASE)
 """Names of exports that are read from a folder, whose other JSON files may be anything."""
 
@@ -101,5 +103,14 @@ def _reason_to_pass_by(path: Path) -> str | None:
         return LINK
     if not stat.S_ISREG(mode):
         return SPECIAL
-    is_read = path.suffix.lower() in FOLDER_SUFFIXES or EXPORT_NAMES.fullmatch(path.name)
-    return None if is_read else FOREIGN
+    return None if _is_read(path) else FOREIGN
+
+
+def _is_read(path: Path) -> bool:
+    """Return whether a file of a folder has the name of something that is read."""
+    name = path.name.lower()
+    return (
+        path.suffix.lower() in FOLDER_SUFFIXES
+        or name.endswith(COMPRESSED)
+        or bool(EXPORT_NAMES.fullmatch(name))
+    )

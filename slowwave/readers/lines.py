@@ -1,13 +1,15 @@
 """Lines of a transcript, one in memory at a time, and the JSON objects that stand on them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import InputError
 from slowwave.readers.bounds import BLANK, LATE_LINE, LONG_LINE, Counts
+from slowwave.readers.compressed import COMPRESSED_SUFFIX, blocks_of_compressed
 from slowwave.readers.files import open_bytes, shown_path
 from slowwave.settings.readers import ReaderSettings
 
@@ -33,21 +35,30 @@ def lines_of(path: Path, bounds: ReaderSettings) -> Iterator[Line]:
 
     Raises:
         NotFoundError: There is no such file.
-        InputError: It cannot be read, is over `readers.file_bytes`, or is UTF-16.
+        InputError: It cannot be read, is over `readers.file_bytes` (unpacked, where it is compressed), or is UTF-16.
     """
     with open_bytes(path, most_bytes=bounds.file_bytes) as (file, size):
-        start = file.peek(_BLOCK)[:_BLOCK]
+        if path.suffix.lower() == COMPRESSED_SUFFIX:
+            blocks = blocks_of_compressed(path, file, most_bytes=bounds.file_bytes)
+        else:
+            blocks = _blocks(file, size)
+        start = next(blocks, b"")
         if start.startswith(_WIDE_BOMS):
             raise InputError(f"{shown_path(path)} is UTF-16 or UTF-32: save it as UTF-8.")
         end = b"\r" if b"\n" not in start and b"\r" in start else b"\n"
-        yield from _lines(file, size, end=end, most=bounds.line_bytes)
+        yield from _lines(chain([start], blocks), end=end, most=bounds.line_bytes)
 
 
-def _lines(file: BufferedReader, left: int, *, end: bytes, most: int) -> Iterator[Line]:
-    number = size = 0
-    kept: list[bytes] = []
+def _blocks(file: BufferedReader, left: int) -> Iterator[bytes]:
     while left > 0 and (block := file.read(min(_BLOCK, left))):
         left -= len(block)
+        yield block
+
+
+def _lines(blocks: Iterable[bytes], *, end: bytes, most: int) -> Iterator[Line]:
+    number = size = 0
+    kept: list[bytes] = []
+    for block in blocks:
         *ended, rest = block.split(end)
         for piece in ended:
             number, size = number + 1, size + len(piece)

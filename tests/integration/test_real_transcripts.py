@@ -1,4 +1,4 @@
-"""Real sessions of Claude Code, counted a second time in another way."""
+"""Real sessions of coding agents, counted a second time in another way."""
 
 import json
 import random
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.errors import InputError
 from slowwave.excerpts import asked_terms, excerpt
 from slowwave.readers.detect import read_path
 from slowwave.readers.folders import find_sources
@@ -53,11 +52,27 @@ def test_a_real_session_has_as_many_turns_as_a_plain_count_finds(path):
     assert reading.turns["event_time"].is_sorted()
 
 
+def codex_texts(path):
+    """The messages of a Codex session, by a plain look at the raw lines: its events, else what the model was sent."""
+    shown, sent = [], []
+    for line in path.read_text().splitlines():
+        payload = json.loads(line)["payload"]
+        kind = payload.get("type")
+        if kind in ("user_message", "agent_message"):
+            shown.append(payload["message"])
+        elif kind == "message" and payload["role"] in ("user", "assistant"):
+            sent.append(payload["content"][0]["text"])
+    return shown or [text for text in sent if not text.startswith(("<environment_context>", "# AGENTS.md"))]
+
+
 @pytest.mark.parametrize("path", CODEX, ids=lambda path: path.stem)
-def test_a_codex_session_is_refused_in_one_clear_line(path):
-    with pytest.raises(InputError, match="is a Codex session") as caught:
-        read_path(path)
-    assert "\n" not in str(caught.value)
+def test_a_real_codex_session_has_the_messages_that_a_plain_look_finds(path):
+    reading = read_path(path)
+    assert reading.kind == "codex"
+    assert reading.turns["content"].to_list() == codex_texts(path) != []
+    assert reading.turns["turn_id"].n_unique() == reading.turns.height
+    assert reading.turns["cwd"].null_count() == 0
+    assert reading.turns["event_time"].is_sorted()
 
 
 def test_a_folder_of_real_data_is_found_whole():

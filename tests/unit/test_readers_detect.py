@@ -46,8 +46,6 @@ def test_an_empty_file_gives_no_turns_and_says_so(tmp_path, name, content):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"type": "session_meta", "payload": {}}', "Codex"),
-        ('{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x"}]}', "Codex"),
         ('{"some": "thing"}', "no known form"),
         ("[1]\n42", "no known form"),
         ("nonsense\nmore", "2 lines and none is JSON"),
