@@ -12,10 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
-from uuid import UUID
 
 from slowwave.readers.bounds import DEFAULTS, UNSPOKEN, Counts
 from slowwave.readers.files import file_time, id_of, parse_time, path_text, text_of, time_of
@@ -46,7 +45,10 @@ _INJECTED: Final = re.compile(
 _REQUEST: Final = re.compile(r"^## My request for Codex:[ \t]*", re.MULTILINE)
 _OF_A_TURN: Final = ("task_started", "turn_started", "item_completed")
 """Events that name the turn they belong to."""
-_VERSION_7: Final = 7
+_UUID: Final = re.compile(
+    r"(?P<high>[0-9a-f]{8})-(?P<low>[0-9a-f]{4})-(?P<version>[0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}",
+    re.IGNORECASE,
+)
 
 
 @dataclass
@@ -99,7 +101,7 @@ class _Thread:
         self.chain = stable_id("codex", self.chain or self.root or self.session_id, role, text)
         self.said[role] += 1
         self.has_spoken = True
-        if _uuid(self.turn_id) is None:
+        if not _UUID.fullmatch(self.turn_id):
             return ("codex", self.chain)
         return ("codex", self.turn_id, role, str(self.said[role]))
 
@@ -288,19 +290,12 @@ def _typed(text: str, skipped: Counter[str]) -> str:
     return text.strip()
 
 
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
-
-
 def _time_of_id(text: str) -> datetime | None:
     """The time at which an id of version 7 was made; null for another id."""
-    found = _uuid(text)
-    if found is None or found.version != _VERSION_7:
+    found = _UUID.fullmatch(text)
+    if found is None or found["version"] != "7":
         return None
-    return parse_time(datetime.fromtimestamp((found.int >> 80) / 1000, UTC).isoformat())
+    return parse_time(int(found["high"] + found["low"], 16))
 
 
 def _fields(value: object) -> _Fields:
