@@ -11,9 +11,9 @@ from slowwave.entrypoints.commands.options import (
     HomeOption,
     JsonOption,
     asks,
-    memory_of,
     reply,
 )
+from slowwave.entrypoints.resident.client import call
 from slowwave.entrypoints.show.edits import show_disputes, show_done, show_erased, show_resolved, show_said
 from slowwave.errors import InputError
 from slowwave.schemas.choices import Resolution
@@ -24,6 +24,7 @@ from slowwave.schemas.requests import (
     RememberRequest,
     ResolveRequest,
 )
+from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
 
 NOT_PROVEN = 1
 """Exit code of an erase whose text is still found somewhere."""
@@ -32,32 +33,28 @@ NOT_PROVEN = 1
 @asks(RememberRequest, "text")
 def remember(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Remember what you say. It can be found at once; secrets in it are redacted."""
-    with memory_of(home) as memory:
-        said = memory.remember(**asked)
+    said = call(home, "remember", asked, Remembered)
     reply(said, lambda found: show_said("Remembered", found.cell_id, found.notes), as_json=as_json)
 
 
 @asks(CorrectRequest, "text", single="cell_id")
 def correct(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Replace a memory by what is right. Your text is protected; the old memory is kept in the history."""
-    with memory_of(home) as memory:
-        done = memory.correct(**asked)
+    done = call(home, "correct", asked, Done)
     reply(done, partial(show_done, "Corrected"), as_json=as_json)
 
 
 @asks(CellRequest, single="cell_id")
 def confirm(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Confirm that a memory is right. It never fades, and no model replaces it without asking you."""
-    with memory_of(home) as memory:
-        done = memory.confirm(**asked)
+    done = call(home, "confirm", asked, Done)
     reply(done, partial(show_done, "Confirmed"), as_json=as_json)
 
 
 @asks(CellRequest, single="cell_id")
 def forget(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Delete a memory. It stays out even if it is said again; `erase` deletes the conversation's text as well."""
-    with memory_of(home) as memory:
-        done = memory.forget(**asked)
+    done = call(home, "forget", asked, Done)
     reply(done, partial(show_done, "Forgotten"), as_json=as_json)
 
 
@@ -68,8 +65,7 @@ def contradictions(
     as_json: JsonOption = False,
 ) -> None:
     """List contradictions that wait for your decision. Both sides are shown with dates and sources."""
-    with memory_of(home) as memory:
-        found = memory.contradictions(has_resolved=resolved)
+    found = call(home, "contradictions", {"has_resolved": resolved}, list[Dispute])
     reply(found, show_disputes, as_json=as_json)
 
 
@@ -92,11 +88,10 @@ def resolve(
         )
     if not undo and resolution is None:
         raise InputError("say how it ends: a_wins, b_wins, both_valid or merged; --undo takes that back")
-    with memory_of(home) as memory:
-        if resolution is None:
-            done = memory.unresolve(asked["contradiction_id"])
-        else:
-            done = memory.resolve(resolution=resolution, **asked)
+    if resolution is None:
+        done = call(home, "unresolve", {"contradiction_id": asked["contradiction_id"]}, Resolved)
+    else:
+        done = call(home, "resolve", {"resolution": resolution, **asked}, Resolved)
     reply(done, show_resolved, as_json=as_json)
 
 
@@ -115,8 +110,7 @@ def erase(
     """
     if resume == any(asked.values()):
         raise InputError("name a memory, --turn, --session or --text; or give --resume alone")
-    with memory_of(home) as memory:
-        done = memory.erase(**asked, dry_run=dry_run)
+    done = call(home, "erase", {**asked, "dry_run": dry_run}, Erased)
     reply(done, show_erased, as_json=as_json)
     if done.remaining:
         raise typer.Exit(NOT_PROVEN)

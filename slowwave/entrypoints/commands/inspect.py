@@ -15,12 +15,12 @@ from slowwave.entrypoints.commands.options import (
     memory_of,
     reply,
 )
-from slowwave.entrypoints.resident.client import read
+from slowwave.entrypoints.resident.client import call, read
 from slowwave.entrypoints.show.home import show_calibration, show_quarantine, show_status
 from slowwave.entrypoints.show.inspection import show_archived, show_explanation, show_stats, show_weak
 from slowwave.entrypoints.show.terminal import results, show_json
 from slowwave.schemas.requests import ArchivedRequest, CellRequest, WeakRequest
-from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Stats
+from slowwave.schemas.results import Explanation, Fading, ForgottenCell, QuarantinedChunk, Stats, Status
 
 
 @asks(CellRequest, single="cell_id", without="note")
@@ -63,8 +63,7 @@ def stats(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
 def status(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Show waiting work, the last night and sizes."""
     now = datetime.now(UTC)
-    with memory_of(home) as memory:
-        found = memory.status(now=now)
+    found = call(home, "status", {}, Status)
     reply(found, partial(show_status, now=now), as_json=as_json)
 
 
@@ -77,8 +76,7 @@ def calibrate(*, home: HomeOption = None, dry_run: DryRunOption = False, as_json
 
 def list_quarantine(*, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the work in quarantine, with reasons. Chunks, conversations and memories to judge."""
-    with memory_of(home) as memory:
-        found = memory.quarantine()
+    found = call(home, "quarantine", {}, list[QuarantinedChunk])
     reply(found, show_quarantine, as_json=as_json)
 
 
@@ -92,8 +90,7 @@ def release(
     """Send work back to the next night. It asks the model again."""
     if bool(ids) == everything:
         raise typer.BadParameter("name what goes back, or give --all", param_hint="ID")
-    with memory_of(home) as memory:
-        released = memory.release(ids or None)
+    released = call(home, "release", {"ids": ids or None}, list[str])
     if as_json:
         show_json({"released": released})
     else:

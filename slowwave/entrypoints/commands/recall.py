@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, memory_of, reply
-from slowwave.entrypoints.resident.client import read
+from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, reply
+from slowwave.entrypoints.resident.client import call, read
 from slowwave.entrypoints.show.answer import show_answer
 from slowwave.entrypoints.show.context import show_context
 from slowwave.entrypoints.show.graph import show_entities, show_timeline
@@ -39,8 +39,7 @@ def context(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fals
 @asks(CiteRequest, "cell_ids")
 def cite(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Say that memories were used in an answer. Cited memories are kept longest."""
-    with memory_of(home) as memory:
-        cited = memory.cite(**asked)
+    cited = call(home, "cite", asked, list[str])
     if as_json:
         show_json({"cited": cited})
     else:

@@ -1,13 +1,15 @@
-"""A reader that stays: the process that answers the command line's questions from warm tables.
+"""One call from outside to a memory: `slowwave serve` or a reader that stays answers it, else this process does.
 
-Importing LanceDB and opening a store takes seconds, answering takes milliseconds. So the first question of a
-while starts a reader, which answers it and the next ones: it listens on a Unix socket that only this user can open,
+Importing LanceDB and opening a store takes seconds, answering takes milliseconds. So a server of the home answers
+every call of the command line from its warm memory (`slowwave serve`). Where none runs, the first question of a while
+starts a reader, which answers it and the next ones: it listens on the same Unix socket, which only this user can open,
 answers until nobody asked for `search.resident_minutes`, and leaves as soon as the program, the settings or the home
 are other than the ones it started with. With `0` minutes none is started, and where none comes up the process that
-asks reads itself.
+asks reads itself. What writes never starts a reader, and is carried out here where no server runs.
 
 One request is a line of JSON, and so is its answer: `{"print": ..., "ask": ..., "arguments": {...}}` gives
-`{"answer": {...}}`, `{"error": class, "message": ...}`, or `{"stale": true}`.
+`{"answer": {...}}`, `{"error": class, "message": ...}`, or `{"stale": true}`, with `"stays": true` where whoever
+listens goes on without answering: a server that was started with other settings, a reader that was asked to write.
 """
 
 import hashlib
@@ -20,7 +22,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -32,6 +34,8 @@ ENDLESS_LINE = 4_000_000
 
 CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 30.0
+WRITE_SECONDS = 900.0
+"""So long an answer may take: of a question, and of what writes (an erase searches every byte of the home)."""
 
 START_SECONDS, LOOK_SECONDS = 30.0, 0.03
 """So long a reader that was started may take to listen, and so often it is looked whether it does."""
@@ -39,32 +43,62 @@ START_SECONDS, LOOK_SECONDS = 30.0, 0.03
 
 PACKAGE = Path(slowwave.__file__).parent
 
-Operation = Literal["search", "context", "entity", "timeline", "explain", "weak", "archived", "stats"]
-"""Methods of `Memory` that the reader answers; those that note what was used give a model with notes."""
+Reading = Literal[
+    "search", "context", "entity", "timeline", "explain", "weak", "archived", "stats", "status", "topics", "core",
+    "replacements", "contradictions", "quarantine", "cell", "cells", "entities", "episodes",
+]  # fmt: skip
+"""Methods of `Memory` that change nothing but what was used; those that note it give a model with notes."""
+
+Writing = Literal[
+    "remember", "correct", "confirm", "forget", "erase", "resolve", "unresolve", "cite", "ignore", "settle", "record",
+    "ingest", "release",
+]  # fmt: skip
+"""Methods of `Memory` that write: a server answers them, a reader that stays does not."""
+
+Operation = Reading | Writing
 
 Answer = TypeVar("Answer")
 
 
-def read(home: str | None, operation: Operation, arguments: dict[str, Any], answer: type[Answer]) -> Answer:
-    """Answer as `Memory` does, by the reader that stays, or one that is started now; else this process reads.
+def read(home: str | None, operation: Reading, arguments: dict[str, Any], answer: type[Answer]) -> Answer:
+    """Answer as `Memory` does, by who listens for this home, or a reader that is started now; else this process.
 
     Raises:
         SlowwaveError: what answering raised.
     """
-    found = ask_resident(home, operation, arguments)
-    if found is None:
-        found = _ask_new_resident(home, operation, arguments)
-    if found is not None:
-        return TypeAdapter(answer).validate_python(found)
-    from slowwave.memory import Memory
+    folder = home_folder(home)
+    request = _request(folder, operation, arguments)
+    said = _exchange(socket_path(folder), request, ANSWER_SECONDS)
+    if said is None or (said.get("stale") and not said.get("stays")):
+        said = _ask_new_resident(home, folder, request)
+    if said is not None and not said.get("stale"):
+        return _told(said, answer)
+    found: Answer = _alone(home, operation, arguments)
+    return found
 
-    with Memory(home) as memory:
-        result: Answer = getattr(memory, operation)(**arguments)
-        try:
-            memory.flush()
-        except errors.TransientError as error:
-            result = _with_note(result, f"its use is not noted: {error}")
-    return result
+
+def call(home: str | None, operation: Operation, arguments: dict[str, Any], answer: type[Answer]) -> Answer:
+    """Do as `Memory` does, by the server of this home where one runs; else in this process. Starts no reader.
+
+    Raises:
+        TransientError: the server left while it was asked: it may have done what was asked, or not.
+        SlowwaveError: what the operation raised.
+    """
+    said = ask_server(home, operation, arguments)
+    return (
+        _alone(home, operation, arguments) if said is None else TypeAdapter(answer).validate_python(said[0])
+    )
+
+
+def ask_server(home: str | None, operation: Operation, arguments: dict[str, Any]) -> tuple[Any] | None:
+    """The answer of whoever listens for this home, alone in a tuple; None where nobody does that can answer.
+
+    Raises as `call`.
+    """
+    folder = home_folder(home)
+    seconds = WRITE_SECONDS if operation in get_args(Writing) else ANSWER_SECONDS
+    said = _exchange(socket_path(folder), _request(folder, operation, arguments), seconds, is_once=True)
+    return None if said is None or said.get("stale") else (_answer_of(said),)
 
 
 def home_folder(home: str | None) -> Path:
@@ -72,14 +106,15 @@ def home_folder(home: str | None) -> Path:
     return Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser().resolve()
 
 
-def ask_resident(home: str | None, operation: Operation, arguments: dict[str, Any]) -> Any | None:
-    """The answer of the reader of this home; None where there is none that fits.
+def ask_resident(home: str | None, operation: Reading, arguments: dict[str, Any]) -> Any | None:
+    """The answer of who listens for this home; None where nobody does that can answer.
 
     Raises:
         SlowwaveError: what answering raised.
     """
     folder = home_folder(home)
-    return _answered(folder, _request(folder, operation, arguments))
+    said = _exchange(socket_path(folder), _request(folder, operation, arguments), ANSWER_SECONDS)
+    return None if said is None or said.get("stale") else _answer_of(said)
 
 
 def leave_resident(home: str | None) -> "subprocess.Popen[bytes] | None":
@@ -138,22 +173,34 @@ def receive(connection: socket.socket) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _ask_new_resident(home: str | None, operation: Operation, arguments: dict[str, Any]) -> Any | None:
-    """The answer of a reader that is started now; None where none is wanted, it ends, or does not listen in time."""
+def _ask_new_resident(home: str | None, folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
+    """The reply of a reader that is started now; None where none is wanted, it ends, or does not listen in time."""
     from slowwave.settings.tree import load_settings
 
     if load_settings(home).search.resident_minutes == 0:
         return None
-    process, folder = leave_resident(home), home_folder(home)
-    request = _request(folder, operation, arguments)
+    process = leave_resident(home)
     deadline = time.monotonic() + START_SECONDS
     while process is not None and time.monotonic() < deadline:
         has_ended = process.poll() is not None
-        found = _answered(folder, request)
-        if found is not None or has_ended:
-            return found
+        said = _exchange(socket_path(folder), request, ANSWER_SECONDS)
+        if (said is not None and not said.get("stale")) or has_ended:
+            return said
         time.sleep(LOOK_SECONDS)
     return None
+
+
+def _alone(home: str | None, operation: Operation, arguments: dict[str, Any]) -> Any:
+    """The answer of this process."""
+    from slowwave.memory import Memory
+
+    with Memory(home) as memory:
+        result = getattr(memory, operation)(**arguments)
+        try:
+            memory.flush()
+        except errors.TransientError as error:
+            result = _with_note(result, f"its use is not noted: {error}")
+    return result
 
 
 def _request(folder: Path, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -168,22 +215,37 @@ def _with_note(result: Any, note: str) -> Any:
     return result
 
 
-def _answered(folder: Path, request: dict[str, Any]) -> Any | None:
-    found = _exchange(socket_path(folder), request)
-    if found is None or found.get("stale"):
-        return None
-    if "error" in found:
-        raise getattr(errors, found["error"])(found["message"])
-    return found["answer"]
+def _told(said: dict[str, Any], answer: type[Answer]) -> Answer:
+    return TypeAdapter(answer).validate_python(_answer_of(said))
 
 
-def _exchange(path: Path, request: dict[str, Any]) -> dict[str, Any] | None:
+def _answer_of(said: dict[str, Any]) -> Any:
+    if "error" in said:
+        raise getattr(errors, said["error"])(said["message"])
+    return said["answer"]
+
+
+def _exchange(
+    path: Path, request: dict[str, Any], seconds: float, *, is_once: bool = False
+) -> dict[str, Any] | None:
+    """The reply of the other side; None where nobody listens, or where it left and asking again harms nothing.
+
+    Raises:
+        TransientError: it left without an answer, and `is_once` forbids to ask somebody else.
+    """
+    is_sent = False
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(CONNECT_SECONDS)
             connection.connect(str(path))
-            connection.settimeout(ANSWER_SECONDS)
+            connection.settimeout(seconds)
+            is_sent = True
             send(connection, request)
-            return receive(connection)
+            said = receive(connection)
     except (OSError, AttributeError):  # nobody listens, or this system has no such sockets
-        return None
+        said = None
+    if said is None and is_sent and is_once:
+        raise errors.TransientError(
+            "the server left without an answer: look whether it was done, then say it again"
+        )
+    return said

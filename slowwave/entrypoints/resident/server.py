@@ -6,18 +6,15 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from filelock import FileLock, Timeout
-from pydantic_core import to_jsonable_python
 
-from slowwave.entrypoints.resident.client import Operation, fingerprint, receive, send, socket_path
-from slowwave.errors import InputError, SlowwaveError, TransientError
+from slowwave.entrypoints.resident.answering import REQUEST_SECONDS, answered
+from slowwave.entrypoints.resident.client import Reading, fingerprint, receive, send, socket_path
+from slowwave.errors import TransientError
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
-
-REQUEST_SECONDS = 10
-"""Seconds in which a request must arrive, and its answer be taken."""
 
 
 def serve(folder: Path) -> None:
@@ -58,19 +55,11 @@ def _answer_one(listener: socket.socket, memory: Memory, own_print: str) -> bool
             with suppress(OSError):
                 send(connection, {"stale": True})
             return False
-        send(connection, _answered(memory, request))
+        if request.get("ask") not in get_args(Reading):
+            send(connection, {"stale": True, "stays": True})
+        else:
+            send(connection, answered(memory, request))
     return True
-
-
-def _answered(memory: Memory, request: dict[str, Any]) -> dict[str, Any]:
-    operation = request.get("ask")
-    try:
-        if operation not in get_args(Operation):
-            raise InputError(f"the reader does not answer {operation!r}")
-        answer = getattr(memory, str(operation))(**request["arguments"])
-        return {"answer": to_jsonable_python(answer)}
-    except SlowwaveError as error:
-        return {"error": type(error).__name__, "message": str(error)}
 
 
 if __name__ == "__main__":

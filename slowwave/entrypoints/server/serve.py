@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import socket
 import sys
 from contextlib import closing
@@ -12,6 +13,7 @@ from pathlib import Path
 import uvicorn
 from filelock import FileLock, Timeout
 
+from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.server.address import (
     Address,
     own_key,
@@ -53,12 +55,15 @@ def serve(home: str | None, *, port: int | None = None) -> None:
         there = read_address(folder)
         where = f" at {there.url} (process {there.pid})" if there else ""
         raise BusyError(f"a server of {folder} runs already{where}") from error
+    for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it again once it has stopped in order
+        signal.signal(ending, lambda *_: sys.exit(0))
     with lock, closing(free_port(own)) as listener:
         key = own_key(folder)
         logged()
-        app = create_app(Memory(folder), key=key, settings=settings)
-        server = _Server(configured(app, own), folder=folder)
-        server.run(sockets=[listener])
+        memory = Memory(folder)
+        app = create_app(memory, key=key, settings=settings)
+        with listening(folder, memory, threads=own.reads + own.writes):
+            _Server(configured(app, own), folder=folder).run(sockets=[listener])
 
 
 def free_port(settings: ServerSettings) -> socket.socket:

@@ -1,0 +1,83 @@
+"""The socket of a home in the hands of its server, which answers several callers at once from its own memory."""
+
+import logging
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from slowwave.entrypoints.resident.answering import REQUEST_SECONDS, answered
+from slowwave.entrypoints.resident.client import CONNECT_SECONDS, fingerprint, receive, send, socket_path
+from slowwave.memory import Memory
+
+TAKE_SECONDS = 10.0
+"""So long a reader that stays may take to leave."""
+
+LOOK_SECONDS = 0.5
+_log = logging.getLogger("slowwave.server")
+
+
+@contextmanager
+def listening(folder: Path, memory: Memory, *, threads: int) -> Iterator[None]:
+    """A block in which the home's socket is answered; a reader that stays makes way. Without the socket it goes on."""
+    path = socket_path(folder)
+    lock = FileLock(path.with_suffix(".lock"))
+    send_away(path)
+    try:
+        lock.acquire(timeout=TAKE_SECONDS)
+    except Timeout:
+        _log.warning("the command line is not answered: another process holds %s", path)
+        yield
+        return
+    with lock, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        path.unlink(missing_ok=True)
+        listener.bind(str(path))
+        listener.listen(threads * 8)
+        listener.settimeout(LOOK_SECONDS)
+        is_over = threading.Event()
+        loop = threading.Thread(
+            target=_accept, args=(listener, memory, folder, threads, is_over), daemon=True
+        )
+        loop.start()
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+            is_over.set()
+            loop.join()
+
+
+def send_away(path: Path) -> None:
+    """Ask a reader that stays to leave: it does when it is asked by another program than its own."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(CONNECT_SECONDS)
+        connection.connect(str(path))
+        send(connection, {"print": "a server takes over"})
+        receive(connection)
+
+
+def _accept(
+    listener: socket.socket, memory: Memory, folder: Path, threads: int, is_over: threading.Event
+) -> None:
+    own_print = fingerprint(folder)
+    with ThreadPoolExecutor(threads, thread_name_prefix="socket") as pool:
+        while not is_over.is_set():
+            with suppress(TimeoutError):
+                connection, _ = listener.accept()
+                pool.submit(_answer, connection, memory, own_print)
+
+
+def _answer(connection: socket.socket, memory: Memory, own_print: str) -> None:
+    with connection, suppress(OSError):  # who asked may have left
+        connection.settimeout(REQUEST_SECONDS)
+        request = receive(connection)
+        if request is None:
+            return
+        if request.get("print") != own_print:
+            send(connection, {"stale": True, "stays": True})
+            return
+        send(connection, answered(memory, request))

@@ -1,0 +1,95 @@
+"""The home's socket in the hands of its server: the command line's calls are answered there, reads and writes."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from slowwave.entrypoints.resident import client
+from slowwave.entrypoints.resident.client import ask_server, call, read, socket_path
+from slowwave.entrypoints.resident.listening import listening
+from slowwave.errors import InputError, TransientError
+from slowwave.memory import Memory
+from slowwave.schemas.results import Remembered
+from slowwave.schemas.search import SearchResult
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def served(home: Path) -> Iterator[str]:
+    memory = Memory(home)
+    with listening(home.resolve(), memory, threads=2):
+        yield str(home)
+    memory.close()
+
+
+def _leave(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    connection.close()
+
+
+def refuse_alone(*given: object) -> None:
+    raise AssertionError("the server was to answer")
+
+
+def test_reads_and_writes_go_to_the_server(served: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(client, "_alone", refuse_alone)
+    said = call(served, "remember", {"text": "The kiln is blue."}, Remembered)
+    assert said.is_searchable
+    found = read(served, "search", {"query": "kiln"}, SearchResult)
+    assert [cell.cell_id for cell in found.cells] == [said.cell_id]
+    assert call(served, "cite", {"cell_ids": [said.cell_id]}, list[str]) == [said.cell_id]
+    with pytest.raises(InputError, match="limit 99"):
+        read(served, "search", {"query": "kiln", "limit": 99}, SearchResult)
+    with pytest.raises(InputError, match="no such operation"):
+        call(served, "close", {}, Remembered)  # type: ignore[arg-type]
+
+
+def test_whoever_has_other_settings_is_not_answered_and_the_server_stays(
+    served: str, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as other:
+        other.setenv("SLOWWAVE_SEARCH__LIMIT", "4")
+        assert ask_server(served, "stats", {}) is None
+        assert read(served, "search", {"query": "kiln"}, SearchResult).notes == ["No memory yet"]  # alone
+    assert ask_server(served, "stats", {}) is not None
+
+
+def test_without_a_server_what_writes_is_done_here(home: Path):
+    assert call(str(home), "remember", {"text": "The kiln is blue."}, Remembered).is_searchable
+
+
+def test_a_write_without_an_answer_is_not_done_twice(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(client, "_alone", refuse_alone)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(socket_path(home.resolve())))
+        listener.listen()
+        threading.Thread(target=_leave, args=(listener,), daemon=True).start()
+        with pytest.raises(TransientError, match="left without an answer"):
+            call(str(home), "remember", {"text": "The kiln is blue."}, Remembered)
+
+
+def test_nonsense_does_not_end_it(served: str, home: Path):
+    for line in (b"\n", b"[1]\n", b"not json\n", json.dumps({"ask": "stats"}).encode() + b"\n"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(str(socket_path(home.resolve())))
+            connection.sendall(line)
+    assert ask_server(served, "stats", {}) is not None
+
+
+def test_it_lets_go_of_the_socket_at_its_end(home: Path):
+    path = socket_path(home.resolve())
+    with Memory(home) as memory, listening(home.resolve(), memory, threads=1):
+        assert path.exists()
+    assert not path.exists()
+    with FileLock(path.with_suffix(".lock"), timeout=0):
+        pass
