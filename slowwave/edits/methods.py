@@ -5,7 +5,7 @@ from datetime import datetime
 
 from slowwave.edits import confirm, correct, forget, remember, resolve
 from slowwave.home.paths import Home
-from slowwave.schemas.choices import CellType, Resolution
+from slowwave.schemas.choices import CellType, Resolution, SaidBy
 from slowwave.schemas.refusals import moment_of, request_of
 from slowwave.schemas.requests import CellRequest, CorrectRequest, RememberRequest, ResolveRequest
 from slowwave.schemas.results import Dispute, Done, Remembered, Resolved
@@ -28,11 +28,13 @@ class Edits:
         value: str | None = None,
         entities: Iterable[str] = (),
         salience: float = 0.8,
+        origin: SaidBy = "user",
         now: datetime | None = None,
     ) -> Remembered:
-        """Record a person's statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
+        """Record a statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
 
-        The same text on the same day is the same memory; on another day it becomes a confirmation.
+        It is a person's word unless `origin` says otherwise. The same text on the same day is the same memory; on
+        another day it becomes a confirmation.
 
         Raises:
             InputError: a keyword is not possible, or this memory was deleted before.

@@ -10,7 +10,7 @@ from slowwave.home.swept import keep_fresh
 from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.language.text import numbers
 from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows
-from slowwave.schemas.choices import CellType
+from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RememberRequest
 from slowwave.schemas.results import Remembered
@@ -32,7 +32,7 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
     home, digest, store = reader.home, content_hash(said.content), reader.current()
     if store is not None:
         refuse_deleted(home, store, digest)
-    session_id, is_known = session_of(home, store, digest, now)
+    session_id, is_known = session_of(home, store, digest, now, origin=request.origin)
     cell_id = cell_id_of(home.owner, session_id, digest)
     if is_known:
         note = "this was remembered today already; nothing was added"
@@ -44,6 +44,7 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
         cell_type=request.cell_type,
         salience=request.salience,
         now=now,
+        origin=request.origin,
     )
     keep_fresh(home, now=now)
     home.journal.commit(encode_plan(plan), now=now)
@@ -53,7 +54,14 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
 
 
 def said_plan(
-    home: Home, said: Statement, *, session_id: str, cell_type: CellType, salience: float, now: datetime
+    home: Home,
+    said: Statement,
+    *,
+    session_id: str,
+    cell_type: CellType,
+    salience: float,
+    now: datetime,
+    origin: SaidBy = "user",
 ) -> Plan:
     """The turn and the memory of a statement, as rows by event kind.
 
@@ -75,6 +83,7 @@ def said_plan(
         cell_type=cell_type,
         salience=salience,
         decay_rate=decay.rates.get(cell_type, decay.default_rate),
+        origin=origin,
     )
 
 
@@ -97,12 +106,16 @@ def refuse_deleted(home: Home, store: Store, digest: str) -> None:
         )
 
 
-def session_of(home: Home, store: Store | None, digest: str, moment: datetime) -> tuple[str, bool]:
+def session_of(
+    home: Home, store: Store | None, digest: str, moment: datetime, *, origin: SaidBy = "user"
+) -> tuple[str, bool]:
     """The session of a text said now, and whether it is remembered there already.
 
-    The statements of a day form one session; one repeated after it was retired that day has its own.
+    The statements of a day form one session; one repeated after it was retired that day has its own. What an
+    assistant says stands in sessions of its own, so that a person may still say the same that day.
     """
-    day = f"{REMEMBERED}-{moment:%Y-%m-%d}"
+    kind = REMEMBERED if origin == "user" else f"{REMEMBERED}-{origin}"
+    day = f"{kind}-{moment:%Y-%m-%d}"
     if store is None:
         return day, False
     known = store.by_key("cells", [cell_id_of(home.owner, day, digest)], ["cell_id", "status"])
@@ -110,4 +123,4 @@ def session_of(home: Home, store: Store | None, digest: str, moment: datetime) -
         return day, False
     if known["status"][0] == "active":
         return day, True
-    return f"{REMEMBERED}-{moment:%Y-%m-%dT%H:%M:%S.%f}", False
+    return f"{kind}-{moment:%Y-%m-%dT%H:%M:%S.%f}", False

@@ -272,6 +272,14 @@ def ui(
     serve_ui(home, port=port)
 
 
+@app.command()
+def mcp(*, home: HomeOption = None) -> None:
+    """Serve the memory to one agent over stdin and stdout (MCP). Agents start it themselves: see docs/mcp.md."""
+    from slowwave.entrypoints.mcp.stdio import serve_stdio
+
+    serve_stdio(home)
+
+
 def main() -> None:
     """The console script."""
     for stream in (sys.stdout, sys.stderr):

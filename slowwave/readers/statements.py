@@ -13,7 +13,7 @@ from slowwave.errors import InputError
 from slowwave.journal.catalogue import CATALOGUE, rows_of
 from slowwave.readers.fences import strip_injected
 from slowwave.redaction.redaction import redact
-from slowwave.schemas.choices import CellType
+from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import OWNER, REMEMBERED
 
@@ -66,6 +66,7 @@ def statement_rows(
     cell_type: CellType,
     salience: float,
     decay_rate: float,
+    origin: SaidBy,
 ) -> dict[str, pl.DataFrame]:
     """The events of a statement: one row of `turn.recorded` and, resting on that turn, one of `cell.extracted`.
 
@@ -78,7 +79,7 @@ def statement_rows(
         "session_id": session_id,
         "content": said.content,
         "content_hash": digest,
-        "origin": "user",
+        "origin": origin,
         "event_time": moment,
         "source_type": "conversation",
         "source_id": REMEMBERED,
@@ -88,7 +89,7 @@ def statement_rows(
         **shared,
         "turn_id": stable_id("turn", *(owner[name] for name in OWNER), session_id, digest),
         "turn_index": round(since_midnight.total_seconds() * 1e6),  # the order of saying, without a look
-        "role": "user",
+        "role": "user" if origin == "user" else "assistant",
     }
     cell = {
         **shared,

@@ -19,6 +19,9 @@ EPISODE: Final = "episode"
 CellStatus = Literal["active", "superseded", "archived"]
 Precision = Literal["day", "month", "year"]
 """How exactly the date is known that a memory holds from, or on which it happened."""
+SaidBy = Literal["user", "reported", "agent"]
+"""Origins of what is remembered by hand: a person's word, one that an assistant passes on, an assistant's own."""
+
 Origin = Literal["user", "reported", "agent", "tool", "untrusted", "system"]
 ChunkStatus = Literal["pending", "gated_out", "extracted", "failed", "quarantined"]
 EpisodeStatus = Literal["written", "failed", "quarantined"]

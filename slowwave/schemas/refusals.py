@@ -59,7 +59,7 @@ def possible(model: type[Model], given: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise InputError(_sentence(model, error)) from error
+        raise InputError(sentence_of(model, error)) from error
 
 
 def possible_moment(now: datetime) -> datetime:
@@ -104,13 +104,15 @@ def bounds(model: type[BaseModel], field: str) -> tuple[float | None, float | No
     return low, high
 
 
-def _sentence(model: type[BaseModel], error: ValidationError) -> str:
+def sentence_of(model: type[BaseModel], error: ValidationError) -> str:
     """The first error as one line that says what to do; a long text is never repeated in it."""
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
         return first["msg"].removeprefix("Value error, ")
     field, value, rule = str(first["loc"][0]), first["input"], first.get("ctx", {})
     match first["type"]:
+        case "missing":
+            return f"{field} is missing: give it"
         case "string_too_long":
             place = field if len(first["loc"]) == 1 else f"an entry of {field}"
             most = rule["max_length"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from slowwave.schemas.choices import CellStatus, CellType, Resolution
+from slowwave.schemas.choices import CellStatus, CellType, Resolution, SaidBy
 from slowwave.schemas.refusals import CLEAN, Request, Text
 from slowwave.schemas.search import MAX_LIMIT, Moment, Narrowing, Query, When
 
@@ -64,6 +64,10 @@ class RememberRequest(_Statement):
         description="A person, project, place or thing that it names.",
     )
     salience: float = Field(default=0.8, ge=0, le=1, description="How much it matters, from 0 to 1.")
+    origin: SaidBy = Field(
+        default="user",
+        description="Whose word it is: user, reported (passed on by an assistant) or agent (an assistant's own).",
+    )
 
 
 class CorrectRequest(CellRequest, _Statement):

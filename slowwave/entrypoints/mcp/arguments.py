@@ -1,0 +1,41 @@
+"""Arguments of tools, made from the request models: their bounds, defaults and descriptions stand there alone."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from slowwave.entrypoints.mcp.asking import Caller
+from slowwave.schemas.refusals import Request
+
+CONVERSATION = ("conversation_id", "context")
+"""Fields of requests that name the conversation: the transport fills them in, and no model is asked for them."""
+
+
+def parameters_of(
+    model: type[Request], *, without: tuple[str, ...] = (), narrowed: type[Request] | None = None
+) -> list[inspect.Parameter]:
+    """The fields of a request as parameters of a function; those of `narrowed` have other bounds or defaults here."""
+    fields = model.model_fields | (narrowed.model_fields if narrowed is not None else {})
+    return [
+        _parameter(name, field) for name, field in fields.items() if name not in (*without, *CONVERSATION)
+    ]
+
+
+def arguments_of(model: type[Request], given: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+    """Keywords for a method of `Memory`: what was given, and what the transport knows of the caller."""
+    known = {**dict.fromkeys(CONVERSATION, caller.conversation_id), "project": caller.project}
+    filled = {name: value for name, value in known.items() if name in model.model_fields and value}
+    return {**filled, **{name: value for name, value in given.items() if value is not None}}
+
+
+def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+    told = Field(description=field.description)
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if field.is_required() else field.get_default(),
+        annotation=Annotated[(field.annotation, *field.metadata, told)],
+    )

@@ -1,0 +1,66 @@
+"""One way to ask the memory, and who asks: the tools know no transport, no store and no process."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from slowwave.errors import SlowwaveError
+
+if TYPE_CHECKING:
+    from slowwave.memory import Memory
+
+
+class Ask(Protocol):
+    """Call a method of `Memory` by its name."""
+
+    def __call__(self, operation: str, arguments: dict[str, Any], answer: Any) -> Any:
+        """Return what the method returns, of the type `answer`; raise what it raises."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The client that asks: its conversation, by which uses are counted, and its project; null is the home's own."""
+
+    conversation_id: str = ""
+    project: str | None = None
+
+
+def ask_memory(memory: "Memory") -> Ask:
+    """Ask a memory in this process, which threads may share."""
+
+    def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:  # it has its type already
+        return getattr(memory, operation)(**arguments)
+
+    return ask
+
+
+TOOLS_FOR: Final = {
+    "`slowwave search`": "search_memory",
+    "`slowwave contradictions`": "the tool contradictions",
+    "`slowwave archived`": "search_memory",
+}
+"""Tools that a model has in the place of the commands that messages name."""
+
+
+def told_of(error: SlowwaveError) -> str:
+    """The message of an error, with the names of tools instead of commands."""
+    message = str(error)
+    for command, tool in TOOLS_FOR.items():
+        message = message.replace(command, tool)
+    return message
+
+
+@contextmanager
+def told_to_the_model() -> Iterator[None]:
+    """Turn an error of ours into the one kind of error whose text reaches the model.
+
+    Raises:
+        ToolError: with the one line of the error, which never carries stored text.
+    """
+    try:
+        yield
+    except SlowwaveError as error:
+        raise ToolError(told_of(error)) from error

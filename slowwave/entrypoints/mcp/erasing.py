@@ -1,0 +1,129 @@
+"""`erase_fact`: the one tool that asks the person back, in both eras of the protocol, before anything is gone.
+
+A dry run says what would go, and the question shows it. Without a clear yes, or with a client that cannot ask,
+nothing is erased.
+"""
+
+from typing import Annotated, Any, Final
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult
+from pydantic import BaseModel, Field
+
+from slowwave.entrypoints.mcp.arguments import parameters_of
+from slowwave.entrypoints.mcp.asking import Ask, told_to_the_model
+from slowwave.entrypoints.mcp.pages import fenced
+from slowwave.entrypoints.mcp.tools import FOR_A_PERSON, REMOVE, offer, result_of
+from slowwave.prompting.page_lines import page_line
+from slowwave.schemas.requests import EraseRequest
+from slowwave.schemas.results import Erased
+
+NAME: Final = "erase_fact"
+SHOWN = 5
+"""First words that the question shows; more are counted."""
+
+
+class Sure(BaseModel):
+    """The answer of the person who is asked."""
+
+    erase: bool = Field(description="Erase it for good. This cannot be undone.")
+
+
+def add_erase(server: MCPServer[Any], ask: Ask) -> None:
+    """Offer `erase_fact`."""
+
+    def ask_back(  # the SDK gives it the tool's arguments by their names
+        ctx: Context,
+        cell_id: str | None,
+        turn_id: str | None,
+        session_id: str | None,
+        text: str | None,
+        dry_run: bool,
+    ) -> Elicit[Sure] | Sure:
+        if dry_run:
+            return Sure(erase=False)
+        given = _given(cell_id=cell_id, turn_id=turn_id, session_id=session_id, text=text)
+        with told_to_the_model():
+            found: Erased = ask("erase", {**given, "dry_run": True}, Erased)
+        _refuse_if_mute(ctx)
+        return Elicit(_question(found), Sure)
+
+    def erase(
+        *, ctx: Context, sure: Annotated[ElicitationResult[Sure], Resolve(ask_back)], **given: Any
+    ) -> CallToolResult:
+        is_dry = bool(given.pop("dry_run"))
+        if not is_dry and not (isinstance(sure, AcceptedElicitation) and sure.data.erase):
+            raise ToolError("the user did not agree: nothing was erased, and it is not to be asked again")
+        with told_to_the_model():
+            found: Erased = ask("erase", {**_given(**given), "dry_run": is_dry}, Erased)
+        return result_of(_safe(found), _page)
+
+    offer(
+        server,
+        erase,
+        NAME,
+        title="Erase for good",
+        told="Take what was said out of the memory down to the bytes, with all that rests on it: one memory with the "
+        "messages it was made from, one message, a conversation, or everything that contains a text. Only when the "
+        "user asks for it. The user is shown what goes and asked to agree; this cannot be undone. dry_run shows what "
+        "would go and asks nobody.",
+        hints=REMOVE,
+        meta=FOR_A_PERSON,
+        parameters=parameters_of(EraseRequest),
+        shaped=Erased,
+    )
+
+
+def _given(**given: str | None) -> dict[str, Any]:
+    """Return what is named; through a tool an interrupted erase is not ended by naming nothing.
+
+    Raises:
+        ToolError: nothing is named.
+    """
+    named = {name: value for name, value in given.items() if value}
+    if not named:
+        raise ToolError("name what to erase: cell_id, turn_id, session_id or text")
+    return named
+
+
+def _refuse_if_mute(ctx: Context) -> None:
+    """Refuse where the client has no way to ask the person.
+
+    Raises:
+        ToolError: it cannot ask.
+    """
+    capabilities = ctx.client_capabilities
+    can_ask = capabilities is not None and capabilities.elicitation is not None
+    if not can_ask:
+        raise ToolError(
+            "this client cannot ask the user back, so nothing was erased: the user can run `slowwave erase` in a shell"
+        )
+
+
+def _question(found: Erased) -> str:
+    shown = [f"- {page_line(text)}" for text in found.shown[:SHOWN]]
+    more = len(found.shown) - len(shown)
+    lines = [f"Erase {_counts(found)} for good? This cannot be undone. It begins:", *shown]
+    return "\n".join([*lines, *([f"and {more} more"] if more else [])])
+
+
+def _page(found: Erased) -> str:
+    if found.dry_run:
+        return "\n".join([f"Would erase {_counts(found)}.", fenced([f"> {text}" for text in found.shown])])
+    proof = f"Proof: {found.searched_texts} texts were looked for in every byte of the home; none is there."
+    left = [f"Still in {place}: {count}. Tell the user." for place, count in found.remaining.items()]
+    return "\n".join(
+        [f"Erased {_counts(found)}.", *(left or [proof]), *(f"({note})" for note in found.notes)]
+    )
+
+
+def _counts(found: Erased) -> str:
+    messages, memories = len(found.turn_ids), len(found.cell_ids)
+    told = "1 message" if messages == 1 else f"{messages} messages"
+    return f"{told} and {'1 memory' if memories == 1 else f'{memories} memories'}"
+
+
+def _safe(found: Erased) -> Erased:
+    return found.model_copy(update={"shown": [page_line(text) for text in found.shown[: 4 * SHOWN]]})

@@ -1,0 +1,40 @@
+"""MCP over streamable HTTP, mounted into the server that holds the warm memory; the server checks the key before it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final
+
+from mcp.server.mcpserver import Context
+from starlette.applications import Starlette
+
+from slowwave.entrypoints.mcp.asking import Caller, ask_memory
+from slowwave.entrypoints.mcp.server import mcp_server
+from slowwave.memory import Memory
+
+PATH: Final = "/mcp"
+
+CONVERSATION_HEADERS: Final = ("x-slowwave-conversation", "mcp-session-id")
+"""Where a request says which conversation it belongs to: by its own header, else by the session of the protocol."""
+
+PROJECT_HEADER: Final = "x-slowwave-project"
+
+
+def mount(app: Starlette, memory: Memory) -> None:
+    """Mount the MCP server at `/mcp`, and let it live as long as `app` does."""
+    server = mcp_server(ask_memory(memory), caller_of)
+    app.mount(PATH, server.streamable_http_app(streamable_http_path="/"))
+    around: Callable[[Any], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(host: Starlette) -> AsyncIterator[Any]:
+        async with around(host) as state, server.session_manager.run():
+            yield state
+
+    app.router.lifespan_context = lifespan
+
+
+def caller_of(ctx: Context) -> Caller:
+    """The caller, as the headers of its request say."""
+    headers = ctx.headers or {}
+    conversation = next((headers[name] for name in CONVERSATION_HEADERS if headers.get(name)), "")
+    return Caller(conversation, headers.get(PROJECT_HEADER) or None)

@@ -1,0 +1,155 @@
+"""The tools that change the memory. What an agent says by itself is never taken for a person's word.
+
+A person's edits (correct, confirm, forget, resolve) count as a person's decision. So each says in its description that
+the user decides, and tells clients that they must ask before it runs.
+"""
+
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from slowwave.entrypoints.mcp.pages import quoted
+from slowwave.entrypoints.mcp.shapes import Cited
+from slowwave.entrypoints.mcp.tools import ADD, CHANGE, COUNT, FOR_A_PERSON, REMOVE, Tool
+from slowwave.prompting.page_lines import page_line
+from slowwave.schemas.refusals import Request
+from slowwave.schemas.requests import (
+    CellRequest,
+    CiteRequest,
+    CorrectRequest,
+    RememberRequest,
+    ResolveRequest,
+)
+from slowwave.schemas.results import Done, Remembered, Resolved
+
+
+class AgentsWord(Request):
+    """The origins that an agent may give to a text: at most it reports a person's word."""
+
+    origin: Literal["reported", "agent"] = Field(
+        default="agent",
+        description="reported: the user said it to you; agent: your own finding or conclusion.",
+    )
+
+
+def _same(found: Any) -> Any:
+    return found
+
+
+def _safe(found: Done) -> Done:
+    """The result with its stored text in one line that is safe to show."""
+    return found.model_copy(update={"content": page_line(found.content)})
+
+
+def _remembered(done: Remembered) -> str:
+    return _lines(f"Remembered as {done.cell_id}.", done.notes)
+
+
+def _done(word: str, done: Done) -> str:
+    changed = f"; it takes the place of {', '.join(done.replaced)}" if done.replaced else ""
+    return _lines(f"{word}: {done.cell_id}{changed}.\n{quoted(done.content)}", done.notes)
+
+
+def _resolved(done: Resolved) -> str:
+    parts = [f"Resolved {done.contradiction_id}: {done.resolution}."]
+    parts += [f"{done.winner_id} holds."] if done.winner_id else []
+    parts += [f"Superseded: {', '.join(done.superseded)}."] if done.superseded else []
+    return _lines(" ".join(parts), done.notes)
+
+
+def _lines(first: str, notes: list[str] | tuple[str, ...]) -> str:
+    return "\n".join([first, *(f"({note})" for note in notes)])
+
+
+REMEMBER: Final = Tool(
+    name="remember_fact",
+    title="Remember a fact",
+    told="Keep something for later conversations: a decision with its reason, a preference, a fact, a task, a risk, "
+    "something you found out. One or two whole sentences that can be understood alone, with names and dates instead "
+    "of 'it' and 'today'. It can be found at once; secrets in it are redacted. Search first: what is known already "
+    "and has changed is corrected, not remembered again.",
+    hints=ADD,
+    operation="remember",
+    request=RememberRequest,
+    answer=Remembered,
+    shaped=Remembered,
+    shape=_same,
+    show=_remembered,
+    narrowed=AgentsWord,
+)
+
+CORRECT: Final = Tool(
+    name="correct_fact",
+    title="Correct a memory",
+    told="Put what is right in the place of a memory that the user says is wrong or out of date. The new text counts "
+    "as the user's word; the old memory stays in the history. Only with the user's agreement.",
+    hints=CHANGE,
+    operation="correct",
+    request=CorrectRequest,
+    answer=Done,
+    shaped=Done,
+    shape=_safe,
+    show=lambda done: _done("Corrected", done),
+    meta=FOR_A_PERSON,
+)
+
+CONFIRM: Final = Tool(
+    name="confirm_fact",
+    title="Confirm a memory",
+    told="Note that the user says a memory holds: it never fades, and nothing replaces it without asking. Only when "
+    "the user said so, not because you find it plausible.",
+    hints=COUNT,
+    operation="confirm",
+    request=CellRequest,
+    answer=Done,
+    shaped=Done,
+    shape=_safe,
+    show=lambda done: _done("Confirmed", done),
+    meta=FOR_A_PERSON,
+)
+
+FORGET: Final = Tool(
+    name="forget_fact",
+    title="Forget a memory",
+    told="Delete a memory that the user wants gone: it stays out even if it is said again. What was said remains in "
+    "the record of the conversation; erase_fact takes that too. Only when the user asks for it.",
+    hints=REMOVE,
+    operation="forget",
+    request=CellRequest,
+    answer=Done,
+    shaped=Done,
+    shape=_safe,
+    show=lambda done: _done("Forgotten", done),
+    meta=FOR_A_PERSON,
+)
+
+RESOLVE: Final = Tool(
+    name="resolve_contradiction",
+    title="Resolve a contradiction",
+    told="End a contradiction as the user decided: a_wins or b_wins (the other side is superseded), both_valid, or "
+    "merged with a text that replaces both. Ask the user first; never choose a side yourself.",
+    hints=CHANGE,
+    operation="resolve",
+    request=ResolveRequest,
+    answer=Resolved,
+    shaped=Resolved,
+    shape=_same,
+    show=_resolved,
+    meta=FOR_A_PERSON,
+)
+
+CITE: Final = Tool(
+    name="cite",
+    title="Cite memories",
+    told="Say which memories you used in your answer, by their ids. Cited memories are kept longest; what is never "
+    "used fades. Call it once at the end, with only those that really helped.",
+    hints=COUNT,
+    operation="cite",
+    request=CiteRequest,
+    answer=list[str],
+    shaped=Cited,
+    shape=lambda found: Cited(cited=found),
+    show=lambda told: f"Noted: {len(told.cited)} cited.",
+)
+
+TOOLS: Final = (REMEMBER, CORRECT, CONFIRM, FORGET, RESOLVE, CITE)
