@@ -1,16 +1,31 @@
 """`slowwave mcp`: MCP over stdin and stdout. The process holds no store: it asks the server, or the resident reader.
 
-A harness starts one such process for each session, so it stays small: nothing here imports a table or an embedder.
+A harness starts one such process for each session, and they live for hours. So nothing here imports a table or an
+embedder: where nobody listens for the home, a process of its own answers the one call (`alone.py`).
 """
 
-from typing import Any, cast
+import json
+import subprocess
+import sys
+from typing import Any, get_args
 from uuid import uuid4
 
 from mcp.server.mcpserver import Context
+from pydantic import TypeAdapter
 
+from slowwave import errors
 from slowwave.entrypoints.mcp.asking import Ask, Caller
 from slowwave.entrypoints.mcp.server import mcp_server
-from slowwave.entrypoints.resident.client import Operation, read
+from slowwave.entrypoints.resident.client import (
+    PACKAGE,
+    WRITE_SECONDS,
+    Reading,
+    ask_resident,
+    ask_server,
+    home_folder,
+)
+
+ALONE = "slowwave.entrypoints.mcp.alone"
 
 
 def serve_stdio(home: str | None) -> None:
@@ -26,7 +41,39 @@ def serve_stdio(home: str | None) -> None:
 def ask_home(home: str | None) -> Ask:
     """Ask the memory of a home, wherever it is warm."""
 
-    def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:
-        return read(home, cast("Operation", operation), arguments, answer)
+    def ask(operation: Any, arguments: dict[str, Any], answer: Any) -> Any:
+        if operation in get_args(Reading):
+            found = ask_resident(home, operation, arguments)
+        else:
+            said = ask_server(home, operation, arguments)
+            found = said[0] if said else None
+        if found is None:
+            found = _ask_alone(str(home_folder(home)), operation, arguments)
+        return TypeAdapter(answer).validate_python(found)
 
     return ask
+
+
+def _ask_alone(home: str, operation: str, arguments: dict[str, Any]) -> Any:
+    """The answer of a process of its own, which first looks for a reader, and starts one where that is wanted.
+
+    Raises:
+        TransientError: it gave none; its last line of errors says why.
+        SlowwaveError: what answering raised.
+    """
+    request = json.dumps({"ask": operation, "arguments": arguments})
+    try:
+        done = subprocess.run(  # noqa: S603 # our own module, with our own interpreter
+            [sys.executable, "-m", ALONE, home],
+            input=request.encode(),
+            capture_output=True,
+            timeout=WRITE_SECONDS,
+            check=False,
+            cwd=PACKAGE.parent,
+        )
+        said = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise errors.TransientError("the memory gave no answer: `slowwave doctor` says why") from error
+    if "error" in said:
+        raise getattr(errors, said["error"])(said["message"])
+    return said["answer"]
