@@ -144,11 +144,18 @@ def _without_own(settings: SettingsFile, file: FileText, original: str | None) -
         return None if own and not text and original is None else text
     for path in reversed(own_paths(settings, scan(text, name))):
         text = remove(text, path, original=original, name=name)
-    root = scan(text, name)
-    is_ours_alone = root is None or plain(root) in ({}, settings.skeleton)
-    if own and is_ours_alone and (original is None or scan(original, name) is None):
+    before = None if original is None else scan(original, name)
+    if own and settings.skeleton and _plain(scan(text, name)) == settings.skeleton and not _plain(before):
+        for key in settings.skeleton:
+            text = remove(text, (key,), original=original, name=name)
+    is_ours_alone = original is None and not _plain(scan(text, name))
+    if own and not text.strip():
         return original
-    return text
+    return None if own and is_ours_alone else text
+
+
+def _plain(root: Node | None) -> object:
+    return plain(root) if root else None
 
 
 def _with_own(settings: SettingsFile, base: str, *, is_there: bool, name: str, found: list[Entry]) -> str:
