@@ -1,13 +1,18 @@
 """Connecting coding agents: their settings on disk before, between and after, and the commands."""
 
 import json
+import os
+import shutil
+import subprocess
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.connecting.checks import agent_rows
 from slowwave.entrypoints.connecting.connections import connect, disconnect
 from slowwave.entrypoints.connecting.harnesses import HARNESSES, Install, Places, files_of
 from slowwave.entrypoints.connecting.jsonc import plain, scan
@@ -400,6 +405,52 @@ def test_the_survey_names_homes_projects_and_what_is_amiss(places, install):
     ]
 
 
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def test_doctor_says_what_is_connected_when_it_last_worked_and_since_when_not(places, install):
+    def rows() -> dict[str, tuple[bool, str]]:
+        return {name: (is_well, found) for name, is_well, found in agent_rows(places, install, now=NOW)}
+
+    assert rows() == {"agents": (True, "none is connected: `slowwave connect` lists those on this machine")}
+    for harness in ("claude-code", "vscode"):
+        connect(harness, "user", places, install, dry_run=False)
+    elsewhere = install.model_copy(update={"home": f"{install.home}2"})
+    connect("gemini", "user", places, elsewhere, dry_run=False)
+    connect("cursor", "project", places, install, dry_run=False)
+    assert rows() == {
+        "claude-code": (True, "connected; no hook was answered yet"),
+        "cursor in work": (True, "connected; no hook was answered yet"),
+        "gemini": (False, f"it has another home, {install.home}2"),
+        "vscode": (True, "connected, tools alone"),
+    }
+    hooks = Path(install.home) / "hooks"
+    hooks.mkdir()
+    (hooks / "seen.json").write_text('{"claude-code": "2026-11-20T11:00:00+00:00"}')
+    missed = [
+        {
+            "at": f"2026-11-20T{hour}:00:00Z",
+            "harness": "claude-code",
+            "event": "Stop",
+            "reason": "not running",
+        }
+        for hour in ("08", "10")
+    ]
+    (hooks / "missed.jsonl").write_text("".join(json.dumps(line) + "\n" for line in missed))
+    assert rows()["claude-code"] == (True, "connected; hooks last answered 1 hour ago")
+    assert rows()["hooks"] == (
+        False,
+        "2 events of agents found no server (not running), the first 4 hours ago, the last 2 hours ago: "
+        "start `slowwave serve`, it catches up",
+    )
+    Path(install.hook).unlink()
+    assert rows()["claude-code"] == (False, f"{install.hook} is gone: connect again")
+    (places.user / ".gemini" / "settings.json").write_text("{")
+    is_well, found = rows()["gemini"]
+    assert not is_well
+    assert "line 1, column 2" in found
+
+
 @pytest.fixture
 def at_home(places, monkeypatch) -> Places:
     """The user's folder and the project of the commands."""
@@ -462,3 +513,72 @@ def test_what_cannot_be_connected_is_one_line(words, told, at_home):
 def test_both_scopes_at_once_are_refused(at_home):
     assert call("connect", "codex", "--project", "--user").exit_code == 2
     assert not any(at_home.user.iterdir())
+
+
+DRIVER = """
+import { Slowwave } from "./slowwave.mjs"
+const hooks = await Slowwave({ directory: "/work" })
+const show = []
+for (const prompt of ["first", "second"]) {
+  const parts = [{ id: "prt_1", sessionID: "ses_1", messageID: "msg_1", type: "text", text: prompt }]
+  await hooks["chat.message"]({ sessionID: "ses_1" }, { message: {}, parts })
+  show.push(parts)
+}
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } })
+await hooks.event({ event: { type: "session.deleted", properties: { info: { id: "ses_1" } } } })
+await hooks.event({ event: { type: "file.edited", properties: {} } })
+console.log(JSON.stringify(show))
+"""
+
+HOOK = """
+import json, pathlib, sys
+words, given = sys.argv[1:], json.load(sys.stdin)
+with pathlib.Path(__file__).with_name("calls.jsonl").open("a") as calls:
+    calls.write(json.dumps([words, given]) + "\\n")
+if given.get("prompt") == "second":
+    sys.exit(3)
+if words[1] in ("SessionStart", "UserPromptSubmit"):
+    print(json.dumps({"hookSpecificOutput": {"hookEventName": words[1], "additionalContext": f"<{words[1]}>"}}))
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node to load the plugin with")
+@pytest.mark.parametrize("is_there", [True, False], ids=["hook", "no hook"])
+def test_the_plugin_of_opencode_calls_the_hook_and_hands_on_what_it_says(is_there, places, install, tmp_path):
+    import sys
+
+    hook = tmp_path / "hook.py"
+    hook.write_text(HOOK)
+    python = sys.executable if is_there else str(tmp_path / "none")
+    own = install.model_copy(update={"python": python, "hook": str(hook)})
+    connect("opencode", "user", places, own, dry_run=False)
+    (tmp_path / "slowwave.mjs").write_text((places.user / ".config/opencode/plugins/slowwave.js").read_text())
+    (tmp_path / "driver.mjs").write_text(DRIVER)
+    done = subprocess.run(
+        ["node", str(tmp_path / "driver.mjs")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "XDG_DATA_HOME": "/data"},
+    )
+    first, second = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert len(second) == 1
+    if not is_there:
+        assert len(first) == 1
+        return
+    assert first[1] == {
+        "id": "prt_1slowwave", "sessionID": "ses_1", "messageID": "msg_1", "type": "text",
+        "text": "<SessionStart>\n\n<UserPromptSubmit>", "synthetic": True,
+    }  # fmt: skip
+    calls = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
+    assert [words for words, _ in calls] == [
+        ["opencode", event, "--home", install.home]
+        for event in ("SessionStart", "UserPromptSubmit", "UserPromptSubmit", "Stop", "SessionEnd")
+    ]
+    assert {given["session_id"] for _, given in calls} == {"ses_1"}
+    assert {given["cwd"] for _, given in calls} == {"/work"}
+    assert calls[1][1]["prompt"] == "first"
+    assert {given["transcript_path"] for _, given in calls} == {"/data/opencode/opencode.db"}

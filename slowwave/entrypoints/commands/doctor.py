@@ -6,12 +6,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from pydantic import Field
 from rich.table import Column
 from rich.text import Text
 
 from slowwave.embeddings import check_embedder
+from slowwave.entrypoints.commands.connect import install, places
+from slowwave.entrypoints.connecting.checks import agent_rows
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
 from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
@@ -50,7 +53,7 @@ def examine(path: str | None) -> list[Check]:
     checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
     checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
-    return [*checks, *_prefect()]
+    return [*checks, *_agents(path), *_prefect()]
 
 
 def is_broken(checks: list[Check]) -> bool:
@@ -174,6 +177,12 @@ def _secrets(home: Home) -> list[Check]:
     if is_cut_off:
         found = "a redaction was cut off: `slowwave run redact` ends it"
     return [Check(name="secrets", is_well=is_well, is_needed=False, found=found)]
+
+
+def _agents(path: str | None) -> list[Check]:
+    """Coding agents that are connected: none of them is needed."""
+    rows = agent_rows(places(), install(path), now=datetime.now(UTC))
+    return [Check(name=name, is_well=is_well, is_needed=False, found=found) for name, is_well, found in rows]
 
 
 def _prefect() -> list[Check]:

@@ -1,9 +1,12 @@
 // Slowwave for OpenCode, written by `slowwave connect opencode` and removed by `slowwave disconnect opencode`.
 // It hands events to the hook program and puts what that answers beside the prompt. It never stops OpenCode.
 import { spawn } from "node:child_process"
+import { homedir } from "node:os"
+import { join } from "node:path"
 
 const command = ["COMMAND"]
 const home = "HOME"
+const transcripts = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode", "opencode.db")
 
 function call(event, payload) {
   return new Promise((resolve) => {
@@ -38,31 +41,16 @@ function textOf(parts) {
   return parts.flatMap((part) => (part.type === "text" && !part.synthetic ? [part.text] : [])).join("\n")
 }
 
-export const Slowwave = async ({ client, directory }) => {
+export const Slowwave = async ({ directory }) => {
   const started = new Set()
-
-  async function messagesOf(id) {
-    try {
-      const found = await client.session.messages({ path: { id } })
-      return (found.data || []).flatMap(({ info, parts }) => {
-        const content = textOf(parts || [])
-        return content ? [{ id: info.id, role: info.role, time: info.time, content }] : []
-      })
-    } catch {
-      return []
-    }
-  }
-
-  async function record(event, id) {
-    await call(event, { session_id: id, cwd: directory, messages: await messagesOf(id) })
-  }
+  const about = (id) => ({ session_id: id, cwd: directory, transcript_path: transcripts })
 
   return {
     "chat.message": async ({ sessionID }, output) => {
       const prompt = textOf(output.parts)
       const last = output.parts[output.parts.length - 1]
       if (!prompt || !last) return
-      const asked = { session_id: sessionID, cwd: directory }
+      const asked = about(sessionID)
       const told = []
       if (!started.has(sessionID)) {
         started.add(sessionID)
@@ -75,11 +63,11 @@ export const Slowwave = async ({ client, directory }) => {
       output.parts.push({ id: `${id}slowwave`, sessionID: owner, messageID, type: "text", text, synthetic: true })
     },
     event: async ({ event }) => {
-      if (event.type === "session.idle") await record("Stop", event.properties.sessionID)
-      if (event.type === "session.compacted") await record("PreCompact", event.properties.sessionID)
+      if (event.type === "session.idle") await call("Stop", about(event.properties?.sessionID))
+      if (event.type === "session.compacted") await call("PreCompact", about(event.properties?.sessionID))
       if (event.type === "session.deleted") {
-        const id = event.properties.info?.id
-        if (id) await call("SessionEnd", { session_id: id, cwd: directory, reason: "other" })
+        const id = event.properties?.info?.id
+        if (id) await call("SessionEnd", { ...about(id), reason: "other" })
       }
     },
   }
