@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.connecting.checks import agent_rows
+from slowwave.entrypoints.commands.agents import agent_rows
 from slowwave.entrypoints.connecting.connections import connect, disconnect
 from slowwave.entrypoints.connecting.harnesses import HARNESSES, Install, Places, files_of
 from slowwave.entrypoints.connecting.jsonc import plain, scan

@@ -13,8 +13,8 @@ from rich.table import Column
 from rich.text import Text
 
 from slowwave.embeddings import check_embedder
+from slowwave.entrypoints.commands.agents import agent_rows
 from slowwave.entrypoints.commands.connect import install, places
-from slowwave.entrypoints.connecting.checks import agent_rows
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
 from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
