@@ -3,8 +3,11 @@
 import io
 import json
 import random
+import sqlite3
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 Json = dict[str, object]
 
@@ -102,6 +105,31 @@ CODEX: list[Json] = [
     },
     {"type": "compacted", "payload": {"message": "Glazes."}},
 ]
+GEMINI: list[Json] = [
+    {"sessionId": "g1", "projectHash": "abc", "startTime": "2026-05-06T10:00:00Z", "kind": "main"},
+    {
+        "id": "m1",
+        "timestamp": "2026-05-06T10:00:01Z",
+        "type": "user",
+        "content": [{"text": "Which glaze blistered?"}],
+    },
+    {"id": "m2", "timestamp": "2026-05-06T10:00:02Z", "type": "gemini", "content": "The", "toolCalls": []},
+    {"id": "m2", "timestamp": "2026-05-06T10:00:02Z", "type": "gemini", "content": "The blue one."},
+    {"$set": {"messages": [{"id": "m3", "type": "user", "content": "Fire it slower."}]}},
+    {"$rewindTo": "m3"},
+]
+OPENCODE: Json = {
+    "info": {"id": "s1", "directory": "/kiln"},
+    "messages": [
+        {
+            "info": {"id": "m1", "role": "user", "time": {"created": 1_780_000_000_000}},
+            "parts": [
+                {"type": "text", "text": "Which glaze blistered?"},
+                {"type": "text", "synthetic": True},
+            ],
+        }
+    ],
+}
 MARKDOWN = """---
 date: 2026-05-01
 title: Kiln
@@ -225,8 +253,13 @@ CLAUDE_AI: list[Json] = [
     }
 ]
 
-EXPORTS = {"chatgpt": CHATGPT, "claude_ai": CLAUDE_AI}
-TRANSCRIPTS = {"session": SESSION, "chat": CHAT, "codex": CODEX}
+EXPORTS: dict[str, object] = {
+    "chatgpt": CHATGPT,
+    "claude_ai": CLAUDE_AI,
+    "opencode": OPENCODE,
+    "gemini": {**GEMINI[0], "messages": GEMINI[1:4]},
+}
+TRANSCRIPTS = {"session": SESSION, "chat": CHAT, "codex": CODEX, "gemini": GEMINI}
 DOCUMENTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": PLAIN, ".rst": PLAIN}
 QUESTION_SETS: dict[str, object] = {"own": QUESTIONS, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
 
@@ -468,3 +501,25 @@ def export(seed: int) -> tuple[str, bytes]:
         archive.writestr("../user.json", b"{}")
     data = packed.getvalue()
     return ".zip", data if chance.random() < 0.5 else mutate_line(data, chance)
+
+
+def database(path: Path, seed: int) -> None:
+    """Writes a mutated database of OpenCode."""
+    chance = random.Random(seed)
+    rows = [
+        ("m1", "user", {"text": "Which glaze blistered?"}),
+        ("m2", "assistant", {"content": [{"type": "text"}]}),
+    ]
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as opened:
+        table = "session_message" if chance.random() < 0.9 else "message"
+        opened.execute("CREATE TABLE session_v2 (id, parent_id, directory)")
+        opened.execute(f"CREATE TABLE {table} (id, session_id, type, time_created, data)")
+        opened.execute("INSERT INTO session_v2 VALUES ('s1', NULL, '/kiln')")
+        for name, kind, fields in rows * chance.randrange(1, 9):
+            data = line_of(mutate_value(fields, chance)).decode("utf-8", "replace")
+            made = chance.choice([1_780_000_000_000, None, "soon", 1e300, b"\xff"])
+            given = [chance.choice([name, f"{name}{chance.random()}", None, 7]), "s1", kind, made, data]
+            opened.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", given)
+    if chance.random() < 0.3:
+        path.write_bytes(mutate_bytes(path.read_bytes(), chance))

@@ -7,28 +7,34 @@ from pathlib import Path
 from typing import Literal
 
 from slowwave.errors import InputError
+from slowwave.readers.agents.auto_memory import memory_folder, read_auto_memory
 from slowwave.readers.agents.claude_code import RECORD_TYPES, read_claude_code
 from slowwave.readers.agents.codex import RECORD_TYPES as CODEX_TYPES
 from slowwave.readers.agents.codex import read_codex
+from slowwave.readers.agents.gemini import GEMINI_START, is_gemini_record, read_gemini
+from slowwave.readers.agents.opencode import OPENCODE_START, read_opencode
 from slowwave.readers.bounds import BLANK, DEFAULTS, LONG_LINE, Counts
 from slowwave.readers.chat import read_chat
 from slowwave.readers.documents import DOCUMENT_SUFFIXES, read_document
 from slowwave.readers.exports.chatgpt import read_chatgpt
 from slowwave.readers.exports.claude_ai import read_claude_ai
 from slowwave.readers.exports.forms import export_form, is_memories
-from slowwave.readers.files import open_bytes, shown_path
+from slowwave.readers.files import DATABASE_SUFFIX, open_bytes, shown_path, wal_of
 from slowwave.readers.lines import json_records, lines_of
 from slowwave.readers.reading import Reading, empty_reading, whole
 from slowwave.settings.readers import ReaderSettings
 
 _EXPECTED = (
-    "expected a session of Claude Code (records with `type` and `uuid` or `sessionId`) or Codex (`type` and "
-    "`payload`), a chat (`role` and "
+    "expected a session of Claude Code (records with `type` and `uuid` or `sessionId`), Codex (`type` and "
+    "`payload`), Gemini CLI or OpenCode, a chat (`role` and "
     "`content` on every line), an export (ChatGPT, Claude.ai, MCP memory graph, mem0, Slowwave), or a .md, "
     ".markdown, .txt or .rst document"
 )
 
-_Format = Literal["claude_code", "chat", "codex"]
+_HEAD_BYTES = 4_096
+"""Bytes of a JSON file that tell its form."""
+
+_Format = Literal["claude_code", "chat", "codex", "gemini"]
 
 
 def read_path(path: Path, *, speaker: str | None = None, bounds: ReaderSettings = DEFAULTS) -> Reading:
@@ -47,9 +53,8 @@ def read_parts(
         NotFoundError: There is no such file.
         InputError: It cannot be read, or is in no known form. Other files are not touched by that.
     """
-    suffix = path.suffix.lower()
-    if suffix in DOCUMENT_SUFFIXES and not (suffix == ".txt" and _starts_as_transcript(path, bounds)):
-        return read_document(path, bounds=bounds)
+    if (named := _by_name(path, speaker, bounds)) is not None:
+        return named
     match form := export_form(path, bounds=bounds):
         case "chatgpt":
             return read_chatgpt(path, bounds=bounds)
@@ -69,19 +74,44 @@ def read_parts(
             return read_chat(path, bounds=bounds)
         case "codex":
             return read_codex(path, speaker=speaker, bounds=bounds)
+        case "gemini":
+            return read_gemini(path, speaker=speaker, bounds=bounds)
         case None:
             return iter([empty_reading(counts if counts.excesses else None)])
 
 
+def _by_name(path: Path, speaker: str | None, bounds: ReaderSettings) -> Iterator[Reading] | None:
+    """The turns of a file whose name or place tells its form; null for the others."""
+    suffix = path.suffix.lower()
+    if suffix == DATABASE_SUFFIX:
+        return read_opencode(path, speaker=speaker, bounds=bounds)
+    if (folder := memory_folder(path)) is not None:
+        return read_auto_memory(path, folder=folder, bounds=bounds)
+    if suffix in DOCUMENT_SUFFIXES and not (suffix == ".txt" and _starts_as_transcript(path, bounds)):
+        return read_document(path, bounds=bounds)
+    if suffix != ".json":
+        return None
+    with open_bytes(path, most_bytes=bounds.file_bytes) as (file, _):
+        start = file.read(_HEAD_BYTES)
+    if GEMINI_START.match(start):
+        return read_gemini(path, speaker=speaker, bounds=bounds)
+    return read_opencode(path, speaker=speaker, bounds=bounds) if OPENCODE_START.match(start) else None
+
+
 def source_hash(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> str:
-    """SHA-256 of the file's bytes, in hex.
+    """SHA-256 of the file's bytes, in hex; with a database counts what it keeps beside itself.
 
     Raises:
         NotFoundError: There is no such file.
         InputError: It cannot be read.
     """
     with open_bytes(path, most_bytes=bounds.file_bytes) as (file, _):
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256")
+    wal = wal_of(path)
+    if path.suffix.lower() == DATABASE_SUFFIX and wal.exists():
+        with open_bytes(wal, most_bytes=bounds.file_bytes) as (file, _):
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def _starts_as_transcript(path: Path, bounds: ReaderSettings) -> bool:
@@ -118,7 +148,7 @@ def _format_of_record(record: dict[str, object]) -> _Format | None:
         return "claude_code"
     if "role" in record and "content" in record:
         return "chat"
-    return None
+    return "gemini" if is_gemini_record(record) else None
 
 
 def _has_codex_blocks(content: object) -> bool:

@@ -65,24 +65,13 @@ def read_document(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Iterator[
         InputError: It cannot be read, or is not text.
     """
     counts = Counts()
-    text, is_whole = _read_text(path, counts, bounds)
+    fields, text = document_text(path, counts, bounds)
     if not text.strip():
         yield empty_reading()
         return
+    date = _DATE_FIELD.search(fields)
+    event_time = (parse_time(date["date"]) if date else None) or file_time(path)
     is_markdown = path.suffix.lower() in MARKDOWN_SUFFIXES
-    event_time = file_time(path)
-    if is_markdown and (front := _FRONT_MATTER.match(text)):
-        counts.parts["front matter"] += 1
-        date = _DATE_FIELD.search(front["fields"])
-        event_time = (parse_time(date["date"]) if date else None) or event_time
-        text = text[front.end() :]
-    text, fence_count = strip_injected(text)
-    if fence_count:
-        counts.parts["injected memory"] += fence_count
-    text, redacted = redact(text)
-    counts.redacted.update(redacted)
-    if not is_whole:  # a secret at the cut was seen by half
-        text = text[: border_before(text, len(text) - MARGIN)]
     yield from to_parts(
         _messages(path, text, event_time, counts, is_markdown=is_markdown),
         source=source_of(path, "file"),
@@ -92,11 +81,33 @@ def read_document(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Iterator[
     )
 
 
+def document_text(path: Path, counts: Counts, bounds: ReaderSettings) -> tuple[str, str]:
+    """The fields of a document's front matter, as they stand there, and its text without injected memory and secrets.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read, or is not text.
+    """
+    text, is_whole = _read_text(path, counts, bounds)
+    fields = ""
+    if path.suffix.lower() in MARKDOWN_SUFFIXES and (front := _FRONT_MATTER.match(text)):
+        counts.parts["front matter"] += 1
+        fields, text = front["fields"], text[front.end() :]
+    text, fence_count = strip_injected(text)
+    if fence_count:
+        counts.parts["injected memory"] += fence_count
+    text, redacted = redact(text)
+    counts.redacted.update(redacted)
+    if not is_whole:  # a secret at the cut was seen by half
+        text = text[: border_before(text, len(text) - MARGIN)]
+    return fields, text
+
+
 def _messages(
     path: Path, text: str, event_time: datetime, counts: Counts, *, is_markdown: bool
 ) -> Iterator[RawMessage]:
     session_id = stable_id("file", path_text(path.resolve().parent.name), path_text(path.name))
-    for number, section in enumerate(_sections(text, is_markdown=is_markdown), start=1):
+    for number, section in enumerate(sections_of(text, is_markdown=is_markdown), start=1):
         counts.entry_count += 1
         yield RawMessage(
             session_id=session_id,
@@ -135,7 +146,8 @@ class _Block(NamedTuple):
     end_line: int
 
 
-def _sections(text: str, *, is_markdown: bool) -> Iterator[str]:
+def sections_of(text: str, *, is_markdown: bool) -> Iterator[str]:
+    """The sections of a text, each under the path of its headings."""
     lines = text.split("\n")
     path: list[_Heading] = []
     begin = 0

@@ -20,6 +20,8 @@ from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE, clean_text
 LONGEST_LABEL = 1_000
 """Characters of an id, a speaker or a folder's name in a record: a longer one is no name."""
 
+DATABASE_SUFFIX = ".db"
+
 _LATEST_EPOCH_SECOND = 1e11
 
 
@@ -71,12 +73,30 @@ def _kind_of(path: Path) -> str:
 
 
 def state_of(path: Path) -> tuple[int, int]:
-    """Size and time of last change of a file, in bytes and nanoseconds: other numbers tell that it was written."""
+    """Size and time of last change of a file, in bytes and nanoseconds: other numbers tell that it was written.
+
+    What a database keeps beside itself counts with it.
+    """
+    found = []
+    for part in (path, wal_of(path)) if path.suffix.lower() == DATABASE_SUFFIX else (path,):
+        with suppress(OSError):
+            found.append(part.stat())
+    return sum(part.st_size for part in found), max((part.st_mtime_ns for part in found), default=0)
+
+
+def wal_of(path: Path) -> Path:
+    """The file in which SQLite keeps what it has not written into a database yet."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def small_text(path: Path) -> str | None:
+    """The first line of a small file beside a transcript; null where there is none, or it cannot be read."""
     try:
-        found = path.stat()
+        with path.open("rb") as file:
+            head = file.read(4 * LONGEST_LABEL) if path.is_file() else b""
     except OSError:
-        return 0, 0
-    return found.st_size, found.st_mtime_ns
+        return None
+    return clean_text(head.decode("utf-8", "replace").partition("\n")[0]).strip() or None
 
 
 def shown_path(path: Path) -> str:

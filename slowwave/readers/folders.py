@@ -17,6 +17,8 @@ FOLDER_SUFFIXES = frozenset({".jsonl", ".md", ".markdown", ".txt"})
 """Endings of the files that are read from a folder; a file that the user names may have others."""
 COMPRESSED = ".jsonl.zst"
 """The ending of a compressed transcript."""
+SESSION_NAMES = re.compile(r"session-[^/]*\.json|opencode(?:-[\w-]+)?\.db", re.IGNORECASE)
+"""Names of sessions of coding agents that are read from a folder beside those endings."""
 EXPORT_NAMES = re.compile(r"(?:conversations(?:-\d{1,6})?|memory)\.json", re.IGNORECASE)
 """Names of exports that are read from a folder, whose other JSON files may be anything."""
 
@@ -109,8 +111,6 @@ def _reason_to_pass_by(path: Path) -> str | None:
 def _is_read(path: Path) -> bool:
     """Return whether a file of a folder has the name of something that is read."""
     name = path.name.lower()
-    return (
-        path.suffix.lower() in FOLDER_SUFFIXES
-        or name.endswith(COMPRESSED)
-        or bool(EXPORT_NAMES.fullmatch(name))
-    )
+    if path.suffix.lower() in FOLDER_SUFFIXES or name.endswith(COMPRESSED):
+        return True
+    return any(names.fullmatch(name) for names in (SESSION_NAMES, EXPORT_NAMES))

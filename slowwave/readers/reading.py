@@ -45,9 +45,9 @@ ORIGIN_OF_ROLE: dict[Role, Origin] = {"user": "user", "assistant": "agent", "doc
 class Reading:
     """The turns of one file, or of a part of it, and counts of what was left out.
 
-    `turns` has the columns of `READ_SCHEMA`, in file order, with unique turn ids. `kind` is `claude_code`, `chat`,
-    `document` or `empty`. The lines of a transcript, and the sections of a document, are its entries:
-    `counts.entry_count` = `counts.taken_count` + the sum of `counts.skipped`.
+    `turns` has the columns of `READ_SCHEMA`, in file order, with unique turn ids. `kind` names the form, such as
+    `claude_code`, `chat` or `document`, or is `empty`. The lines of a transcript, and the sections of a document, are
+    its entries: `counts.entry_count` = `counts.taken_count` + the sum of `counts.skipped`.
     """
 
     turns: pl.DataFrame

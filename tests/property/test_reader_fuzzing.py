@@ -20,7 +20,7 @@ from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.readers.reading import READ_SCHEMA, Reading, whole
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.settings.readers import ReaderSettings
-from tests.mutations import document, export, odd_value, question_set, transcript
+from tests.mutations import database, document, export, odd_value, question_set, transcript
 
 BOUNDS = ReaderSettings(
     line_bytes=20_000,
@@ -73,9 +73,10 @@ def check_line(error: SlowwaveError) -> None:
     assert len(str(error)) < 1_000
 
 
-def read_file(path: Path, content: bytes) -> Reading | None:
+def read_file(path: Path, content: bytes | None = None) -> Reading | None:
     """The reading of a file with this content, checked; null where it ends with an error."""
-    path.write_bytes(content)
+    if content is not None:
+        path.write_bytes(content)
     try:
         parts = list(read_parts(path, bounds=BOUNDS))
     except SlowwaveError as error:
@@ -107,6 +108,12 @@ def read_export(folder: Path, seed: int) -> bool:
     return read_file(folder / f"a{suffix}", content) is not None
 
 
+def read_database(folder: Path, seed: int) -> bool:
+    path = folder / "opencode.db"
+    database(path, seed)
+    return read_file(path) is not None
+
+
 def read_questions(folder: Path, seed: int) -> bool:
     path = folder / "a.json"
     path.write_bytes(question_set(seed))
@@ -134,6 +141,7 @@ READERS: dict[str, Callable[[Path, int], bool]] = {
     "transcripts": read_transcript,
     "documents": read_text,
     "exports": read_export,
+    "databases": read_database,
     "question sets": read_questions,
     "statements": read_said,
 }
@@ -169,6 +177,7 @@ def test_no_reader_breaks_on_a_mutated_file_and_every_line_is_counted(tmp_path, 
         ("transcripts", 6_000),
         ("documents", 2_500),
         ("exports", 2_000),
+        ("databases", 500),
         ("question sets", 1_000),
         ("statements", 500),
     ],

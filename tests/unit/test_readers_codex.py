@@ -186,6 +186,12 @@ def test_what_was_only_injected_is_nobodys_word(tmp_path, prompt):
     assert reading.skipped == {"session_meta": 1, "injected context": 1}
 
 
+def test_half_a_character_in_a_message_is_no_matter(tmp_path):
+    assert said(written(tmp_path, meta(KILN), event("user_message", "Go \ud83d on."))) == [
+        ("user", "Go \ufffd on.")
+    ]
+
+
 def test_a_kind_other_than_plain_is_injected(tmp_path):
     records = [
         meta(KILN),

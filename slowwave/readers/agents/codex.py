@@ -21,6 +21,7 @@ from slowwave.readers.files import file_time, id_of, parse_time, path_text, text
 from slowwave.readers.lines import json_records
 from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
 from slowwave.schemas.identity import stable_id
+from slowwave.schemas.refusals import clean_text
 from slowwave.settings.readers import ReaderSettings
 
 RECORD_TYPES: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -98,7 +99,7 @@ class _Thread:
 
     def identity(self, role: _Role, text: str) -> tuple[str, ...]:
         """The same for a message and its copies: its place in its turn, else the chain of all that was said."""
-        self.chain = stable_id("codex", self.chain or self.root or self.session_id, role, text)
+        self.chain = stable_id("codex", self.chain or self.root or self.session_id, role, clean_text(text))
         self.said[role] += 1
         self.has_spoken = True
         if not _UUID.fullmatch(self.turn_id):

@@ -1,0 +1,105 @@
+"""Claude Code's auto memory: `projects/<project>/memory/MEMORY.md` and a file a subject, in its settings folder.
+
+An agent wrote these notes for itself, also where they tell of a person or repeat their wish: they have the role of an
+assistant, so that no memory made of them is taken for a person's word. Lines of `MEMORY.md` that only point to another
+note are left out. A note that is changed becomes new turns; what it said before stays what it said before.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from slowwave.readers.bounds import DEFAULTS, Counts
+from slowwave.readers.documents import MARKDOWN_SUFFIXES, document_text, sections_of
+from slowwave.readers.files import file_time, path_text
+from slowwave.readers.reading import RawMessage, Reading, empty_reading, source_of, to_parts
+from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.settings.readers import ReaderSettings
+
+KINDS: Final = ("user", "feedback", "project", "reference")
+
+_INDEX: Final = "MEMORY.md"
+_PROJECT: Final = re.compile(r"-.*|[A-Za-z]--.*")
+"""A project's folder: its path, with a hyphen for each separator."""
+_FIELD: Final = re.compile(r"^[ \t]*(?P<name>name|description|type):[ \t]*(?P<value>[^\n]*)$", re.MULTILINE)
+_POINTER: Final = re.compile(
+    r"^[ \t]*[-*][ \t]+\[[^\]\n]*\]\((?P<file>[^)\n]{1,200}\.md)\)[^\n]*$", re.MULTILINE
+)
+
+
+def memory_folder(path: Path) -> Path | None:
+    """The folder of auto memory that a file stands in; null where it is no such file.
+
+    The place alone decides: a document cannot say of itself that an assistant wrote it.
+    """
+    if path.suffix.lower() not in MARKDOWN_SUFFIXES:
+        return None
+    for folder in path.parents:
+        project = folder.parent
+        if folder.name == "memory" and project.parent.name == "projects" and _PROJECT.fullmatch(project.name):
+            return folder
+    return None
+
+
+def read_auto_memory(path: Path, *, folder: Path, bounds: ReaderSettings = DEFAULTS) -> Iterator[Reading]:
+    """Sections of a note in the folder of auto memory, in parts.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read, or is not text.
+    """
+    counts = Counts()
+    fields, text = document_text(path, counts, bounds)
+    told = {found["name"]: found["value"].strip(" \t\"'") for found in reversed([*_FIELD.finditer(fields)])}
+    if path.name == _INDEX:
+        text = _without_pointers(text, folder, counts)
+    body = "\n\n".join(part for part in (told.get("description", ""), text) if part.strip())
+    if not body.strip():
+        yield empty_reading()
+        return
+    yield from to_parts(
+        _messages(path, folder, _title(told), body, counts, file_time(path)),
+        source=source_of(path, "file"),
+        kind="auto_memory",
+        counts=counts,
+        bounds=bounds,
+    )
+
+
+def _title(told: dict[str, str]) -> str:
+    kind = told.get("type", "")
+    about = f" ({kind})" if kind in KINDS else ""
+    return f"{told['name']}{about}" if told.get("name") else about.strip(" ()")
+
+
+def _without_pointers(text: str, folder: Path, counts: Counts) -> str:
+    """The index without its lines for notes that stand beside it."""
+
+    def kept(found: re.Match[str]) -> str:
+        name = found["file"]
+        if "/" in name or "\\" in name or not (folder / name).is_file():
+            return found[0]
+        counts.parts["line of an index"] += 1
+        return ""
+
+    return _POINTER.sub(kept, text)
+
+
+def _messages(
+    path: Path, folder: Path, title: str, body: str, counts: Counts, modified: datetime
+) -> Iterator[RawMessage]:
+    below = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
+    session_id = stable_id("auto_memory", path_text(folder.parent.name), path_text(below))
+    for number, section in enumerate(sections_of(body, is_markdown=True), start=1):
+        counts.entry_count += 1
+        text = f"{title}\n\n{section}" if title else section
+        yield RawMessage(
+            session_id=session_id,
+            role="assistant",
+            parts=(text,),
+            event_time=modified,
+            identity=("auto_memory", session_id, content_hash(text)),
+            place=f"section {number}",
+        )

@@ -1,0 +1,269 @@
+"""Sessions of OpenCode: its SQLite database, read while it is in use, and what `opencode export` writes.
+
+Until 2.0 a message stands in `message` and its texts in `part`; since then `session_message` holds both, next to the
+old tables. A message that stands in both is one, and so is a copy that a fork made: it keeps the time of its making.
+Texts that OpenCode puts into a prompt (`synthetic`), tools, reasoning, compaction and sessions of sub-agents are left
+out. Each message is an entry. Nothing is ever written, and no file is made beside the database.
+"""
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from slowwave.errors import InputError
+from slowwave.readers.agents.json_file import json_object
+from slowwave.readers.bounds import DEFAULTS, LATE_LINE, LONG_LINE, UNSPOKEN, Counts
+from slowwave.readers.files import file_time, id_of, open_bytes, parse_time, shown_path, text_of, wal_of
+from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
+from slowwave.settings.readers import ReaderSettings
+
+_Fields = Mapping[str, object]
+_Role = Literal["user", "assistant"]
+OPENCODE_START: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"info"\s*:\s*\{')
+"""The beginning of an exported session."""
+
+_ROLES: Final[dict[str, _Role]] = {"user": "user", "assistant": "assistant"}
+_TABLES: Final = ("session", "message", "part", "session_v2", "session_message")
+_MAGIC: Final = b"SQLite format 3\x00"
+_JOURNAL_MODE: Final = slice(18, 20)
+_WAL: Final = b"\x02\x02"
+
+
+class _Session(NamedTuple):
+    """A session: its id, its folder, and whether a sub-agent had it."""
+
+    session_id: str
+    folder: str | None
+    is_subagent: bool
+
+
+class _Message(NamedTuple):
+    """A message: its session, its own id and role, when it was made, and its parts."""
+
+    session: _Session
+    native_id: str
+    role: str
+    created: object
+    parts: list[object]
+
+
+def read_opencode(
+    path: Path, *, speaker: str | None = None, bounds: ReaderSettings = DEFAULTS
+) -> Iterator[Reading]:
+    """Turns of a database or an export of OpenCode, in parts; `speaker` is the person who wrote, null if unknown.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read, or is neither.
+    """
+    counts = Counts()
+    is_export = path.suffix.lower() == ".json"
+    messages = _of_export(path, counts, bounds) if is_export else _of_database(path, counts, bounds)
+    yield from to_parts(
+        _raw(messages, path, speaker, counts),
+        source=source_of(path, "conversation"),
+        kind="opencode",
+        counts=counts,
+        bounds=bounds,
+    )
+
+
+def _raw(
+    messages: Iterator[_Message], path: Path, speaker: str | None, counts: Counts
+) -> Iterator[RawMessage]:
+    time = file_time(path)
+    seen: set[int] = set()
+    for message in messages:
+        counts.entry_count += 1
+        made = parse_time(message.created)
+        time = made or time
+        key = hash(message.native_id)
+        if key in seen:
+            counts.skip("repeated message")
+            continue
+        seen.add(key)
+        if message.session.is_subagent:
+            counts.skip("sub-agent")
+        elif (role := _ROLES.get(message.role)) is None:
+            counts.skip("harness message")
+        elif texts := _texts(message.parts, counts.parts):
+            yield RawMessage(
+                session_id=message.session.session_id,
+                role=role,
+                parts=tuple(texts),
+                event_time=time,
+                identity=_identity(role, message.native_id, made),
+                speaker=speaker if role == "user" else None,
+                cwd=message.session.folder,
+                place=f"message {counts.entry_count}",
+            )
+        else:
+            counts.skip(UNSPOKEN)
+
+
+def _identity(role: str, native_id: str, made: datetime | None) -> tuple[str, ...]:
+    return ("opencode", role, native_id if made is None else made.isoformat())
+
+
+def _texts(parts: list[object], skipped: Counter[str]) -> list[str]:
+    texts = []
+    for part in map(_fields, parts):
+        kind, text = part.get("type"), part.get("text")
+        if kind != "text" or not isinstance(text, str):
+            skipped["thinking" if kind == "reasoning" else "block without text"] += 1
+        elif part.get("synthetic") or part.get("ignored"):
+            skipped["injected context"] += 1
+        elif text.strip():
+            texts.append(text)
+    return texts
+
+
+def _of_export(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[_Message]:
+    found = json_object(path, bounds)
+    session = _session(_fields(found.get("info")), path)
+    for given in map(_fields, _list(found.get("messages"))):
+        info = _fields(given.get("info"))
+        kind, made = text_of(info, "role", "type") or "", _fields(info.get("time")).get("created")
+        yield _Message(
+            session, id_of(info, "id") or str(counts.entry_count), kind, made, _list(given.get("parts"))
+        )
+
+
+def _session(info: _Fields, path: Path) -> _Session:
+    folder = text_of(info, "directory") or text_of(_fields(info.get("path")), "cwd")
+    parent = text_of(info, "parentID", "parent_id")
+    return _Session(id_of(info, "id", "sessionID") or path.stem, folder, parent is not None)
+
+
+def _of_database(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[_Message]:
+    with _opened(path, bounds) as database:
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        tables = {name for (name,) in database.execute(query)} & {*_TABLES}
+        if not tables & {"message", "session_message"}:
+            raise InputError(f"{shown_path(path)} is no database of OpenCode: it has no table of messages.")
+        sessions = _sessions(database, tables, path)
+        number = 0
+        for row in _rows(database, tables, bounds):
+            number += 1
+            if number > bounds.file_lines:
+                _skip(
+                    counts,
+                    LATE_LINE,
+                    f"the messages from {number:,} on: readers.file_lines allows",
+                    bounds.file_lines,
+                )
+                return
+            native_id, session_id, kind, made, data, size = row
+            fields = _parsed(data)
+            if fields is None:
+                long = size > bounds.line_bytes
+                reason = LONG_LINE if long else "unreadable message"
+                told = f"message {number} has {size:,} characters: readers.line_bytes allows"
+                _skip(counts, reason, told if long else "", bounds.line_bytes, most=bounds.shown_places)
+                continue
+            session = sessions.get(session_id) or _session({"id": session_id}, path)
+            role = kind or text_of(fields, "role") or ""
+            created = _fields(fields.get("time")).get("created") or made
+            yield _Message(
+                session, native_id, role, created, _parts(database, native_id, fields, tables, bounds)
+            )
+
+
+def _skip(counts: Counts, reason: str, told: str, bound: int, *, most: int = 1) -> None:
+    counts.entry_count += 1
+    counts.skip(reason)
+    if told:
+        counts.exceed(reason, f"{told} {bound:,}", most=most)
+
+
+@contextmanager
+def _opened(path: Path, bounds: ReaderSettings) -> Iterator[sqlite3.Connection]:
+    """The database, read-only. Where nothing waits beside it, it is opened as one that nobody changes."""
+    with open_bytes(path, most_bytes=bounds.file_bytes) as (file, _):
+        head = file.read(100)
+    if not head.startswith(_MAGIC):
+        raise InputError(f"{shown_path(path)} is no SQLite database: name OpenCode's opencode.db.")
+    wal = wal_of(path)
+    is_at_rest = head[_JOURNAL_MODE] == _WAL and not (wal.exists() and wal.stat().st_size)
+    address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if is_at_rest else ''}"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=5)) as database:
+            database.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            database.execute("PRAGMA query_only = ON")
+            database.execute("PRAGMA trusted_schema = OFF")
+            yield database
+    except sqlite3.Error as error:
+        raise InputError(
+            f"{shown_path(path)} cannot be read as a database of OpenCode ({type(error).__name__}): "
+            "try again, or name what `opencode export` writes."
+        ) from error
+
+
+def _sessions(database: sqlite3.Connection, tables: set[str], path: Path) -> dict[str, _Session]:
+    found = {}
+    for table in ("session", "session_v2"):
+        if table in tables:
+            database.row_factory = sqlite3.Row
+            for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608 - a name of our own
+                session = _session({name: row[name] for name in row.keys()}, path)  # noqa: SIM118 - a row has no items
+                found[session.session_id] = session
+            database.row_factory = None
+    return found
+
+
+_Row = tuple[str, str, str | None, object, object, int]
+
+
+def _rows(database: sqlite3.Connection, tables: set[str], bounds: ReaderSettings) -> Iterator[_Row]:
+    """Messages of all sessions in their order: id, session, type, time, data (null where it is too long), size."""
+    queries = {
+        "session_message": "SELECT id, session_id, type, time_created, {data} FROM session_message "
+        "ORDER BY session_id, time_created, id",
+        "message": "SELECT id, session_id, NULL, time_created, {data} FROM message "
+        "ORDER BY session_id, time_created, id",
+    }
+    data = f"CASE WHEN length(data) <= {bounds.line_bytes:d} THEN data END, length(data)"
+    for table, query in queries.items():
+        if table in tables:
+            for row in database.execute(query.format(data=data)):
+                native_id, session_id, kind, made, held, size = row
+                kind_text = None if kind is None else str(kind)
+                yield str(native_id), str(session_id), kind_text, made, held, int(size or 0)
+
+
+def _parts(
+    database: sqlite3.Connection, native_id: str, fields: _Fields, tables: set[str], bounds: ReaderSettings
+) -> list[object]:
+    """The parts of a message: in the newer form its own text or content, else its rows of `part`."""
+    if isinstance(text := fields.get("text"), str):
+        return [{"type": "text", "text": text}]
+    if isinstance(content := fields.get("content"), list):
+        return content
+    if "part" not in tables:
+        return []
+    query = "SELECT data FROM part WHERE message_id = ? AND length(data) <= ? ORDER BY id"
+    return [_parsed(data) for (data,) in database.execute(query, (native_id, bounds.line_bytes))]
+
+
+def _parsed(data: object) -> dict[str, object] | None:
+    if not isinstance(data, str | bytes):
+        return None
+    try:
+        found: object = json.loads(data, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _fields(value: object) -> _Fields:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

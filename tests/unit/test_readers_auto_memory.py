@@ -1,0 +1,78 @@
+"""Claude Code's auto memory: an agent's notes, and never a person's word."""
+
+from pathlib import Path
+
+import pytest
+
+from slowwave.readers.detect import read_path
+from slowwave.readers.folders import find_sources
+from slowwave.trust.origins import TRUST
+
+NOTE = """---
+name: glazes
+description: Which glaze the person likes
+metadata:
+  type: feedback
+---
+The person wants the blue glaze.
+
+**Why:** the white one blisters.
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / ".claude/projects/-home-mara-kiln/memory"
+    folder.mkdir(parents=True)
+    (folder / "feedback_glazes.md").write_text(NOTE)
+    index = "# Memory\n\n- [Glazes](feedback_glazes.md): the blue one\n- [Gone](gone.md): nowhere\n- Fire on Fridays.\n"
+    (folder / "MEMORY.md").write_text(index)
+    return folder
+
+
+def test_a_note_is_what_an_assistant_wrote_with_its_name_and_kind(folder):
+    reading = read_path(folder / "feedback_glazes.md")
+    (turn,) = reading.turns.to_dicts()
+    assert (turn["role"], turn["origin"], turn["source_type"]) == ("assistant", "agent", "file")
+    assert TRUST.index(turn["origin"]) > TRUST.index("user")
+    assert turn["content"].startswith("glazes (feedback)\n\nWhich glaze the person likes\n\nThe person wants")
+    assert reading.kind == "auto_memory"
+
+
+def test_the_index_gives_only_what_stands_nowhere_else(folder):
+    reading = read_path(folder / "MEMORY.md")
+    (content,) = reading.turns["content"]
+    assert "Fire on Fridays." in content
+    assert "gone.md" in content
+    assert "feedback_glazes" not in content
+    assert reading.skipped == {"line of an index": 1}
+    (folder / "MEMORY.md").write_text("- [Glazes](feedback_glazes.md)\n")
+    assert read_path(folder / "MEMORY.md").turns.is_empty()
+
+
+def test_notes_of_two_projects_are_two_and_a_changed_note_is_new(folder):
+    other = folder.parent.parent / "-home-mara-oven/memory"
+    other.mkdir(parents=True)
+    (other / "feedback_glazes.md").write_text(NOTE)
+    first, second = read_path(folder / "feedback_glazes.md"), read_path(other / "feedback_glazes.md")
+    assert first.turns["turn_id"][0] != second.turns["turn_id"][0]
+    (folder / "feedback_glazes.md").write_text(NOTE.replace("blue", "white"))
+    assert read_path(folder / "feedback_glazes.md").turns["turn_id"][0] != first.turns["turn_id"][0]
+
+
+@pytest.mark.parametrize("place", ["notes/memory", "projects/kiln/memory", "projects/-kiln/docs"])
+def test_a_document_elsewhere_cannot_call_itself_an_agents_note(tmp_path, place):
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("# Memory\n")
+    (folder / "a.md").write_text(NOTE)
+    assert read_path(folder / "a.md").turns["origin"].to_list() == ["untrusted"]
+
+
+def test_secrets_and_injected_memory_are_taken_out_and_the_folder_is_found(folder):
+    text = "The key is AKIA" + "Q3ZT5WXYB7NMK2LP.\n<slowwave-memory>Old.</slowwave-memory>\n"
+    (folder / "keys.md").write_text(text)
+    (content,) = read_path(folder / "keys.md").turns["content"]
+    assert "AKIA" not in content
+    assert "Old." not in content
+    assert len(find_sources([folder.parent.parent]).paths) == 3
