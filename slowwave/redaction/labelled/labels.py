@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from typing import Any, Final, Literal
 
@@ -86,7 +87,7 @@ LABEL_WORDS: Final = frozenset(
 
 
 class Labels:
-    """All labels, those of the settings among them, as one pattern."""
+    """All labels, those of the settings among them, as one pattern, which is compiled with the first text."""
 
     def __init__(self, own: Iterable[str] = ()) -> None:
         kinds: dict[str, list[LabelKind]] = {}
@@ -103,10 +104,20 @@ class Labels:
             entries.add(entry)
             kinds[_plain(entry)] = ["password"]
         self._kinds = {word: tuple(dict.fromkeys(found)) for word, found in kinds.items()}
-        self._pattern = re.compile(_trie(map(_units, sorted(entries))))
-        self._anywhere = re.compile(_trie(map(_units, sorted(entries)), is_top=False))
-        self._inside = re.compile(_trie(map(_units, sorted(inside)), is_top=False))
+        self._entries, self._entries_inside = sorted(entries), sorted(inside)
         self._hints = sorted({word[:4] for word in inside})
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(_trie(map(_units, self._entries)))
+
+    @cached_property
+    def _anywhere(self) -> re.Pattern[str]:
+        return re.compile(_trie(map(_units, self._entries), is_top=False))
+
+    @cached_property
+    def _inside(self) -> re.Pattern[str]:
+        return re.compile(_trie(map(_units, self._entries_inside), is_top=False))
 
     def find(self, text: str, lowered: str) -> Iterator[Label]:
         """The labels of a text, by their start; `lowered` is the text in lower case, as long as the text."""
