@@ -50,51 +50,62 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     - `contradiction`: cannot both hold, or a judgement that failed a check.
     - `none`: keep.
     """
-    both = _side_by_side(judgements, cells)
-    verdict = pl.col("verdict")
+    checked = _checked(_side_by_side(judgements, cells))
+    verdict, note = pl.col("verdict"), pl.col("guard_note")
     is_judged = ~verdict.is_in(["keep", "unjudged"])
     is_there = pl.col("content_old").is_not_null()
     changes, repeats, completes = verdict.is_in(CHANGING), verdict.is_in(REPEATING), verdict == "completes"
     retires = changes | completes
-    is_shared = (_names_same("subject") & _names_same("attribute")).fill_null(value=False)
-    is_copied = _names_values().fill_null(value=False)
-    is_same_value = ~is_copied & plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
-    trust_new, trust_old = rank_of(pl.col("origin_new")), rank_of(pl.col("origin_old"))
-    is_trusted = trust_new <= trust_old.clip(lower_bound=TRUST.index("agent"))
-    note = (
+    told = (
         pl.when(~is_judged)
         .then(pl.lit(None, dtype=pl.String))
         .when(~is_there)
         .then(pl.lit("the target is not among the memories shown"))
-        .when(changes & ~is_shared & ~is_copied)
+        .when(changes & ~pl.col("is_shared") & ~pl.col("is_copied"))
         .then(pl.lit("the two memories do not share the named subject and attribute"))
-        .when(changes & is_same_value)
+        .when(changes & pl.col("is_same_value"))
         .then(pl.lit("both memories carry the same value"))
-        .when(completes & ~_is_outcome().fill_null(value=False))
+        .when(completes & ~pl.col("is_outcome"))
         .then(pl.lit("the target is no plan of the same subject that came before"))
         .when(retires & _in_one_breath())
         .then(pl.lit("both memories were said in one breath"))
-        .when(retires & ~is_trusted)
+        .when(retires & ~pl.col("is_trusted"))
         .then(pl.lit("a less trusted source may not retire this memory"))
         .when(retires & pl.col("protected_old"))
         .then(pl.lit("a person confirmed this memory: only a person retires it"))
-        .when(repeats & _differs())
+        .when(repeats & pl.col("differs"))
         .then(pl.lit("said again, but numbers, dates, names or negations differ"))
     )
     effect = (
         pl.when(~is_judged | ~is_there | (completes & note.is_not_null()))
         .then(pl.lit("none"))
-        .when(repeats & ~_differs())
-        .then(pl.when(_holds_all()).then(pl.lit("confirmed")).otherwise(pl.lit("elaborated")))
-        .when(changes & is_same_value & is_shared)
+        .when(repeats & ~pl.col("differs"))
+        .then(pl.when(pl.col("holds_all")).then(pl.lit("confirmed")).otherwise(pl.lit("elaborated")))
+        .when(changes & pl.col("is_same_value") & pl.col("is_shared"))
         .then(pl.lit("elaborated"))
         .when(retires & note.is_null())
         .then(pl.lit("superseded"))
         .otherwise(pl.lit("contradiction"))
     )
-    return both.with_columns(guard_note=note, effect=effect).select(
-        *judgements.columns, "effect", "guard_note"
+    return (
+        checked.with_columns(guard_note=told)
+        .with_columns(effect=effect)
+        .select(*judgements.columns, "effect", "guard_note")
     )
+
+
+def _checked(both: pl.DataFrame) -> pl.DataFrame:
+    """Adds what each pair is (`is_shared`, `differs`, ...): columns, since Polars computes a repeated expression anew."""
+    trust_new, trust_old = rank_of(pl.col("origin_new")), rank_of(pl.col("origin_old"))
+    is_same_value = plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
+    return both.with_columns(
+        is_shared=(_names_same("subject") & _names_same("attribute")).fill_null(value=False),
+        is_copied=_names_values().fill_null(value=False),
+        is_outcome=_is_outcome().fill_null(value=False),
+        is_trusted=trust_new <= trust_old.clip(lower_bound=TRUST.index("agent")),
+        differs=_differs(),
+        holds_all=_holds_all(),
+    ).with_columns(is_same_value=~pl.col("is_copied") & is_same_value)
 
 
 def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
