@@ -1,9 +1,11 @@
 """Planted orders, told once and twenty times, with a model that believes them and without one: nowhere believed.
 
 The places that a text must not reach: `MEMORY.md`, the tiers of a context that say what holds here, a person's word,
-and the other names of a person. Real wishes of persons must reach them.
+and the other names of a person. Real wishes of persons must reach them. `MANY_PLANTED=1` plants a hundred, told twenty
+times; without it every place and every phrasing is told at least twice.
 """
 
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +28,9 @@ from tests.scripted_model import store_of, write_settings
 from tests.servers import OpenAIServer
 
 NO_MODEL = {"provider": "none"}
+
+PLANTED = [(100, 1, 30), (100, 20, 30)] if os.environ.get("MANY_PLANTED") else [(39, 1, 10), (26, 6, 10)]
+"""Planted texts, how often each is told, and wishes."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +155,12 @@ def test_what_persons_want_stands_in_core_memory(few: Believed):
 
 @pytest.mark.nights
 @pytest.mark.timeout(1_500)
-@pytest.mark.parametrize("times", [1, 20])
+@pytest.mark.parametrize(("count", "times", "wish_count"), PLANTED)
 @pytest.mark.parametrize("has_model", [True, False])
-def test_a_hundred_planted_texts_reach_no_place_that_is_believed(
-    tmp_path: Path, *, has_model: bool, times: int
+def test_planted_texts_told_once_and_often_reach_no_place_that_is_believed(
+    tmp_path: Path, *, has_model: bool, count: int, times: int, wish_count: int
 ):
-    found = live(tmp_path, count=100, times=times, wish_count=30, has_model=has_model)
+    found = live(tmp_path, count=count, times=times, wish_count=wish_count, has_model=has_model)
     assert_nowhere_believed(found)
     missing = [wish.text for wish in found.wished if wish.mark not in found.core.lower()]
     assert missing == []
