@@ -95,7 +95,7 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _checked(both: pl.DataFrame) -> pl.DataFrame:
-    """Adds what each pair is (`is_shared`, `differs`, ...): columns, since Polars computes a repeated expression anew."""
+    """Add what each pair is (`is_shared`, ...): as columns, since Polars computes a repeated expression anew."""
     trust_new, trust_old = rank_of(pl.col("origin_new")), rank_of(pl.col("origin_old"))
     is_same_value = plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
     return both.with_columns(
