@@ -14,9 +14,11 @@ from typer.testing import CliRunner, Result
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands.agents import agent_rows
 from slowwave.entrypoints.connecting.connections import connect, disconnect
-from slowwave.entrypoints.connecting.harnesses import HARNESSES, Install, Places, files_of
+from slowwave.entrypoints.connecting.harnesses import HARNESSES, Install, Places, files_of, words_of
 from slowwave.entrypoints.connecting.jsonc import plain, scan
 from slowwave.entrypoints.connecting.survey import survey
+from slowwave.entrypoints.harness.events import event_of
+from slowwave.entrypoints.harness.hook import _named
 from slowwave.errors import InputError
 from tests.harness_settings import CLAUDE_SETTINGS, CODEX_CONFIG, CODEX_HOOKS, PROJECT, USER
 
@@ -132,6 +134,36 @@ def test_no_settings_hold_the_key_of_the_server(harness, scope, places, install)
                    if not name.startswith("home/server"))  # fmt: skip
 
 
+def words_in(value: object) -> list[list[str]]:
+    """The words of every command in an entry."""
+    if isinstance(value, list):
+        return [words for item in value for words in words_in(item)]
+    assert isinstance(value, dict)
+    if "hooks" in value:
+        return words_in(value["hooks"])
+    return [words_of(value)]
+
+
+@pytest.mark.parametrize(("harness", "scope"), EACH)
+def test_every_command_that_is_written_is_one_that_our_programs_know(harness, scope, places, install):
+    commands = [
+        words
+        for settings in files_of(harness, scope, places, install)
+        for entry in settings.entries
+        for words in words_in(entry.value)
+    ]
+    assert commands
+    for python, isolated, *words in commands:
+        assert (python, isolated) == (install.python, "-I")
+        if words[0] == "-m":
+            assert words == ["-m", "slowwave.entrypoints.cli", "mcp", "--home", install.home]
+        else:
+            assert words[0] == install.hook
+            named_harness, event, home = _named(words[1:])
+            assert (named_harness, home) == (harness, install.home)
+            assert event_of(harness, event)[0] == event
+
+
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_another_home_and_a_moved_environment_take_the_place_of_the_old_ones(harness, places, install):
     write(places, harness, "user")
@@ -232,6 +264,33 @@ def test_a_server_of_our_name_that_is_somebody_elses_is_refused(harness, places,
     with pytest.raises(InputError, match="rename or remove it"):
         connect(harness, "user", places, install, dry_run=False)
     assert settings.path.read_text() == foreign
+
+
+def test_a_difference_shows_ours_and_no_text_of_others(places, install):
+    for harness in HARNESSES:
+        write(places, harness, "user")
+        done = connect(harness, "user", places, install, dry_run=True)
+        shown = "\n".join(file.difference for file in done.files)
+        assert install.home in shown
+        theirs = (
+            "npx",
+            'DB_TOKEN":"m',
+            "made-up",
+            "afplay",
+            "# keep",
+            "// ours",
+            "old-mcp",
+            "the web",
+            'Authorization": "B',
+        )
+        assert [text for text in theirs if text in shown] == []
+
+
+def test_a_second_scope_and_a_harness_that_is_not_there_are_told(places, install):
+    alone = connect("cursor", "user", places, install, dry_run=False)
+    assert alone.notes[0].startswith("cursor was not found on this machine")
+    both = connect("cursor", "project", places, install, dry_run=False)
+    assert both.notes[0].startswith(f"It is connected for you as well, with the home {install.home}")
 
 
 def test_a_plugin_file_of_our_name_that_is_somebody_elses_is_refused(places, install):

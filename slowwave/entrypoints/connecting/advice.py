@@ -17,16 +17,13 @@ _BY_HAND: dict[Harness, str] = {
 WITH_HOOKS: tuple[Harness, ...] = ("claude-code", "codex", "gemini", "opencode", "cursor")
 """Harnesses whose conversations are recorded, and which get memory before a prompt."""
 
-_PRIVATE: tuple[Harness, ...] = ("claude-code", "claude-desktop")
-"""Harnesses whose settings of a project are private to this machine."""
-
 
 def advice_of(harness: Harness, scope: Scope) -> tuple[str, ...]:
     """Sentences for a harness that was connected just now."""
     told = [_BY_HAND[harness]]
     if scope == "project" and harness == "codex":
         told.append("Codex reads a project's files only after you trusted the project.")
-    if scope == "project" and harness not in _PRIVATE:
+    if scope == "project":
         told.append(
             "These files lie in the project and name folders of this machine: leave them out of commits."
         )

@@ -1,10 +1,11 @@
 """The change of one settings file: our entries as they should be, or none of them, and everything else as it is."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from slowwave.entrypoints.connecting.files import FileText
-from slowwave.entrypoints.connecting.harnesses import SERVER, Entry, SettingsFile, is_own
+from slowwave.entrypoints.connecting.harnesses import SERVER, Entry, SettingsFile, is_own, words_of
 from slowwave.entrypoints.connecting.json_edits import Path, insert, remove
 from slowwave.entrypoints.connecting.jsonc import Node, child_at, place, plain, scan
 from slowwave.entrypoints.connecting.toml_edits import append_table, read_toml, remove_table
@@ -82,6 +83,18 @@ def own_values(settings: SettingsFile, file: FileText) -> list[Entry]:
     return found
 
 
+def named_homes(settings: SettingsFile, file: FileText) -> list[str]:
+    """The home in each of our entries of a file, which stands after `--home`; a script's is not looked for.
+
+    Raises:
+        InputError: the file is broken.
+    """
+    if settings.kind == "script":
+        return []
+    commands = [words_of(entry.value) for entry in own_values(settings, file)]
+    return [after for words in commands for word, after in pairwise(words) if word == "--home"]
+
+
 def _is_right(settings: SettingsFile, found: list[Entry]) -> bool:
     """All entries are there as they should be; a server's entry may have more fields, which a person added."""
     if settings.kind == "script":
@@ -111,8 +124,8 @@ def own_paths(settings: SettingsFile, root: Node | None) -> list[Path]:
             found.append((*entry.path, entry.key))
     if any(entry.key is None for entry in settings.entries):
         events = child_at(root, ("hooks",))
-        for event in {child.key: child for child in events.children}.values() if events else ():
-            found += [("hooks", str(event.key), *path) for path in _own_items(event.node)]
+        named = {child.key: child.node for child in events.children} if events else {}
+        found += [("hooks", key, *path) for key, node in named.items() if key for path in _own_items(node)]
     return found
 
 

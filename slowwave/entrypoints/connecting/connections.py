@@ -1,12 +1,11 @@
 """Connect a harness with a home, and disconnect it: all of its files, or none where one of them is refused."""
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from slowwave.entrypoints.connecting.advice import advice_of
-from slowwave.entrypoints.connecting.changes import Change, own_values, to_connect, to_disconnect
+from slowwave.entrypoints.connecting.changes import Change, named_homes, to_connect, to_disconnect
 from slowwave.entrypoints.connecting.difference import difference
 from slowwave.entrypoints.connecting.files import (
     FileText,
@@ -25,7 +24,7 @@ from slowwave.entrypoints.connecting.harnesses import (
     Scope,
     SettingsFile,
     files_of,
-    words_of,
+    is_found,
 )
 from slowwave.entrypoints.connecting.record import FILE, Connection, drop, keep
 from slowwave.errors import InputError
@@ -60,6 +59,7 @@ def connect(harness: Harness, scope: Scope, places: Places, install: Install, *,
         InputError: the harness has no settings of this scope, or a file is refused; nothing is changed then.
     """
     plan = _plan(harness, scope, places, install, to_connect)
+    notes = (*_surprises(harness, scope, places, install), *advice_of(harness, scope))
     former = [home for home in homes_in(plan) if home != install.home]
     project = str(places.project) if scope == "project" else ""
     check_writable(Path(install.home) / FILE)
@@ -71,7 +71,7 @@ def connect(harness: Harness, scope: Scope, places: Places, install: Install, *,
         keep(Path(install.home), connection)
     return Done(
         harness=harness, scope=scope, project=project, homes=(install.home,), dry_run=dry_run,
-        files=_told(plan), notes=advice_of(harness, scope),
+        files=_told(plan, has_difference=dry_run), notes=notes,
     )  # fmt: skip
 
 
@@ -90,7 +90,12 @@ def disconnect(harness: Harness, scope: Scope, places: Places, install: Install,
         for home in homes:
             remove_folders(drop(Path(home), harness, scope, project))
     return Done(
-        harness=harness, scope=scope, project=project, homes=homes, dry_run=dry_run, files=_told(plan)
+        harness=harness,
+        scope=scope,
+        project=project,
+        homes=homes,
+        dry_run=dry_run,
+        files=_told(plan, has_difference=dry_run),
     )
 
 
@@ -103,13 +108,16 @@ def homes_in(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def named_homes(settings: SettingsFile, file: FileText) -> list[str]:
-    """The home in each of our entries of a file, which stands after `--home`."""
-    homes: list[str] = []
-    for entry in own_values(settings, file) if settings.kind != "script" else ():
-        words = words_of(entry.value)
-        homes += [after for word, after in pairwise(words) if word == "--home"]
-    return homes
+def _surprises(harness: Harness, scope: Scope, places: Places, install: Install) -> Iterator[str]:
+    """What somebody who connects may not expect: no such harness, or one that is connected elsewhere as well."""
+    if not is_found(harness, places):
+        yield f"{harness} was not found on this machine: its settings are written for when it is."
+    other: Scope = "user" if scope == "project" else "project"
+    files = [(settings, read_text(settings.path)) for settings in files_of(harness, other, places, install)]
+    homes = tuple(dict.fromkeys(home for settings, file in files for home in named_homes(settings, file)))
+    if homes:
+        where = "for you" if other == "user" else "in this project"
+        yield f"It is connected {where} as well, with the home {', '.join(homes)}: in this project both are asked."
 
 
 def _plan(
@@ -145,13 +153,13 @@ def _carry_out(settings: SettingsFile, change: Change) -> tuple[Path, ...]:
     return write_text(change.file, change.after)
 
 
-def _told(plan: Plan) -> tuple[FileDone, ...]:
+def _told(plan: Plan, *, has_difference: bool) -> tuple[FileDone, ...]:
     return tuple(
         FileDone(
             path=str(settings.path),
             did=_did(change),
             backup=str(backup_of(settings.path)) if change.backup is not None and change.changes_file else "",
-            difference=difference(settings, change) if change.changes_file else "",
+            difference=difference(settings, change) if has_difference and change.changes_file else "",
         )
         for settings, change in plan
     )

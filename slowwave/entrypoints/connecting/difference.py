@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections.abc import Iterator
 
 from slowwave.entrypoints.connecting.changes import Change, own_paths
 from slowwave.entrypoints.connecting.harnesses import SERVER, SettingsFile
@@ -11,7 +12,8 @@ _AROUND = 2
 """Lines shown around a change. They are not ours: a token may stand in them."""
 
 _LONGEST_LINE = 240
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+_TEXT_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_TOML_TEXT_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|#[^\r\n]*')
 _LEFT_OUT = '"..."'
 
 
@@ -36,18 +38,23 @@ def _masked_json(settings: SettingsFile, text: str, name: str) -> str:
     if root is None:
         return text
     own = [node for path in own_paths(settings, root) if (node := child_at(root, path))]
-    made, at = "", 0
-    for start, end in _texts(root):
-        if not any(node.start <= start < node.end for node in own):
-            made, at = made + text[at:start] + _LEFT_OUT, end
-    return made + text[at:]
+    values = set(_texts(root))
+
+    def shown(found: re.Match[str]) -> str:
+        if found[0].startswith("/"):
+            return f"{found[0][:2]} ..." + ("" if found[0].startswith("//") else " */")
+        is_ours = any(node.start <= found.start() < node.end for node in own)
+        return _LEFT_OUT if found.start() in values and not is_ours else found[0]
+
+    return _TEXT_OR_COMMENT.sub(shown, text)
 
 
-def _texts(node: Node) -> list[tuple[int, int]]:
-    """Begin and end of every text that is a value, in their order."""
+def _texts(node: Node) -> Iterator[int]:
+    """Places of all texts that are values."""
     if isinstance(node.scalar, str):
-        return [(node.start, node.end)]
-    return [span for child in node.children for span in _texts(child.node)]
+        yield node.start
+    for child in node.children:
+        yield from _texts(child.node)
 
 
 def _masked_toml(text: str) -> str:
@@ -57,5 +64,9 @@ def _masked_toml(text: str) -> str:
             is_own = line.lstrip().startswith(f"[mcp_servers.{SERVER}")
             made.append(line)
         else:
-            made.append(line if is_own else _TEXT.sub(_LEFT_OUT, line))
+            made.append(line if is_own else _TOML_TEXT_OR_COMMENT.sub(_toml_shown, line))
     return "".join(made)
+
+
+def _toml_shown(found: re.Match[str]) -> str:
+    return "# ..." if found[0].startswith("#") else _LEFT_OUT

@@ -1,12 +1,13 @@
 """The harnesses that can be connected: which files hold their settings, and what goes into them.
 
-Pure: paths and values in, paths and values out. Where a form is known from documentation alone, `docs/connect.md` says
+Paths and values in, paths and values out. Where a form is known from documentation alone, `docs/connect.md` says
 so. No entry holds the server's key: the programs named here read it in the home.
 """
 
 import json
 import os
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -26,6 +27,14 @@ MODULE = "slowwave.entrypoints.cli"
 PROGRAM = "entrypoints/harness/hook.py"
 """By these an entry is recognised as ours: the module that serves MCP, and the end of the hook program's path."""
 
+_PROGRAMS: dict[Harness, str] = {
+    "claude-code": "claude",
+    "codex": "codex",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "cursor": "cursor",
+    "vscode": "code",
+}
 _SECONDS = {"SessionStart": 5, "SessionEnd": 3}
 _HOOK_SECONDS = 5
 """Hooks end themselves sooner. Codex allows a session's end 3; Claude Code raises its 1.5 to what is named."""
@@ -99,7 +108,9 @@ def is_own(value: object) -> bool:
 def words_of(value: object) -> list[str]:
     """All words of the commands in an entry, those of a shell's line each by itself."""
     if isinstance(value, dict):
-        return [word for key in ("command", "args", "hooks") for word in words_of(value.get(key))]
+        if isinstance(value.get("args"), list):  # then the command is a program, not a shell's line
+            return [str(value.get("command")), *words_of(value["args"])]
+        return [word for key in ("command", "hooks") for word in words_of(value.get(key))]
     if isinstance(value, list):
         return [word for item in value for word in ([item] if isinstance(item, str) else words_of(item))]
     if not isinstance(value, str):
@@ -110,7 +121,14 @@ def words_of(value: object) -> list[str]:
         return [value]
 
 
-def folder_of(harness: Harness, places: Places) -> Path:
+def is_found(harness: Harness, places: Places) -> bool:
+    """Return whether the harness was used on this machine, or its program is on the PATH."""
+    program = _PROGRAMS.get(harness)
+    path = places.environment.get("PATH")
+    return _folder_of(harness, places).is_dir() or bool(program and path and shutil.which(program, path=path))
+
+
+def _folder_of(harness: Harness, places: Places) -> Path:
     """The folder that is there where the harness was ever used on this machine."""
     return {
         "claude-code": _claude_home(places),

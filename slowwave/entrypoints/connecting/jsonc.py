@@ -9,6 +9,7 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NoReturn
 
 from slowwave.errors import InputError
@@ -42,6 +43,7 @@ class Child:
     comma: int | None
 
 
+@lru_cache(maxsize=2)  # a change looks at the text before and after it several times, and it may be megabytes
 def scan(text: str, name: str) -> Node | None:
     """The value of a document with the places of all its parts; None where there is nothing but space and comments.
 

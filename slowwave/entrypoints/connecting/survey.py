@@ -1,12 +1,10 @@
 """The harnesses of this machine, and how each is connected. Nothing is changed."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from slowwave.entrypoints.connecting.changes import own_values, to_connect
-from slowwave.entrypoints.connecting.connections import named_homes
+from slowwave.entrypoints.connecting.changes import named_homes, own_values, to_connect
 from slowwave.entrypoints.connecting.files import FileText, read_text
 from slowwave.entrypoints.connecting.harnesses import (
     HARNESSES,
@@ -18,7 +16,7 @@ from slowwave.entrypoints.connecting.harnesses import (
     SettingsFile,
     codex_home,
     files_of,
-    folder_of,
+    is_found,
     words_of,
 )
 from slowwave.entrypoints.connecting.jsonc import plain, scan
@@ -26,15 +24,6 @@ from slowwave.entrypoints.connecting.record import connections
 from slowwave.entrypoints.connecting.toml_edits import read_toml
 from slowwave.errors import InputError
 from slowwave.schemas.refusals import Frozen
-
-_PROGRAMS: dict[Harness, str] = {
-    "claude-code": "claude",
-    "codex": "codex",
-    "gemini": "gemini",
-    "opencode": "opencode",
-    "cursor": "cursor",
-    "vscode": "code",
-}
 
 
 class State(Frozen):
@@ -71,7 +60,7 @@ def _state(harness: Harness, scope: Scope, places: Places, install: Install) -> 
         harness=harness,
         scope=scope,
         project=str(places.project) if scope == "project" else "",
-        is_found=_is_found(harness, places),
+        is_found=is_found(harness, places),
         connected="no",
     )
     wanted = files_of(harness, scope, places, install)
@@ -141,9 +130,3 @@ def _switched_off(
     (path,) = [settings.path for settings, _ in files if settings.kind == "json"]
     if not any(str(key).startswith(f"{path}:") for key in trusted):
         yield "Codex was not told to trust the hooks yet: type /hooks there"
-
-
-def _is_found(harness: Harness, places: Places) -> bool:
-    """The harness was used here, or its program is on the PATH."""
-    program = _PROGRAMS.get(harness)
-    return folder_of(harness, places).is_dir() or bool(program and shutil.which(program))
