@@ -35,7 +35,7 @@ def take_spool(work: Workspace, cell_ids: Collection[str]) -> None:
 
 
 def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str]) -> dict[str, int]:
-    """Removes the answer cache, notes of what was shown, and what Prefect kept; writes core memory anew.
+    """Removes the answer cache, notes of what was shown, and what runs kept; writes core memory anew.
 
     Returns how many of each.
 
@@ -46,6 +46,7 @@ def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str
         "answers": _remove(sorted(home.cache_path.parent.glob(f"{home.cache_path.name}*"))),
         "shown": _remove(_naming(home.root / SHOWN_FOLDER, cell_ids)),
         "core file": int(write_core_file(home, store)),
+        "run reports": _remove(_reports(home.root / "server" / "runs", texts)),
         "prefect records": _forget_runs(home.root / "prefect", texts),
     }
 
@@ -61,6 +62,11 @@ def _shown(path: Path) -> list[str]:
         return list(json.loads(path.read_text(encoding="utf-8"))["shown"])
     except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def _reports(folder: Path, texts: Sequence[str]) -> list[Path]:
+    """Reports of the server's runs that quote what goes."""
+    return [folder / name for name in files_with(folder, texts)] if folder.is_dir() else []
 
 
 def _remove(paths: Sequence[Path]) -> int:

@@ -133,7 +133,9 @@ class TimelineRequest(Request):
     name: Text = Field(default="", description="A person, a thing or a subject.")
     topic: Text = Field(default="", description="A topic instead, by its name or id.")
     session: Text = Field(default="", description="A conversation instead, by its id or file name.")
-    limit: int = Field(default=100, ge=1, description="The most events to show; the newest are kept.")
+    limit: int = Field(
+        default=100, ge=1, le=10_000, description="The most events to show; the newest are kept."
+    )
 
 
 class ArchivedRequest(Request):
@@ -147,7 +149,10 @@ class WeakRequest(Request):
     """Days to look ahead for memories that will fade."""
 
     days: float | None = Field(
-        default=None, ge=0, description="Days to look ahead (default: the setting edits.weak_days, 30)."
+        default=None,
+        ge=0,
+        le=36_500,
+        description="Days to look ahead (default: the setting edits.weak_days, 30).",
     )
 
 

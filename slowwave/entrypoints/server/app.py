@@ -13,12 +13,30 @@ from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.openapi import describe
 from slowwave.entrypoints.server.problems import add_problems
-from slowwave.entrypoints.server.routes import health, reading
+from slowwave.entrypoints.server.routes import (
+    cells,
+    contradictions,
+    flows,
+    health,
+    lists,
+    reading,
+    recording,
+    usage,
+)
 from slowwave.errors import SlowwaveError
 from slowwave.memory import Memory
 from slowwave.settings.tree import Settings
 
-ROUTERS = (health.router, reading.router)
+ROUTERS = (
+    health.router,
+    reading.router,
+    cells.router,
+    contradictions.router,
+    flows.router,
+    lists.router,
+    recording.router,
+    usage.router,
+)
 
 _log = logging.getLogger("slowwave.server")
 
@@ -33,7 +51,7 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan(memory, settings),
     )
-    app.state.lanes = Lanes(memory, settings.server)
+    app.state.lanes = Lanes(memory, settings.server, settings.home.resolve())
     app.state.settings = settings
     app.state.is_warm = False
     for router in ROUTERS:
@@ -57,6 +75,7 @@ def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], Abstrac
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
+            app.state.lanes.runs.leave()
             await run_sync(memory.close)
 
     return living

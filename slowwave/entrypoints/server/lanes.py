@@ -5,6 +5,7 @@ A write may wait seconds for the home's writer lock; a question never waits behi
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 import anyio
@@ -12,6 +13,7 @@ from anyio.to_thread import run_sync
 from fastapi import Depends, Request
 from pydantic import BaseModel
 
+from slowwave.entrypoints.server.runs import FlowRuns
 from slowwave.errors import TransientError
 from slowwave.memory import Memory
 from slowwave.settings.server import ServerSettings
@@ -23,8 +25,12 @@ Found = TypeVar("Found")
 class Lanes:
     """The memory of a server, and its two queues."""
 
-    def __init__(self, memory: Memory, settings: ServerSettings) -> None:
+    def __init__(self, memory: Memory, settings: ServerSettings, home: Path) -> None:
         self.memory = memory
+        self.home = home
+        self.runs = FlowRuns(
+            home, most=settings.runs, kept=settings.kept_runs, niceness=settings.run_niceness
+        )
         self._reads, self._writes = (anyio.CapacityLimiter(n) for n in (settings.reads, settings.writes))
         self._most = settings.waiting
 

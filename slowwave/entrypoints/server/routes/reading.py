@@ -1,10 +1,23 @@
-"""Questions: search, and context for a prompt."""
+"""Questions: search, context for a prompt, people, timelines, what fades, counts."""
 
-from fastapi import APIRouter
+from typing import Annotated
 
+from fastapi import APIRouter, Query
+
+from slowwave.entrypoints.server.bodies import (
+    AssembleBody,
+    Assembled,
+    CoreMemory,
+    Cursor,
+    Limit,
+    PageOf,
+    assembled,
+    page_of,
+)
 from slowwave.entrypoints.server.lanes import Ask, fields
-from slowwave.schemas.context import Context, ContextRequest
-from slowwave.schemas.search import SearchRequest, SearchResult
+from slowwave.schemas.requests import ArchivedRequest, TimelineRequest
+from slowwave.schemas.results import Fading, ForgottenCell, Stats, Status
+from slowwave.schemas.search import EntityResult, SearchRequest, SearchResult, Timeline
 
 router = APIRouter(prefix="/v1", tags=["read"])
 
@@ -16,6 +29,62 @@ async def search(asked: SearchRequest, ask: Ask) -> SearchResult:
 
 
 @router.post("/context/assemble")
-async def assemble(asked: ContextRequest, ask: Ask) -> Context:
+async def assemble(asked: AssembleBody, ask: Ask) -> Assembled:
     """Assemble the memory that an agent should have in its prompt now, within a budget of tokens."""
-    return await ask.read(ask.memory.context, **fields(asked))
+    return assembled(await ask.read(ask.memory.context, **asked.asked()))  # type: ignore[arg-type] # checked there
+
+
+@router.get("/entity")
+async def entity(
+    name: Annotated[
+        str, Query(min_length=1, max_length=1_000, description="A person, a thing or a subject.")
+    ],
+    ask: Ask,
+) -> EntityResult:
+    """Describe the entities that a name stands for, with their values now and before."""
+    return await ask.read(ask.memory.entity, name)
+
+
+@router.get("/timeline")
+async def timeline(asked: Annotated[TimelineRequest, Query()], ask: Ask) -> Timeline:
+    """Dated memories of one name, topic or session, in order."""
+    return await ask.read(ask.memory.timeline, **fields(asked))
+
+
+@router.get("/core")
+async def core(ask: Ask) -> CoreMemory:
+    """Core memory, as the file `MEMORY.md` has it."""
+    return CoreMemory(text=await ask.read(ask.memory.core))
+
+
+@router.get("/weak")
+async def weak(
+    ask: Ask,
+    days: Annotated[
+        float | None,
+        Query(ge=0, le=36_500, description="Days to look ahead (default: the setting edits.weak_days)."),
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = "",
+) -> PageOf[Fading]:
+    """Memories that the nights of the next days will archive unless they are used, soonest first."""
+    found = await ask.read(ask.memory.weak, days)
+    return page_of(found, lambda one: one.cell_id, limit=limit, cursor=cursor)
+
+
+@router.get("/archived")
+async def archived(asked: Annotated[ArchivedRequest, Query()], ask: Ask) -> list[ForgottenCell]:
+    """Faded memories by their words, best first; a cited one comes back with the next night."""
+    return await ask.read(ask.memory.archived, **fields(asked))
+
+
+@router.get("/stats")
+async def stats(ask: Ask) -> Stats:
+    """Counts of all memories by type, status, topic, age and origin, and of their use."""
+    return await ask.read(ask.memory.stats)
+
+
+@router.get("/status")
+async def status(ask: Ask) -> Status:
+    """The state of the home: waiting work, the last night, rows and bytes."""
+    return await ask.read(ask.memory.status)
