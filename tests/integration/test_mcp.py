@@ -308,16 +308,30 @@ def test_a_contradiction_that_is_gone_is_told_and_nothing_is_written(memory: Mem
     assert decisions(folder) == before
 
 
-def test_a_bug_tells_neither_the_model_nor_the_log_what_is_stored(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
+def test_a_bug_tells_neither_the_client_nor_the_log_what_is_stored(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("Staging listens on 5432.")
+    stored = memory.cell("aaaaaa1").content
 
-    monkeypatch.setattr(Memory, "search", broken)
-    refused = call(memory, "search_memory", query="staging")
-    assert refused.is_error
-    assert "5432" not in text_of(refused)
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError(stored)
+
+    for method in ("search", "core"):
+        monkeypatch.setattr(Memory, method, broken)
+
+    async def all_of_them(client: Client) -> list[str]:
+        told = [text_of(await client.call_tool("search_memory", {"query": "staging"}))]
+        with pytest.raises(MCPError) as prompt:
+            await client.get_prompt("recall", {"topic": "staging"})
+        with pytest.raises(MCPError) as resource:
+            await client.read_resource("slowwave://core")
+        return [*told, str(prompt.value), str(resource.value)]
+
+    told = with_client(memory, all_of_them)
+    assert all("nobody foresaw" in text for text in told)
+    assert "5432" not in f"{told}{caplog.text}"
+    assert "search_memory failed: ValueError" in caplog.text
+    assert "in broken" in caplog.text, "the log says where"
 
 
 # erase asks back

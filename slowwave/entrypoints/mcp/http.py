@@ -20,9 +20,10 @@ PROJECT_HEADER: Final = "x-slowwave-project"
 
 
 def mount(app: Starlette, memory: Memory) -> None:
-    """Mount the MCP server at `/mcp`, and let it live as long as `app` does."""
+    """Serve MCP at `/mcp`, for as long as `app` lives."""
     server = mcp_server(ask_memory(memory), caller_of)
-    app.mount(PATH, server.streamable_http_app(streamable_http_path="/"))
+    # its route among the others, not a mount: that would answer `/mcp` by a redirect, which not every client follows
+    app.router.routes.extend(server.streamable_http_app(streamable_http_path=PATH).routes)
     around: Callable[[Any], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
 
     @asynccontextmanager

@@ -1,13 +1,31 @@
 """The MCP server: every tool, resource and prompt over one way to ask the memory, for whatever transport."""
 
+import logging
+import traceback
+from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, InputRequiredResult, ListResourcesResult, PaginatedRequestParams
-from pydantic import BaseModel, ValidationError
+from mcp.server.mcpserver.exceptions import (
+    ResourceError,
+    ToolError,
+    UnexpectedResourceError,
+    UnexpectedToolError,
+)
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
+)
+from pydantic import AnyUrl, ValidationError
 
 from slowwave.entrypoints.mcp import reading, writing
 from slowwave.entrypoints.mcp.asking import Ask
@@ -17,6 +35,8 @@ from slowwave.entrypoints.mcp.prompts import add_prompts
 from slowwave.entrypoints.mcp.resources import add_resources, listed_resources
 from slowwave.entrypoints.mcp.tools import CallerOf, add_tool
 from slowwave.schemas.refusals import sentence_of
+
+_log = logging.getLogger("slowwave.mcp")
 
 TOOLS = (*reading.TOOLS, *writing.TOOLS)
 """Every tool but `erase_fact`, in the order in which clients list them."""
@@ -63,11 +83,46 @@ class _Server(MCPServer[Any]):
             )
         try:
             return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as error:
+            raise ToolError(_unforeseen(name, error)) from None
         except ToolError as error:
             if tool is not None and isinstance(error.__cause__, ValidationError):
-                model: type[BaseModel] = tool.fn_metadata.arg_model
-                raise ToolError(sentence_of(model, error.__cause__)) from None
+                raise ToolError(sentence_of(tool.fn_metadata.arg_model, error.__cause__)) from None
             raise
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """Read a resource.
+
+        Raises:
+            ResourceError: there is none, or what was wrong, in one line.
+        """
+        try:
+            return await super().read_resource(uri, context)
+        except UnexpectedResourceError as error:
+            raise ResourceError(_unforeseen("a resource", error)) from None
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """Render a prompt.
+
+        Raises:
+            MCPError: there is none, an argument is missing, or what was wrong, in one line.
+        """
+        prompt = self._prompt_manager.get_prompt(name)
+        if prompt is None:
+            raise MCPError(code=INVALID_PARAMS, message="there is no such prompt: prompts/list names them")
+        for one in prompt.arguments or ():
+            if one.required and one.name not in (arguments or {}):
+                raise MCPError(code=INVALID_PARAMS, message=f"{one.name} is missing: give it")
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except MCPError:
+            raise
+        except Exception as error:
+            raise MCPError(code=INTERNAL_ERROR, message=_unforeseen(name, error)) from None
 
     async def _handle_list_resources(
         self,
@@ -75,3 +130,12 @@ class _Server(MCPServer[Any]):
         params: PaginatedRequestParams | None,
     ) -> ListResourcesResult:
         return await listed_resources(self._ask, params.cursor if params else None)
+
+
+def _unforeseen(name: str, error: BaseException) -> str:
+    """Tell the log the place of a bug and the client no more than that; its text may quote what is stored."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    place = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("%s failed: %s\n%s", name, type(error).__name__, place)
+    return f"{name} met an error that nobody foresaw: the log of Slowwave says where"

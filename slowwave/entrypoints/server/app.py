@@ -9,6 +9,7 @@ from importlib import metadata
 from anyio.to_thread import run_sync
 from fastapi import FastAPI
 
+from slowwave.entrypoints.mcp.http import mount as mount_mcp
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.openapi import describe
@@ -58,6 +59,7 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
         app.include_router(router)
     add_problems(app)
     describe(app)
+    mount_mcp(app, memory)
     app.add_middleware(Guard, key=key, settings=settings.server)
     return app
 
