@@ -18,7 +18,9 @@ from typer.core import TyperGroup
 
 from slowwave.entrypoints.commands import connect, edits, inspect, recall, redact
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
-from slowwave.entrypoints.commands.runs import (
+from slowwave.entrypoints.commands.serve import serve
+from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
+from slowwave.entrypoints.prefect_ui.runs import (
     FLOWS,
     WITH_SOURCES,
     FlowName,
@@ -29,8 +31,6 @@ from slowwave.entrypoints.commands.runs import (
     run_rederive,
     run_under_prefect,
 )
-from slowwave.entrypoints.commands.serve import serve
-from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
 from slowwave.entrypoints.show.terminal import results, show_error, show_json, visible
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
 

@@ -16,7 +16,7 @@ from rich.text import Text
 
 import slowwave
 from slowwave.entrypoints.commands.replay import LOOPBACK, MODEL, replaying
-from slowwave.entrypoints.commands.runs import Parameters, run_plain
+from slowwave.entrypoints.prefect_ui.runs import Parameters, run_plain
 from slowwave.entrypoints.show.answer import show_answer
 from slowwave.entrypoints.show.report import show_report
 from slowwave.entrypoints.show.terminal import flat, results, say, visible

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from slowwave.entrypoints.commands.runs import Parameters, Report, run_plain, run_under_prefect
+from slowwave.entrypoints.prefect_ui.runs import Parameters, Report, run_plain, run_under_prefect
 from slowwave.entrypoints.server.runs import Ended, Failure, Started, write_whole
 from slowwave.errors import SlowwaveError
 

@@ -22,7 +22,7 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, ValidationError
 
-from slowwave.entrypoints.commands.runs import WITH_SOURCES, FlowName
+from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
 from slowwave.errors import InputError, NotFoundError, TransientError
 from slowwave.schemas.report import NightReport, StageReport
 

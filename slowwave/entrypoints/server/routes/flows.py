@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
-from slowwave.entrypoints.commands.runs import WITH_SOURCES, FlowName
+from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
 from slowwave.entrypoints.server.bodies import Cursor, Limit, PageOf, page_of
 from slowwave.entrypoints.server.lanes import Ask
 from slowwave.entrypoints.server.routes.recording import usable_sources
@@ -30,7 +30,7 @@ AskedId = Annotated[str, Path(pattern=r"^[0-9A-Za-z_-]{8,64}$", description="The
 
 
 class RunBody(Request):
-    """How a flow runs."""
+    """The parameters of a run."""
 
     run_id: OwnId = None
     dry_run: bool | None = Field(
@@ -54,7 +54,7 @@ class ConsolidateBody(Request):
 
 
 class Consolidated(Frozen):
-    """What a night changed, or would; while it runs only `run_id` and `state` are known."""
+    """The changes that a night made, or would make; while it runs only `run_id` and `state` are known."""
 
     run_id: str
     state: RunState

@@ -1,4 +1,4 @@
-"""What goes in: messages as they are said, and files of this machine."""
+"""The way in: messages as they are said, and files of this machine."""
 
 from pathlib import Path
 
