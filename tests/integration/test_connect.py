@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from slowwave.entrypoints.cli import app
@@ -153,6 +154,7 @@ def test_every_command_that_is_written_is_one_that_our_programs_know(harness, sc
         for words in words_in(entry.value)
     ]
     assert commands
+    assert "mcp" in typer.main.get_command(app).commands
     for python, isolated, *words in commands:
         assert (python, isolated) == (install.python, "-I")
         if words[0] == "-m":
@@ -286,7 +288,9 @@ def test_a_difference_shows_ours_and_no_text_of_others(places, install):
         assert [text for text in theirs if text in shown] == []
 
 
-def test_a_second_scope_and_a_harness_that_is_not_there_are_told(places, install):
+def test_a_second_scope_and_a_home_or_harness_that_is_not_there_are_told(places, install):
+    away = install.model_copy(update={"home": f"{install.home}-new"})
+    assert connect("codex", "user", places, away, dry_run=True).notes[0].startswith("There is no home at")
     alone = connect("cursor", "user", places, install, dry_run=False)
     assert alone.notes[0].startswith("cursor was not found on this machine")
     both = connect("cursor", "project", places, install, dry_run=False)

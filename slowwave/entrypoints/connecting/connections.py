@@ -109,7 +109,9 @@ def homes_in(plan: Plan) -> tuple[str, ...]:
 
 
 def _surprises(harness: Harness, scope: Scope, places: Places, install: Install) -> Iterator[str]:
-    """What somebody who connects may not expect: no such harness, or one that is connected elsewhere as well."""
+    """Facts that somebody who connects may not expect: no such home or harness, or a second connection."""
+    if not Path(install.home).is_dir():
+        yield f"There is no home at {install.home} yet: it is made now. Another one is named by --home."
     if not is_found(harness, places):
         yield f"{harness} was not found on this machine: its settings are written for when it is."
     other: Scope = "user" if scope == "project" else "project"
