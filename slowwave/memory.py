@@ -245,11 +245,11 @@ class Memory(Lists, Edits):
         not ignored. A second call adds nothing.
         """
         moment, store = moment_of(now), self._reader.current()
+        known = {*cited, *self._cited.get(conversation_id, ())}
         if reads_answers:
-            return settle_by_answers(self._reader, self._usage, conversation_id, cited=cited, now=moment)
+            return settle_by_answers(self._reader, self._usage, conversation_id, cited=known, now=moment)
         kept = shown_to(self._home, conversation_id, now=moment) if store is not None else {}
         shown = store.by_key("cells", kept, ["cell_id"])["cell_id"].to_list() if store is not None else []
-        known = {*cited, *self._cited.get(conversation_id, ())}
         return self._usage.settle(conversation_id, shown=shown, cited=known, at=moment)
 
     def explain(self, cell_id: str, *, now: datetime | None = None) -> Explanation:

@@ -102,3 +102,16 @@ def call(home: Path, harness: str, event: str, given: bytes | Any) -> str:
     done = subprocess.run(words, input=data, capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout.decode()
+
+
+def used(home: Path, kind: str, session: str) -> list[str]:
+    """Ids that the journal and the spool hold as used so in a conversation."""
+    files = [*home.glob("journal/*/*/*/*.jsonl"), *home.glob("spool/*.jsonl")]
+    found = list[str]()
+    for line in (line for path in files for line in path.read_text(encoding="utf-8").splitlines()):
+        record = json.loads(line)
+        told = record.get("payload", record)
+        told = json.loads(told) if isinstance(told, str) else told
+        if told.get("usage_type") == kind and told.get("context") == session:
+            found.append(told["cell_id"])
+    return sorted(found)

@@ -56,9 +56,15 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
     )
     if not request.conversation_id:
         return context
-    ids = {name for line in context.lines for name in (*line.cell_ids, *line.topic_ids, *line.turn_ids)}
+    told = {line.text for line in context.lines}
+    ids = {name for entry in chosen if entry.text in told for name in _told_by(entry.candidate)}
     note = keep_shown(reader.home, request.conversation_id, ids, now=now, unasked=request.opening)
     return context.model_copy(update={"notes": [*context.notes, note]}) if note else context
+
+
+def _told_by(line: Candidate) -> frozenset[str]:
+    """Everything that a line speaks of; a memory tells the turns that it rests on, too."""
+    return line.ids | line.rests_on if line.cell_ids else line.ids
 
 
 def _layout(request: ContextRequest) -> Layout:

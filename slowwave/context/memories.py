@@ -1,7 +1,7 @@
 """Memories as candidate lines: cells, topic summaries and quotes of turns, each with its shorter forms."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 import polars as pl
@@ -194,7 +194,8 @@ def cell_line(
     source = (cell.event_time, cell.source_name)
     ids = (cell.cell_id,)
     told = kind or cell.cell_type
-    return line(tier, score, told, texts, source, why, whose=cell.whose, is_fix=is_fix, cell_ids=ids)
+    made = line(tier, score, told, texts, source, why, whose=cell.whose, is_fix=is_fix, cell_ids=ids)
+    return made if cell.is_episode else replace(made, rests_on=frozenset(cell.evidence))
 
 
 def count_of(cell_count: int) -> str:

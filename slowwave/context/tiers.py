@@ -104,8 +104,9 @@ def pack_best(
     """Lines that fit, best first whatever their tier; equal scores keep the order of `candidates`.
 
     A quote of a turn that a chosen memory rests on waits with `told_weight` (0..1) of its score, and so does a memory
-    of which every turn is quoted. A line takes its longest form that fits; the first line of a group pays for the
-    line above it (`group_tokens` by `under`). An id stands once, and what is in `shown` not at all.
+    of which every turn is quoted; with a weight of 0 it is left out. A line takes its longest form that fits; the first
+    line of a group pays for the line above it (`group_tokens` by `under`). An id stands once, and what is in `shown`
+    not at all.
     """
     waiting = [(-line.score, place, False, line) for place, line in enumerate(candidates)]
     heapq.heapify(waiting)
@@ -117,6 +118,8 @@ def pack_best(
             continue
         known = told if line.turn_ids else quoted
         if not has_waited and line.rests_on and line.rests_on <= known:
+            if not told_weight:
+                continue
             heapq.heappush(waiting, (score * told_weight, place, True, line))
             continue
         above = 0 if line.under in groups else group_tokens.get(line.under, 0)

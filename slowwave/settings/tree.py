@@ -38,6 +38,7 @@ from slowwave.settings.groups import (
     ScopeSettings,
     StoreSettings,
 )
+from slowwave.settings.hooks import HookSettings
 from slowwave.settings.readers import ReaderSettings
 from slowwave.settings.reading import ContextSettings, SearchSettings
 from slowwave.settings.redaction import RedactionSettings
@@ -102,6 +103,7 @@ class Settings(BaseSettings):
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
     store: StoreSettings = StoreSettings()
+    hooks: HookSettings = HookSettings()
 
     @model_validator(mode="before")
     @classmethod

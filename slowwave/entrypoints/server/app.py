@@ -9,6 +9,7 @@ from importlib import metadata
 from anyio.to_thread import run_sync
 from fastapi import FastAPI
 
+from slowwave.entrypoints.harness import routes as harness
 from slowwave.entrypoints.mcp.http import mount as mount_mcp
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
@@ -37,6 +38,7 @@ ROUTERS = (
     lists.router,
     recording.router,
     usage.router,
+    harness.router,
 )
 
 _log = logging.getLogger("slowwave.server")

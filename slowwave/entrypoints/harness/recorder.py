@@ -1,0 +1,189 @@
+"""Recording: transcripts are taken in behind the answers of the hooks, one at a time, by one thread.
+
+    accept -> accepted.json -> (a moment, since harnesses write late) -> Memory.ingest -> Memory.settle, at the end
+
+What is accepted is on disk before the hook is answered, and is done again after a kill: taking a transcript in twice
+adds nothing. Events that found no server are caught up on at the start and with the next hook that comes.
+"""
+
+import logging
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from slowwave.entrypoints.harness.state import (
+    Work,
+    has_missed,
+    read_accepted,
+    set_missed_aside,
+    write_accepted,
+)
+from slowwave.errors import InputError, NotFoundError, SlowwaveError, TransientError
+from slowwave.memory import Memory
+from slowwave.settings.hooks import HookSettings
+
+SUFFIXES = frozenset({".jsonl", ".json"})
+"""Endings of transcripts; nothing else is read because a payload names it."""
+
+_log = logging.getLogger("slowwave.server")
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A piece of work, with the time (monotonic) from which it is due, the file as it was, and its attempts."""
+
+    work: Work
+    due: float
+    state: tuple[int, int] | None
+    attempts: int = 0
+
+
+class Recorder:
+    """The work of one home that waits, and the thread that does it."""
+
+    def __init__(self, memory: Memory, home: Path, settings: HookSettings) -> None:
+        self._memory, self._home, self._settings = memory, home, settings
+        self._waiting: dict[str, _Waiting] = {}
+        self._changed = threading.Condition()
+        self._is_closing = False
+        self._hand = ThreadPoolExecutor(1, "slowwave-ingest")
+        self._thread = threading.Thread(target=self._run, name="slowwave-recorder", daemon=True)
+
+    def start(self) -> None:
+        """Begin with what an earlier server promised, and what found none."""
+        for work in read_accepted(self._home):
+            self._queue(work)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End after the transcript that is being taken in; what waits is done by the next server."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        self._thread.join(self._settings.stop_seconds)
+        self._hand.shutdown(wait=False)
+
+    def accept(self, work: Work) -> None:
+        """Promise to do it; it is on disk when this returns.
+
+        Raises:
+            TransientError: too much waits already, or it cannot be kept.
+        """
+        with self._changed:
+            if len(self._waiting) >= self._settings.waiting and work.key not in self._waiting:
+                raise TransientError("too many transcripts wait to be taken in: try again later")
+            self._queue(work)
+            self._keep()
+            self._changed.notify_all()
+
+    def catch_up(self) -> None:
+        """Have the thread look for events that found no server."""
+        if has_missed(self._home):
+            with self._changed:
+                self._changed.notify_all()
+
+    def waiting_count(self) -> int:
+        """Transcripts that wait, and the one being taken in."""
+        with self._changed:
+            return len(self._waiting)
+
+    def _queue(self, work: Work) -> None:
+        before = self._waiting.get(work.key)
+        joined = before.work.joined(work) if before else work
+        due = time.monotonic() + self._settings.quiet_seconds
+        self._waiting[work.key] = _Waiting(joined, due, _state_of(joined))
+
+    def _keep(self) -> None:
+        write_accepted(self._home, [entry.work for entry in self._waiting.values()])
+
+    def _run(self) -> None:
+        is_first = True
+        while True:
+            try:
+                if is_first or has_missed(self._home):
+                    self._take_missed()
+                is_first = False
+                if not self._do_next():
+                    return
+            except TransientError as error:  # such as a full disk
+                _log.warning("transcripts wait: %s", error)
+                time.sleep(self._settings.retry_seconds)
+
+    def _take_missed(self) -> None:
+        """Queue what missed events leave to do, also those that a killed server had set aside."""
+        works, paths = set_missed_aside(self._home)
+        with self._changed:
+            for work in works:
+                self._queue(work)
+            if works:
+                self._keep()
+                _log.info("catching up on %d transcripts of hooks that found no server", len(works))
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+    def _do_next(self) -> bool:
+        """Do what is due first, or wait; returns whether to go on."""
+        with self._changed:
+            if self._is_closing:
+                return False
+            entry = min(self._waiting.values(), key=lambda entry: entry.due, default=None)
+            left = None if entry is None else entry.due - time.monotonic()
+            if entry is None or left is None or left > 0:
+                self._changed.wait(left)
+                return True
+        job = self._hand.submit(self._done, entry)
+        later = job.result() if (error := job.exception()) is None else None
+        if error is not None:  # a mistake of ours: the next event of the conversation tries again
+            place = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("a transcript was given up: %s\n%s", type(error).__name__, place)
+        with self._changed:
+            if self._waiting.get(entry.work.key) is not entry:
+                return True  # it came again meanwhile
+            if later is None:
+                del self._waiting[entry.work.key]
+            else:
+                self._waiting[entry.work.key] = later
+            self._keep()
+        return True
+
+    def _done(self, entry: _Waiting) -> _Waiting | None:
+        """Do a piece of work; returns what is left of it for later, if anything."""
+        state, settings = _state_of(entry.work), self._settings
+        if state != entry.state and entry.attempts < settings.attempts:  # it is still being written
+            return self._again(entry, settings.quiet_seconds)
+        try:
+            if state is not None:
+                self._memory.ingest([str(entry.work.transcript_path)])
+            if _state_of(entry.work) != state:
+                return self._again(entry, settings.quiet_seconds)
+            if entry.work.ends:
+                self._memory.settle(entry.work.session_id, reads_answers=True)
+        except (InputError, NotFoundError) as error:  # nothing that could be taken in
+            _log.warning("a transcript of %s was left out: %s", entry.work.harness, type(error).__name__)
+        except SlowwaveError as error:
+            if not isinstance(error, TransientError) and entry.attempts >= settings.attempts:
+                _log.error("a transcript of %s was given up: %s", entry.work.harness, type(error).__name__)
+                return None
+            return self._again(entry, settings.retry_seconds)
+        return None
+
+    def _again(self, entry: _Waiting, seconds: float) -> _Waiting:
+        due = time.monotonic() + seconds
+        return replace(entry, due=due, state=_state_of(entry.work), attempts=entry.attempts + 1)
+
+
+def _state_of(work: Work) -> tuple[int, int] | None:
+    """Size and time of the transcript; None where it is none that may be read."""
+    if work.transcript_path is None:
+        return None
+    path = Path(work.transcript_path)
+    try:
+        if not path.is_absolute() or path.suffix not in SUFFIXES or not path.is_file():
+            return None
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns

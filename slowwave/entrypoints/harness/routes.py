@@ -1,0 +1,149 @@
+"""The server's side of the hooks: `POST /hooks/{harness}/{event}`, the hook's payload in, what it prints out."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, FastAPI, Request, Response
+
+from slowwave.entrypoints.harness.events import (
+    Action,
+    ContextAnswer,
+    CursorPromptAnswer,
+    CursorStartAnswer,
+    HarnessName,
+    Payload,
+    PromptPayload,
+    StartPayload,
+    answer_of,
+    event_of,
+)
+from slowwave.entrypoints.harness.recorder import Recorder
+from slowwave.entrypoints.harness.state import Work, write_seen
+from slowwave.memory import Memory
+from slowwave.schemas.refusals import possible
+from slowwave.schemas.requests import MOST_MESSAGES, RecordTurn
+from slowwave.schemas.search import MAX_QUERY_CHARACTERS
+
+MARK = {"x-slowwave-hook": "1"}
+"""The header by which the hook program knows that the answer is ours."""
+
+SEEN_SECONDS = 60.0
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+class Lanes(Protocol):
+    """The server's way to the memory, `app.state.lanes`."""
+
+    memory: Memory
+
+    async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
+        """The answer of a method of the memory."""
+        ...
+
+
+@asynccontextmanager
+async def _recording(app: FastAPI) -> AsyncIterator[None]:
+    settings = app.state.settings
+    recorder = Recorder(app.state.lanes.memory, settings.home.resolve(), settings.hooks)
+    recorder.start()
+    app.state.recorder, app.state.seen = recorder, {}
+    try:
+        yield
+    finally:
+        await run_sync(recorder.close)
+
+
+router = APIRouter(tags=["hooks"], lifespan=_recording)
+
+
+@router.post(
+    "/hooks/{harness}/{event}",
+    response_model=ContextAnswer | CursorPromptAnswer | CursorStartAnswer,
+    responses={204: {"description": "Nothing is to be printed."}},
+)
+async def hook(harness: HarnessName, event: str, body: dict[str, Any], request: Request) -> Response:
+    """Do what belongs to an event of a harness; the answer is what its hook prints, or nothing (204)."""
+    name, action = event_of(harness, event)
+    recorder: Recorder = request.app.state.recorder
+    recorder.catch_up()
+    await _note_seen(request.app, harness)
+    lanes: Lanes = request.app.state.lanes
+    text = ""
+    if action == "start":
+        text = await lanes.read(opening, lanes.memory, possible(StartPayload, body))
+    elif action == "prompt":
+        text = await lanes.read(recalled, lanes.memory, possible(PromptPayload, body))
+    else:
+        payload = possible(Payload, body)
+        if payload.messages:
+            await run_sync(record_messages, lanes.memory, harness, payload)
+        if payload.transcript_path or action == "end":
+            await run_sync(recorder.accept, _work(harness, action, payload))
+    answer = answer_of(harness, name, text)
+    if not answer:
+        return Response(status_code=204, headers=MARK)
+    return Response(answer, media_type="application/json", headers=MARK)
+
+
+def opening(memory: Memory, payload: StartPayload) -> str:
+    """The text for the start of a conversation; of one that goes on, what it was not shown yet.
+
+    After a compaction all is told again: what was told before is no longer in the window.
+    """
+    is_compacted = payload.source == "compact"
+    conversation = "" if is_compacted else payload.session_id
+    return memory.context(opening=True, ids=True, conversation_id=conversation).text
+
+
+def recalled(memory: Memory, payload: PromptPayload) -> str:
+    """The few memories that a message calls for, never one twice in a conversation; "" below the threshold."""
+    question = payload.prompt[:MAX_QUERY_CHARACTERS]
+    return memory.context(question, small=True, ids=True, conversation_id=payload.session_id).text
+
+
+def record_messages(memory: Memory, harness: HarnessName, payload: Payload) -> None:
+    """Record the messages of a harness that writes no transcript; those that were recorded before add nothing."""
+    turns = [
+        RecordTurn(
+            session_id=payload.session_id,
+            role=message.role,
+            text=message.content,
+            id=message.id,
+            time=_moment(message.time.get("created")),
+            cwd=payload.folder or "",
+        )
+        for message in payload.messages
+    ]
+    for start in range(0, len(turns), MOST_MESSAGES):
+        memory.record(turns[start : start + MOST_MESSAGES], client=harness)
+
+
+def _moment(milliseconds: float | None) -> datetime | None:
+    """The time of a message; None where it has none that is possible, which means now."""
+    try:
+        return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1_000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _work(harness: HarnessName, action: Action, payload: Payload) -> Work:
+    return Work(
+        harness=harness,
+        session_id=payload.session_id,
+        transcript_path=payload.transcript_path,
+        ends=action == "end",
+    )
+
+
+async def _note_seen(app: FastAPI, harness: HarnessName) -> None:
+    """Note now and then that a harness is answered, for `slowwave doctor`."""
+    now, seen = asyncio.get_running_loop().time(), app.state.seen
+    if now - seen.get(harness, -SEEN_SECONDS) >= SEEN_SECONDS:
+        seen[harness] = now
+        await run_sync(write_seen, app.state.settings.home.resolve(), harness)
