@@ -1,5 +1,6 @@
 """The one server over real HTTP: its key, its refusals, its problems, its health."""
 
+import asyncio
 import os
 import stat
 from collections.abc import Iterator
@@ -137,3 +138,23 @@ def test_the_address_is_that_of_the_process_that_wrote_it(tmp_path: Path):
     write_address(tmp_path, own)
     remove_address(tmp_path)
     assert read_address(tmp_path) is None
+
+
+def test_an_mcp_client_is_answered_by_the_same_memory(served: httpx.Client):
+    """The SDK's own client, over streamable HTTP."""
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def search() -> str:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": served.headers["Authorization"]}) as http,
+            Client(streamable_http_client(f"{served.base_url}/mcp", http_client=http)) as client,
+        ):
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            assert "search_memory" in tools
+            found = await client.call_tool("search_memory", {"query": "Where does the kiln stand?"})
+            return str(found.content)
+
+    assert SECRET in asyncio.run(search())
+    assert_problem(httpx.post(f"{served.base_url}/mcp", json={}), 401, "key")

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from slowwave.entrypoints.harness import routes as harness
 from slowwave.entrypoints.mcp.http import mount as mount_mcp
+from slowwave.entrypoints.mcp.http import mount
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.openapi import describe
@@ -59,6 +60,7 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
     app.state.is_warm = False
     for router in ROUTERS:
         app.include_router(router)
+    mount(app, memory)
     add_problems(app)
     describe(app)
     mount_mcp(app, memory)
