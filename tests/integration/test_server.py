@@ -158,3 +158,14 @@ def test_an_mcp_client_is_answered_by_the_same_memory(served: httpx.Client):
 
     assert SECRET in asyncio.run(search())
     assert_problem(httpx.post(f"{served.base_url}/mcp", json={}), 401, "key")
+
+
+def test_a_hook_is_answered_by_the_same_memory(served: httpx.Client):
+    given = {
+        "session_id": "s1",
+        "cwd": "/tmp",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": "Where is the kiln?",
+    }
+    assert SECRET in served.post("/hooks/claude-code/UserPromptSubmit", json=given).text
+    assert_problem(httpx.post(f"{served.base_url}/hooks/claude-code/Stop", json=given), 401, "key")

@@ -10,8 +10,8 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI
 
 from slowwave.entrypoints.harness import routes as harness
-from slowwave.entrypoints.mcp.http import mount as mount_mcp
 from slowwave.entrypoints.mcp.http import mount
+from slowwave.entrypoints.mcp.http import mount as mount_mcp
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.openapi import describe
