@@ -19,6 +19,7 @@ from slowwave.edits.methods import Edits
 from slowwave.edits.status import read_status
 from slowwave.erase import erase
 from slowwave.errors import InputError, TransientError
+from slowwave.home.core_file import project_core
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
 from slowwave.lists.methods import Lists
@@ -59,6 +60,7 @@ from slowwave.search import answer, ask, open_reader
 from slowwave.search.archived import find_forgotten
 from slowwave.search.entity import describe
 from slowwave.search.timeline import timeline
+from slowwave.settings.projects import project_of
 from slowwave.stages.ingest.alone import ingest_alone
 from slowwave.stages.ingest.folding import Folding
 from slowwave.stages.ingest.record import Conversations, record
@@ -132,6 +134,7 @@ class Memory(Lists, Edits):
         small: bool = False,
         opening: bool = False,
         ids: bool = False,
+        project: str | None = None,
         now: datetime | None = None,
     ) -> Context:
         """Assemble the memory that an agent should have in its prompt now (`ContextRequest`), as one fenced text.
@@ -141,19 +144,32 @@ class Memory(Lists, Edits):
         recent_errors = [recent_errors] if isinstance(recent_errors, str) else recent_errors
         request = request_of(ContextRequest, locals())
         moment = moment_of(now)
-        found = assemble(self._reader, request, now=moment)
+        found = assemble(self._reader.within(request.project), request, now=moment)
         shown = dict.fromkeys(cell_id for line in found.lines for cell_id in line.cell_ids)
         if not opening:
             self._note(list(shown), conversation_id, moment)
         return self._told(found)
 
-    def entity(self, name: str) -> EntityResult:
+    def entity(self, name: str, *, project: str | None = None) -> EntityResult:
         """Describe the entities that a name stands for, with their values now and before."""
-        return self._told(describe(self._reader, clean_text(name)))
+        return self._told(describe(self._reader.within(project), clean_text(name)))
 
-    def timeline(self, name: str = "", *, topic: str = "", session: str = "", limit: int = 100) -> Timeline:
+    def timeline(
+        self,
+        name: str = "",
+        *,
+        topic: str = "",
+        session: str = "",
+        limit: int = 100,
+        project: str | None = None,
+    ) -> Timeline:
         """Dated memories of one name, topic or session, in order (`TimelineRequest`)."""
-        return self._told(timeline(self._reader, request_of(TimelineRequest, locals())))
+        request = request_of(TimelineRequest, locals())
+        return self._told(timeline(self._reader.within(request.project), request))
+
+    def project_of(self, folder: str | Path) -> str:
+        """The project of a folder: its git repository with all worktrees, else the home's own one."""
+        return project_of(self._home.settings.owner, str(folder))
 
     def record(
         self,
@@ -277,10 +293,14 @@ class Memory(Lists, Edits):
         """Memories that no longer hold, each with the one that took its place, oldest first."""
         return overview.replacements(self._reader)
 
-    def core(self) -> str:
-        """Core memory, as the file `MEMORY.md` has it; empty where there is none yet."""
+    def core(self, *, project: str | None = None) -> str:
+        """Core memory: the file `MEMORY.md`, which is the home's own, and behind it that of a project; "" for none."""
         path = self._home.core_path
-        return path.read_bytes().decode(errors="replace") if path.is_file() else ""
+        own = path.read_bytes().decode(errors="replace") if path.is_file() else ""
+        if project is None or (store := self._reader.current()) is None:
+            return own
+        of_project = project_core(self._home, store, clean_text(project))
+        return "\n".join(part for part in (own, of_project) if part)
 
     def status(self, *, now: datetime | None = None) -> Status:
         """The state of the home: waiting work, the last night, rows and bytes; a `ConfigError` if it is damaged."""

@@ -59,13 +59,14 @@ def protected_statement(
     It holds since `valid_from`. What was remembered in the same words today becomes that memory.
     """
     digest = content_hash(said.content)
-    refuse_deleted(work.home, work.store, digest)
-    session_id, is_known = session_of(work.home, work.store, digest, work.clock())
+    home = work.home.of_project(cast("str", like["project_id"]))
+    refuse_deleted(home, work.store, digest)
+    session_id, is_known = session_of(home, work.store, digest, work.clock())
     if is_known:
-        known = work.store.by_key("cells", [cell_id_of(work.home.owner, session_id, digest)])
+        known = work.store.by_key("cells", [cell_id_of(home.owner, session_id, digest)])
         return {"cell.protected": protection(known["cell_id"][0], note)}, known
     made = said_plan(
-        work.home,
+        home,
         said,
         session_id=session_id,
         cell_type=cast("CellType", like["cell_type"]),

@@ -29,6 +29,7 @@ class Edits:
         entities: Iterable[str] = (),
         salience: float = 0.8,
         origin: SaidBy = "user",
+        project: str | None = None,
         now: datetime | None = None,
     ) -> Remembered:
         """Record a statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
@@ -37,10 +38,11 @@ class Edits:
         another day it becomes a confirmation.
 
         Raises:
-            InputError: a keyword is not possible, or this memory was deleted before.
+            InputError: a keyword is not possible, this memory was deleted before, or the home keeps to one project.
             TransientError: the journal cannot be written; nothing was recorded.
         """
-        return remember.remember(self._reader, request_of(RememberRequest, locals()), now=moment_of(now))
+        request = request_of(RememberRequest, locals())
+        return remember.remember(self._reader.into(request.project), request, now=moment_of(now))
 
     def correct(
         self,

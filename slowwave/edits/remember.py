@@ -17,7 +17,7 @@ from slowwave.schemas.results import Remembered
 from slowwave.schemas.tables import REMEMBERED
 from slowwave.search import Reader
 from slowwave.stages.ingest.folding import fold_committed
-from slowwave.store import Store, col, lit, owned_by
+from slowwave.store import Store, col, lit, owned_in
 
 
 def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Remembered:
@@ -99,7 +99,7 @@ def refuse_deleted(home: Home, store: Store, digest: str) -> None:
         InputError: it was deleted.
     """
     owner = home.settings.owner
-    mine = owned_by(owner) & (col("scope") == lit(owner.scope))
+    mine = owned_in(owner, owner.project_id) & (col("scope") == lit(owner.scope))
     if store.rows("tombstones", ["cell_id"], mine & (col("content_hash") == lit(digest))).height:
         raise InputError(
             "a person deleted this memory, and what is deleted stays out: say what holds instead"

@@ -7,29 +7,46 @@ from slowwave.home.persons_words import persons_words
 from slowwave.journal.whole_file import write_whole
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.tables import OWNER, REMEMBERED
-from slowwave.store import Store, owned_by
+from slowwave.settings.groups import ScopeSettings
+from slowwave.store import Store, owned_in
 
 LINE_CHARACTERS = 200
 LINES = ["cell_id", *OWNER, "line_rank", "line"]
 
 
 def write_core_file(home: Home, store: Store) -> bool:
-    """Writes `MEMORY.md` anew where it is not what the store holds; returns whether it did.
+    """Writes `MEMORY.md`, the core memory of the home's own project, anew where it is not what the store holds.
+
+    Returns whether it did.
 
     A line that rests on no person's word is not written, whoever chose it: it stands in every prompt. A home that
     never had core memory gets no file.
     """
-    mine = owned_by(home.settings.owner)
-    core = store.rows("core", ["line_rank", "cell_id", "line"], mine)
-    allowed = persons_words(store, core["cell_id"])
-    lines = core.join(allowed, on="cell_id", how="semi").sort("line_rank", "cell_id")["line"]
-    text = "\n".join(["# Core memory", "", *(f"- {page_line(line)}" for line in lines), ""])
+    lines = _lines(store, home.settings.owner, home.settings.owner.project_id)
+    text = "\n".join(["# Core memory", "", *lines, ""])
     # a person's editor may have left anything there
     before = home.core_path.read_bytes().decode(errors="replace") if home.core_path.exists() else ""
     if text == before or not (before or len(lines)):
         return False
     write_whole(home.core_path, text)
     return True
+
+
+def project_core(home: Home, store: Store, project: str) -> str:
+    """The core memory of a project beside the home's own, with a heading; empty where it has none."""
+    owner = home.settings.owner
+    if project == owner.project_id or owner.project_from == "setting":
+        return ""
+    lines = _lines(store, owner, project)
+    return "\n".join([f"## Project {page_line(project)}", "", *lines, ""]) if lines else ""
+
+
+def _lines(store: Store, owner: ScopeSettings, project: str) -> list[str]:
+    """The lines of a project as a page has them, in their order: those alone that a person's word stands behind."""
+    core = store.rows("core", ["line_rank", "cell_id", "line"], owned_in(owner, project))
+    allowed = persons_words(store, core["cell_id"])
+    lines = core.join(allowed, on="cell_id", how="semi").sort("line_rank", "cell_id")["line"]
+    return [f"- {page_line(line)}" for line in lines]
 
 
 def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:

@@ -21,11 +21,15 @@ Any process may commit to the journal. Only the holder of the writer lock change
 (`slowwave/home/workspace.py`). Reading needs nothing more than this file, so it imports no language model.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slowwave.errors import InputError
 from slowwave.journal.segments import Journal
 from slowwave.redaction.own import put_in_force, rules_with
+from slowwave.schemas.tables import OWNER
+from slowwave.settings.groups import ScopeSettings
+from slowwave.settings.projects import asking_in
 from slowwave.settings.tree import Settings, load_settings
 
 
@@ -47,7 +51,27 @@ class Home:
     @property
     def owner(self) -> dict[str, str]:
         """The owner in the settings, as the columns `OWNER`."""
-        return self.settings.owner.model_dump()
+        return self.settings.owner.model_dump(include={*OWNER})
+
+    def asking_in(self, project: str | None) -> "Home":
+        """The same home, read from within a project (`slowwave/store/scopes.py`)."""
+        return self._owned(asking_in(self.settings.owner, project))
+
+    def of_project(self, project: str | None) -> "Home":
+        """The same home, whose new rows are of a project; null for the home's own.
+
+        Raises:
+            InputError: the home keeps to its own project.
+        """
+        own = self.settings.owner
+        if project not in (None, own.project_id) and own.project_from == "setting":
+            raise InputError(
+                f"this home keeps to the project {own.project_id!r}, as owner.project_from says: name no other"
+            )
+        return self._owned(own if project is None else own.model_copy(update={"project_id": project}))
+
+    def _owned(self, owner: ScopeSettings) -> "Home":
+        return replace(self, settings=self.settings.model_copy(update={"owner": owner}))
 
     @property
     def journal(self) -> Journal:

@@ -33,6 +33,7 @@ def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> CellPage:
         raise InputError(
             f"status {request.status} is of today, and a past moment is asked for: give one of the two"
         )
+    reader = reader.within(filters.project)
     store = reader.current()
     if store is None:
         return CellPage(cells=[], total=0)

@@ -36,14 +36,14 @@ class Lists:
         request = request_of(CellsRequest, {**locals(), **words})
         return cells.cells(self._reader, request, now=moment_of(now))
 
-    def cell(self, cell_id: str, *, now: datetime | None = None) -> CellDetail:
+    def cell(self, cell_id: str, *, project: str | None = None, now: datetime | None = None) -> CellDetail:
         """One memory with its fields, its use, and the turns that it rests on: whose word it is in each.
 
         Raises:
             NotFoundError: no memory of this owner has that id.
             InputError: it is no id, or several begin so.
         """
-        return cells.cell(self._reader, clean_text(cell_id), now=moment_of(now))
+        return cells.cell(self._reader.within(project), clean_text(cell_id), now=moment_of(now))
 
     def entities(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> EntitiesPage:
         """A page of the people and things that memories name, most mentioned first (`ProjectPageRequest`)."""

@@ -5,7 +5,6 @@ from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.lists import EntitiesPage, EntityRow, EpisodePage, EpisodeRow, TopicPage
 from slowwave.schemas.requests import ProjectPageRequest
 from slowwave.schemas.results import TopicSummary
-from slowwave.schemas.search import Filters
 from slowwave.search import Reader
 from slowwave.search.conditions import scope_condition
 from slowwave.store import Expr, col, lit
@@ -61,4 +60,4 @@ def topics(reader: Reader, request: ProjectPageRequest) -> TopicPage:
 
 
 def _mine(reader: Reader, request: ProjectPageRequest) -> Expr:
-    return scope_condition(reader.settings.owner, Filters(project=request.project))
+    return scope_condition(reader.within(request.project).settings.owner)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
-from slowwave.schemas.search import Query
+from slowwave.schemas.search import FROM_WITHIN, Query
 
 Activity = Literal["feature", "debugging", "reviewing", "general"]
 TierName = Literal["critical", "relevant", "background", "index"]
@@ -50,6 +50,7 @@ class ContextRequest(Request):
         default=False,
         description="The form for the start of a conversation: what is open, and core memory; no question is asked.",
     )
+    project: Label | None = Field(default=None, min_length=1, description=FROM_WITHIN)
     ids: bool = Field(
         default=False,
         description="Name each memory by the start of its id (mem:1a2b3c4d), so that an answer can cite it.",

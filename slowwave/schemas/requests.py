@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from slowwave.schemas.choices import CellStatus, CellType, Resolution, SaidBy
 from slowwave.schemas.refusals import CLEAN, Request, Text
-from slowwave.schemas.search import MAX_LIMIT, Moment, Narrowing, Query, When
+from slowwave.schemas.search import FROM_WITHIN, MAX_LIMIT, Moment, Narrowing, Query, When
 
 LONGEST_TEXT = 4_000
 """Characters of what may be remembered at once: a memory is a sentence or two; a file goes through `ingest`."""
@@ -32,6 +32,7 @@ MOST_MESSAGES = 1_000
 """Messages that are recorded at once."""
 
 Name = Annotated[str, Field(max_length=LONGEST_NAME), CLEAN]
+Project = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), CLEAN]
 Sentence = Annotated[str, Field(max_length=LONGEST_TEXT), CLEAN]
 
 
@@ -67,6 +68,9 @@ class RememberRequest(_Statement):
     origin: SaidBy = Field(
         default="user",
         description="Whose word it is: user, reported (passed on by an assistant) or agent (an assistant's own).",
+    )
+    project: Project | None = Field(
+        default=None, description="The project that it is about alone (default: it is known in all of them)."
     )
 
 
@@ -136,6 +140,7 @@ class TimelineRequest(Request):
     limit: int = Field(
         default=100, ge=1, le=10_000, description="The most events to show; the newest are kept."
     )
+    project: Project | None = Field(default=None, description=FROM_WITHIN)
 
 
 class ArchivedRequest(Request):
@@ -176,9 +181,7 @@ class CellsRequest(PageRequest, Narrowing[When]):
 class ProjectPageRequest(PageRequest):
     """A page of entities, conversations or topics."""
 
-    project: Text | None = Field(
-        default=None, description="Of this project and of the home's own; null for all that you may see."
-    )
+    project: Project | None = Field(default=None, description=FROM_WITHIN)
 
 
 class RecordTurn(Request):
@@ -215,7 +218,7 @@ class RecordRequest(Request):
     client: Annotated[str, Field(max_length=LONGEST_NAME), CLEAN] = Field(
         default="", description="The program that records them, such as claude-code: their source in answers."
     )
-    project: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), CLEAN] | None = Field(
+    project: Project | None = Field(
         default=None,
-        description="Their project; null for the one of their conversation, else of their folder.",
+        description="Their project (default: that of their conversation so far, else of the repository of its folder).",
     )

@@ -25,8 +25,11 @@ Query = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), CLEAN]
 Time = TypeVar("Time")
 
 
+FROM_WITHIN = "Only what is of this project or of the home's own (default: what is yours in all of them)."
+
+
 class Narrowing(Request, Generic[Time]):
-    """Filters of a search. Nothing here can widen what the asking owner may see."""
+    """Filters of a search. None shows another user's private memories, or those of a project that is not asked for."""
 
     cell_types: tuple[CellType, ...] = Field(default=(), description="Only this type of memory.")
     source_type: SourceType | None = Field(default=None, description="Only from this kind of source.")
@@ -42,9 +45,7 @@ class Narrowing(Request, Generic[Time]):
         default=None, description="What Slowwave had recorded by the end of this time."
     )
     scope: Scope | None = Field(default=None, description="Only memories of this scope.")
-    project: Text | None = Field(
-        default=None, description="Only memories of this project, if you may see them."
-    )
+    project: Text | None = Field(default=None, description=FROM_WITHIN)
 
 
 When = datetime | str
@@ -307,6 +308,7 @@ class EntityPage(Frozen):
     """An entity, and everything that memory holds of it."""
 
     entity_id: str
+    project_id: str
     name: str
     entity_type: EntityType | None
     aliases: list[str]

@@ -6,6 +6,7 @@ from datetime import datetime
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters
 from slowwave.settings.groups import ScopeSettings
+from slowwave.settings.projects import asking_in
 from slowwave.store import Expr, Row, col, lit, owned_by
 
 UNFILTERED = Filters()
@@ -108,9 +109,7 @@ def _said(owner: ScopeSettings, filters: Filters) -> Expr:
 
 def scope_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     """Rows of whatever state that the asking owner may see, in the scope and the project asked for."""
-    where = owned_by(owner)
+    where = owned_by(owner if filters.project is None else asking_in(owner, filters.project))
     if filters.scope is not None:
         where &= col("scope") == lit(filters.scope)
-    if filters.project is not None:
-        where &= col("project_id") == lit(filters.project)
     return where

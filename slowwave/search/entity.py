@@ -60,7 +60,7 @@ def _page(store: Store, owner: ScopeSettings, row: Row) -> EntityPage | None:
     cells = told_cells(store, owner, ids, READ)
     if cells.is_empty():
         return None
-    copied = ("entity_id", "entity_type", "aliases", "summary", "needs_review", "mention_count")
+    copied = ("entity_id", "project_id", "entity_type", "aliases", "summary", "needs_review", "mention_count")
     names = [row["canonical_name"], *(row["aliases"] or [])]
     return EntityPage.model_validate(
         {

@@ -1,5 +1,6 @@
 """An open store for reading, kept warm: tables, indices and embedder stay loaded from question to question."""
 
+from copy import copy
 from dataclasses import dataclass, field
 
 from slowwave.embeddings import Embedder, Vectors
@@ -24,6 +25,8 @@ class Reader:
     damage: str = ""
     """A note on what is damaged of the store; an answer that did not need it stands all the same."""
     _exemplars: Vectors | None = field(default=None, repr=False)
+    _whole: "Reader | None" = field(default=None, repr=False)
+    """The reader that this one is a view of, from within a project."""
 
     def __post_init__(self) -> None:
         if self.store is not None:
@@ -40,8 +43,25 @@ class Reader:
         """Settings of the home."""
         return self.home.settings
 
+    def within(self, project: str | None) -> "Reader":
+        """The same open store, read from within a project (`slowwave/store/scopes.py`); null for from within none."""
+        return self if project is None else self._of(self.home.asking_in(project))
+
+    def into(self, project: str | None) -> "Reader":
+        """The same open store, whose new rows are of a project; null for the home's own."""
+        return self if project is None else self._of(self.home.of_project(project))
+
+    def _of(self, home: Home) -> "Reader":
+        view = copy(self)
+        view.home, view._whole = home, self._whole or self
+        return view
+
     def current(self) -> Store | None:
         """The store as it is now: writes of other processes are seen, and so is a rebuilt or a first store."""
+        if self._whole is not None:
+            self.store = self._whole.current()
+            self.embedder, self.note, self.damage = self._whole.embedder, self._whole.note, self._whole.damage
+            return self.store
         if self.store is None or not self.store.is_current() or self.store.was_replaced():
             fresh = open_reader(self.home)
             self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
@@ -59,6 +79,8 @@ class Reader:
 
     def exemplar_vectors(self) -> Vectors | None:
         """Vectors of the exemplar questions, (n, dims) in the order of `EXEMPLARS`; made once."""
+        if self._whole is not None:
+            return self._whole.exemplar_vectors()
         if self._exemplars is None and self.embedder is not None:
             texts = [text for exemplars in EXEMPLARS.values() for text in exemplars]
             self._exemplars = self.embedder.embed_documents(texts).vectors

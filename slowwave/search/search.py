@@ -113,8 +113,8 @@ def ask(
     Raises:
         InputError: the question is empty, or `SearchRequest` refuses it.
     """
-    settings, filters = reader.settings, filters or Filters()
-    most = settings.search.limit if limit is None else limit
+    reader, filters = reader.within(filters.project if filters else None), filters or Filters()
+    settings, most = reader.settings, reader.settings.search.limit if limit is None else limit
     query = possible(SearchRequest, {"query": query, "limit": most, "detail_level": detail_level}).query
     if not query.strip():
         raise InputError("the question is empty: say what to look for")

@@ -40,7 +40,16 @@ class ScopeSettings(Group):
     """The owner of new rows."""
 
     user_id: str = setting("local", "Owner of what is recorded.", min_length=1)
-    project_id: str = setting("default", "Project of what is recorded.", min_length=1)
+    project_id: str = setting(
+        "default",
+        "The home's own project: of what is remembered or recorded outside of any other.",
+        min_length=1,
+    )
+    project_from: Literal["repository", "setting"] = setting(
+        "repository",
+        "The project of a conversation: of the git repository that it was held in, or always `project_id`, and then no "
+        "other project is read or written.",
+    )
     scope: Scope = setting("user-private", "Who may read what is recorded.")
 
 

@@ -23,7 +23,7 @@ from slowwave.store.generations import (
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
 from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, TextQuery, VectorQuery
-from slowwave.store.scopes import owned_by, same_owner
+from slowwave.store.scopes import owned_by, owned_in, same_owner
 from slowwave.store.writing import Store
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "lit",
     "open_store",
     "owned_by",
+    "owned_in",
     "remove_damaged",
     "require_whole",
     "same_owner",

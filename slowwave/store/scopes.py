@@ -1,26 +1,48 @@
-"""Conditions on whose rows a question or a night may touch: the one place where scopes are enforced."""
+"""Conditions on whose rows a question or a night may touch: the one place where scopes and projects are enforced."""
+
+from functools import reduce
+from operator import and_
 
 import polars as pl
 
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
+from slowwave.settings.projects import Asker
 from slowwave.store.conditions import Expr, col, lit
+
+SYSTEM = col("scope") == lit("system")
+SHARED = col("scope") == lit("project-shared")
 
 
 def owned_by(owner: ScopeSettings) -> Expr:
-    """Rows that the owner's user may see in the owner's project.
+    """Rows that the owner's user may see. Nobody sees another user's private rows; system rows are seen by all.
 
-    Private rows are seen by their user within the project, shared ones by everyone in the project, system
-    rows by all.
+    Who asks from within a project sees their own rows of it and of the home's own project, and what is shared in the
+    two. Who asks from within none sees their own private rows of every project, and what is shared in the home's own
+    one. With `project_from` "setting" a home keeps to its own project, and any other is empty.
     """
-    private = (col("scope") == lit("user-private")) & (col("user_id") == lit(owner.user_id))
-    shared = col("scope") == lit("project-shared")
-    in_project = col("project_id") == lit(owner.project_id)
-    return ((private | shared) & in_project) | (col("scope") == lit("system"))
+    asked = owner.asks_in if isinstance(owner, Asker) else None
+    home = col("project_id") == lit(owner.project_id)
+    if owner.project_from == "setting":
+        within = home if asked is None else home & (col("project_id") == lit(asked))
+    elif asked is not None:
+        within = col("project_id").isin([owner.project_id, asked])
+    else:
+        return _private(owner) | (SHARED & home) | SYSTEM
+    return ((_private(owner) | SHARED) & within) | SYSTEM
+
+
+def owned_in(owner: ScopeSettings, project: str) -> Expr:
+    """Rows of exactly one project that the owner's user may see; those of the system belong to the home's own."""
+    within = (_private(owner) | SHARED) & (col("project_id") == lit(project))
+    return within | SYSTEM if project == owner.project_id else within
+
+
+def _private(owner: ScopeSettings) -> Expr:
+    return (col("scope") == lit("user-private")) & (col("user_id") == lit(owner.user_id))
 
 
 def same_owner(rows: pl.DataFrame) -> Expr:
     """Rows of exactly the owner of `rows`, which all have one: work on a memory never crosses owners."""
     owner = rows.select(OWNER).row(0, named=True)
-    user, project, scope = (col(name) == lit(value) for name, value in owner.items())
-    return user & project & scope
+    return reduce(and_, [col(name) == lit(value) for name, value in owner.items()])

@@ -1,6 +1,7 @@
 """Questions to a store that was made from events: tiers, filters, the past, and why something was found."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 
 from slowwave.errors import InputError
-from slowwave.home.paths import open_home
+from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.search import CellHit, Filters, SearchRequest, SearchResult
@@ -274,15 +275,19 @@ def test_of_episodes_in_the_past_it_is_said_that_they_may_tell_what_came_later(r
     assert "no memory that may be found is left by the filter: type" in notes
 
 
-def test_a_project_is_a_filter_that_never_widens(reader: Reader):
-    owner = reader.settings.owner.project_id
+def test_from_within_a_project_that_nothing_is_of_the_homes_own_memories_are_found(reader: Reader):
     wanted = [cell.cell_id for cell in answer(reader, "rate limit").cells]
-    assert [
-        cell.cell_id for cell in ask(reader, "rate limit", filters=Filters(project=owner), now=NIGHT).cells
-    ] == wanted
-    foreign = ask(reader, "rate limit", filters=Filters(project="another"), now=NIGHT)
+    for project in (reader.settings.owner.project_id, "another"):
+        found = ask(reader, "rate limit", filters=Filters(project=project), now=NIGHT)
+        assert [cell.cell_id for cell in found.cells] == wanted
+
+
+def test_a_home_that_keeps_to_its_project_finds_nothing_of_another(reader: Reader):
+    owner = reader.settings.owner.model_copy(update={"project_from": "setting"})
+    kept = replace(reader, home=Home(reader.settings.model_copy(update={"owner": owner})))
+    foreign = ask(kept, "rate limit", filters=Filters(project="another"), now=NIGHT)
     assert (foreign.cells, foreign.topics) == ([], [])
-    assert foreign.notes == ["no memory that may be found is left by the filter: project"]
+    assert "left by the filter: project" in foreign.notes[-1]
 
 
 @pytest.mark.parametrize("question", ["current rate limit", "What is the rate limit currently?"])

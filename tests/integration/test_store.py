@@ -15,6 +15,7 @@ from slowwave.errors import ConfigError, ContractError, DamageError, NotFoundErr
 from slowwave.journal.changes import Change, collapse
 from slowwave.schemas.tables import KEYS, TABLES
 from slowwave.settings.groups import ScopeSettings
+from slowwave.settings.projects import asking_in
 from slowwave.store import (
     SCHEMA_VERSION,
     Store,
@@ -23,6 +24,7 @@ from slowwave.store import (
     lit,
     open_store,
     owned_by,
+    owned_in,
     same_owner,
     table_cache,
 )
@@ -223,7 +225,7 @@ def test_a_reader_sees_her_own_in_the_project_what_the_project_shares_and_what_i
         if owner[2] == "system"
         or (owner[1] == project and (owner[2] == "project-shared" or owner[0] == user))
     }
-    where = owned_by(ScopeSettings(user_id=user, project_id=project))
+    where = owned_by(ScopeSettings(user_id=user, project_id=project, project_from="setting"))
     assert set(shared_store.rows("cells", where=where)["cell_id"]) == wanted
     assert set(near(shared_store, [1, 0, 0, 0], k=50, where=where)[0]) == wanted
     assert set(near(shared_store, [1, 0, 0, 0], k=50, where=where, exact=True)[0]) == wanted
@@ -232,6 +234,40 @@ def test_a_reader_sees_her_own_in_the_project_what_the_project_shares_and_what_i
     assert set(shared_store.rows("cells", where=only)["cell_id"]) == wanted
     closed = where & (col("content") == lit("other"))
     assert shared_store.count("cells", closed) == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        (None, {"ana/shop/user-private"}),
+        ("kiln", set()),
+        ("shop", {"ana/shop/user-private", "ana/shop/project-shared", "ben/shop/project-shared"}),
+        ("nowhere", set()),
+    ],
+)
+def test_where_projects_follow_repositories_a_reader_sees_her_own_and_what_the_project_shares_that_is_asked_for(
+    shared_store: Store, asked: str | None, wanted: set[str]
+):
+    owner = asking_in(ScopeSettings(user_id="ana", project_id="kiln"), asked)
+    for_all = {"/".join(one) for one in OWNERS if one[2] == "system"}
+    own = {"ana/kiln/user-private", "ana/kiln/project-shared", "ben/kiln/project-shared"}
+    assert set(shared_store.rows("cells", where=owned_by(owner))["cell_id"]) == wanted | own | for_all
+    assert set(matching(shared_store, "kiln", k=50, where=owned_by(owner))[0]) == wanted | own | for_all
+
+
+@pytest.mark.parametrize("asked", ["shop", "nowhere", "", "kiln' OR '1'='1"])
+def test_a_home_that_keeps_to_its_project_shows_nothing_of_another(shared_store: Store, asked: str):
+    owner = asking_in(ScopeSettings(user_id="ana", project_id="kiln", project_from="setting"), asked)
+    seen = shared_store.rows("cells", ["scope"], owned_by(owner))["scope"].unique().to_list()
+    assert seen == ["system"]
+
+
+@pytest.mark.parametrize("project", ["kiln", "shop"])
+def test_the_rows_of_one_project_are_no_other_projects(shared_store: Store, project: str):
+    owner = ScopeSettings(user_id="ana", project_id="kiln")
+    found = shared_store.rows("cells", ["project_id", "scope"], owned_in(owner, project))
+    assert {*found.filter(pl.col("scope") != "system")["project_id"]} == {project}
+    assert (found["scope"] == "system").any() == (project == "kiln")
 
 
 @pytest.mark.parametrize("owner", OWNERS)

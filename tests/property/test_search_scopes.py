@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import product
-from typing import get_args
+from typing import Literal, get_args
 
 import polars as pl
 import pytest
@@ -31,12 +32,27 @@ WORDS = ("port", "staging", "kiln", "who", "why", "since", "the", "Mara")
 DAY = timedelta(days=1)
 
 
-def visible(owner: tuple[str, str, str], user: str, project: str) -> bool:
-    """Whether this user, in this project, may see a row of that owner: the rule, written a second time."""
+ProjectFrom = Literal["repository", "setting"]
+
+
+def visible(
+    owner: tuple[str, str, str],
+    user: str,
+    project: str,
+    *,
+    asked: str | None = None,
+    project_from: ProjectFrom = "setting",
+) -> bool:
+    """Whether this user, whose home has this project, may see a row of that owner: the rule, written a second time."""
     theirs, their_project, scope = owner
     if scope == "system":
         return True
-    return their_project == project and (scope == "project-shared" or theirs == user)
+    is_seen = scope == "project-shared" or theirs == user
+    if project_from == "setting":
+        return is_seen and their_project == project and asked in (None, project)
+    if asked is None:
+        return theirs == user if scope == "user-private" else their_project == project
+    return is_seen and their_project in (project, asked)
 
 
 def written(number: int, owner: tuple[str, str, str]) -> dict[str, list[dict[str, object]]]:
@@ -99,9 +115,15 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 
 
 def asked(
-    shared: Reader, query: str, user: str, project: str, filters: Filters, **more: object
+    shared: Reader,
+    query: str,
+    user: str,
+    project: str,
+    filters: Filters,
+    project_from: ProjectFrom = "setting",
+    **more: object,
 ) -> SearchResult:
-    owner = ScopeSettings(user_id=user, project_id=project)
+    owner = ScopeSettings(user_id=user, project_id=project, project_from=project_from)
     home = Home(shared.settings.model_copy(update={"owner": owner}))
     return ask(replace(shared, home=home), query, filters=filters, now=NOW, **more)  # type: ignore[arg-type]
 
@@ -159,32 +181,62 @@ queries = st.one_of(
     project=st.sampled_from(PROJECTS),
     filters=filters_,
     level=st.sampled_from(["summary", "full", "evidence"]),
+    project_from=st.sampled_from(get_args(ProjectFrom)),
 )
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @example(
-    query="port of staging", user=HOSTILE, project="kiln", filters=Filters(entity=HOSTILE), level="evidence"
+    query="port of staging",
+    user=HOSTILE,
+    project="kiln",
+    filters=Filters(entity=HOSTILE),
+    level="evidence",
+    project_from="setting",
 )
-@example(query="???", user="ana", project="kiln", filters=Filters(), level="full")
-@example(query="\\", user="ana", project="kiln", filters=Filters(), level="evidence")
+@example(
+    query="why port",
+    user="ana",
+    project="kiln",
+    filters=Filters(project="ferry"),
+    level="evidence",
+    project_from="repository",
+)
+@example(query="???", user="ana", project="kiln", filters=Filters(), level="full", project_from="setting")
+@example(
+    query="\\", user="ana", project="kiln", filters=Filters(), level="evidence", project_from="repository"
+)
 def test_an_answer_or_a_clear_error_and_never_another_owners_row(
-    reader, query, user, project, filters, level
+    reader, query, user, project, filters, level, project_from
 ):
     try:
-        found = asked(reader, query, user, project, filters, limit=25, detail_level=level)
+        found = asked(reader, query, user, project, filters, project_from, limit=25, detail_level=level)
     except InputError as error:
         told = str(error)
         assert "\n" not in told
         return
     shown = owners(ids(found))
-    assert {owner for owner in shown if not visible(owner, user, project)} == set()
+    may_see = partial(visible, user=user, project=project, asked=filters.project, project_from=project_from)
+    assert {owner for owner in shown if not may_see(owner)} == set()
     if filters.scope is not None:
         assert {scope for *_, scope in shown} <= {filters.scope}
-    if filters.project is not None:
-        assert {owner[1] for owner in shown} <= {filters.project}
     if filters.cell_types:
         assert {cell.cell_type for cell in found.cells} <= set(filters.cell_types)
     if not filters.is_historical:
         assert {cell.status for cell in found.cells} <= {"active"}
+
+
+@pytest.mark.parametrize(("user", "home"), [*product(USERS[:3], PROJECTS)])
+def test_who_asks_from_within_a_project_finds_what_is_theirs_there_and_in_the_homes_own(reader, user, home):
+    asks = Filters(project="kiln")
+    found = asked(reader, "port of the staging kiln", user, home, asks, "repository", limit=25)
+    assert {
+        project for who, project, scope in owners(ids(found)) if (who, scope) == (user, "user-private")
+    } == {
+        home,
+        "kiln",
+    }
+    elsewhere = asked(reader, "port of the staging kiln", user, home, Filters(), "repository", limit=25)
+    private = {owner for owner in owners(ids(elsewhere)) if owner[2] == "user-private"}
+    assert {who for who, *_ in private} == {user}
 
 
 @pytest.mark.parametrize(("user", "project"), [*product(USERS, PROJECTS)])

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -13,6 +14,8 @@ from pydantic.fields import FieldInfo
 
 from slowwave.entrypoints.show.terminal import show_json
 from slowwave.schemas.refusals import Request, bounds
+from slowwave.schemas.search import FROM_WITHIN
+from slowwave.settings.projects import project_of
 
 if TYPE_CHECKING:
     from slowwave.memory import Memory
@@ -23,6 +26,9 @@ HomeOption = Annotated[
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")
+]
+ProjectOption = Annotated[
+    str | None, typer.Option("--project", metavar="ID", help=FROM_WITHIN + " `.` is the one of this folder.")
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
@@ -70,6 +76,8 @@ def asks(
             for name in words:
                 if isinstance(asked[name], list) and not _is_list(model.model_fields[name]):
                     asked[name] = " ".join(asked[name])
+            if "project" in asked:
+                asked["project"] = named_project(asked["project"], given.get("home"))
             function({name: value for name, value in asked.items() if value not in (None, [])}, **given)
 
         own = [
@@ -83,6 +91,15 @@ def asks(
         return command
 
     return made
+
+
+def named_project(project: str | None, home: str | None) -> str | None:
+    """The project that an option names: `.` is that of the folder in which the command runs."""
+    if project != ".":
+        return project
+    from slowwave.settings.tree import load_settings
+
+    return project_of(load_settings(home).owner, str(Path.cwd()))
 
 
 def reply(found: Result, show: Callable[[Result], None], *, as_json: bool) -> None:

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, reply
+from slowwave.entrypoints.commands.options import (
+    Asked,
+    HomeOption,
+    JsonOption,
+    ProjectOption,
+    asks,
+    named_project,
+    reply,
+)
 from slowwave.entrypoints.resident.client import call, read
 from slowwave.entrypoints.show.answer import show_answer
 from slowwave.entrypoints.show.context import show_context
@@ -51,11 +59,13 @@ def entity(
         list[str], typer.Argument(metavar="NAME...", help="A person, a project, a tool or a place.")
     ],
     *,
+    project: ProjectOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a person or thing. Its other names, its values now and before, its neighbours."""
-    found = read(home, "entity", {"name": " ".join(name)}, EntityResult)
+    asked = {"name": " ".join(name), "project": named_project(project, home)}
+    found = read(home, "entity", asked, EntityResult)
     reply(found, lambda found: show_entities(found, now=datetime.now(UTC)), as_json=as_json)
 
 

@@ -23,7 +23,7 @@ from slowwave.stages.core.promotion import (
     with_unsettled,
 )
 from slowwave.stages.run import Stage
-from slowwave.store import col, lit, owned_by
+from slowwave.store import col, lit, owned_by, owned_in
 from slowwave.trust.origins import is_persons_word
 
 RANKED_BY = ["cell_id", "status", "salience", "decay_rate", "protected", "origin", "prompt_version"]
@@ -55,12 +55,23 @@ KEPT_OUT = {
 """Why a memory is no candidate, by its origin."""
 
 
-def drop_outdated_lines(run: Stage) -> None:
+def core_projects(run: Stage) -> list[str]:
+    """Projects that have core memory of their own, or could: the home's own first, then those of repositories."""
+    owner = run.settings.owner
+    if owner.project_from == "setting":
+        return [owner.project_id]
+    mine = owned_by(owner) & (col("scope") != lit("system"))
+    told = pl.concat([run.store.rows(table, ["project_id"], mine) for table in ("cells", "core")])
+    others = told.filter(pl.col("project_id") != owner.project_id)["project_id"]
+    return [owner.project_id, *others.unique().sort()]
+
+
+def drop_outdated_lines(run: Stage, project: str) -> None:
     """Takes out at once what no longer holds, is doubted, or is no person's word.
 
     What superseded a line takes its place, and is held to the same rule as every line.
     """
-    core = run.store.rows("core", where=owned_by(run.settings.owner))
+    core = run.store.rows("core", where=owned_in(run.settings.owner, project))
     lines = core.select(before_id="cell_id", line_rank="line_rank", before_line="line")
     successors = line_successors(core, standing_ends(run.store, core["cell_id"]))
     wanted = pl.concat(
@@ -87,7 +98,7 @@ def drop_outdated_lines(run: Stage) -> None:
     _commit(run, told, core, left=left, because=because)
 
 
-def find_core_candidates(run: Stage) -> pl.DataFrame:
+def find_core_candidates(run: Stage, project: str) -> pl.DataFrame:
     """Memories that may stand in core memory, with their use: what persons said or confirmed, and nothing else.
 
     What is kept out is counted by its origin. Without a model that leaves what a person told Slowwave itself, and
@@ -95,18 +106,20 @@ def find_core_candidates(run: Stage) -> pl.DataFrame:
     or said again.
     """
     where = (
-        (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE)) & owned_by(run.settings.owner)
+        (col("status") == lit("active"))
+        & (col("cell_type") != lit(EPISODE))
+        & owned_in(run.settings.owner, project)
     )
     every = run.store.rows("cells", RANKED_BY, where)
     cells = every.filter(is_persons_word())
     for origin, number in every.filter(~is_persons_word()).group_by("origin").len().sort("origin").rows():
         run.reject(KEPT_OUT[origin], number)
-    run.report.rows_in = every.height
+    run.report.rows_in += every.height
     settings = run.settings.promote
     ranked = promotion_candidates(
         cells,
         run.store.rows("cell_usage", COUNTS),
-        run.store.rows("core", where=owned_by(run.settings.owner)),
+        run.store.rows("core", where=owned_in(run.settings.owner, project)),
         doubted=_doubted(run),
         limit=settings.candidates if run.workspace.llm is not None else max(cells.height, 1),
         now=run.now,
@@ -127,14 +140,14 @@ def find_core_candidates(run: Stage) -> pl.DataFrame:
     return told
 
 
-def choose_lines(run: Stage, candidates: pl.DataFrame) -> pl.DataFrame | None:
+def choose_lines(run: Stage, candidates: pl.DataFrame, project: str) -> pl.DataFrame | None:
     """The chosen memories, best first; None when all stays as it was: nothing is new, or no answer was usable."""
     settings = run.settings.promote
     most = min(settings.target_lines, settings.max_lines)
     if run.workspace.llm is None:
         chosen = choose_by_use(candidates, lines=most, margin=settings.margin)
         return _with_young_lines(run, chosen, candidates)
-    if not _has_news(run, candidates):
+    if not _has_news(run, candidates, project):
         return None
     numbered = candidates.with_row_index("number", offset=1).cast({"number": pl.Int64})
     cells = numbered.select(
@@ -172,9 +185,9 @@ def _with_young_lines(
     )
 
 
-def _has_news(run: Stage, candidates: pl.DataFrame) -> bool:
+def _has_news(run: Stage, candidates: pl.DataFrame, project: str) -> bool:
     """Return whether a memory was made, said again or cited since the last choice, or one of core memory left."""
-    core = run.store.rows("core", ["cell_id", "promoted_at"], owned_by(run.settings.owner))
+    core = run.store.rows("core", ["cell_id", "promoted_at"], owned_in(run.settings.owner, project))
     if core.is_empty():
         return candidates.height > 0
     last = core["promoted_at"].max()
@@ -182,9 +195,9 @@ def _has_news(run: Stage, candidates: pl.DataFrame) -> bool:
     return is_newer or core.join(candidates, on="cell_id", how="anti").height > 0
 
 
-def commit_choice(run: Stage, chosen: pl.DataFrame) -> None:
+def commit_choice(run: Stage, chosen: pl.DataFrame, project: str) -> None:
     """Commits what the choice changes in core memory, each line with its reason."""
-    core = run.store.rows("core", where=owned_by(run.settings.owner))
+    core = run.store.rows("core", where=owned_in(run.settings.owner, project))
     left = core.join(chosen, on="cell_id", how="anti").select("cell_id")
     counts = run.store.by_key("cell_usage", left["cell_id"])
     saliences = run.store.by_key("cells", left["cell_id"], ["cell_id", "salience"])

@@ -14,6 +14,7 @@ from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.readers.reading import READ_SCHEMA
 from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.ingest.redacted_turns import as_stored
+from slowwave.stages.ingest.session_projects import with_owner
 from slowwave.stages.run import Stage
 
 
@@ -32,7 +33,6 @@ class Parts:
 
     def __init__(self, run: Stage) -> None:
         self._run = run
-        self._owner = [pl.lit(getattr(run.settings.owner, name)).alias(name) for name in OWNER]
         self._turn_count: Counter[str] = Counter()
         self._clear()
 
@@ -81,14 +81,14 @@ class Parts:
         empty = pl.DataFrame(schema=READ_SCHEMA)
         added = self._not_erased(pl.concat([empty, *self._frames]))
         new = self._new(added)
+        beside = self._turns_beside(new)
         if new.height:
-            added = as_stored(added, new, self._turns_beside(new))
+            added = as_stored(added, new, beside)
             # what is as stored now has another hash, and is not new any more
             new = added.join(new, on=["turn_id", "content_hash"], how="semi", maintain_order="left")
         whole = pl.concat([empty, *self._earlier, added.select(empty.columns)])
-        context = with_overlap(
-            whole.with_columns(self._owner), new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens
-        )
+        owned = with_owner(whole, owner=run.settings.owner, new=new, stored=beside)
+        context = with_overlap(owned, new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens)
         cut = cut_chunks(context, window_tokens=window.window_tokens, overlap_tokens=window.overlap_tokens)
         pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
         self._turn_count.update(added["source_id"].to_list())
@@ -96,7 +96,7 @@ class Parts:
         chunks = shaped(pending, CATALOGUE["chunk.cut"].payload)
         run.commit(
             {
-                "turn.recorded": new.with_columns(self._owner),
+                "turn.recorded": with_owner(new, owner=run.settings.owner, new=new, stored=beside),
                 "chunk.cut": chunks,
                 "source.recorded": self._sources(),
             }
@@ -110,7 +110,7 @@ class Parts:
 
     def _turns_beside(self, turns: pl.DataFrame) -> pl.DataFrame:
         """Stored turns of the same sessions."""
-        columns = ["turn_id", "session_id", "content", "content_hash"]
+        columns = ["turn_id", "session_id", "turn_index", "content", "content_hash", "project_id"]
         return self._run.store.having("turns", "session_id", turns["session_id"].unique(), columns)
 
     def _sources(self) -> pl.DataFrame:
@@ -125,7 +125,9 @@ class Parts:
         ]
         payload = CATALOGUE["source.recorded"].payload
         read = {name: dtype for name, dtype in payload.items() if name not in OWNER}
-        return pl.DataFrame(rows, schema=read).with_columns(self._owner)
+        return pl.DataFrame(rows, schema=read).with_columns(
+            pl.lit(value).alias(name) for name, value in self._run.workspace.home.owner.items()
+        )
 
     def _show(self, new: pl.DataFrame, chunks: pl.DataFrame) -> None:
         cut = chunks.group_by("source_id").agg(chunks=pl.len())

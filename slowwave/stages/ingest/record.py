@@ -22,6 +22,7 @@ from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.schemas.results import Recorded
 from slowwave.schemas.tables import OWNER
 from slowwave.search import Reader
+from slowwave.settings.projects import project_of
 from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.store import Store, col, lit
 
@@ -159,7 +160,7 @@ def _new(
     project: str | None,
 ) -> pl.DataFrame:
     """Turns that are not known, or say something else there, with their place and their owner."""
-    owner = reader.home.owner
+    owner = reader.home.of_project(project).owner
     known = {name: conversations.of(store, name) for name in turns["session_id"].unique(maintain_order=True)}
     added: Counter[str] = Counter()
     rows = []
@@ -171,8 +172,10 @@ def _new(
         if index is None:
             index = known[session_id].next_index + added[session_id]
             added[session_id] += 1
-        own = {**owner, "project_id": project or known[session_id].project_id or owner["project_id"]}
-        rows.append({**row, **own, "turn_index": index})
+        if project is None and known[session_id].project_id is None and row["cwd"]:
+            known[session_id].project_id = project_of(reader.settings.owner, row["cwd"])
+        own = {"project_id": project or known[session_id].project_id or owner["project_id"]}
+        rows.append({**row, **owner, **own, "turn_index": index})
     return pl.DataFrame(rows, schema={**turns.schema, **dict.fromkeys(OWNER, pl.String)})
 
 

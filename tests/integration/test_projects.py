@@ -1,0 +1,154 @@
+"""Projects follow repositories: what is said in one stays out of another; what is of the home is known in both."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flows.promote import promote
+from slowwave import Memory
+from slowwave.errors import InputError
+from slowwave.store import open_store
+from tests.scripted_model import write_settings
+from tests.unit.test_projects import repository, worktree
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    write_settings(tmp_path / "home", embedding={"provider": "none"})
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def memory(home: Path) -> Iterator[Memory]:
+    with Memory(home, records_usage=False) as memory:
+        yield memory
+
+
+def chat(path: Path, *said: tuple[str, Path | None], session: str = "s1") -> Path:
+    """A conversation, each message with the folder that it was said in."""
+    lines = [
+        {
+            "session_id": session,
+            "id": str(number),
+            "role": "user",
+            "content": text,
+            "timestamp": f"2026-06-05T09:12:{number:02}Z",
+            **({"cwd": str(folder)} if folder else {}),
+        }
+        for number, (text, folder) in enumerate(said)
+    ]
+    path.write_text("\n".join(json.dumps(line) for line in lines) + "\n", encoding="utf-8")
+    return path
+
+
+def said(memory: Memory, question: str, project: str | None) -> list[str]:
+    found = memory.search(question, project=project, detail_level="evidence")
+    return sorted(turn.content for turn in found.turns)
+
+
+def test_what_is_said_in_one_repository_is_found_from_within_it_alone(memory: Memory, tmp_path: Path):
+    kiln, ferry = repository(tmp_path / "kiln"), repository(tmp_path / "ferry")
+    fix = worktree(kiln, tmp_path / "kiln-fix")
+    files = [
+        chat(tmp_path / "a.jsonl", ("The queue of kiln is Redis.", kiln / "app"), session="a"),
+        chat(tmp_path / "b.jsonl", ("The queue of the fix is Redis too.", fix), session="b"),
+        chat(tmp_path / "c.jsonl", ("The queue of ferry is Kafka.", ferry), session="c"),
+        chat(tmp_path / "d.jsonl", ("A queue should be boring.", None), session="d"),
+    ]
+    memory.ingest(files)
+    own = "A queue should be boring."
+    in_kiln = [own, "The queue of kiln is Redis.", "The queue of the fix is Redis too."]
+    assert said(memory, "queue", memory.project_of(kiln)) == in_kiln
+    assert said(memory, "queue", memory.project_of(fix)) == in_kiln
+    assert said(memory, "queue", memory.project_of(ferry)) == [own, "The queue of ferry is Kafka."]
+    assert said(memory, "queue", memory.project_of(tmp_path)) == [own]
+    assert said(memory, "queue", "another") == [own]
+    assert len(said(memory, "queue", None)) == len(files)
+
+
+def test_a_transcript_whose_repository_moved_doubles_nothing_and_stays_where_it_was(
+    memory: Memory, home: Path, tmp_path: Path
+):
+    kiln = repository(tmp_path / "kiln")
+    project = memory.project_of(kiln)
+    file = chat(tmp_path / "a.jsonl", ("We take Redis.", kiln), ("And a queue.", kiln))
+    memory.ingest([file])
+    before = open_store(home / "store").rows("turns").sort("turn_id")
+    shutil.move(kiln, tmp_path / "moved")
+    chat(file, ("We take Redis.", kiln), ("And a queue.", kiln), ("One more.", tmp_path / "moved"))
+    assert memory.ingest([file]).counts["turn.recorded"] == 1
+    after = open_store(home / "store").rows("turns")
+    assert {*after["project_id"]} == {project}
+    assert {*before["turn_id"]} < {*after["turn_id"]}
+    chunks = open_store(home / "store").rows("chunks")
+    assert {*chunks["project_id"]} == {project}
+
+
+def test_a_conversation_that_goes_to_another_folder_stays_one(memory: Memory, home: Path, tmp_path: Path):
+    kiln, ferry = repository(tmp_path / "kiln"), repository(tmp_path / "ferry")
+    memory.ingest([chat(tmp_path / "a.jsonl", ("First here.", kiln), ("Then there.", ferry))])
+    memory.record(
+        [{"session_id": "s1", "role": "user", "text": "And once more.", "id": "9", "cwd": str(ferry)}]
+    )
+    memory.ingest([tmp_path / "a.jsonl"])
+    rows = open_store(home / "store").rows("turns")
+    assert (rows.height, {*rows["project_id"]}) == (3, {memory.project_of(kiln)})
+
+
+def test_a_home_that_keeps_to_its_project_takes_everything_in_as_its_own(tmp_path: Path):
+    owner = {"project_id": "mine", "project_from": "setting"}
+    write_settings(tmp_path / "home", embedding={"provider": "none"}, owner=owner)
+    kiln = repository(tmp_path / "kiln")
+    with Memory(tmp_path / "home", records_usage=False) as memory:
+        memory.ingest([chat(tmp_path / "a.jsonl", ("We take Redis for the queue.", kiln))])
+        assert memory.project_of(kiln) == "mine"
+        assert (
+            said(memory, "queue", None) == said(memory, "queue", "mine") == ["We take Redis for the queue."]
+        )
+        assert said(memory, "queue", "another") == []
+        with pytest.raises(InputError, match="keeps to the project 'mine'"):
+            memory.remember("Kiln is warm.", project="another")
+        with pytest.raises(InputError, match="keeps to the project 'mine'"):
+            memory.record([{"session_id": "s", "role": "user", "text": "Hello."}], project="another")
+
+
+def test_what_a_person_says_without_a_project_is_known_in_all_and_else_in_its_own(
+    memory: Memory, tmp_path: Path
+):
+    kiln = memory.project_of(repository(tmp_path / "kiln"))
+    everywhere = memory.remember("I prefer boring queues.").cell_id
+    here = memory.remember("The queue of kiln is Redis.", project=kiln, entities=["kiln"]).cell_id
+
+    def found(project: str | None) -> set[str]:
+        listed = {cell.cell_id for cell in memory.cells(project=project).cells}
+        searched = {cell.cell_id for cell in memory.search("queue", project=project).cells}
+        told = {name for line in memory.context("queue", project=project).lines for name in line.cell_ids}
+        assert listed == searched == told
+        return listed
+
+    assert found(kiln) == found(None) == {everywhere, here}
+    assert found("ferry") == {everywhere}
+    assert memory.cell(here).project_id == kiln
+    better = memory.correct(here, "The queue of kiln is Kafka.")
+    assert memory.cell(better.cell_id).project_id == kiln
+    assert found("ferry") == {everywhere}
+
+
+def test_each_project_has_core_memory_of_its_own_beside_the_homes(memory: Memory, home: Path, tmp_path: Path):
+    kiln = memory.project_of(repository(tmp_path / "kiln"))
+    memory.remember("I prefer boring queues.")
+    memory.remember("Releases of kiln go out on Tuesdays.", project=kiln)
+    promote.fn(home=str(home))
+    file = (home / "MEMORY.md").read_text()
+    assert "boring" in file
+    assert "Tuesdays" not in file
+    assert memory.core() == memory.core(project="ferry") == file
+    assert memory.core(project=kiln).startswith(file)
+    assert f"## Project {kiln}" in memory.core(project=kiln)
+    assert "Tuesdays" in memory.core(project=kiln)
+    opening = memory.context(opening=True, project="ferry").text
+    assert "Tuesdays" not in opening
+    assert "Tuesdays" in memory.context(opening=True, project=kiln).text
