@@ -1,6 +1,7 @@
 """The MCP server by the SDK's own client, in memory: what each tool answers, refuses and leaves as it was."""
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,10 @@ READ = {
 Said = Callable[[ElicitRequestFormParams], ElicitResult]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A home with two memories that contradict each other, and a third of an entity's."""
-    home = tmp_path / "home"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with two memories that contradict each other."""
+    home = tmp_path_factory.mktemp("made") / "home"
     write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2})
     shared = {
         "subject": "staging",
@@ -66,6 +67,11 @@ def folder(tmp_path: Path) -> Path:
         dispute = events("contradiction.opened", {**told, "scope": "user-private", **OWNER})
         workspace.commit(pl.concat([cells, dispute]), now=NOW)
     return home
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "home"))
 
 
 @pytest.fixture
@@ -219,30 +225,27 @@ async def _each(client: Client, calls: dict[str, dict[str, Any]]) -> None:
 # writing
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("remember_fact", {"text": "The kiln runs at 1040 °C."}),
-        ("correct_fact", {"cell_id": "aaaaaa1", "text": "Staging listens on 7432.", "value": "7432"}),
-        ("confirm_fact", {"cell_id": "aaaaaa1", "note": "asked Ana"}),
-        ("forget_fact", {"cell_id": "aaaaaa1"}),
-        ("resolve_contradiction", {"contradiction_id": "d11111", "resolution": "b_wins"}),
-    ],
+WRITE = (
+    ("remember_fact", {"text": "The kiln runs at 1040 °C."}),
+    ("resolve_contradiction", {"contradiction_id": "d11111", "resolution": "both_valid"}),
+    ("confirm_fact", {"cell_id": "aaaaaa1", "note": "asked Ana"}),
+    ("correct_fact", {"cell_id": "aaaaaa1", "text": "Staging listens on 7432.", "value": "7432"}),
+    ("forget_fact", {"cell_id": "bbbbbb1"}),
 )
-def test_a_tool_that_writes_is_not_read_only_and_its_change_is_in_the_journal(
-    memory: Memory, folder: Path, name: str, given: dict[str, Any]
-):
-    before = decisions(folder)
 
-    async def one(client: Client) -> tuple[Any, CallToolResult]:
+
+def test_a_tool_that_writes_is_not_read_only_and_its_change_is_in_the_journal(memory: Memory, folder: Path):
+    async def all_of_them(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        return tools[name], await client.call_tool(name, given)
+        for name, given in WRITE:
+            before = decisions(folder)
+            told = await client.call_tool(name, given)
+            assert not told.is_error, text_of(told)
+            assert tools[name].annotations.read_only_hint is False
+            jsonschema.validate(told.structured_content, tools[name].output_schema)
+            assert len(decisions(folder)) > len(before), name
 
-    tool, told = with_client(memory, one)
-    assert not told.is_error, text_of(told)
-    assert tool.annotations.read_only_hint is False
-    jsonschema.validate(told.structured_content, tool.output_schema)
-    assert len(decisions(folder)) > len(before)
+    with_client(memory, all_of_them)
 
 
 def test_what_an_agent_remembers_is_found_at_once_and_is_no_persons_word(memory: Memory):
@@ -266,36 +269,37 @@ def test_a_citation_counts_in_its_conversation(memory: Memory):
 # refusals
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "told"),
-    [
-        ("search_memory", {}, "query is missing"),
-        ("search_memory", {"query": "x", "limit": 99}, "limit 99 is not possible: choose 1 to 25"),
-        ("search_memory", {"query": "x", "top_k": 3}, "top_k is no argument of search_memory: choose of"),
-        ("search_memory", {"query": "x", "after": "yesteryear"}, "yesteryear"),
-        ("search_memory", {"query": "x", "source_type": "radio"}, "choose one of conversation, file"),
-        ("explain_fact", {"cell_id": "cccccc9"}, "there is no memory cccccc9: search_memory shows the ids"),
-        ("correct_fact", {"cell_id": "aaaaaa1", "text": " "}, "the text is empty"),
-        (
-            "resolve_contradiction",
-            {"contradiction_id": "e99999", "resolution": "a_wins"},
-            "no contradiction e99999",
-        ),
-        ("resolve_contradiction", {"contradiction_id": "d11111", "resolution": "merged"}, "give one"),
-        ("timeline", {"name": "nobody"}, "search_memory may find"),
-        ("get_entity", {"name": "nobody"}, "search_memory may find"),
-        ("cite", {"cell_ids": []}, "no memory is named"),
-        ("erase_fact", {}, "name what to erase"),
-    ],
+IMPOSSIBLE = (
+    ("search_memory", {}, "query is missing"),
+    ("search_memory", {"query": "x", "limit": 99}, "limit 99 is not possible: choose 1 to 25"),
+    ("search_memory", {"query": "x", "top_k": 3}, "top_k is no argument of search_memory: choose of"),
+    ("search_memory", {"query": "x", "after": "yesteryear"}, "yesteryear"),
+    ("search_memory", {"query": "x", "source_type": "radio"}, "choose one of conversation, file"),
+    ("explain_fact", {"cell_id": "cccccc9"}, "there is no memory cccccc9: search_memory shows the ids"),
+    ("correct_fact", {"cell_id": "aaaaaa1", "text": " "}, "the text is empty"),
+    (
+        "resolve_contradiction",
+        {"contradiction_id": "e99999", "resolution": "a_wins"},
+        "no contradiction e99999",
+    ),
+    ("resolve_contradiction", {"contradiction_id": "d11111", "resolution": "merged"}, "give one"),
+    ("timeline", {"name": "nobody"}, "search_memory may find"),
+    ("get_entity", {"name": "nobody"}, "search_memory may find"),
+    ("cite", {"cell_ids": []}, "no memory is named"),
+    ("erase_fact", {}, "name what to erase"),
 )
-def test_what_is_not_possible_is_told_to_the_model_in_one_line(
-    memory: Memory, folder: Path, name: str, given: dict[str, Any], told: str
-):
+
+
+def test_what_is_not_possible_is_told_to_the_model_in_one_line(memory: Memory, folder: Path):
     before = decisions(folder)
-    refused = call(memory, name, **given)
-    assert refused.is_error
-    assert told in text_of(refused)
-    assert "\n" not in text_of(refused)
+
+    async def all_of_them(client: Client) -> list[CallToolResult]:
+        return [await client.call_tool(name, given) for name, given, _ in IMPOSSIBLE]
+
+    for (name, given, told), refused in zip(IMPOSSIBLE, with_client(memory, all_of_them), strict=True):
+        assert refused.is_error, (name, given)
+        assert told in text_of(refused)
+        assert "\n" not in text_of(refused)
     assert decisions(folder) == before
 
 
@@ -369,23 +373,21 @@ def test_erase_shows_what_goes_and_takes_it_after_a_yes(memory: Memory, era: str
 
 
 @pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
-@pytest.mark.parametrize("person", REFUSALS.values(), ids=REFUSALS)
-def test_without_a_clear_yes_nothing_is_erased(memory: Memory, folder: Path, era: str, person: Said | None):
-    said = memory.remember("The door code is round.")
+def test_without_a_clear_yes_nothing_is_erased(memory: Memory, folder: Path, era: str):
     before = decisions(folder)
-    told = call(memory, "erase_fact", cell_id=said.cell_id, era=era, person=person)
-    assert told.is_error
-    assert "nothing was erased" in text_of(told)
+    for how, person in REFUSALS.items():
+        told = call(memory, "erase_fact", cell_id="aaaaaa1", era=era, person=person)
+        assert told.is_error, how
+        assert "nothing was erased" in text_of(told), how
     assert decisions(folder) == before
-    assert memory.search("door code").cells
+    assert memory.cell("aaaaaa1").status == "active"
 
 
 def test_a_dry_run_of_erase_asks_nobody_and_changes_nothing(memory: Memory, folder: Path):
-    said = memory.remember("The door code is round.")
     before = decisions(folder)
-    told = call(memory, "erase_fact", cell_id=said.cell_id, dry_run=True)
+    told = call(memory, "erase_fact", cell_id="aaaaaa1", dry_run=True)
     assert told.structured_content["dry_run"]
-    assert "> turn: The door code is round." in text_of(told)
+    assert "> memory: Staging listens on 5432." in text_of(told)
     assert decisions(folder) == before
 
 
@@ -448,13 +450,13 @@ def test_prompts_bring_memory_fenced_and_say_what_to_do_with_it(memory: Memory):
 def test_no_answer_is_longer_than_its_bound_whatever_is_stored(tmp_path: Path):
     home = tmp_path / "home"
     write_settings(home, embedding={"provider": "none"}, owner=OWNER)
-    long = "窯の温度 staging " * 400
+    long = "窯の温度 staging " * 120
     whole = [
         {
             **row("cells", f"{number:06d}x", content=f"{number} {long}", content_hash=str(number), subject="staging"),
             "entities": [], "artifacts": [], "evidence": [], "steps": [long] * 3,
         }
-        for number in range(150)
+        for number in range(80)
     ]  # fmt: skip
     with open_workspace(home) as workspace:
         workspace.commit(encode("cell.extracted", rows("cells", *whole)), now=NOW)
