@@ -118,6 +118,21 @@ GEMINI: list[Json] = [
     {"$set": {"messages": [{"id": "m3", "type": "user", "content": "Fire it slower."}]}},
     {"$rewindTo": "m3"},
 ]
+CURSOR: list[Json] = [
+    {
+        "role": "user",
+        "message": {
+            "content": [{"type": "text", "text": "<user_query>\nWhich glaze blistered?\n</user_query>"}]
+        },
+    },
+    {
+        "role": "assistant",
+        "message": {
+            "content": [{"type": "text", "text": "The blue one."}, {"type": "tool_use", "input": {}}]
+        },
+    },
+    {"type": "turn_ended", "status": "success"},
+]
 OPENCODE: Json = {
     "info": {"id": "s1", "directory": "/kiln"},
     "messages": [
@@ -259,7 +274,7 @@ EXPORTS: dict[str, object] = {
     "opencode": OPENCODE,
     "gemini": {**GEMINI[0], "messages": GEMINI[1:4]},
 }
-TRANSCRIPTS = {"session": SESSION, "chat": CHAT, "codex": CODEX, "gemini": GEMINI}
+TRANSCRIPTS = {"session": SESSION, "chat": CHAT, "codex": CODEX, "gemini": GEMINI, "cursor": CURSOR}
 DOCUMENTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": PLAIN, ".rst": PLAIN}
 QUESTION_SETS: dict[str, object] = {"own": QUESTIONS, "locomo": LOCOMO, "longmemeval": LONGMEMEVAL}
 

@@ -11,6 +11,7 @@ from slowwave.readers.agents.auto_memory import memory_folder, read_auto_memory
 from slowwave.readers.agents.claude_code import RECORD_TYPES, read_claude_code
 from slowwave.readers.agents.codex import RECORD_TYPES as CODEX_TYPES
 from slowwave.readers.agents.codex import read_codex
+from slowwave.readers.agents.cursor import is_cursor_record, read_cursor
 from slowwave.readers.agents.gemini import GEMINI_START, is_gemini_record, read_gemini
 from slowwave.readers.agents.opencode import OPENCODE_START, read_opencode
 from slowwave.readers.bounds import BLANK, DEFAULTS, LONG_LINE, Counts
@@ -26,7 +27,7 @@ from slowwave.settings.readers import ReaderSettings
 
 _EXPECTED = (
     "expected a session of Claude Code (records with `type` and `uuid` or `sessionId`), Codex (`type` and "
-    "`payload`), Gemini CLI or OpenCode, a chat (`role` and "
+    "`payload`), Gemini CLI, OpenCode or Cursor, a chat (`role` and "
     "`content` on every line), an export (ChatGPT, Claude.ai, MCP memory graph, mem0, Slowwave), or a .md, "
     ".markdown, .txt or .rst document"
 )
@@ -34,7 +35,7 @@ _EXPECTED = (
 _HEAD_BYTES = 4_096
 """Bytes of a JSON file that tell its form."""
 
-_Format = Literal["claude_code", "chat", "codex", "gemini"]
+_Format = Literal["claude_code", "chat", "codex", "cursor", "gemini"]
 
 
 def read_path(path: Path, *, speaker: str | None = None, bounds: ReaderSettings = DEFAULTS) -> Reading:
@@ -74,6 +75,8 @@ def read_parts(
             return read_chat(path, bounds=bounds)
         case "codex":
             return read_codex(path, speaker=speaker, bounds=bounds)
+        case "cursor":
+            return read_cursor(path, speaker=speaker, bounds=bounds)
         case "gemini":
             return read_gemini(path, speaker=speaker, bounds=bounds)
         case None:
@@ -148,6 +151,8 @@ def _format_of_record(record: dict[str, object]) -> _Format | None:
         return "claude_code"
     if "role" in record and "content" in record:
         return "chat"
+    if is_cursor_record(record):
+        return "cursor"
     return "gemini" if is_gemini_record(record) else None
 
 
