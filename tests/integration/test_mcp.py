@@ -80,7 +80,12 @@ def memory(folder: Path) -> Memory:
 
 
 def with_client(
-    memory: Memory, work: Callable[[Client], Awaitable[Any]], *, era: str = "auto", person: Said | None = None
+    memory: Memory,
+    work: Callable[[Client], Awaitable[Any]],
+    *,
+    era: str = "auto",
+    person: Said | None = None,
+    caller: Caller | None = None,
 ) -> Any:
     """The result of some work with a client; `person` answers what it is asked, without one it cannot be asked."""
 
@@ -89,7 +94,7 @@ def with_client(
         return person(asked)
 
     async def run() -> Any:
-        server = mcp_server(ask_memory(memory), lambda _: Caller(CONVERSATION))
+        server = mcp_server(ask_memory(memory), lambda _: caller or Caller(CONVERSATION))
         async with Client(server, mode=era, elicitation_callback=answered if person else None) as client:
             return await work(client)
 
@@ -97,9 +102,18 @@ def with_client(
 
 
 def call(
-    memory: Memory, name: str, /, *, era: str = "auto", person: Said | None = None, **given: Any
+    memory: Memory,
+    name: str,
+    /,
+    *,
+    era: str = "auto",
+    person: Said | None = None,
+    caller: Caller | None = None,
+    **given: Any,
 ) -> CallToolResult:
-    return with_client(memory, lambda client: client.call_tool(name, given), era=era, person=person)
+    return with_client(
+        memory, lambda client: client.call_tool(name, given), era=era, person=person, caller=caller
+    )
 
 
 def text_of(result: CallToolResult) -> str:
@@ -264,6 +278,22 @@ def test_a_citation_counts_in_its_conversation(memory: Memory):
     told = call(memory, "cite", cell_ids=["aaaaaa"])
     assert told.structured_content == {"cited": ["aaaaaa1"]}
     assert memory.settle(CONVERSATION) == [], "what was cited is not ignored"
+
+
+def test_a_client_asks_from_within_its_project_and_can_ask_in_all_of_them(memory: Memory):
+    here, there = Caller(project="kettle-1"), Caller(project="wharf-2")
+    said = {"text": "The build of kettle needs libpq.", "project": "."}
+    assert not call(memory, "remember_fact", caller=here, **said).is_error
+    assert not call(memory, "remember_fact", caller=here, text="Ana likes a build in the morning.").is_error
+    for caller, project, found in (
+        (here, None, {"kettle", "morning"}),
+        (there, None, {"morning"}),
+        (there, "*", {"kettle", "morning"}),
+        (there, "kettle-1", {"kettle", "morning"}),
+        (Caller(), None, {"kettle", "morning"}),
+    ):
+        text = text_of(call(memory, "search_memory", caller=caller, query="build", project=project))
+        assert {word for word in ("kettle", "morning") if word in text} == found, (caller, project)
 
 
 # refusals

@@ -125,11 +125,15 @@ def test_a_day_over_stdio_with_a_server_behind_it(tmp_path: Path, era: str):
 
 
 @pytest.mark.processes
-def test_where_the_server_runs_the_process_of_a_client_asks_it_and_holds_no_store(tmp_path: Path):
+def test_where_the_server_runs_the_process_of_a_client_asks_it_and_holds_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     home = tmp_path / "home"
+    (tmp_path / "kettle" / ".git").mkdir(parents=True)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "kettle" / "src"))
 
     async def look(client: Client) -> str:
-        await client.call_tool("remember_fact", {"text": "The kiln runs at 1040 °C."})
+        await client.call_tool("remember_fact", {"text": "The kiln runs at 1040 °C.", "project": "."})
         assert "1040" in text_of(await client.call_tool("search_memory", {"query": "kiln"}))
         return "".join(
             maps.read_text()
@@ -139,6 +143,8 @@ def test_where_the_server_runs_the_process_of_a_client_asks_it_and_holds_no_stor
 
     with Memory(home) as memory, listening(home.resolve(), memory, threads=2):
         loaded = over_stdio(home, look, "auto")
+        (cell,) = memory.cells().cells
+        assert cell.project_id.startswith("kettle-"), "the repository in which the client works"
     assert "pydantic_core" in loaded
     assert not [name for name in ("polars", "lancedb", "pyarrow") if name in loaded]
     uses = collect_spools(open_home(home)).usage

@@ -10,6 +10,9 @@ from pydantic.fields import FieldInfo
 from slowwave.entrypoints.mcp.asking import Caller
 from slowwave.schemas.refusals import Request
 
+THIS_PROJECT, ALL_PROJECTS = ".", "*"
+"""Names of the project in which the client works, and of none in particular."""
+
 CONVERSATION = ("conversation_id", "context")
 """Fields of requests that name the conversation: the transport fills them in, and no model is asked for them."""
 
@@ -24,11 +27,20 @@ def parameters_of(
     ]
 
 
-def arguments_of(model: type[Request], given: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-    """Keywords for a method of `Memory`: what was given, and what the transport knows of the caller."""
-    known = {**dict.fromkeys(CONVERSATION, caller.conversation_id), "project": caller.project}
-    filled = {name: value for name, value in known.items() if name in model.model_fields and value}
-    return {**filled, **{name: value for name, value in given.items() if value is not None}}
+def arguments_of(
+    model: type[Request], given: Mapping[str, Any], caller: Caller, *, project: str = THIS_PROJECT
+) -> dict[str, Any]:
+    """Keywords for a method of `Memory`: what was given, and what the transport knows of the caller.
+
+    `project` stands for the one that is not given.
+    """
+    named = given.get("project") or project
+    known = {
+        **dict.fromkeys(CONVERSATION, caller.conversation_id),
+        **given,
+        "project": {THIS_PROJECT: caller.project, ALL_PROJECTS: None}.get(named, named),
+    }
+    return {name: value for name, value in known.items() if name in model.model_fields and value is not None}
 
 
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -13,19 +14,23 @@ if TYPE_CHECKING:
     from slowwave.memory import Memory
 
 
+@dataclass(frozen=True)
+class Caller:
+    """The client that asks: its conversation, by which uses are counted, and its project; null for none."""
+
+    conversation_id: str = ""
+    project: str | None = None
+
+
+ASKS: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 # it is frozen
+"""The caller of the resource that is read now: the SDK hands nothing else to the function of a fixed address."""
+
+
 class Ask(Protocol):
     """Call a method of `Memory` by its name."""
 
     def __call__(self, operation: str, arguments: dict[str, Any], answer: Any) -> Any:
         """Return what the method returns, of the type `answer`; raise what it raises."""
-
-
-@dataclass(frozen=True)
-class Caller:
-    """The client that asks: its conversation, by which uses are counted, and its project; null is the home's own."""
-
-    conversation_id: str = ""
-    project: str | None = None
 
 
 def ask_memory(memory: "Memory") -> Ask:

@@ -28,12 +28,23 @@ from slowwave.entrypoints.mcp.tools import READ, Tool
 from slowwave.schemas.context import Context, ContextRequest
 from slowwave.schemas.lists import CellPage
 from slowwave.schemas.refusals import Request, Text
-from slowwave.schemas.requests import CellRequest, CellsRequest, TimelineRequest, WeakRequest
+from slowwave.schemas.requests import LONGEST_NAME, CellRequest, CellsRequest, TimelineRequest, WeakRequest
 from slowwave.schemas.results import Dispute, Explanation, Fading, Stats
 from slowwave.schemas.search import EntityResult, SearchRequest, SearchResult, Timeline
 
 
-class ToolBudget(Request):
+class FromWithin(Request):
+    """The project of a question here: the client's own, unless another is named."""
+
+    project: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="`*` for all projects of the user (default: this one, and what is known in all of them).",
+    )
+
+
+class ToolBudget(FromWithin):
     """The budget of a context here: clients cut off an answer of some 10,000 tokens."""
 
     budget_tokens: int = Field(
@@ -41,19 +52,19 @@ class ToolBudget(Request):
     )
 
 
-class ToolEvents(Request):
+class ToolEvents(FromWithin):
     """The events of a timeline here."""
 
     limit: int = Field(default=50, ge=1, le=200, description="The most events to show; the newest are kept.")
 
 
-class ToolPage(Request):
+class ToolPage(FromWithin):
     """A page of a list here."""
 
     limit: int = Field(default=20, ge=1, le=50, description="The most memories of the page.")
 
 
-class EntityRequest(Request):
+class EntityRequest(FromWithin):
     """A person or thing to look up."""
 
     name: Text = Field(description="A person, a project, a tool or a place; other names are known too.")
@@ -83,6 +94,7 @@ SEARCH: Final = Tool(
     shape=lambda found: fitted(told_search(found)),
     show=page_of,
     without=("scope", "known_at"),
+    narrowed=FromWithin,
 )
 
 CONTEXT: Final = Tool(

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, ListResourcesResult
 from mcp.types import Resource as Listed
 
-from slowwave.entrypoints.mcp.asking import Ask, told_of
+from slowwave.entrypoints.mcp.asking import ASKS, Ask, told_of
 from slowwave.entrypoints.mcp.pages import fenced, fitted, page_of
 from slowwave.entrypoints.mcp.shapes import ToldSummary
 from slowwave.entrypoints.mcp.telling import told_explanation, told_timeline
@@ -39,7 +39,7 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
 
     @server.resource(CORE, name="core", title="Core memory", mime_type=MARKDOWN, description=CORE_TOLD)
     def core() -> str:
-        text: str = _asked(ask, "core", {}, str)
+        text: str = _asked(ask, "core", _within(), str)
         return fenced([page_line(line) for line in text.splitlines()]) if text else "No core memory yet."
 
     @server.resource(
@@ -61,8 +61,8 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
         description="A topic, by its name or id: its summary and its memories in the order of their dates.",
     )
     def topic(name: str) -> str:
-        found = _asked(ask, "timeline", {"topic": name}, Timeline)
-        largest: TopicPage = _asked(ask, "topics", {"limit": MOST_TOPICS}, TopicPage)
+        found = _asked(ask, "timeline", {"topic": name, **_within()}, Timeline)
+        largest: TopicPage = _asked(ask, "topics", {"limit": MOST_TOPICS, **_within()}, TopicPage)
         told = told_timeline(found)
         about = [
             ToldSummary(title=page_line(one.name), text=page_line(one.summary))
@@ -70,6 +70,11 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
             if one.name in (name, found.title)
         ]
         return page_of(fitted(told.model_copy(update={"summaries": about[:1]})))
+
+
+def _within() -> dict[str, str]:
+    project = ASKS.get().project
+    return {} if project is None else {"project": project}
 
 
 async def listed_resources(ask: Ask, cursor: str | None) -> ListResourcesResult:
@@ -80,7 +85,7 @@ async def listed_resources(ask: Ask, cursor: str | None) -> ListResourcesResult:
     """
     try:
         found: TopicPage = await anyio.to_thread.run_sync(
-            partial(ask, "topics", {"limit": PAGE, "cursor": cursor or ""}, TopicPage)
+            partial(ask, "topics", {"limit": PAGE, "cursor": cursor or "", **_within()}, TopicPage)
         )
     except SlowwaveError as error:
         raise MCPError(code=INVALID_PARAMS, message=told_of(error)) from error

@@ -28,7 +28,7 @@ from mcp.types import (
 from pydantic import AnyUrl, ValidationError
 
 from slowwave.entrypoints.mcp import reading, writing
-from slowwave.entrypoints.mcp.asking import Ask
+from slowwave.entrypoints.mcp.asking import ASKS, Ask
 from slowwave.entrypoints.mcp.erasing import add_erase
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS
 from slowwave.entrypoints.mcp.prompts import add_prompts
@@ -44,7 +44,7 @@ TOOLS = (*reading.TOOLS, *writing.TOOLS)
 
 def mcp_server(ask: Ask, caller_of: CallerOf) -> MCPServer[Any]:
     """The server of one memory. `ask` is called from worker threads."""
-    server = _Server(ask)
+    server = _Server(ask, caller_of)
     for tool in TOOLS:
         add_tool(server, tool, ask, caller_of)
     add_erase(server, ask)
@@ -56,7 +56,7 @@ def mcp_server(ask: Ask, caller_of: CallerOf) -> MCPServer[Any]:
 class _Server(MCPServer[Any]):
     """The SDK's server, with refusals in one line, and resources listed in pages."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, caller_of: CallerOf) -> None:
         super().__init__(
             "slowwave",
             title="Slowwave memory",
@@ -64,7 +64,7 @@ class _Server(MCPServer[Any]):
             version=metadata.version("slowwave"),
             log_level="WARNING",
         )
-        self._ask = ask
+        self._ask, self._caller_of = ask, caller_of
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -98,6 +98,8 @@ class _Server(MCPServer[Any]):
         Raises:
             ResourceError: there is none, or what was wrong, in one line.
         """
+        if context is not None:
+            ASKS.set(self._caller_of(context))
         try:
             return await super().read_resource(uri, context)
         except UnexpectedResourceError as error:
@@ -129,6 +131,7 @@ class _Server(MCPServer[Any]):
         ctx: Any,  # the SDK's hook
         params: PaginatedRequestParams | None,
     ) -> ListResourcesResult:
+        ASKS.set(self._caller_of(Context(request_context=ctx)))
         return await listed_resources(self._ask, params.cursor if params else None)
 
 

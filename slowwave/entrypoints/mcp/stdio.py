@@ -5,8 +5,10 @@ embedder: where nobody listens for the home, a process of its own answers the on
 """
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, get_args
 from uuid import uuid4
 
@@ -24,13 +26,15 @@ from slowwave.entrypoints.resident.client import (
     ask_server,
     home_folder,
 )
+from slowwave.settings.projects import repository_project
+from slowwave.settings.tree import load_settings
 
 ALONE = "slowwave.entrypoints.mcp.alone"
 
 
 def serve_stdio(home: str | None) -> None:
     """Answer one client until it closes the input. The process is one conversation."""
-    caller = Caller(f"mcp-{uuid4().hex[:12]}")
+    caller = Caller(f"mcp-{uuid4().hex[:12]}", project=_project(home))
 
     def caller_of(_: Context) -> Caller:
         return caller
@@ -52,6 +56,16 @@ def ask_home(home: str | None) -> Ask:
         return TypeAdapter(answer).validate_python(found)
 
     return ask
+
+
+def _project(home: str | None) -> str | None:
+    """The project of the repository in which the client works; None outside of any, or where the home keeps to one."""
+    try:
+        folder = os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())
+    except OSError:  # the folder is gone
+        return None
+    is_followed = load_settings(home).owner.project_from == "repository"
+    return repository_project(folder) if is_followed else None
 
 
 def _ask_alone(home: str, operation: str, arguments: dict[str, Any]) -> Any:

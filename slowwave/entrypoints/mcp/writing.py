@@ -8,12 +8,14 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from slowwave.entrypoints.mcp.arguments import ALL_PROJECTS
 from slowwave.entrypoints.mcp.pages import quoted
 from slowwave.entrypoints.mcp.shapes import Cited
 from slowwave.entrypoints.mcp.tools import ADD, CHANGE, COUNT, FOR_A_PERSON, REMOVE, Tool
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.refusals import Request
 from slowwave.schemas.requests import (
+    LONGEST_NAME,
     CellRequest,
     CiteRequest,
     CorrectRequest,
@@ -24,8 +26,14 @@ from slowwave.schemas.results import Done, Remembered, Resolved
 
 
 class AgentsWord(Request):
-    """The origins that an agent may give to a text: at most it reports a person's word."""
+    """The fields that an agent fills in otherwise: at most it reports a person's word."""
 
+    project: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="`.` where it matters in this project alone (default: it is known in all of them).",
+    )
     origin: Literal["reported", "agent"] = Field(
         default="agent",
         description="reported: the user said it to you; agent: your own finding or conclusion.",
@@ -76,6 +84,7 @@ REMEMBER: Final = Tool(
     shape=_same,
     show=_remembered,
     narrowed=AgentsWord,
+    project=ALL_PROJECTS,
 )
 
 CORRECT: Final = Tool(

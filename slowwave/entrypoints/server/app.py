@@ -11,7 +11,6 @@ from fastapi import FastAPI
 
 from slowwave.entrypoints.harness import routes as harness
 from slowwave.entrypoints.mcp.http import mount
-from slowwave.entrypoints.mcp.http import mount as mount_mcp
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.openapi import describe
@@ -63,7 +62,6 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
     mount(app, memory)
     add_problems(app)
     describe(app)
-    mount_mcp(app, memory)
     app.add_middleware(Guard, key=key, settings=settings.server)
     return app
 
