@@ -1,7 +1,6 @@
 """Connecting coding agents: their settings on disk before, between and after, and the commands."""
 
 import json
-import os
 import shutil
 import subprocess
 import tomllib
@@ -580,14 +579,24 @@ def test_both_scopes_at_once_are_refused(at_home):
 
 DRIVER = """
 import { Slowwave } from "./slowwave.mjs"
-const hooks = await Slowwave({ directory: "/work" })
+const said = [
+  { info: { id: "m1", role: "user", time: { created: 1 } }, parts: [{ type: "text", text: "hi" }, { type: "file" }] },
+  { info: { id: "m2", role: "assistant", time: { created: 2 } }, parts: [{ type: "tool" }] },
+]
+const session = {
+  get: async ({ path }) => ({ data: path.id === "ses_1" ? {} : { parentID: "ses_1" } }),
+  messages: async () => ({ data: said }),
+}
+const hooks = await Slowwave({ client: { session }, directory: "/work" })
 const show = []
 for (const prompt of ["first", "second"]) {
   const parts = [{ id: "prt_1", sessionID: "ses_1", messageID: "msg_1", type: "text", text: prompt }]
   await hooks["chat.message"]({ sessionID: "ses_1" }, { message: {}, parts })
   show.push(parts)
 }
-await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } })
+for (const sessionID of ["ses_1", "ses_of_a_subagent"]) {
+  await hooks.event({ event: { type: "session.idle", properties: { sessionID } } })
+}
 await hooks.event({ event: { type: "session.deleted", properties: { info: { id: "ses_1" } } } })
 await hooks.event({ event: { type: "file.edited", properties: {} } })
 console.log(JSON.stringify(show))
@@ -624,7 +633,6 @@ def test_the_plugin_of_opencode_calls_the_hook_and_hands_on_what_it_says(is_ther
         text=True,
         timeout=60,
         check=True,
-        env={**os.environ, "XDG_DATA_HOME": "/data"},
     )
     first, second = json.loads(done.stdout)
     assert done.stderr == ""
@@ -644,4 +652,6 @@ def test_the_plugin_of_opencode_calls_the_hook_and_hands_on_what_it_says(is_ther
     assert {given["session_id"] for _, given in calls} == {"ses_1"}
     assert {given["cwd"] for _, given in calls} == {"/work"}
     assert calls[1][1]["prompt"] == "first"
-    assert {given["transcript_path"] for _, given in calls} == {"/data/opencode/opencode.db"}
+    assert [given["messages"] for _, given in calls if "messages" in given] == [
+        [{"id": "m1", "role": "user", "time": {"created": 1}, "content": "hi"}]
+    ]

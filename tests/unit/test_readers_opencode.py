@@ -3,15 +3,21 @@
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from slowwave.entrypoints.harness.routes import _moment
 from slowwave.errors import InputError
+from slowwave.readers.bounds import DEFAULTS, Counts
 from slowwave.readers.detect import read_path, source_hash
 from slowwave.readers.files import state_of
 from slowwave.readers.folders import find_sources
+from slowwave.readers.reading import source_of, to_parts, whole
+from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.settings.readers import ReaderSettings
+from slowwave.stages.ingest.record import _messages
 
 TEXT = "id TEXT PRIMARY KEY, {}, time_created INTEGER, time_updated INTEGER, data TEXT"
 TABLES = {
@@ -163,6 +169,23 @@ def test_an_export_gives_the_same_turns(path, tmp_path):
     child = {"info": {"id": "s1", "parentID": "s0"}, "messages": messages}
     export.write_text(json.dumps(child))
     assert read_path(export).skipped == {"sub-agent": 2}
+
+
+def test_what_the_plugin_records_is_the_same_turns_as_the_database(path):
+    read = read_path(path).turns
+    told = [
+        RecordTurn(
+            session_id=row["session_id"], role=row["role"], text=row["content"], id=f"m{number}",
+            time=_moment(round(row["event_time"].timestamp() * 1_000)),
+        )
+        for number, row in enumerate(read.iter_rows(named=True))
+    ]  # fmt: skip
+    messages = _messages(RecordRequest(turns=tuple(told), client="opencode"), Counts(), datetime.now(UTC))
+    again = whole(
+        to_parts(messages, source=source_of(path, "conversation"), kind="x", counts=Counts(), bounds=DEFAULTS)
+    )
+    for column in ("turn_id", "content_hash"):
+        assert again.turns[column].to_list() == read[column].to_list()
 
 
 def test_what_is_no_database_of_opencode_is_refused_in_one_line(tmp_path):

@@ -1,12 +1,10 @@
 // Slowwave for OpenCode, written by `slowwave connect opencode` and removed by `slowwave disconnect opencode`.
 // It hands events to the hook program and puts what that answers beside the prompt. It never stops OpenCode.
 import { spawn } from "node:child_process"
-import { homedir } from "node:os"
-import { join } from "node:path"
 
 const command = ["COMMAND"]
 const home = "HOME"
-const transcripts = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode", "opencode.db")
+const most = 200 // messages that are handed over at once; those before were handed over at earlier pauses
 
 function call(event, payload) {
   return new Promise((resolve) => {
@@ -38,12 +36,28 @@ function contextOf(told) {
 }
 
 function textOf(parts) {
-  return parts.flatMap((part) => (part.type === "text" && !part.synthetic ? [part.text] : [])).join("\n")
+  const said = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
+  return said.map((part) => part.text).join("\n\n")
 }
 
-export const Slowwave = async ({ directory }) => {
+export const Slowwave = async ({ client, directory }) => {
   const started = new Set()
-  const about = (id) => ({ session_id: id, cwd: directory, transcript_path: transcripts })
+  const about = (id) => ({ session_id: id, cwd: directory })
+
+  async function record(event, id) {
+    try {
+      const session = await client.session.get({ path: { id } })
+      if (!id || session.data?.parentID) return // a sub-agent's
+      const found = await client.session.messages({ path: { id } })
+      const messages = (found.data || []).slice(-most).flatMap(({ info, parts }) => {
+        const content = textOf(parts || [])
+        return content ? [{ id: info.id, role: info.role, time: { created: info.time?.created }, content }] : []
+      })
+      await call(event, { ...about(id), messages })
+    } catch {
+      return
+    }
+  }
 
   return {
     "chat.message": async ({ sessionID }, output) => {
@@ -63,8 +77,8 @@ export const Slowwave = async ({ directory }) => {
       output.parts.push({ id: `${id}slowwave`, sessionID: owner, messageID, type: "text", text, synthetic: true })
     },
     event: async ({ event }) => {
-      if (event.type === "session.idle") await call("Stop", about(event.properties?.sessionID))
-      if (event.type === "session.compacted") await call("PreCompact", about(event.properties?.sessionID))
+      if (event.type === "session.idle") await record("Stop", event.properties?.sessionID)
+      if (event.type === "session.compacted") await record("PreCompact", event.properties?.sessionID)
       if (event.type === "session.deleted") {
         const id = event.properties?.info?.id
         if (id) await call("SessionEnd", { ...about(id), reason: "other" })

@@ -98,7 +98,7 @@ def _raw(
                 role=role,
                 parts=tuple(texts),
                 event_time=time,
-                identity=_identity(role, message.native_id, made),
+                identity=opencode_identity(role, message.native_id, made),
                 speaker=speaker if role == "user" else None,
                 cwd=message.session.folder,
                 place=f"message {counts.entry_count}",
@@ -107,7 +107,8 @@ def _raw(
             counts.skip(UNSPOKEN)
 
 
-def _identity(role: str, native_id: str, made: datetime | None) -> tuple[str, ...]:
+def opencode_identity(role: str, native_id: str, made: datetime | None) -> tuple[str, ...]:
+    """The parts of which a message's id is made: the time of its making, which the copies of a fork keep."""
     return ("opencode", role, native_id if made is None else made.isoformat())
 
 

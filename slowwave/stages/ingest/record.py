@@ -15,6 +15,7 @@ import polars as pl
 
 from slowwave.home.swept import keep_fresh
 from slowwave.journal.catalogue import encode
+from slowwave.readers.agents.opencode import opencode_identity
 from slowwave.readers.bounds import Counts
 from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
 from slowwave.schemas.identity import content_hash
@@ -28,6 +29,9 @@ from slowwave.store import Store, col, lit
 
 RECORDED = "recorded"
 """`source_id` of turns that were recorded one by one, and not read from a file."""
+
+OPENCODE = "opencode"
+"""The client whose transcript is a database, in which other things than its ids stand for a message."""
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant"}
 
@@ -109,7 +113,7 @@ def _messages(request: RecordRequest, counts: Counts, now: datetime) -> Iterator
                 role=ROLES[turn.role],
                 parts=(turn.text,),
                 event_time=turn.time or now,
-                identity=(turn.session_id, turn.id) if turn.id else _identity(turn, said, now),
+                identity=_identity(request.client, turn, said, now),
                 speaker=turn.speaker or None,
                 cwd=turn.cwd or None,
                 git_branch=turn.branch or None,
@@ -117,8 +121,17 @@ def _messages(request: RecordRequest, counts: Counts, now: datetime) -> Iterator
             )
 
 
-def _identity(turn: RecordTurn, said: Counter[tuple[str, str, str, str]], now: datetime) -> tuple[str, ...]:
-    """The identity of a message without an id: the same text at the same time is the same message."""
+def _identity(
+    client: str, turn: RecordTurn, said: Counter[tuple[str, str, str, str]], now: datetime
+) -> tuple[str, ...]:
+    """The parts of a message's id, as its transcript's reader has them.
+
+    Without an id the same text at the same time is the same message.
+    """
+    if client == OPENCODE and turn.id and turn.time:
+        return opencode_identity(ROLES[turn.role], turn.id, turn.time)
+    if turn.id:
+        return turn.session_id, turn.id
     parts = (turn.session_id, turn.role, (turn.time or now).isoformat(), content_hash(turn.text))
     said[parts] += 1
     return (RECORDED, *parts, str(said[parts]))
