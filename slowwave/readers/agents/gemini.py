@@ -44,7 +44,7 @@ _RECORD: Final = "session record"
 
 @dataclass
 class _Log:
-    """Where the last version of each message of a log stands, and which were taken back."""
+    """Places of the last version of each message of a log, and the messages that were taken back."""
 
     last: dict[str, _Place] = field(default_factory=dict)
     rewound: set[str] = field(default_factory=set)
