@@ -63,6 +63,7 @@ from slowwave.search.timeline import timeline
 from slowwave.settings.projects import project_of
 from slowwave.stages.ingest.alone import ingest_alone
 from slowwave.stages.ingest.folding import Folding
+from slowwave.stages.ingest.methods import Sources
 from slowwave.stages.ingest.record import Conversations, record
 from slowwave.stages.topics.calibration import calibrate_home
 
@@ -72,7 +73,7 @@ MOST_CONVERSATIONS = 1_000
 """Conversations whose citations are kept for `Memory.settle`; of more, the oldest go."""
 
 
-class Memory(Lists, Edits):
+class Memory(Lists, Edits, Sources):
     """The memory of one home folder, kept warm. Threads may share it; each process opens its own.
 
     Its owner is the one that the home's settings name (`owner`). Every memory that `search` or `context` returns

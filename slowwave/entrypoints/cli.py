@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints.commands import connect, edits, inspect, recall, redact
+from slowwave.entrypoints.commands import connect, edits, inspect, recall, redact, sources
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.commands.serve import serve
 from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
@@ -88,9 +88,15 @@ def top(
 @app.command()
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Transcripts, documents, or folders of them.")
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="PATH", help="Transcripts, documents, or folders of them."),
+    ] = None,
     *,
+    discover: Annotated[
+        bool,
+        typer.Option("--discover", help="Find what coding agents keep on this machine, show it, and ask."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --discover: take it in without asking.")] = False,
     home: HomeOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
@@ -101,13 +107,22 @@ def ingest(
     """
     from slowwave.schemas.report import UNREADABLE, StageReport
 
-    sources = _existing(paths)
-    report = run_plain("ingest", home, {"sources": sources, "dry_run": dry_run})
+    paths = paths or []
+    if bool(paths) == discover:
+        raise typer.BadParameter("name files or folders, or give --discover", param_hint="PATH...")
+    if discover:
+        found = sources.found_sources(home, is_agreed=yes or dry_run, as_json=as_json)
+    else:
+        found = _existing(paths)
+    if not found:
+        return
+    report = run_plain("ingest", home, {"sources": found, "dry_run": dry_run})
     _show(report, as_json=as_json)
     if not isinstance(report, StageReport):
         return
     refused = report.rejected.get(UNREADABLE, 0)
-    if refused and (refused == report.rows_in or all(path.is_file() for path in paths)):
+    is_named = not discover and all(path.is_file() for path in paths)
+    if refused and (refused == report.rows_in or is_named):
         raise InputError(
             f"{refused} of {report.rows_in} files could not be read; the report says which and why"
         )
@@ -154,7 +169,14 @@ def run(
     _show(run_under_prefect(flow, home, parameters), as_json=as_json)
 
 
-for command in (*recall.COMMANDS, *edits.COMMANDS, *inspect.COMMANDS, *redact.COMMANDS, *connect.COMMANDS):
+for command in (
+    *recall.COMMANDS,
+    *edits.COMMANDS,
+    *inspect.COMMANDS,
+    *redact.COMMANDS,
+    *connect.COMMANDS,
+    *sources.COMMANDS,
+):
     app.command()(command)
 quarantine_app.command("list")(inspect.list_quarantine)
 quarantine_app.command("release")(inspect.release)

@@ -22,6 +22,31 @@ class SecretPlace(Frozen):
     shown: str = Field(description="What stands around it, with a mark in its place.")
 
 
+class FoundSource(Frozen):
+    """A place of a coding agent on this machine that holds something to read."""
+
+    source: str = Field(description="The agent.")
+    place: str = Field(description="Its folder.")
+    file_count: int
+    byte_count: int
+    newest_at: datetime = Field(description="When the last of the files was changed.")
+    paths: tuple[Path, ...] = Field(exclude=True, description="The files.")
+
+
+class WatchReport(Frozen):
+    """A watch that has ended, in numbers."""
+
+    seconds: float
+    followed_count: int = Field(description="Files that it followed at its end.")
+    taken_count: int = Field(description="Times that a file was taken in because it was new or had changed.")
+    turn_count: int = Field(description="Turns that came in.")
+    cut_count: int = Field(description="Times that a file became shorter.")
+    gone_count: int = Field(description="Files that went away; what was said in them is kept.")
+    waiting_count: int = Field(description="Files that changed and were not taken in any more.")
+    rejected: dict[str, int] = Field(default_factory=dict, description="What was left out, by reason.")
+    notes: list[str] = Field(default_factory=list)
+
+
 class Remembered(Frozen):
     """The result of a `remember`, which is in the journal and survives a kill.
 

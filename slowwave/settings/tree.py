@@ -44,6 +44,7 @@ from slowwave.settings.reading import ContextSettings, SearchSettings
 from slowwave.settings.redaction import RedactionSettings
 from slowwave.settings.server import ServerSettings
 from slowwave.settings.topics import SummarySettings, TopicSettings
+from slowwave.settings.watch import WatchSettings
 
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
 """Groups by the name that they had before, with the name of today: files and environments may still say it."""
@@ -97,6 +98,7 @@ class Settings(BaseSettings):
     forget: ForgetSettings = ForgetSettings()
     edits: EditSettings = EditSettings()
     record: RecordSettings = RecordSettings()
+    watch: WatchSettings = WatchSettings()
     promote: PromoteSettings = PromoteSettings()
     rederive: RederiveSettings = RederiveSettings()
     search: SearchSettings = SearchSettings()

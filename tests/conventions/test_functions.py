@@ -59,6 +59,7 @@ HAVE_A_CLOCK = {
     "slowwave/schemas/refusals.py",  # the present moment, where a caller names none
     "slowwave/search/search.py",  # `search` of a home, for a question that names no moment
     "slowwave/stages/ingest/alone.py",  # how long it took
+    "slowwave/stages/ingest/watch.py",  # whether a file has settled
     "slowwave/stages/night/night.py",  # how long upkeep took
     "slowwave/stages/rebuild/rebuild.py",  # how long it took
     "slowwave/store/table_cache.py",  # when a table is read again, unevenly

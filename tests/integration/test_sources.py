@@ -1,15 +1,25 @@
 """What coding agents keep on disk, taken in as it grows, is forked, cut, compressed and moved: each turn once."""
 
 import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 from flows.ingest import ingest
+from slowwave.entrypoints.cli import app
+from slowwave.errors import BusyError, NotFoundError
+from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
 from slowwave.memory import Memory
-from slowwave.schemas.report import StageReport
+from slowwave.readers.places import known_places
+from slowwave.schemas.report import UNREADABLE, StageReport
+from slowwave.schemas.results import WatchReport
 from slowwave.store import open_store
 from tests.unit.test_readers_codex import FORK, KILN, LEGACY, SPOKEN, at, event, meta, written
 
@@ -76,3 +86,236 @@ def test_what_was_erased_does_not_come_back_from_a_fork_or_a_compressed_copy(tmp
     report = run(home, sessions)
     assert report.rejected["erased by a person"] == 2
     assert sorted(texts_of(home)) == sorted(text for text in TEXTS if text != "Fire it slower.")
+
+
+# watch
+
+
+class Steps(threading.Event):
+    """What happens between two looks of a watch, a step each; after the last one the watch ends."""
+
+    def __init__(self, *steps: Callable[[], object]) -> None:
+        super().__init__()
+        self._steps: Iterator[Callable[[], object]] = iter(steps)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        step = next(self._steps, None)
+        if step is not None:
+            step()
+        return step is None
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SLOWWAVE_WATCH__SETTLE_SECONDS", "0")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    return folder
+
+
+def follow(home: Path, folder: Path, *steps: Callable[[], object], **given: object) -> WatchReport:
+    with Memory(home) as memory:
+        return memory.watch([folder], stop=Steps(*steps), **given)  # type: ignore[arg-type]
+
+
+def test_a_watch_takes_each_turn_once_whatever_happens_to_the_files(home, sessions):
+    path, reports = sessions / "a.jsonl", list[StageReport]()
+    fork = [
+        meta(FORK, forked_from_id=KILN),
+        *at(LEGACY, "2026-05-15T10:00:00Z"),
+        event("user_message", "Open it."),
+    ]
+
+    def half_written() -> None:
+        text = json.dumps(LEGACY[10])
+        with path.open("a") as file:
+            file.write(text[:40])
+
+    found = follow(
+        home,
+        sessions,
+        lambda: written(sessions, *LEGACY[:8], name="a.jsonl"),
+        half_written,
+        lambda: written(sessions, *LEGACY, name="a.jsonl"),
+        lambda: None,
+        lambda: written(sessions, *fork, name="b.jsonl"),
+        lambda: written(sessions, *LEGACY[:8], name="a.jsonl"),
+        lambda: packed(path),
+        (sessions / "b.jsonl").unlink,
+        told=reports.append,
+    )
+    assert sorted(texts_of(home)) == sorted([*TEXTS, "Open it."])
+    assert (found.turn_count, found.cut_count, found.gone_count, found.waiting_count) == (5, 1, 2, 0)
+    assert found.followed_count == 1
+    assert [report.counts.get("turn.recorded", 0) for report in reports] == [1, 0, 3, 1, 0, 0]
+    again = follow(home, sessions)
+    assert (again.turn_count, again.taken_count) == (0, 0)
+
+
+def test_a_database_in_use_is_followed(home, sessions):
+    data = json.dumps({"text": "Which glaze blistered?", "time": {"created": 1_780_000_000_000}})
+    with closing(sqlite3.connect(sessions / "opencode.db", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE session_message (id, session_id, type, time_created, data)")
+        row = "INSERT INTO session_message VALUES ('m1', 's1', 'user', 1780000000000, ?)"
+        follow(home, sessions, lambda: database.execute(row, (data,)))
+    assert texts_of(home) == ["Which glaze blistered?"]
+
+
+def test_a_file_that_keeps_changing_waits_until_it_has_settled_or_waited_for_long(
+    home, sessions, monkeypatch
+):
+    monkeypatch.setenv("SLOWWAVE_WATCH__SETTLE_SECONDS", "3600")
+    monkeypatch.setenv("SLOWWAVE_WATCH__LONGEST_WAIT_SECONDS", "86400")
+    written(sessions, *LEGACY[:8], name="a.jsonl")
+    found = follow(home, sessions, lambda: written(sessions, *LEGACY, name="a.jsonl"), lambda: None)
+    assert (found.turn_count, found.waiting_count) == (1, 1)
+    monkeypatch.setenv("SLOWWAVE_WATCH__LONGEST_WAIT_SECONDS", "0")
+    found = follow(home, sessions, lambda: written(sessions, *LEGACY[:2], name="b.jsonl"), lambda: None)
+    assert (found.turn_count, found.waiting_count) == (3, 0)
+
+
+def test_what_changes_while_somebody_writes_the_store_waits_and_is_taken_in_then(home, sessions):
+    written(sessions, *LEGACY, name="a.jsonl")
+    begun, ended = threading.Event(), threading.Event()
+
+    def night() -> None:
+        with writing(open_home(home)):
+            begun.set()
+            ended.wait(60)
+
+    thread = threading.Thread(target=night)
+    thread.start()
+    begun.wait(60)
+
+    def end() -> None:
+        ended.set()
+        thread.join()
+
+    found = follow(home, sessions, end)
+    assert (found.turn_count, found.waiting_count) == (4, 0)
+    assert any("writing to" in note for note in found.notes)
+
+
+def test_a_file_that_cannot_be_read_is_named_once_and_stops_no_other(home, sessions):
+    (sessions / "a.jsonl").write_text("no json\n")
+    written(sessions, *LEGACY, name="b.jsonl")
+    found = follow(home, sessions, lambda: None, lambda: None)
+    assert found.turn_count == 4
+    assert found.rejected == {UNREADABLE: 1}
+    assert [note for note in found.notes if "a.jsonl" in note]
+
+
+def test_ctrl_c_ends_a_watch_with_its_report(home, sessions):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    written(sessions, *LEGACY, name="a.jsonl")
+    found = follow(home, sessions, interrupted)
+    assert found.turn_count == 4
+    assert "stopped by Ctrl-C; what was committed is kept" in found.notes
+    assert follow(home, sessions).turn_count == 0
+
+
+def test_one_watch_at_a_time_follows_files_into_a_home_and_a_missing_path_is_told(home, sessions):
+    stop, begun = threading.Event(), threading.Event()
+    written(sessions, *LEGACY, name="a.jsonl")
+    with Memory(home) as memory:
+        found = list[WatchReport]()
+        given = {"stop": stop, "told": lambda _: begun.set()}
+        thread = threading.Thread(target=lambda: found.append(memory.watch([sessions], **given)))
+        thread.start()
+        begun.wait(60)
+        with pytest.raises(BusyError, match="another watch"):
+            memory.watch([sessions], stop=stop)
+        stop.set()
+        thread.join()
+        assert found[0].turn_count == 4
+        with pytest.raises(NotFoundError):
+            memory.watch([sessions / "nothing"], stop=stop)
+
+
+# discover
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder with something of every agent, and the environment that points there alone."""
+    user = tmp_path / "user"
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(user))
+    for name in (
+        ".claude/projects/-kiln/s1.jsonl",
+        ".claude/projects/-kiln/s1/tool-results/log.txt",
+        ".claude/projects/-kiln/s1/subagents/agent-1.jsonl",
+        ".claude/projects/-kiln/memory/MEMORY.md",
+        ".claude/projects/-kiln/memory/glazes.md",
+        ".codex/sessions/2026/05/06/rollout-a.jsonl",
+        ".codex/sessions/2026/05/06/rollout-a.jsonl.zst",
+        ".codex/sessions/2026/05/06/rollout-b.jsonl.zst",
+        ".codex/archived_sessions/rollout-c.jsonl",
+        ".codex/history.jsonl",
+        ".gemini/tmp/kiln/chats/session-a.json",
+        ".gemini/tmp/kiln/chats/session-b.jsonl",
+        ".gemini/tmp/kiln/logs.json",
+        ".local/share/opencode/opencode.db",
+        ".local/share/opencode/auth.json",
+    ):
+        (user / name).parent.mkdir(parents=True, exist_ok=True)
+        (user / name).write_text("x")
+    return user
+
+
+def test_the_files_of_every_agent_are_found_and_nothing_else(home, user):
+    (user / ".codex/sessions/rollout-link.jsonl").symlink_to(user / ".codex/history.jsonl")
+    found = Memory(home).discover()
+    assert [(source.source, [path.name for path in source.paths]) for source in found] == [
+        ("Claude Code", ["s1.jsonl"]),
+        ("Claude Code's notes", ["MEMORY.md", "glazes.md"]),
+        ("Codex", ["rollout-a.jsonl", "rollout-b.jsonl.zst"]),
+        ("Codex", ["rollout-c.jsonl"]),
+        ("Gemini CLI", ["session-a.json", "session-b.jsonl"]),
+        ("OpenCode", ["opencode.db"]),
+    ]
+    assert (
+        [source.byte_count for source in found]
+        == [source.file_count for source in found]
+        == [1, 2, 2, 1, 2, 1]
+    )
+
+
+def test_the_places_follow_the_variables_of_each_agent_and_each_folder_counts_once(tmp_path):
+    given = {
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "c"),
+        "CODEX_HOME": str(tmp_path / "user/.codex"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "GEMINI_CLI_HOME": str(tmp_path / "g"),
+    }
+    folders = [place.folder for place in known_places(given, tmp_path / "user")]
+    assert folders.count(tmp_path / "c/projects") == 2
+    assert folders.count(tmp_path / "user/.codex/sessions") == 1
+    assert {tmp_path / "g/.gemini/tmp", tmp_path / "data/opencode"} <= {*folders}
+    assert tmp_path / "user/Library/Application Support/opencode" in folders
+
+
+def test_discovered_files_are_shown_and_taken_in_only_if_the_user_agrees(home, user):
+    written(user / ".codex/archived_sessions", *LEGACY, name="rollout-c.jsonl")
+    run_command = CliRunner().invoke
+    shown = run_command(app, ["ingest", "--discover", "--home", str(home)])
+    assert shown.exit_code == 0
+    assert "OpenCode" in shown.output
+    assert "Nothing was taken in: add --yes" in shown.output
+    assert not (home / "journal").exists() or not Memory(home).status().rows.get("turns")
+    taken = run_command(app, ["ingest", "--discover", "--yes", "--home", str(home)])
+    assert taken.exit_code == 0
+    assert set(TEXTS) <= set(texts_of(home))
+    listed = run_command(app, ["ingest", "--discover", "--json", "--home", str(home)])
+    assert [place["source"] for place in json.loads(listed.stdout)][-1] == "OpenCode"
+    assert run_command(app, ["ingest", "--home", str(home)]).exit_code == 2
+    assert run_command(app, ["ingest", "x", "--discover", "--home", str(home)]).exit_code == 2

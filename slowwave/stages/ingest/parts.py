@@ -17,6 +17,9 @@ from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.stages.ingest.session_projects import with_owner
 from slowwave.stages.run import Stage
 
+ERASED = "erased by a person"
+"""The reason under which turns are counted that stay out since somebody erased them."""
+
 
 @dataclass(frozen=True)
 class SourceFile:
@@ -146,5 +149,5 @@ class Parts:
         named = run.store.having("erasures", "turn_id", turns["turn_id"], ["turn_id"])  # recorded, then read
         kept = turns.join(named, on="turn_id", how="anti", maintain_order="left")
         kept = kept.join(gone, on=["source_id", "content_hash"], how="anti", maintain_order="left")
-        run.reject("erased by a person", turns.height - kept.height)
+        run.reject(ERASED, turns.height - kept.height)
         return kept

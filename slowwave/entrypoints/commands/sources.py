@@ -1,0 +1,77 @@
+"""Commands for what coding agents keep on this machine: found by `ingest --discover`, and followed by `watch`."""
+
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowwave.entrypoints.commands.options import HomeOption, JsonOption, memory_of
+from slowwave.entrypoints.show.sources import show_found, show_taken, show_watch
+from slowwave.entrypoints.show.terminal import say, show_json, tell
+
+if TYPE_CHECKING:
+    from slowwave.schemas.report import StageReport
+
+
+def found_sources(home: str | None, *, is_agreed: bool, as_json: bool) -> list[str]:
+    """The files of coding agents on this machine that the user wants taken in; they are shown first.
+
+    Empty where there are none, or the user does not agree; without a terminal to ask at, only `is_agreed` does.
+    """
+    with memory_of(home) as memory:
+        found = memory.discover()
+    can_ask = sys.stdin.isatty() and not as_json
+    if as_json and not is_agreed:
+        show_json(found)
+    elif not as_json:
+        show_found(found)
+    if not found:
+        return []
+    if not is_agreed and not (can_ask and typer.confirm("Take this in?")):
+        if not as_json:
+            tell("Nothing was taken in." if can_ask else "Nothing was taken in: add --yes to take it in.")
+        return []
+    return [str(path) for source in found for path in source.paths]
+
+
+def watch(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH", help="Files and folders to follow (default: what --discover finds)."),
+    ] = None,
+    *,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Follow transcripts as they grow, until Ctrl-C. What is new in them is taken in; no language model is asked.
+
+    Without paths it follows what `slowwave ingest --discover` finds. One watch at a time follows files into a home.
+    """
+    with memory_of(home) as memory:
+        _wake_from_locks()
+        if not as_json:
+            where = f"{len(paths)} paths" if paths else "what coding agents keep on this machine"
+            say(f"Following {where}; Ctrl-C ends it.")
+
+        def told(report: "StageReport") -> None:
+            if not as_json:
+                show_taken(report)
+
+        report = memory.watch(paths or (), stop=threading.Event(), told=told)
+    if as_json:
+        show_json(report)
+    else:
+        show_watch(report)
+
+
+def _wake_from_locks() -> None:
+    """Lets Ctrl-C reach Python again, which LanceDB's import takes away from a thread that waits."""
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
+
+
+COMMANDS = (watch,)
+"""In the order in which the help lists them."""

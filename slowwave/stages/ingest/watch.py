@@ -1,0 +1,177 @@
+"""Following transcripts as they grow: a look at the files again and again, and an ingest of those that changed.
+
+An ingest knows what is stored: a file that grew adds its new turns, one that was cut, renamed, compressed or copied
+adds none twice, and one that went away takes nothing with it. So nothing is kept from one watch to the next.
+"""
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from slowwave.errors import BusyError, ConfigError, NotFoundError, TransientError
+from slowwave.home.paths import Home
+from slowwave.home.workspace import Clock
+from slowwave.readers.files import state_of
+from slowwave.readers.folders import find_sources
+from slowwave.schemas.report import UNREADABLE, StageReport
+from slowwave.schemas.results import WatchReport
+from slowwave.settings.tree import Settings
+from slowwave.stages.ingest.alone import ingest_alone
+from slowwave.stages.ingest.discover import discover
+from slowwave.stages.ingest.ingest import CHANGED
+from slowwave.stages.ingest.parts import ERASED
+
+Told = Callable[[StageReport], None]
+
+TOLD = (UNREADABLE, CHANGED, ERASED)
+"""Reasons that a watch counts; what is no turn in a file would be counted at each of its changes."""
+
+MOST_NOTES = 100
+"""Notes of a watch that its report has."""
+
+
+@dataclass
+class _File:
+    """A file as it was looked at last, when it changed last, and since when it waits to be taken in, if it does."""
+
+    state: tuple[int, int]
+    changed_at: float
+    waits_since: float | None
+
+
+@dataclass
+class _Watch:
+    """The files that are followed, and what became of them so far."""
+
+    home: Home
+    settings: Settings
+    files: dict[Path, _File] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def look(self, sources: Sequence[Path], now: float) -> None:
+        """Note which files are new, changed, shorter or gone."""
+        is_first = not self.files and not self.counts["looks"]
+        self.counts["looks"] += 1
+        found = {path: state_of(path) for path in _paths(sources, self.settings)}
+        for path, state in found.items():
+            known = self.files.get(path)
+            if known is None:
+                self.files[path] = _File(state, -math.inf if is_first else now, now)
+            elif known.state != state:
+                self.counts["cut"] += state[0] < known.state[0]
+                known.state, known.changed_at = state, now
+                known.waits_since = now if known.waits_since is None else known.waits_since
+        for path in [*self.files]:
+            if path not in found:
+                del self.files[path]
+                self.counts["gone"] += 1
+
+    def due(self, now: float) -> list[Path]:
+        """The files that wait and have settled, or have waited for long enough."""
+        settings = self.settings.watch
+        return [
+            path
+            for path, file in self.files.items()
+            if file.waits_since is not None
+            and (
+                now - file.changed_at >= settings.settle_seconds
+                or now - file.waits_since >= settings.longest_wait_seconds
+            )
+        ]
+
+    def take(self, paths: Sequence[Path], clock: Clock) -> StageReport | None:
+        """Take in these files; where that has to wait, as while a night writes, they wait for the next look."""
+        try:
+            report = ingest_alone(self.home, [str(path) for path in paths], dry_run=False, clock=clock)
+        except NotFoundError:  # one of them went away just now: the next look knows
+            return None
+        except TransientError as error:
+            self.note(str(error))
+            return None
+        for path in paths:
+            self.files[path].waits_since = None
+        self.counts["turns"] += report.counts.get("turn.recorded", 0)
+        self.counts["files"] += report.counts.get("source.recorded", 0)
+        self.rejected.update({why: report.rejected[why] for why in TOLD if why in report.rejected})
+        for note in report.notes:
+            self.note(note)
+        return report
+
+    def note(self, text: str) -> None:
+        """Keep a sentence for the report, once."""
+        if len(self.notes) < MOST_NOTES:
+            self.notes[text] = None
+
+    def report(self, seconds: float) -> WatchReport:
+        """What became of everything."""
+        return WatchReport(
+            seconds=round(seconds, 3),
+            followed_count=len(self.files),
+            taken_count=self.counts["files"],
+            turn_count=self.counts["turns"],
+            cut_count=self.counts["cut"],
+            gone_count=self.counts["gone"],
+            waiting_count=sum(file.waits_since is not None for file in self.files.values()),
+            rejected=dict(self.rejected),
+            notes=[*self.notes],
+        )
+
+
+def watch(
+    home: Home, sources: Sequence[Path], *, stop: threading.Event, clock: Clock, told: Told | None = None
+) -> WatchReport:
+    """Follow files and folders, or where none is named what `discover` finds, until `stop` is set or Ctrl-C.
+
+    `told` gets the report of each ingest.
+
+    Raises:
+        NotFoundError: a named path does not exist.
+        BusyError: another watch follows files into this home.
+    """
+    started = time.monotonic()
+    with _alone(home):
+        find_sources(sources)
+        state = _Watch(home, home.settings)
+        try:
+            while True:
+                now = time.monotonic()
+                state.look(sources, now)
+                if (due := state.due(now)) and (report := state.take(due, clock)) is not None and told:
+                    told(report)
+                if stop.wait(home.settings.watch.poll_seconds):
+                    break
+        except KeyboardInterrupt:
+            state.note("stopped by Ctrl-C; what was committed is kept")
+        return state.report(time.monotonic() - started)
+
+
+def _paths(sources: Sequence[Path], settings: Settings) -> list[Path]:
+    if not sources:
+        return [path for found in discover() for path in found.paths]
+    there = [source for source in sources if source.exists()]
+    return find_sources(there, bounds=settings.readers).paths
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    lock = FileLock(home.root / "watch.lock", timeout=0, thread_local=False)
+    try:
+        home.root.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise BusyError(f"another watch follows files into {home.root}: one is enough") from error
+    except OSError as error:
+        raise ConfigError(f"the home folder {home.root} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
