@@ -1,4 +1,4 @@
-"""What was found on this machine and what a watch took in, for a terminal."""
+"""Sources that were found on this machine, and what a watch took in, for a terminal."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

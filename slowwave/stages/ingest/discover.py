@@ -1,4 +1,4 @@
-"""What coding agents keep on this machine."""
+"""The search of this machine for what coding agents keep on it."""
 
 import os
 from collections.abc import Mapping

@@ -12,7 +12,7 @@ from slowwave.stages.ingest.discover import discover
 
 
 class Sources:
-    """What agents keep on this machine: found, and followed as it grows."""
+    """The methods of `Memory` for what agents keep on this machine: found, and followed as it grows."""
 
     _home: Home
 

@@ -112,7 +112,7 @@ class _Watch:
             self.notes[text] = None
 
     def report(self, seconds: float) -> WatchReport:
-        """What became of everything."""
+        """The report, after so many seconds."""
         return WatchReport(
             seconds=round(seconds, 3),
             followed_count=len(self.files),
