@@ -128,6 +128,35 @@ def naps(*, home: HomeOption = None) -> None:
 COMMANDS = (naps,)
 '''
 
+DREAMS_ROUTE = '''@router.get("/dreams")
+async def dreams(ask: Ask) -> int:
+    """Dreams so far."""
+    return await ask.read(ask.memory.dreams)
+
+
+'''
+
+DREAMS_TOOL = '''class ToldDreams(Frozen):
+    """Dreams so far."""
+
+    count: int
+
+
+DREAMS: Final = Tool(
+    name="count_dreams",
+    title="Count dreams",
+    told="The number of dreams so far.",
+    hints=READ,
+    operation="dreams",
+    request=NothingAsked,
+    answer=int,
+    shaped=ToldDreams,
+    shape=lambda found: ToldDreams(count=found),
+    show=lambda told: f"{told.count} dreams",
+)
+
+'''
+
 RECIPES = (
     Recipe(
         "A cell type",
@@ -235,11 +264,52 @@ answer = [ran.exit_code, ran.stdout.strip()]
                 ),
             ),
             "slowwave/entrypoints/cli.py": (
-                ("import edits, inspect, recall", "import edits, inspect, naps, recall"),
+                ("edits, inspect, recall", "edits, inspect, naps, recall"),
                 ("*inspect.COMMANDS,", "*inspect.COMMANDS, *naps.COMMANDS,"),
             ),
         },
         {"slowwave/entrypoints/commands/naps.py": NAPS},
+    ),
+    Recipe(
+        "An HTTP route with its MCP tool",
+        """
+import asyncio
+from fastapi.testclient import TestClient
+from mcp.client import Client
+from slowwave.entrypoints.mcp.asking import Caller, ask_memory
+from slowwave.entrypoints.mcp.server import mcp_server
+from slowwave.entrypoints.resident.answering import answered
+from slowwave.entrypoints.server.app import create_app
+from slowwave.memory import Memory
+from slowwave.settings.tree import load_settings
+memory, key = Memory("nowhere"), "k" * 32
+app = create_app(memory, key=key, settings=load_settings("nowhere"))
+http = TestClient(app, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"})
+async def tool():
+    async with Client(mcp_server(ask_memory(memory), lambda _: Caller())) as client:
+        told = await client.call_tool("count_dreams", {})
+        return [told.content[0].text, told.structured_content]
+over_the_socket = answered(memory, {"ask": "dreams", "arguments": {}})
+answer = [http.get("/v1/dreams").json(), over_the_socket, *asyncio.run(tool())]
+""",
+        [7, {"answer": 7}, "7 dreams", {"count": 7}],
+        {
+            "slowwave/memory.py": (
+                before(
+                    "    def stats(self",
+                    '    def dreams(self) -> int:\n        """Dreams so far."""\n        return 7\n\n',
+                ),
+            ),
+            "slowwave/entrypoints/resident/client.py": (after('"contradictions", "quarantine",', ' "dreams",'),),
+            "slowwave/entrypoints/server/routes/reading.py": (
+                before('@router.get("/weak")\n', DREAMS_ROUTE),
+            ),
+            "slowwave/entrypoints/mcp/reading.py": (
+                before("TOOLS: Final = (SEARCH", DREAMS_TOOL),
+                ("TOOLS: Final = (SEARCH", "TOOLS: Final = (DREAMS, SEARCH"),
+                ("import Request, Text", "import Frozen, Request, Text"),
+            ),
+        },
     ),
     Recipe(
         "An embedder",
