@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints.commands import connect, edits, inspect, recall, redact, sources
+from slowwave.entrypoints.commands import browse, connect, edits, inspect, recall, redact, sources
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.commands.serve import serve
 from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
@@ -169,8 +169,10 @@ def run(
     _show(run_under_prefect(flow, home, parameters), as_json=as_json)
 
 
+app.command("list")(browse.list_cells)
 for command in (
     *recall.COMMANDS,
+    *browse.COMMANDS,
     *edits.COMMANDS,
     *inspect.COMMANDS,
     *redact.COMMANDS,

@@ -1,0 +1,36 @@
+"""A page of memories, for a terminal."""
+
+from slowwave.entrypoints.show.terminal import flat, results, table, tell
+from slowwave.schemas.lists import CellPage
+
+SHOWN = 240
+
+
+def show_cells(found: CellPage, *, has_status: bool) -> None:
+    """One row a memory, newest first, and how to see the next page."""
+    if not found.cells:
+        tell("No memory is on this page." if found.total else "No memory passes these filters.")
+        return
+    has_projects = len({cell.project_id for cell in found.cells}) > 1
+    names = [
+        "said",
+        "type",
+        *(["status"] if has_status else []),
+        "memory",
+        *(["project"] if has_projects else []),
+        "id",
+    ]
+    made = table(*names)
+    for cell in found.cells:
+        text = flat(cell.content)
+        row = [f"{cell.event_time:%Y-%m-%d}", cell.cell_type]
+        row += [cell.status] if has_status else []
+        row += [text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"]
+        row += [flat(cell.project_id)] if has_projects else []
+        made.add_row(*row, cell.cell_id[:12])
+    results().print(made)
+    tell(f"{len(found.cells)} of {found.total:,}." + _more(found))
+
+
+def _more(found: CellPage) -> str:
+    return f" The next page: --cursor {found.next_cursor}" if found.next_cursor else ""
