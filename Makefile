@@ -98,6 +98,7 @@ bench: $(STAMP) ## speed and quality measurements
 	$(BIN)/python benchmarks/topics.py
 	$(BIN)/python benchmarks/redaction.py
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/hooks.py
 
 lock: ## resolve the dependencies of pyproject.toml into requirements.lock again (needs uv)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv on the PATH" >&2; exit 1; }

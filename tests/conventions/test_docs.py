@@ -3,11 +3,13 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from slowwave.entrypoints.harness.events import EVENTS, Action
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.redaction.rules import RULES
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
@@ -65,12 +67,23 @@ def rules() -> str:
     return "\n".join(["| kind | what | where | example |", "|---|---|---|---|", *rows])
 
 
+def hooks() -> str:
+    """A table of the events of each harness, by what is done at them."""
+    names = get_args(Action)
+    rows = [f"| harness | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    for harness, events in EVENTS.items():
+        of_action = [[f"`{event}`" for event in events if events[event] == action] for action in names]
+        rows.append(f"| `{harness}` | {' | '.join(', '.join(found) for found in of_action)} |")
+    return "\n".join(rows)
+
+
 PAGES = [
     ("redaction.md", "rules", rules),
     ("architecture.md", "rooms", rooms_page),
     ("events.md", "catalogue", catalogue),
     ("tables.md", "tables", tables),
     ("settings.md", "settings", settings),
+    ("harnesses.md", "hooks", hooks),
 ]
 
 

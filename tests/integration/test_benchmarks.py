@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks import ingest_bounds, latency, night, pairs, retrieval_quality
+from benchmarks import hooks, ingest_bounds, latency, night, pairs, retrieval_quality
 from benchmarks.invented import write_sessions
 
 pytestmark = [
@@ -126,6 +126,13 @@ def test_latency_is_told_for_both_kinds_of_questions_beside_the_exact_pass(told)
     assert found["exact_recall"] == 1.0  # without a vector index every search is exact
     assert found["limit_ms"] > 0
     assert found["cores"] >= 1
+
+
+def test_hooks_tells_the_time_of_a_hook_beside_a_bare_interpreter(told):
+    found = told(hooks.main, "--cells", "60", "--rounds", "4")
+    assert (found["cells"], found["rounds"], found["bare"]["ratio"]) == (60, 4, 1.0)
+    assert found["answered"] + found["missed"] > 0
+    assert all(0 < found[name]["p50_ms"] <= found[name]["p95_ms"] for name in ("bare", "alone", "served"))
 
 
 def test_ingest_bounds_tells_time_memory_and_what_was_left_out(told):
