@@ -194,6 +194,25 @@ def test_what_a_hook_missed_is_caught_up_on_with_the_next_one(served, home, tmp_
     assert hook_state(home).missed_count == 0
 
 
+def test_a_conversation_is_told_of_its_own_repository_and_of_the_homes_own_project(served, home, tmp_path):
+    for name in ("ferry", "train"):
+        for part in ("objects", "refs"):
+            (tmp_path / name / ".git" / part).mkdir(parents=True)
+        (tmp_path / name / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    asked = "Which gate does the boarding of the ferry use?"
+    with Memory(home) as memory:
+        project = memory.project_of(tmp_path / "ferry")
+        memory.remember("The boarding of the ferry uses gate 12.", project=project)
+    beside = {"prompt": asked, "cwd": str(tmp_path / "train")}
+    assert "gate 12" not in post(served, "claude-code", "UserPromptSubmit", session="train", **beside)
+    within = {"prompt": asked, "cwd": str(tmp_path / "ferry")}
+    assert "gate 12" in post(served, "claude-code", "UserPromptSubmit", session="ferry", **within)
+    roots = {"prompt": asked, "workspace_roots": [str(tmp_path / "ferry")]}
+    assert "gate 12" in post(served, "cursor", "beforeSubmitPrompt", session="cursor-ferry", **roots)
+    own = {"prompt": ASKED, "cwd": str(tmp_path / "train")}
+    assert PORT in post(served, "claude-code", "UserPromptSubmit", session="own", **own)
+
+
 @pytest.mark.parametrize("name", ["notes.txt", "x/../../secret.md", "", "gone.jsonl", "."])
 def test_only_a_transcript_is_read_because_a_payload_names_it(served, home, tmp_path, name):
     (tmp_path / "notes.txt").write_text("The kiln is in the cellar.")

@@ -98,13 +98,16 @@ def opening(memory: Memory, payload: StartPayload) -> str:
     """
     is_compacted = payload.source == "compact"
     conversation = "" if is_compacted else payload.session_id
-    return memory.context(opening=True, ids=True, conversation_id=conversation).text
+    project = _project(memory, payload)
+    return memory.context(opening=True, ids=True, conversation_id=conversation, project=project).text
 
 
 def recalled(memory: Memory, payload: PromptPayload) -> str:
     """The few memories that a message calls for, never one twice in a conversation; "" below the threshold."""
-    question = payload.prompt[:MAX_QUERY_CHARACTERS]
-    return memory.context(question, small=True, ids=True, conversation_id=payload.session_id).text
+    question, project = payload.prompt[:MAX_QUERY_CHARACTERS], _project(memory, payload)
+    return memory.context(
+        question, small=True, ids=True, conversation_id=payload.session_id, project=project
+    ).text
 
 
 def record_messages(memory: Memory, harness: HarnessName, payload: Payload) -> None:
@@ -122,6 +125,11 @@ def record_messages(memory: Memory, harness: HarnessName, payload: Payload) -> N
     ]
     for start in range(0, len(turns), MOST_MESSAGES):
         memory.record(turns[start : start + MOST_MESSAGES], client=harness)
+
+
+def _project(memory: Memory, payload: Payload) -> str | None:
+    """The project of the folder that the conversation is held in; null for all that the owner has."""
+    return memory.project_of(payload.folder) if payload.folder else None
 
 
 def _moment(milliseconds: float | None) -> datetime | None:
