@@ -1,7 +1,7 @@
 """How long a hook takes from start to exit: `python benchmarks/hooks.py [--cells N] [--rounds N] [--json]`.
 
 Three programs take turns, so that a busy machine slows all of them: a bare interpreter (`python -I -c pass`), the hook
-program without a server, and the hook program at a prompt that a warm server answers from N memories. Each figure is told
+program without a server, and the hook program at a prompt that a warm server answers from N memories. Each is told
 in milliseconds and as a ratio to the bare interpreter beside it. `benchmarks/README.md` says more.
 """
 
