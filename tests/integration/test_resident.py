@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from typer.testing import CliRunner
 
 from slowwave import Memory
+from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.resident import client
 from slowwave.entrypoints.resident.client import ask_resident, fingerprint, leave_resident, socket_path
 from slowwave.errors import ConfigError, InputError
@@ -61,8 +63,10 @@ def command(
     )
 
 
-def rounded(shown: subprocess.CompletedProcess[str]) -> object:
+def told(home: Path, name: str, *words: str) -> object:
     """The JSON of a command; what is computed of the present moment differs in its last digits."""
+    shown = CliRunner().invoke(app, [name, *words, "--home", str(home), "--json"])
+    assert shown.exit_code == 0, shown.stderr
     return json.loads(shown.stdout, parse_float=lambda number: round(float(number), 3))
 
 
@@ -92,7 +96,7 @@ def test_it_answers_what_a_process_of_its_own_answers(home: Path):
 
 
 @pytest.mark.processes
-def test_it_answers_the_other_questions_too_and_what_it_shows_is_noted(home: Path):
+def test_it_answers_the_other_questions_too_and_what_it_shows_is_noted(home: Path, monkeypatch):
     with Memory(home) as memory:
         said = memory.remember("The kiln is blue.", entities=["kiln"]).cell_id
     asked = {
@@ -103,13 +107,13 @@ def test_it_answers_the_other_questions_too_and_what_it_shows_is_noted(home: Pat
         "weak": "",
         "stats": "",
     }
-    off = {"SLOWWAVE_SEARCH__RESIDENT_MINUTES": "0"}
-    alone = {name: command(home, *words.split(), name=name, **off) for name, words in asked.items()}
+    with monkeypatch.context() as alone_here:
+        alone_here.setenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES", "0")
+        alone = {name: told(home, name, *words.split()) for name, words in asked.items()}
     collect_spools(open_home(home)).discard()
     with resident(home):
         for name, words in asked.items():
-            shown = command(home, *words.split(), name=name)
-            assert rounded(shown) == rounded(alone[name]), name
+            assert told(home, name, *words.split()) == alone[name], name
         until(
             lambda: said in collect_spools(open_home(home)).usage["cell_id"]
         )  # noted after the answer is sent
