@@ -1,15 +1,19 @@
 """The reference pages say what the code says. `RENEW_GOLDEN=1 pytest tests/conventions/test_docs.py` renews them."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from slowwave.entrypoints.harness.events import EVENTS, Action
+from slowwave.entrypoints.mcp.asking import Caller
+from slowwave.entrypoints.mcp.server import mcp_server
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.redaction.rules import RULES
 from slowwave.schemas.tables import KEYS, TABLES, frame_schema
@@ -77,7 +81,25 @@ def hooks() -> str:
     return "\n".join(rows)
 
 
+def tools() -> str:
+    """A table of every tool of the MCP server."""
+    server = mcp_server(lambda *_: None, lambda _: Caller())
+    rows = [
+        f"| `{tool.name}` | {_kind(tool.annotations)} | {str(tool.description).split('. ')[0].rstrip('.')} |"
+        for tool in asyncio.run(server.list_tools())
+    ]
+    return "\n".join(["| tool | | does |", "|---|---|---|", *rows])
+
+
+def _kind(hints: ToolAnnotations | None) -> str:
+    assert hints is not None
+    if hints.read_only_hint:
+        return "reads"
+    return "changes" if hints.destructive_hint else "adds"
+
+
 PAGES = [
+    ("mcp.md", "tools", tools),
     ("redaction.md", "rules", rules),
     ("architecture.md", "rooms", rooms_page),
     ("events.md", "catalogue", catalogue),
