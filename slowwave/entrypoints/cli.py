@@ -116,7 +116,7 @@ def ingest(
         found = _existing(paths)
     if not found:
         return
-    report = run_plain("ingest", home, {"sources": found, "dry_run": dry_run})
+    report = _ingested(home, found, dry_run=dry_run)
     _show(report, as_json=as_json)
     if not isinstance(report, StageReport):
         return
@@ -126,6 +126,18 @@ def ingest(
         raise InputError(
             f"{refused} of {report.rows_in} files could not be read; the report says which and why"
         )
+
+
+def _ingested(home: str | None, found: list[str], *, dry_run: bool) -> "Report":
+    """The report of an ingest by the server of this home, where one runs, else by this process."""
+    from slowwave.entrypoints.resident.client import ask_server
+    from slowwave.schemas.report import StageReport
+
+    whole = [str(Path(path).absolute()) for path in found]
+    said = ask_server(home, "ingest", {"sources": whole, "dry_run": dry_run})
+    if said is not None:
+        return StageReport.model_validate(said[0])
+    return run_plain("ingest", home, {"sources": found, "dry_run": dry_run})
 
 
 @app.command()

@@ -34,6 +34,6 @@ class ServerSettings(Group):
     kept_runs: int = setting(100, "Reports of flows that are kept, newest first.", ge=1, le=10_000)
     telemetry: Literal["off", "on"] = setting(
         "off",
-        "Spans and metrics by OpenTelemetry: `on` takes the exporters from the `OTEL_` environment. No log records, "
-        "no text and no query strings leave.",
+        "Spans and metrics by OpenTelemetry: `on` takes the exporters from the `OTEL_` environment. Log records, texts "
+        "and requests with a query string are left out.",
     )

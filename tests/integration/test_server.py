@@ -1,7 +1,10 @@
 """The one server over real HTTP: its key, its refusals, its problems, its health."""
 
 import asyncio
+import contextlib
 import os
+import shutil
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +13,10 @@ import httpx
 import pytest
 
 from slowwave.entrypoints.server.address import Address, own_key, read_address, remove_address, write_address
+from slowwave.entrypoints.server.observing import telemetry_of
 from slowwave.errors import ConfigError
 from slowwave.memory import Memory
+from slowwave.settings.server import ServerSettings
 from tests.serving import serving
 
 SECRET = "the kiln stands in the cellar of number nine"
@@ -169,3 +174,128 @@ def test_a_hook_is_answered_by_the_same_memory(served: httpx.Client):
     }
     assert SECRET in served.post("/hooks/claude-code/UserPromptSubmit", json=given).text
     assert_problem(httpx.post(f"{served.base_url}/hooks/claude-code/Stop", json=given), 401, "key")
+
+
+def test_metrics_name_routes_and_never_what_was_asked(served: httpx.Client):
+    served.get("/v1/cells/abcdefabcdef")
+    served.get("/v1/entity", params={"name": "Tuulikki"})
+    found = served.get("/metrics").text
+    assert 'handler="/v1/cells/{cell_id}"' in found
+    assert "abcdefabcdef" not in found
+    assert "Tuulikki" not in found
+    assert_problem(httpx.get(f"{served.base_url}/metrics"), 401, "key")
+
+
+def test_the_log_has_the_route_and_neither_text_nor_ids(
+    served: httpx.Client, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level("INFO", logger="slowwave.access"):
+        served.get("/v1/cells/abcdefabcdef")
+        served.get("/v1/entity", params={"name": "Tuulikki"})
+        served.post("/v1/search", json={"query": "Tuulikki"}, headers={"X-Request-ID": "r-17"})
+    assert "GET /v1/cells/{cell_id} 404" in caplog.text
+    assert "r-17" in caplog.text
+    assert "abcdefabcdef" not in caplog.text
+    assert "Tuulikki" not in caplog.text
+
+
+def connection(served: httpx.Client) -> socket.socket:
+    url = served.base_url
+    return socket.create_connection((url.host, url.port or 80), timeout=20)
+
+
+def head(served: httpx.Client, *more: str) -> bytes:
+    lines = ["POST /v1/search HTTP/1.1", "Host: 127.0.0.1", f"Authorization: {served.headers['Authorization']}",
+             "Content-Type: application/json", *more]  # fmt: skip
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1])
+
+
+def read_all(open_connection: socket.socket) -> bytes:
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        while part := open_connection.recv(65_536):
+            found += part
+    return found
+
+
+def test_a_huge_body_is_refused_before_it_is_sent(served: httpx.Client):
+    with connection(served) as waiting:
+        waiting.sendall(head(served, "Content-Length: 1000000000"))
+        answer = read_all(waiting)  # the server closes: it reads none of it
+    assert status_of(answer) == 413
+    assert b"urn:slowwave:problem:too-large" in answer
+
+
+def test_a_huge_body_of_unknown_length_is_refused_as_soon_as_it_is_too_large(served: httpx.Client):
+    with connection(served) as streaming:
+        streaming.sendall(head(served, "Transfer-Encoding: chunked"))
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 1_000_000_000:
+                streaming.sendall(b"1000\r\n" + b"x" * 4096 + b"\r\n")
+                sent += 4096
+        assert status_of(read_all(streaming) or b"HTTP/1.1 413 ") == 413
+    assert sent < 50_000_000  # what the buffers of both sides hold
+
+
+def test_slow_clients_are_let_go_and_hold_up_nobody(served: httpx.Client):
+    with connection(served) as slow_head, connection(served) as slow_body, connection(served) as silent:
+        slow_head.sendall(b"POST /v1/search HTTP/1.1\r\nHost: 127.")
+        slow_body.sendall(head(served, "Content-Length: 100") + b'{"query"')
+        assert served.post("/v1/search", json={"query": "kiln"}).status_code == 200
+        assert [status_of(read_all(one)) for one in (slow_head, slow_body, silent)] == [408, 408, 408]
+
+
+def test_more_than_may_wait_are_told_to_come_back(tmp_path: Path):
+    with serving(tmp_path / "home", reads=1, waiting=1) as client:
+
+        async def ask_many() -> list[httpx.Response]:
+            async with httpx.AsyncClient(
+                base_url=client.base_url, headers=client.headers, timeout=60
+            ) as many:
+                return await asyncio.gather(
+                    *(many.post("/v1/search", json={"query": f"kiln {n}"}) for n in range(20))
+                )
+
+        answers = asyncio.run(ask_many())
+    assert {one.status_code for one in answers} == {200, 503}
+    assert all(one.headers["retry-after"] for one in answers if one.status_code == 503)
+
+
+def test_an_error_that_nobody_foresaw_tells_no_text(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    class Broken(Memory):
+        def core(self) -> str:
+            raise RuntimeError(SECRET)
+
+    home = tmp_path / "home"
+    home.mkdir()
+    with serving(home, Broken(home)) as client:
+        answer = client.get("/v1/core")
+        assert client.get("/health/live").status_code == 200
+    assert_problem(answer, 500, "unexpected")
+    assert SECRET not in caplog.text
+    assert "RuntimeError" in caplog.text
+
+
+def test_health_says_why_it_is_not_ready(tmp_path: Path):
+    home = tmp_path / "home"
+    with Memory(home) as memory:
+        memory.remember(f"Mara says {SECRET}.")
+    with serving(home) as client:
+        for table in (home / "store").rglob("*.lance"):
+            shutil.rmtree(table) if table.is_dir() else table.unlink()
+        answer = httpx.get(f"{client.base_url}/health/ready")
+        assert answer.status_code == 503
+        assert "slowwave doctor" in answer.text
+        assert str(home) not in answer.text
+
+
+def test_telemetry_is_off_and_says_what_it_needs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_ENDPOINT", raising=False)
+    assert not any(telemetry_of(ServerSettings()).values())
+    with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
+        telemetry_of(ServerSettings(telemetry="on"))

@@ -13,6 +13,7 @@ from slowwave.entrypoints.harness import routes as harness
 from slowwave.entrypoints.mcp.http import mount
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
+from slowwave.entrypoints.server.observing import add_metrics, telemetry_of
 from slowwave.entrypoints.server.openapi import describe
 from slowwave.entrypoints.server.problems import add_problems
 from slowwave.entrypoints.server.routes import (
@@ -52,6 +53,7 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
         summary="Long-term memory for AI agents.",
         docs_url=None,
         redoc_url=None,
+        telemetry=telemetry_of(settings.server),
         lifespan=_lifespan(memory, settings),
     )
     app.state.lanes = Lanes(memory, settings.server, settings.home.resolve())
@@ -62,6 +64,7 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
     mount(app, memory)
     add_problems(app)
     describe(app)
+    add_metrics(app)
     app.add_middleware(Guard, key=key, settings=settings.server)
     return app
 

@@ -184,7 +184,7 @@ def _more_headers(status: int) -> Collection[tuple[bytes, bytes]]:
     match status:
         case 401:
             return [(b"www-authenticate", b'Bearer realm="slowwave"')]
-        case 408 | 413:  # what is left of the body is not read
+        case 408 | 413 | 500:  # what is left of the body is not read; after an error uvicorn lets go
             return [(b"connection", b"close")]
         case 503:
             return [(b"retry-after", str(RETRY_SECONDS).encode())]
