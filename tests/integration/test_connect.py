@@ -447,14 +447,14 @@ def test_the_survey_names_homes_projects_and_what_is_amiss(places, install):
     states = survey(places, install)
     codex = next(state for state in states if state.harness == "codex")
     assert (codex.connected, codex.homes) == ("yes", (install.home,))
-    assert codex.problems == ("Codex was not told to trust the hooks yet: type /hooks there",)
+    assert codex.problems == ("Codex was not told to trust 5 of 5 hooks yet: type /hooks there",)
     assert [(state.harness, state.project) for state in states if state.scope == "project"] == [
         ("gemini", str(elsewhere.project))
     ]
     Path(install.hook).unlink()
     config = places.user / ".codex" / "config.toml"
     config.write_text(
-        f'[features]\nhooks = false\n\n[hooks.state."{config.parent}/hooks.json:stop:0:0"]\nx = 1\n'
+        f'[features]\nhooks = false\n\n[hooks.state."{config.parent}/hooks.json:stop:0:0"]\ntrusted_hash = "x"\n'
     )
     (codex,) = [
         state for state in survey(places, install) if (state.harness, state.scope) == ("codex", "user")
@@ -464,7 +464,53 @@ def test_the_survey_names_homes_projects_and_what_is_amiss(places, install):
         "not all entries are those of this installation",
         f"{install.hook} is gone: connect again",
         f"{config} has hooks switched off under [features]",
+        "Codex was not told to trust 4 of 5 hooks yet: type /hooks there",
     ]
+
+
+def test_switches_that_keep_hooks_from_running_are_named(places, install):
+    for harness, name, text in (
+        ("claude-code", ".claude/settings.json", '{"disableAllHooks": true}'),
+        ("gemini", ".gemini/settings.json", '{"hooksConfig": {"disabled": ["slowwave"]}}'),
+    ):
+        path = places.user / name
+        path.parent.mkdir()
+        path.write_text(text)
+        connect(harness, "user", places, install, dry_run=False)
+        (state,) = [one for one in survey(places, install) if one.harness == harness]
+        assert len(state.problems) == 1
+        assert state.problems[0].startswith(f"{path} has ")
+
+
+def test_an_entry_in_a_second_file_of_opencode_is_found_again(places, install):
+    connect("opencode", "user", places, install, dry_run=False)
+    other = places.user / ".config" / "opencode" / "opencode.jsonc"
+    other.write_text("{}")
+    disconnect("opencode", "user", places, install, dry_run=False)
+    assert [path.name for path in other.parent.rglob("*") if path.is_file()] == ["opencode.jsonc"]
+
+
+def test_a_broken_file_of_the_other_scope_keeps_nobody_from_connecting(places, install):
+    (places.project / ".cursor").mkdir()
+    (places.project / ".cursor" / "mcp.json").write_text("{")
+    assert connect("cursor", "user", places, install, dry_run=False).files[0].did == "made"
+
+
+def test_what_was_made_is_known_before_it_is_made(places, install, monkeypatch):
+    from slowwave.entrypoints.connecting import connections
+
+    before, write_text = tree(places), connections.write_text
+
+    def full(file, text):
+        if file.path.name == "hooks.json":
+            raise InputError("no space left")
+        write_text(file, text)
+
+    monkeypatch.setattr(connections, "write_text", full)
+    with pytest.raises(InputError, match="no space left"):
+        connect("codex", "user", places, install, dry_run=False)
+    disconnect("codex", "user", places, install, dry_run=False)
+    assert tree(places) == before
 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -1,6 +1,7 @@
 """Connect a harness with a home, and disconnect it: all of its files, or none where one of them is refused."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -64,11 +65,14 @@ def connect(harness: Harness, scope: Scope, places: Places, install: Install, *,
     project = str(places.project) if scope == "project" else ""
     check_writable(Path(install.home) / FILE)
     if not dry_run:
-        made = tuple(folder for settings, change in plan for folder in _carry_out(settings, change))
         taken_over = [folder for home in former for folder in drop(Path(home), harness, scope, project)]
-        folders = tuple(str(folder) for folder in (*taken_over, *made))
+        folders = tuple(str(folder) for folder in (*taken_over, *_missing_folders(plan)))
         connection = Connection(harness=harness, scope=scope, project=project, folders=folders)
-        keep(Path(install.home), connection)
+        keep(
+            Path(install.home), connection
+        )  # first: whatever happens then, disconnecting finds what was made
+        for settings, change in plan:
+            _carry_out(settings, change)
     return Done(
         harness=harness, scope=scope, project=project, homes=(install.home,), dry_run=dry_run,
         files=_told(plan, has_difference=dry_run), notes=notes,
@@ -115,8 +119,10 @@ def _surprises(harness: Harness, scope: Scope, places: Places, install: Install)
     if not is_found(harness, places):
         yield f"{harness} was not found on this machine: its settings are written for when it is."
     other: Scope = "user" if scope == "project" else "project"
-    files = [(settings, read_text(settings.path)) for settings in files_of(harness, other, places, install)]
-    homes = tuple(dict.fromkeys(home for settings, file in files for home in named_homes(settings, file)))
+    homes = dict[str, None]()
+    with suppress(InputError):  # a broken file of the other scope is for whoever connects there
+        for settings in files_of(harness, other, places, install):
+            homes |= dict.fromkeys(named_homes(settings, read_text(settings.path)))
     if homes:
         where = "for you" if other == "user" else "in this project"
         yield f"It is connected {where} as well, with the home {', '.join(homes)}: in this project both are asked."
@@ -143,16 +149,21 @@ def _plan(
     return plan
 
 
-def _carry_out(settings: SettingsFile, change: Change) -> tuple[Path, ...]:
-    """Change a file; returns the folders made for it."""
+def _carry_out(settings: SettingsFile, change: Change) -> None:
     if not change.changes_file:
-        return ()
+        return
     if change.after is None:
         remove_file(settings.path)
-        return ()
+        return
     if change.backup is not None:
         back_up(change.file, change.backup)
-    return write_text(change.file, change.after)
+    write_text(change.file, change.after)
+
+
+def _missing_folders(plan: Plan) -> tuple[Path, ...]:
+    """The folders that are made for the files, outermost first."""
+    parents = [folder for settings, _ in plan for folder in reversed(settings.path.resolve().parents)]
+    return tuple(dict.fromkeys(folder for folder in parents if not folder.exists()))
 
 
 def _told(plan: Plan, *, has_difference: bool) -> tuple[FileDone, ...]:

@@ -77,8 +77,8 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path} belongs to another user: connect as that user")
 
 
-def write_text(file: FileText, text: str) -> tuple[Path, ...]:
-    """Put a text in the place of a file that was read, whole; returns the folders that had to be made, outermost first.
+def write_text(file: FileText, text: str) -> None:
+    """Put a text in the place of a file that was read, whole, with the folders that it needs.
 
     Raises:
         InputError: somebody changed the file since it was read, or it cannot be written.
@@ -87,13 +87,11 @@ def write_text(file: FileText, text: str) -> tuple[Path, ...]:
         raise InputError(f"{file.path} was changed by another program meanwhile: try again")
     target = file.path.resolve()
     data = ((_BOM if file.has_mark else "") + text).encode("utf-8")
-    made = tuple(folder for folder in reversed(target.parents) if not folder.exists())
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(target, data, like=target)
     except OSError as error:
         raise InputError(f"{file.path} cannot be written: {error.strerror or error}") from error
-    return made
 
 
 def remove_file(path: Path) -> None:

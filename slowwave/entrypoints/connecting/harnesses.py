@@ -125,7 +125,9 @@ def is_found(harness: Harness, places: Places) -> bool:
     """Return whether the harness was used on this machine, or its program is on the PATH."""
     program = _PROGRAMS.get(harness)
     path = places.environment.get("PATH")
-    return _folder_of(harness, places).is_dir() or bool(program and path and shutil.which(program, path=path))
+    return os.access(_folder_of(harness, places), os.F_OK) or bool(
+        program and path and shutil.which(program, path=path)
+    )
 
 
 def _folder_of(harness: Harness, places: Places) -> Path:
@@ -201,11 +203,17 @@ def _gemini(path: Path, install: Install) -> SettingsFile:
 
 
 def _opencode(scope: Scope, places: Places, install: Install) -> tuple[SettingsFile, ...]:
-    """Settings and a plugin, which OpenCode loads from its folder; of two settings files the first that is there."""
+    """Settings and a plugin, which OpenCode loads from its folder.
+
+    Of two settings files it is the one that has our entry, else the first that is there.
+    """
     folder = places.project if scope == "project" else _config(places) / "opencode"
     plugins = (folder / ".opencode" if scope == "project" else folder) / "plugins"
-    names = ("opencode.jsonc", "opencode.json")
-    settings = next((folder / name for name in names if (folder / name).exists()), folder / "opencode.json")
+    known = [
+        path for name in ("opencode.jsonc", "opencode.json") if os.access(path := folder / name, os.R_OK)
+    ]
+    ours = [path for path in known if path.is_file() and MODULE.encode() in path.read_bytes()]
+    settings = (*ours, *known, folder / "opencode.json")[0]
     server = {"type": "local", "command": [install.python, *_arguments(install)], "enabled": True}
     return (
         _with_server(settings, ("mcp",), server),

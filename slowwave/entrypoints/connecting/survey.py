@@ -14,14 +14,12 @@ from slowwave.entrypoints.connecting.harnesses import (
     Places,
     Scope,
     SettingsFile,
-    codex_home,
     files_of,
     is_found,
     words_of,
 )
-from slowwave.entrypoints.connecting.jsonc import plain, scan
 from slowwave.entrypoints.connecting.record import connections
-from slowwave.entrypoints.connecting.toml_edits import read_toml
+from slowwave.entrypoints.connecting.switches import switched_off
 from slowwave.errors import InputError
 from slowwave.schemas.refusals import Frozen
 
@@ -73,7 +71,7 @@ def _state(harness: Harness, scope: Scope, places: Places, install: Install) -> 
         problems = (
             *_outdated(list(zip(files_of(harness, scope, places, mine), files, strict=True))),
             *_gone(files),
-            *_switched_off(harness, files, places),
+            *switched_off(harness, files, places),
         )
     except InputError as error:
         return known.model_copy(update={"connected": "unknown", "problems": (str(error),)})
@@ -106,27 +104,3 @@ def _gone(files: Sequence[tuple[SettingsFile, FileText]]) -> Iterator[str]:
     for word in sorted(named):
         if not Path(word).exists():
             yield f"{word} is gone: connect again"
-
-
-def _switched_off(
-    harness: Harness, files: Sequence[tuple[SettingsFile, FileText]], places: Places
-) -> Iterator[str]:
-    """Switches of a harness that keep hooks from running, and what a person must trust."""
-    for settings, file in files:
-        if harness == "claude-code" and settings.kind == "json":
-            root = scan(file.text, str(file.path))
-            found = plain(root) if root else None
-            if isinstance(found, dict) and found.get("disableAllHooks"):
-                yield f"{file.path} has disableAllHooks: no hook runs"
-    if harness != "codex":
-        return
-    config = codex_home(places) / "config.toml"
-    known = read_toml(read_text(config).text, str(config))
-    features = known.get("features", {})
-    if isinstance(features, dict) and False in (features.get("hooks"), features.get("codex_hooks")):
-        yield f"{config} has hooks switched off under [features]"
-    hooks = known.get("hooks", {})
-    trusted = hooks.get("state", {}) if isinstance(hooks, dict) else {}
-    (path,) = [settings.path for settings, _ in files if settings.kind == "json"]
-    if not any(str(key).startswith(f"{path}:") for key in trusted):
-        yield "Codex was not told to trust the hooks yet: type /hooks there"
