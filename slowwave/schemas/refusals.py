@@ -109,12 +109,12 @@ def sentence_of(model: type[BaseModel], error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
         return first["msg"].removeprefix("Value error, ")
-    field, value, rule = str(first["loc"][0]), first["input"], first.get("ctx", {})
+    field, value, rule = _place(first["loc"]), first["input"], first.get("ctx", {})
     match first["type"]:
         case "missing":
             return f"{field} is missing: give it"
         case "string_too_long":
-            place = field if len(first["loc"]) == 1 else f"an entry of {field}"
+            place = f"an entry of {field}" if len(first["loc"]) == 2 else field  # noqa: PLR2004
             most = rule["max_length"]
             return f"{place} has {len(value)} characters, at most {most} are possible: say it shorter"
         case "too_long":
@@ -122,6 +122,8 @@ def sentence_of(model: type[BaseModel], error: ValidationError) -> str:
         case "literal_error":
             known = rule["expected"].replace("'", "").replace(" or ", ", ")
             return f"{field} {str(value)[:40]!r} is not possible: choose one of {known}"
+        case "extra_forbidden" if len(first["loc"]) > 1:
+            return f"{field} is not possible: there is no such field"
         case "greater_than_equal" | "less_than_equal":
             low, high = bounds(model, field)
             return f"{field} {value} is not possible: choose {low} " + (f"to {high}" if high else "or more")
@@ -130,3 +132,10 @@ def sentence_of(model: type[BaseModel], error: ValidationError) -> str:
         case "extra_forbidden":
             return f"{field} is not possible: choose of {', '.join(model.model_fields)}"
     return f"{field} is not possible: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _place(place: tuple[int | str, ...]) -> str:
+    """The name of a field; of one within an entry of a list with the entry, such as `turns[0].role`."""
+    if len(place) <= 2:  # noqa: PLR2004 - an entry by itself is told by its list
+        return str(place[0])
+    return f"{place[0]}[{place[1]}].{'.'.join(map(str, place[2:]))}"

@@ -65,7 +65,7 @@ class StoreReader:
         self._cache = TableCache(
             root / name,
             count=self._count_rows,
-            version=self._version,
+            version=self.version_of,
             load=self._load,
         )
         self._exact_rows = 0
@@ -300,6 +300,11 @@ class StoreReader:
         frame = self.by_key(table, keys, [KEYS[table], *VECTOR_TEXT[table]])
         return frame.select(KEYS[table], text=text).filter(pl.col("text") != "")
 
+    def version_of(self, table: str) -> int:
+        """The number of a table's version, which changes with every write."""
+        with reading(self.root, table):
+            return int(self._table(table).version)
+
     def size_bytes(self) -> int:
         """Bytes of this generation on disk."""
         return sum(path.stat().st_size for path in (self.root / self.name).rglob("*") if path.is_file())
@@ -318,7 +323,7 @@ class StoreReader:
         return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
     def _load(self, table: str, before: MemoryTable | None) -> MemoryTable:
-        version = self._version(table)
+        version = self.version_of(table)
         rows = self.rows_on_disk(table, plain_columns(table), None)
         if not self._cache.is_indexed:
             return MemoryTable(table, version, rows, is_indexed=False)
@@ -364,10 +369,6 @@ class StoreReader:
     def _count_rows(self, table: str) -> int:
         with reading(self.root, table):
             return int(self._table(table).count_rows())
-
-    def _version(self, table: str) -> int:
-        with reading(self.root, table):
-            return int(self._table(table).version)
 
     def _has_text_index(self, table: str) -> bool:
         """Return whether every text of a table is indexed; once there, an index stays."""

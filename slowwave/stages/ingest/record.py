@@ -7,7 +7,7 @@ some seconds later (`folding.py`), the next ingest cuts its chunks (`recorded_ch
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -46,6 +46,8 @@ class _Conversation:
     project_id: str | None = None
     turns: dict[str, tuple[str, int]] = field(default_factory=dict)
     next_index: int = 0
+    seen: tuple[str, int] = ("", -1)
+    """The generation and version of the stored turns that it was read from."""
 
     def add(self, turn_id: str, digest: str, index: int) -> None:
         self.turns[turn_id] = (digest, index)
@@ -59,14 +61,26 @@ class Conversations:
         self.lock = threading.Lock()
         self._known: OrderedDict[str, _Conversation] = OrderedDict()
 
-    def of(self, store: Store | None, session_id: str) -> _Conversation:
-        """A conversation, read from the store when it is first asked for."""
-        if session_id not in self._known:
-            self._known[session_id] = _stored(store, session_id)
-            while len(self._known) > MOST_CONVERSATIONS:
-                self._known.popitem(last=False)
-        self._known.move_to_end(session_id)
-        return self._known[session_id]
+    def of(self, store: Store | None, session_ids: Iterable[str]) -> dict[str, _Conversation]:
+        """Conversations as the store has them now, with what was recorded here and is not in the store yet."""
+        version = (store.name, store.version_of("turns")) if store is not None else _Conversation.seen
+        named = {}
+        for session_id in session_ids:
+            known = named[session_id] = self._known.setdefault(session_id, _Conversation())
+            self._known.move_to_end(session_id)
+            if store is not None and known.seen != version:
+                _read_stored(known, store, session_id)
+                known.seen = version
+        while len(self._known) > max(MOST_CONVERSATIONS, len(named)):
+            self._known.popitem(last=False)
+        return named
+
+    def add(self, turns: pl.DataFrame) -> None:
+        """Take over turns that are committed."""
+        for session_id, *turn in turns.select(
+            "session_id", "turn_id", "content_hash", "turn_index"
+        ).iter_rows():
+            self._known.setdefault(session_id, _Conversation()).add(*turn)
 
 
 def record(
@@ -85,8 +99,7 @@ def record(
         if new.height:
             keep_fresh(reader.home, now=now)
             reader.home.journal.commit(encode("turn.recorded", new), now=now)
-        for row in new.select("session_id", "turn_id", "content_hash", "turn_index").iter_rows():
-            conversations.of(store, row[0]).add(*row[1:])
+        conversations.add(new)
     erased = read.turns.height - kept.height
     return Recorded(
         turn_ids=kept["turn_id"].to_list(),
@@ -137,17 +150,14 @@ def _identity(
     return (RECORDED, *parts, str(said[parts]))
 
 
-def _stored(store: Store | None, session_id: str) -> _Conversation:
-    found = _Conversation()
-    if store is None:
-        return found
+def _read_stored(known: _Conversation, store: Store, session_id: str) -> None:
+    """Take over the stored turns of a conversation."""
     columns = ["turn_id", "content_hash", "turn_index", "project_id"]
     turns = store.rows_on_disk("turns", columns, col("session_id") == lit(session_id)).sort("turn_index")
     if turns.height:
-        found.project_id = turns["project_id"][0]
+        known.project_id = turns["project_id"][0]
     for row in turns.select("turn_id", "content_hash", "turn_index").iter_rows():
-        found.add(*row)
-    return found
+        known.add(*row)
 
 
 def _not_erased(store: Store | None, turns: pl.DataFrame) -> pl.DataFrame:
@@ -174,7 +184,7 @@ def _new(
 ) -> pl.DataFrame:
     """Turns that are not known, or say something else there, with their place and their owner."""
     owner = reader.home.of_project(project).owner
-    known = {name: conversations.of(store, name) for name in turns["session_id"].unique(maintain_order=True)}
+    known = conversations.of(store, turns["session_id"].unique(maintain_order=True))
     added: Counter[str] = Counter()
     rows = []
     for row in _as_stored(store, turns, known).iter_rows(named=True):
