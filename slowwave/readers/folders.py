@@ -17,13 +17,17 @@ FOLDER_SUFFIXES = frozenset({".jsonl", ".md", ".markdown", ".txt"})
 """Endings of the files that are read from a folder; a file that the user names may have others."""
 COMPRESSED = ".jsonl.zst"
 """The ending of a compressed transcript."""
-SESSION_NAMES = re.compile(r"session-[^/]*\.json|opencode(?:-[\w-]+)?\.db", re.IGNORECASE)
-"""Names of sessions of coding agents that are read from a folder beside those endings."""
+SESSION_NAMES = re.compile(r".*/chats/session-[^/]*\.json|.*/opencode(?:-[\w-]+)?\.db", re.IGNORECASE)
+"""Paths of sessions of coding agents that are read from a folder beside those endings."""
 EXPORT_NAMES = re.compile(r"(?:conversations(?:-\d{1,6})?|memory)\.json", re.IGNORECASE)
 """Names of exports that are read from a folder, whose other JSON files may be anything."""
 
 LATE_FILE = "file of a folder with too many"
-HIDDEN, LINK, SPECIAL, FOREIGN, ABOUT = (
+TOOL_OUTPUTS = "tool-results"
+"""The folder of what tools put out, beside the transcript of a Claude Code session: nobody's word, and much of it."""
+
+OUTPUTS, HIDDEN, LINK, SPECIAL, FOREIGN, ABOUT = (
+    "folder of tool output",
     "hidden file or folder",
     "symbolic link in a folder",
     "pipe, socket or device",
@@ -72,7 +76,11 @@ def _walk(folder: Path, found: Found, bounds: ReaderSettings) -> list[Path]:
         linked = [name for name in folders if Path(parent, name).is_symlink()]
         found.passed_by[LINK] += len(linked)
         found.passed_by[HIDDEN] += sum(name.startswith(".") for name in [*folders, *names])
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        outputs = TOOL_OUTPUTS in folders and Path(f"{parent}.jsonl").is_file()
+        found.passed_by[OUTPUTS] += outputs
+        folders[:] = [
+            name for name in folders if not (name.startswith(".") or (outputs and name == TOOL_OUTPUTS))
+        ]
         for path in (Path(parent, name) for name in names if not name.startswith(".")):
             reason = _reason_to_pass_by(path)
             if reason is None:
@@ -113,4 +121,4 @@ def _is_read(path: Path) -> bool:
     name = path.name.lower()
     if path.suffix.lower() in FOLDER_SUFFIXES or name.endswith(COMPRESSED):
         return True
-    return any(names.fullmatch(name) for names in (SESSION_NAMES, EXPORT_NAMES))
+    return bool(EXPORT_NAMES.fullmatch(name) or SESSION_NAMES.fullmatch(path.absolute().as_posix()))

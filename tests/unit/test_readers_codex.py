@@ -147,6 +147,48 @@ def test_a_session_without_events_gives_what_the_model_was_sent_but_what_was_inj
     assert reading.skipped["thinking"] == 1
 
 
+def test_where_blocks_have_kinds_a_person_typed_those_of_one_kind(tmp_path):
+    def of_kinds(*pairs):
+        record = sent("user", *(text for _, text in pairs))
+        metadata = {"turn_id": TURNS[0], "content_item_kinds": [kind for kind, _ in pairs]}
+        return {
+            **record,
+            "payload": {**record["payload"], "internal_chat_message_metadata_passthrough": metadata},
+        }
+
+    records = [
+        meta(KILN),
+        of_kinds(("agents_md.instructions", "Use tabs."), ("hooks.additional_context", "Be kind.")),
+        of_kinds(("user.text", "<b>Which</b> glaze?")),
+        sent("assistant", "The blue one."),
+    ]
+    reading = read_path(written(tmp_path, *records))
+    assert reading.turns["content"].to_list() == ["<b>Which</b> glaze?", "The blue one."]
+    assert reading.skipped == {"session_meta": 1, "injected context": 2}
+
+
+def test_whose_words_of_a_turn_stand_as_no_events_are_taken_from_what_the_model_was_sent(tmp_path):
+    records = [
+        meta(KILN),
+        sent("user", "Something that stands before all turns."),
+        turn(0),
+        sent("user", "<some-new-context>Tabs.</some-new-context>"),
+        sent("user", "Which glaze blistered?"),
+        event("agent_message", "The blue one."),
+        sent("assistant", "The blue one."),
+        turn(1),
+        event("user_message", "Fire it slower."),
+        sent("user", "Fire it slower. <image>"),
+        sent("assistant", "At cone six."),
+    ]
+    assert said(written(tmp_path, *records)) == SPOKEN
+
+
+def test_a_session_is_the_same_turns_before_its_events_are_written(tmp_path):
+    early = read_path(written(tmp_path, *LEGACY[:6])).turns
+    assert early["turn_id"].to_list() == read_path(written(tmp_path, *LEGACY)).turns["turn_id"].to_list()[:1]
+
+
 @pytest.mark.parametrize(
     ("prompt", "typed"),
     [

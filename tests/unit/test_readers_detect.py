@@ -104,6 +104,22 @@ def test_a_readme_counts_as_a_document_only_where_no_transcripts_are(tmp_path):
     assert found == ["docs/README.md", "talks/day/a.jsonl", "talks/notes/README.md"]
 
 
+def test_what_tools_put_out_beside_a_session_and_json_of_others_are_passed_by(tmp_path):
+    for name in (
+        "p/s1.jsonl",
+        "p/s1/tool-results/a.txt",
+        "p/tool-results/b.txt",
+        "session-a.json",
+        "chats/session-b.json",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found = find_sources([tmp_path])
+    names = [path.relative_to(tmp_path).as_posix() for path in found.paths]
+    assert names == ["chats/session-b.json", "p/s1.jsonl", "p/tool-results/b.txt"]
+    assert found.passed_by["folder of tool output"] == 1
+
+
 def test_the_hash_is_that_of_the_bytes(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 3_000_000)
     assert source_hash(tmp_path / "a") == hashlib.sha256(b"x" * 3_000_000).hexdigest()

@@ -41,9 +41,11 @@ def said(path: Path) -> list[str]:
 
 def test_both_forms_give_the_same_turns(tmp_path):
     messages = [ASKED, ANSWERED, SLOWER, NOTICE]
-    whole = tmp_path / "session-a.json"
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    whole = folder / "session-a.json"
     whole.write_text(json.dumps({**HEAD, "messages": messages}, indent=2))
-    old, new = read_path(whole), read_path(log(tmp_path, HEAD, *messages))
+    old, new = read_path(whole), read_path(log(folder, HEAD, *messages))
     assert old.turns["content"].to_list() == ["Which glaze blistered?", "The blue one.", "Fire it slower."]
     assert old.turns["origin"].to_list() == ["user", "agent", "user"]
     assert old.turns["turn_id"].to_list() == new.turns["turn_id"].to_list()
@@ -51,7 +53,7 @@ def test_both_forms_give_the_same_turns(tmp_path):
     assert (old.kind, new.kind) == ("gemini", "gemini")
     assert old.skipped == {"harness message": 1}
     assert new.skipped == {"harness message": 1, "session record": 1}
-    assert set(find_sources([tmp_path]).paths) == {tmp_path / "session-a.json", tmp_path / "session-a.jsonl"}
+    assert find_sources([tmp_path]).paths == [whole, folder / "session-a.jsonl"]
 
 
 def test_the_last_version_of_a_message_counts_at_its_place(tmp_path):
