@@ -21,6 +21,7 @@ _CLAUDE_SESSIONS: Final = re.compile(r"[^/]+/[^/]+\.jsonl")
 _CLAUDE_NOTES: Final = re.compile(r"[^/]+/memory/.+\.md")
 _CODEX: Final = re.compile(r"(?:.+/)?rollout-[^/]+\.jsonl(?:\.zst)?")
 _GEMINI: Final = re.compile(r"[^/]+/chats/session-[^/]+\.jsonl?")
+_CURSOR: Final = re.compile(r"[^/]+/agent-transcripts/(?:[^/]+/)?[^/]+\.jsonl")
 _OPENCODE: Final = re.compile(r"opencode(?:-[\w-]+)?\.db")
 
 
@@ -50,6 +51,7 @@ def known_places(environment: Mapping[str, str], user: Path) -> list[Place]:
         for below in ("sessions", "archived_sessions")
     ]
     found += [Place("Gemini CLI", at / ".gemini/tmp", _GEMINI) for at in [*named("GEMINI_CLI_HOME"), user]]
+    found.append(Place("Cursor", user / ".cursor/projects", _CURSOR))
     found += [Place("OpenCode", at / "opencode", _OPENCODE) for at in data]
     once = {(place.source, os.path.realpath(place.folder)): place for place in reversed(found)}
     return [place for place in found if once[place.source, os.path.realpath(place.folder)] is place]

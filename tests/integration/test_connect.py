@@ -447,7 +447,7 @@ def test_the_survey_names_homes_projects_and_what_is_amiss(places, install):
     states = survey(places, install)
     codex = next(state for state in states if state.harness == "codex")
     assert (codex.connected, codex.homes) == ("yes", (install.home,))
-    assert codex.problems == ("Codex was not told to trust 5 of 5 hooks yet: type /hooks there",)
+    assert codex.problems == ("Codex was not told to trust 6 of 6 hooks yet: type /hooks there",)
     assert [(state.harness, state.project) for state in states if state.scope == "project"] == [
         ("gemini", str(elsewhere.project))
     ]
@@ -464,7 +464,7 @@ def test_the_survey_names_homes_projects_and_what_is_amiss(places, install):
         "not all entries are those of this installation",
         f"{install.hook} is gone: connect again",
         f"{config} has hooks switched off under [features]",
-        "Codex was not told to trust 4 of 5 hooks yet: type /hooks there",
+        "Codex was not told to trust 5 of 6 hooks yet: type /hooks there",
     ]
 
 

@@ -264,6 +264,9 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ".gemini/tmp/kiln/chats/session-a.json",
         ".gemini/tmp/kiln/chats/session-b.jsonl",
         ".gemini/tmp/kiln/logs.json",
+        ".cursor/projects/kiln/agent-transcripts/0a1b/0a1b.jsonl",
+        ".cursor/projects/kiln/agent-transcripts/0a1b/subagents/2c3d.jsonl",
+        ".cursor/projects/kiln/worker.log",
         ".local/share/opencode/opencode.db",
         ".local/share/opencode/auth.json",
     ):
@@ -281,12 +284,13 @@ def test_the_files_of_every_agent_are_found_and_nothing_else(home, user):
         ("Codex", ["rollout-a.jsonl", "rollout-b.jsonl.zst"]),
         ("Codex", ["rollout-c.jsonl"]),
         ("Gemini CLI", ["session-a.json", "session-b.jsonl"]),
+        ("Cursor", ["0a1b.jsonl"]),
         ("OpenCode", ["opencode.db"]),
     ]
     assert (
         [source.byte_count for source in found]
         == [source.file_count for source in found]
-        == [1, 2, 2, 1, 2, 1]
+        == [1, 2, 2, 1, 2, 1, 1]
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
+from slowwave.entrypoints.harness.events import EVENTS
 from slowwave.schemas.refusals import Frozen
 
 Harness = Literal["claude-code", "codex", "gemini", "opencode", "cursor", "claude-desktop", "vscode"]
@@ -163,7 +164,7 @@ def _claude_code(scope: Scope, places: Places, install: Install) -> tuple[Settin
         settings = places.project / ".claude" / "settings.local.json"
     hooks = tuple(
         _group(event, {"type": "command", **_exec(install, "claude-code", event), "timeout": _seconds(event)})
-        for event in ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
+        for event in EVENTS["claude-code"]
     )
     return (
         SettingsFile(path=settings, kind="json", entries=hooks),
@@ -176,7 +177,7 @@ def _codex(folder: Path, install: Install) -> tuple[SettingsFile, ...]:
         _group(
             event, {"type": "command", "command": _line(install, "codex", event), "timeout": _seconds(event)}
         )
-        for event in ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
+        for event in EVENTS["codex"]
     )
     server = Entry(path=("mcp_servers",), key=SERVER, value={**_stdio(install), "startup_timeout_sec": 60})
     return (
@@ -196,7 +197,7 @@ def _gemini(path: Path, install: Install) -> SettingsFile:
                 "timeout": _seconds(event) * 1000,
             },
         )
-        for event in ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd")
+        for event in EVENTS["gemini"]
     )
     server = Entry(path=("mcpServers",), key=SERVER, value=_stdio(install))
     return SettingsFile(path=path, kind="json", entries=(server, *hooks))
@@ -231,7 +232,7 @@ def opencode_plugin(install: Install) -> str:
 def _cursor(folder: Path, install: Install) -> tuple[SettingsFile, ...]:
     hooks = tuple(
         Entry(path=("hooks", event), value={"command": _line(install, "cursor", event)})
-        for event in ("sessionStart", "beforeSubmitPrompt", "stop", "preCompact", "sessionEnd")
+        for event in EVENTS["cursor"]
     )
     return (
         _with_server(folder / "mcp.json", ("mcpServers",), _stdio(install)),
