@@ -13,6 +13,7 @@ from slowwave.schemas.requests import WeakRequest
 from slowwave.schemas.results import Fading, Replacement, Stats
 from slowwave.search import Reader
 from slowwave.store import Store, col, lit, owned_by
+from slowwave.trust.origins import ON_TRUST, whose_word
 
 AGES = ((1.0, "a day"), (7.0, "a week"), (30.0, "a month"), (365.0, "a year"))
 TOPICS = 10
@@ -24,7 +25,16 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]
     store = reader.current()
     if store is None:
         return []
-    columns = ["cell_id", "cell_type", "content", "status", "confidence", "decay_rate", "protected"]
+    columns = [
+        "content",
+        "status",
+        "confidence",
+        "decay_rate",
+        "event_time",
+        "source_name",
+        "cell_id",
+        *ON_TRUST,
+    ]
     cells = store.rows("cells", columns, owned_by(reader.settings.owner) & (col("status") == lit("active")))
     cell_usage, settings = store.by_key("cell_usage", cells["cell_id"]), reader.settings
     soon = fading(cells, cell_usage, now=now, forget=settings.forget, decay=settings.decay, days=ahead)
@@ -33,7 +43,13 @@ def weak(reader: Reader, request: WeakRequest, *, now: datetime) -> list[Fading]
         .join(cell_usage, on="cell_id", how="inner", maintain_order="left")
         .with_columns(effective_confidence=effective_confidence(now=now, settings=settings.decay))
     )
-    return [Fading(**row) for row in found.select(list(Fading.model_fields)).iter_rows(named=True)]
+    named = [name for name in Fading.model_fields if name != "whose"]
+    return [
+        Fading(
+            **{name: row[name] for name in named}, whose=whose_word(**{name: row[name] for name in ON_TRUST})
+        )
+        for row in found.iter_rows(named=True)
+    ]
 
 
 def stats(reader: Reader, *, now: datetime) -> Stats:

@@ -235,6 +235,9 @@ class Fading(Frozen):
     cell_id: str
     cell_type: str
     content: str
+    event_time: datetime
+    source_name: str
+    whose: str = Field(description="Whose word it is; empty where a person said it.")
     effective_confidence: float
     last_accessed: datetime
     fades_at: datetime

@@ -244,6 +244,7 @@ class ChainStep(Frozen):
     confidence: float
     content: str
     excerpt: Excerpt | None = Field(default=None, description="As of a memory that answers.")
+    whose: str = Field(description="As of a memory that answers.")
     cell_type: CellType
     status: CellStatus
     event_time: datetime
@@ -297,6 +298,7 @@ class TimelineEvent(Frozen):
     at: datetime = Field(description="From when it holds, or when it happened.")
     cell_type: CellType
     content: str
+    whose: str = Field(description="Whose word it is; empty where a person said or confirmed it.")
     status: CellStatus
     until: datetime | None = Field(description="Until when it held; null where it holds or nobody says.")
     superseded_by: str | None = Field(description="The memory that took its place.")

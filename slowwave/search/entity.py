@@ -22,7 +22,7 @@ from slowwave.store import Row, Store, col
 SHOWN = 10
 """Neighbours, and late memories, on a page."""
 
-READ = [*TOLD, *ATTRIBUTE, "value", "recorded_at", "protected"]
+READ = [*TOLD, *ATTRIBUTE, "value", "recorded_at"]
 
 
 def describe(reader: Reader, name: str) -> EntityResult:

@@ -24,12 +24,14 @@ from slowwave.schemas.tables import OWNER
 from slowwave.search.conditions import scope_condition
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Expr, Row, RowsQuery, Store, TextQuery, col
+from slowwave.trust.origins import ON_TRUST, whose_word
 
 SAID_MOST = 1_000
 """Memories that are looked at for a name as it was said."""
 
 EDGE = ("source_id", "target_id", "relation", "predicate", "confidence", "valid_until")
 TOLD = ("cell_id", "content", "cell_type", "status", "event_time", "source_name")
+"""Columns of a memory that a chain shows, beside those that say whose word it is."""
 
 _ENTITY = ["entity_id", *OWNER, "canonical_name", "entity_type", "aliases", "family", "mention_count"]
 
@@ -187,8 +189,15 @@ def reasons(
     if not steps:
         return []
     mine = scope_condition(owner) & col("status").isin(["active", "superseded"])
+    trust = [name for name in ON_TRUST if name not in TOLD]
     (found,) = store.find(
-        [RowsQuery("cells", TOLD, mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
+        [RowsQuery("cells", (*TOLD, *trust), mine & col("cell_id").isin([row["cell_id"] for row in steps]))]
     )
-    cells = {row["cell_id"]: row for row in found}
+    cells = {
+        row["cell_id"]: {
+            **{name: row[name] for name in TOLD},
+            "whose": whose_word(**{name: row[name] for name in ON_TRUST}),
+        }
+        for row in found
+    }
     return [ChainStep(**{**row, **cells[row["cell_id"]]}) for row in steps if row["cell_id"] in cells]

@@ -15,7 +15,7 @@ from slowwave.search.current_values import (
 )
 from slowwave.search.question import Question
 from slowwave.store import Expr, Row, RowsQuery, col
-from slowwave.trust.origins import whose_word
+from slowwave.trust.origins import ON_TRUST, whose_word
 
 _SHOWN = (
     "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
@@ -96,9 +96,7 @@ def _hit(
     return CellHit(
         **{name: row[name] for name in _HIT_COLUMNS},
         text=row["content"],
-        whose=whose_word(
-            **{name: row[name] for name in ("origin", "cell_type", "prompt_version", "protected")}
-        ),
+        whose=whose_word(**{name: row[name] for name in ON_TRUST}),
         score=entry.score,
         prior=entry.prior,
         confirmations=confirmations,

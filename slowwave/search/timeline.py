@@ -11,10 +11,11 @@ from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Store, col, lit
+from slowwave.trust.origins import ON_TRUST, whose_word
 
 TOLD = [
     "cell_id", "cell_type", "content", "status", "valid_from", "valid_until", "event_time", "superseded_by",
-    "session_id", "source_name",
+    "session_id", "source_name", "origin", "prompt_version", "protected",
 ]  # fmt: skip
 
 NOTHING = "No memory yet: `slowwave ingest PATH` and `slowwave run nightly` make one"
@@ -59,8 +60,14 @@ def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
     end = pl.col("valid_until")
     is_none = (pl.col("status") == "superseded") & (end.is_null() | (end <= pl.col("valid_from")))
     rows = cells.filter(~is_none).sort("valid_from", "event_time", "cell_id")
-    renamed = rows.rename({"valid_from": "at", "valid_until": "until"}).drop("event_time")
-    return [TimelineEvent(**row) for row in renamed.iter_rows(named=True)]
+    renamed = rows.rename({"valid_from": "at", "valid_until": "until"})
+    named = [name for name in TimelineEvent.model_fields if name != "whose"]
+    return [
+        TimelineEvent(
+            **{name: row[name] for name in named}, whose=whose_word(**{name: row[name] for name in ON_TRUST})
+        )
+        for row in renamed.iter_rows(named=True)
+    ]
 
 
 def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:

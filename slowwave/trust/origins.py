@@ -47,6 +47,10 @@ WORD_BY_WORD: Final = "a conversation word by word"
 """Whose word a passage is that an assistant speaks in."""
 
 
+ON_TRUST: Final = ("origin", "cell_type", "prompt_version", "protected")
+"""The columns of a cell that say whose word it is."""
+
+
 def whose_word(origin: Origin, *, cell_type: str, prompt_version: str, protected: bool) -> str:
     """Words for whose word a memory is; empty where a person said or confirmed it."""
     if protected or not WHOSE[origin]:

@@ -503,4 +503,6 @@ def test_no_answer_is_longer_than_its_bound_whatever_is_stored(tmp_path: Path):
             assert count_tokens([text_of(told)])[0] <= 10_000, name
             assert count_tokens([str(told.structured_content)])[0] <= 10_000, name
         told = call(memory, "timeline", name="staging", limit=200)
-    assert any("left out here" in note for note in told.structured_content["notes"])
+    assert any("older ones are left out here" in note for note in told.structured_content["notes"])
+    last = told.structured_content["memories"][-1]["cell_id"]
+    assert last == "000079x", "the newest stay"

@@ -16,8 +16,8 @@ def fenced(lines: list[str]) -> str:
     return "\n".join([FENCE_OPEN, *lines, FENCE_CLOSE])
 
 
-def fitted(told: Told) -> Told:
-    """An answer within its bound: what comes last goes first, of the longest list, and a note says so."""
+def fitted(told: Told, *, newest_last: bool = False) -> Told:
+    """An answer within its bound: of the longest list the last goes first, or the oldest; a note says so."""
     parts: dict[str, list[BaseModel]] = {
         "summaries": list(told.summaries),
         "memories": list(told.memories),
@@ -31,13 +31,15 @@ def fitted(told: Told) -> Told:
     room, left_out = MOST_BYTES - 1_000 - sum(len(note.encode()) + 8 for note in notes), 0
     while sum(map(sum, sizes.values())) > room:
         longest = max(sizes, key=lambda name: sum(sizes[name]))
-        parts[longest].pop()
-        sizes[longest].pop()
+        place = 0 if newest_last and longest == "memories" else -1
+        parts[longest].pop(place)
+        sizes[longest].pop(place)
         left_out += 1
     if notes_left:
         notes.insert(0, f"{notes_left} earlier notes are left out here")
     if left_out:
-        notes.append(f"{left_out} more are left out here: narrow the question, or ask for fewer")
+        which = "older ones" if newest_last else "more"
+        notes.append(f"{left_out} {which} are left out here: narrow the question, or ask for fewer")
         if told.next_cursor:  # the next page would begin after what is left out
             notes[-1] += ", with this page's own cursor"
     kept = "" if left_out else told.next_cursor

@@ -154,7 +154,7 @@ TIMELINE: Final = Tool(
     request=TimelineRequest,
     answer=Timeline,
     shaped=Told,
-    shape=lambda found: fitted(told_timeline(found)),
+    shape=lambda found: fitted(told_timeline(found), newest_last=True),
     show=page_of,
     narrowed=ToolEvents,
 )

@@ -40,7 +40,11 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
     @server.resource(CORE, name="core", title="Core memory", mime_type=MARKDOWN, description=CORE_TOLD)
     def core() -> str:
         text: str = _asked(ask, "core", _within(), str)
-        return fenced([page_line(line) for line in text.splitlines()]) if text else "No core memory yet."
+        return (
+            fenced([page_line(line.lstrip("#")) for line in text.splitlines() if line])
+            if text
+            else "No core memory yet."
+        )
 
     @server.resource(
         "slowwave://cells/{cell_id}",
@@ -69,7 +73,7 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
             for one in largest.topics
             if one.name in (name, found.title)
         ]
-        return page_of(fitted(told.model_copy(update={"summaries": about[:1]})))
+        return page_of(fitted(told.model_copy(update={"summaries": about[:1]}), newest_last=True))
 
 
 def _within() -> dict[str, str]:

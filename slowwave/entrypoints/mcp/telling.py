@@ -101,8 +101,12 @@ def told_weak(found: list[Fading]) -> Told:
                 cell_id=one.cell_id,
                 cell_type=one.cell_type,
                 text=_cut(one.content),
-                date=_day(one.last_accessed),
-                remarks=[f"fades on {_day(one.fades_at)} unless it is cited or confirmed"],
+                date=_day(one.event_time),
+                source=page_line(one.source_name),
+                said_by=one.whose or PERSON,
+                remarks=[
+                    f"last used {_day(one.last_accessed)}, fades on {_day(one.fades_at)} unless it is used"
+                ],
             )
             for one in found
         ],
@@ -205,6 +209,7 @@ def _reason(step: ChainStep) -> ToldMemory:
         text=_cut(step.content if step.excerpt is None else step.excerpt.text),
         date=_day(step.event_time),
         source=page_line(step.source_name),
+        said_by=step.whose or PERSON,
         remarks=[how, *([] if step.status == "active" else [step.status])],
     )
 
@@ -215,7 +220,7 @@ def _row(row: CellRow) -> ToldMemory:
     return ToldMemory(
         cell_id=row.cell_id,
         cell_type=row.cell_type,
-        text=_cut(row.compressed or row.content, TEXT_CHARACTERS // 4),
+        text=_cut(row.content, TEXT_CHARACTERS // 4),
         date=_day(row.event_time),
         source=page_line(row.source_name),
         said_by=PERSON if row.protected else _who(row.origin),
@@ -270,6 +275,7 @@ def _event(event: TimelineEvent) -> ToldMemory:
         text=_cut(event.content, TEXT_CHARACTERS // 2),
         date=_day(event.at),
         source=page_line(event.source_name),
+        said_by=event.whose or PERSON,
         remarks=[*state, *after],
     )
 
@@ -316,7 +322,7 @@ def _quote(quote: Quote) -> ToldTurn:
         text=_cut(quote.content),
         date=_day(quote.event_time),
         source=page_line(quote.source_name),
-        said_by=f"{page_line(quote.speaker or quote.role)}; the memory is {page_line(quote.whose)}",
+        said_by=f"{page_line(quote.speaker or quote.role)} ({page_line(quote.whose)})",
     )
 
 
