@@ -19,10 +19,12 @@ from slowwave.edits.methods import Edits
 from slowwave.edits.status import read_status
 from slowwave.erase import erase
 from slowwave.errors import InputError, TransientError
+from slowwave.export.export import export
 from slowwave.home.core_file import project_core
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
 from slowwave.lists.methods import Lists
+from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.refusals import clean_text, moment_of, request_of
 from slowwave.schemas.report import StageReport
@@ -30,6 +32,7 @@ from slowwave.schemas.requests import (
     ArchivedRequest,
     CiteRequest,
     EraseRequest,
+    ExportRequest,
     RecordRequest,
     RecordTurn,
     TimelineRequest,
@@ -39,6 +42,7 @@ from slowwave.schemas.results import (
     Calibration,
     Erased,
     Explanation,
+    Exported,
     Fading,
     ForgottenCell,
     QuarantinedChunk,
@@ -52,6 +56,7 @@ from slowwave.schemas.search import (
     EntityResult,
     Filters,
     FilterWords,
+    Scope,
     SearchRequest,
     SearchResult,
     Timeline,
@@ -209,6 +214,25 @@ class Memory(Lists, Edits, Sources):
         moment = None if now is None else moment_of(now)
         paths = [str(source) for source in sources]
         return ingest_alone(self._home, paths, dry_run=dry_run, clock=lambda: moment or moment_of(None))
+
+    def export(
+        self,
+        to: Path | str,
+        *,
+        format: ExportFormat = "jsonl",
+        project: str | None = None,
+        scopes: Sequence[Scope] = (),
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> Exported:
+        """Write everything that you may see into a folder (`ExportRequest`); `ingest` takes its JSONL in again.
+
+        Raises:
+            InputError: a keyword is not possible, or the folder holds files that no export wrote.
+            NotFoundError: there is no memory yet.
+        """
+        to = str(to)
+        return export(self._reader, request_of(ExportRequest, locals()), now=moment_of(now))
 
     def erase(
         self,

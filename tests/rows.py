@@ -156,6 +156,20 @@ def one_of_every_kind() -> pl.DataFrame:
             of_row(
                 "cell.extracted", "cells", "c7", content="The old kiln is blue.", salience=0.1 + 0.2, **cell
             ),
+            of_row(
+                "cell.imported",
+                "cells",
+                "c7",
+                confidence=0.7,
+                status="active",
+                evidence=["t1"],
+                retrieval_count=2,
+                last_accessed=DAY,
+                imported_from="memories.jsonl",
+                **dict.fromkeys(("citation_count", "ignore_count", "confirmations"), 0),
+                **dict.fromkeys(("archived_count", "revived_count"), 0),
+            ),
+            of_row("contradiction.imported", "contradictions", "x2", cell_a="c6", cell_b="c7"),
             events("chunk.extracted", {"chunk_id": "k1", "cell_count": 7, "rejected_count": 0, **MODEL}),
             events(
                 "chunk.failed",

@@ -187,7 +187,12 @@ def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_i
 
 def _last_resolution(work: Workspace, contradiction_id: str) -> dict[str, object]:
     rows = journaled(work.home.journal, [contradiction_id], RESOLVED)
-    return rows.filter(pl.col("contradiction_id") == contradiction_id).row(-1, named=True)
+    found = rows.filter(pl.col("contradiction_id") == contradiction_id)
+    if found.is_empty():
+        raise InputError(
+            f"contradiction {contradiction_id} was not resolved by a person in this home: there is nothing to undo"
+        )
+    return found.row(-1, named=True)
 
 
 def _both_living(work: Workspace, row: dict[str, object]) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer.core import TyperGroup
 
-from slowwave.entrypoints.commands import browse, connect, edits, inspect, recall, redact, sources
+from slowwave.entrypoints.commands import browse, connect, edits, export, inspect, recall, redact, sources
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.commands.serve import serve
 from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
@@ -187,6 +187,7 @@ for command in (
     *browse.COMMANDS,
     *edits.COMMANDS,
     *inspect.COMMANDS,
+    *export.COMMANDS,
     *redact.COMMANDS,
     *connect.COMMANDS,
     *sources.COMMANDS,

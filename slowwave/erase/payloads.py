@@ -26,6 +26,9 @@ KEPT_KINDS = frozenset({"cell.erased", "turn.erased"})
 VERBATIM = frozenset({"turn.recorded", "cell.extracted", "cell.deleted"})
 """Kinds that hold the words of one turn or memory: those of others are masked only where a text was named."""
 
+OF_STATE = frozenset({"cell.extracted", "cell.imported"})
+"""Kinds that say more of a memory than its topic."""
+
 RETIRING = frozenset({"cell.superseded", "cell.merged"})
 
 WRITTEN = frozenset({"topic.summarized", "episode.written", "identity.recorded"})
@@ -98,7 +101,7 @@ def payload_after(kind: str, payload: Mapping[str, object], erasure: Erasure) ->
         # the deletion of an episode holds, whatever is left of its conversation
         return {**payload, "content": None, "note": None} if kind == "cell.deleted" else None
     is_about_gone = bool(about & erasure.gone)
-    is_lone = payload.get("topic_id") in erasure.topic_ids and kind != "cell.extracted"
+    is_lone = payload.get("topic_id") in erasure.topic_ids and kind not in OF_STATE
     is_entity = kind.startswith("entity.") and payload.get("entity_id") in erasure.entity_ids
     is_chunk = kind.startswith("chunk.") and payload.get("chunk_id") in erasure.chunk_ids
     is_moved = payload.get("superseded_by") in erasure.gone and payload.get("cell_id") in erasure.moved_ids
@@ -129,8 +132,10 @@ def own_family(name: str) -> str:
 
 def _cut(kind: str, before: Mapping[str, object], after: dict[str, object], erasure: Erasure) -> None:
     """Takes out what a model or a fold wrote with an eye on what goes."""
-    if before.get("cell_id") in erasure.cut_ids and kind == "cell.succeeded":
+    if before.get("cell_id") in erasure.cut_ids and kind in ("cell.succeeded", "cell.imported"):
         after["summary"] = None
+    if kind == "cell.imported" and before.get("superseded_by") in erasure.gone:
+        after |= {"status": "active", "superseded_by": None, "superseded_at": None, "valid_until": None}
     if before.get("winner_id") in erasure.cut_ids and "former_summary" in after:
         after["former_summary"] = None
     if before.get("chunk_id") in erasure.cut_ids:

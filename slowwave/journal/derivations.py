@@ -14,7 +14,7 @@ import polars as pl
 from slowwave.errors import NotFoundError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS
 from slowwave.journal.segments import Journal
-from slowwave.schemas.tables import REMEMBERED
+from slowwave.schemas.tables import STATED
 
 SWITCHED = "derivation.switched"
 
@@ -28,9 +28,9 @@ _MARK = f'"kind": "{SWITCHED}"'.encode()
 
 
 def is_statement() -> pl.Expr:
-    """Return whether a scanned event is a memory that a person stated, word by word."""
+    """Return whether a scanned event is a memory kept word by word: a person's statement, or an imported one."""
     # quotes within a text are escaped in the payload, so that no text can look like it
-    said = pl.col("payload").str.contains(f'"prompt_version":"{REMEMBERED}"', literal=True)
+    said = pl.col("payload").str.contains_any([f'"prompt_version":"{name}"' for name in STATED])
     return (pl.col("kind") == "cell.extracted") & said
 
 
@@ -50,7 +50,7 @@ def in_force(events: pl.DataFrame, switch: str) -> pl.DataFrame:
 def is_replaced(line: str) -> bool:
     """Return whether a segment's event line, of before the switch, is one that the switch ended."""
     event = json.loads(line)
-    is_said = event["kind"] == "cell.extracted" and event["payload"].get("prompt_version") == REMEMBERED
+    is_said = event["kind"] == "cell.extracted" and event["payload"].get("prompt_version") in STATED
     return FORMER_KINDS.get(event["kind"], event["kind"]) not in LASTING and not is_said
 
 

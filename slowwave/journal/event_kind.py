@@ -23,6 +23,7 @@ OF_EVENTS_ALONE: dict[str, Dtype] = {
     "rules_id": pl.String,
     "secret_kind": pl.String,
     "secret_count": pl.Int64,
+    "imported_from": pl.String,
 }
 """Columns of payloads that no table has; every other one has the type that it has in the tables."""
 

@@ -110,6 +110,7 @@ FOLDS: dict[str, list[Write]] = {
     "chunk.failed": [_patch("chunks")],
     "chunk.released": [_patch("chunks", status="pending", **TRIES_OVER)],
     "cell.extracted": [_birth("cells", recorded_at=RECORDED), USAGE_AT_BIRTH],
+    "cell.imported": [_patch("cell_usage"), _patch("cells")],
     "cell.confirmed": [_patch("cell_usage"), _patch("cells").taking("evidence")],
     "cell.merged": [_patch("cells")],
     "cell.retired": [_patch("cells")],
@@ -175,6 +176,7 @@ FOLDS: dict[str, list[Write]] = {
     "topic.flagged": [_patch("topics", needs_review=True)],
     "pair.judged": [_whole("judgements", judged_at=RECORDED)],
     "contradiction.opened": [_birth("contradictions", status="open", detected_at=RECORDED)],
+    "contradiction.imported": [_birth("contradictions")],
     "contradiction.closed": [_patch("contradictions", status="resolved", resolved_at=RECORDED)],
     "contradiction.resolved": [_patch("contradictions", status="resolved", resolved_at=RECORDED)],
     "contradiction.reopened": [

@@ -1,6 +1,7 @@
 """Events of what came in and of single memories: turns, files, chunks, cells, episodes, their use."""
 
 from slowwave.journal.event_kind import kind_of, row_of
+from slowwave.schemas.tables import IMPORTED
 
 OF_EPISODES = (
     "cell_id OWNER session_id source_type source_id source_name subject content summary compressed index_label "
@@ -8,6 +9,13 @@ OF_EPISODES = (
     "content_hash turn_count cell_ids"
 )
 """Columns of a cell that `episode.written` carries; an episode is born with fixed values in the others."""
+
+OF_IMPORTS = (
+    "cell_id topic_id status supersedes superseded_by superseded_at valid_until needs_review is_judged is_summarized "
+    "protected confidence evidence summary last_accessed retrieved_at retrieval_count citation_count ignore_count "
+    "confirmations archived_count archived_at revived_count revived_at imported_from"
+)
+"""State and use of a memory that came from another home: all that changed since it was made there."""
 
 
 def _with_note(said: str, note: object) -> str:
@@ -78,7 +86,18 @@ OF_MEMORIES = (
         "memories made",
         "A memory was made from a chunk.",
         added=({"steps": [], "template": None}, {"valid_precision": None}),
-        sentence=lambda row: f"made, by {row['model'] or row['prompt_version']}",
+        sentence=lambda row: (
+            "written down by another program"
+            if row["prompt_version"] == IMPORTED
+            else f"made, by {row['model'] or row['prompt_version']}"
+        ),
+    ),
+    kind_of(
+        "cell.imported",
+        OF_IMPORTS,
+        "memories imported",
+        "A memory came from a file of another memory, in the state and with the use that it had there.",
+        sentence=lambda row: f"imported from {row['imported_from']}",
     ),
     kind_of(
         "cell.confirmed",

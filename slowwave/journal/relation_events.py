@@ -42,6 +42,12 @@ OF_RELATIONS = (
         "Two memories cannot both hold.",
     ),
     kind_of(
+        "contradiction.imported",
+        row_of("contradictions", without=()),
+        "contradictions imported",
+        "A contradiction came from an export of another home, open or resolved as it was there.",
+    ),
+    kind_of(
         "contradiction.closed",
         "contradiction_id resolution note",
         "contradictions closed, since a side no longer stands",

@@ -24,7 +24,7 @@ from slowwave.rederive.pairing import pair
 from slowwave.rederive.usage import carried_usage
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.derivation import CarriedEdit
-from slowwave.schemas.tables import REMEMBERED
+from slowwave.schemas.tables import STATED
 from slowwave.stages.run import Stage
 from slowwave.store import Store, col, lit
 
@@ -126,9 +126,9 @@ def _protect(carrying: Carrying, living: Home) -> None:
         new_id = found[cell_id]
         if new_id in protected and not protected[new_id]:
             carrying.run.commit({"cell.protected": protection(str(new_id), notes.get(cell_id, ""))})
-        if prompt == REMEMBERED and status == "superseded":
+        if prompt in STATED and status == "superseded":
             continue  # told with what took its place
-        if prompt != REMEMBERED:
+        if prompt not in STATED:
             how = _how_found(cell_id, new_id, is_brought=_is_brought(carrying, cell_id, new_id))
             carrying.told.append(
                 CarriedEdit(edit="confirmed", said=content, cell_id=cell_id, new_id=new_id, how=how)
@@ -200,7 +200,7 @@ def _decision(carrying: Carrying, row: dict[str, object], winner: str, losers: l
 def _retire_statements(carrying: Carrying) -> None:
     """Statements: word by word in the derivation; those that a person took back are retired there, too."""
     columns = ["cell_id", "content", "status", "superseded_by", "superseded_at"]
-    said = col("prompt_version") == lit(REMEMBERED)
+    said = col("prompt_version").isin(STATED)
     cells = carrying.living.rows("cells", columns, said).sort("cell_id")
     derived = carrying.derived.by_key("cells", cells["cell_id"], ["cell_id", "status", "superseded_by"])
     taken_back = cells.filter((pl.col("status") == "superseded") & pl.col("superseded_by").is_null())

@@ -5,10 +5,10 @@ import polars as pl
 from slowwave.edits.forget import deletion
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.derivation import CarriedEdit
-from slowwave.schemas.tables import REMEMBERED
+from slowwave.schemas.tables import STATED
 from slowwave.stages.extract.deleted import keep_out_deleted
 from slowwave.stages.run import Stage
-from slowwave.store import Store, col, lit
+from slowwave.store import Store, col, is_none_of, lit
 
 
 def carry_deletions(run: Stage, living: Store) -> list[CarriedEdit]:
@@ -31,7 +31,7 @@ def carry_deletions(run: Stage, living: Store) -> list[CarriedEdit]:
 def _said_before(run: Stage, dead: pl.DataFrame) -> pl.DataFrame:
     """Rows of `cells` that say a deleted memory, made before it was deleted."""
     latest = dead["deleted_at"].max()
-    made = col("prompt_version") != lit(REMEMBERED)
+    made = is_none_of("prompt_version", STATED)
     cells = run.store.rows("cells", where=made & (col("cell_type") != lit(EPISODE)))
     before = cells.filter((pl.col("status") != "superseded") & (pl.col("recorded_at") < latest))
     if before.is_empty():

@@ -14,12 +14,12 @@ from slowwave.prompting.files import system_text
 from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.rederive.beside import Rederiving
 from slowwave.schemas.derivation import Estimate
-from slowwave.schemas.tables import REMEMBERED, shaped
+from slowwave.schemas.tables import STATED, shaped
 from slowwave.settings.groups import ChunkSettings
 from slowwave.settings.tree import Settings
 from slowwave.stages.ingest.vector_space import fit_space
 from slowwave.stages.run import Stage
-from slowwave.store import Store, col, lit
+from slowwave.store import Store, col, is_none_of, lit
 
 RECORD = ["turn.recorded", "source.recorded", "cell.deleted", "cell.erased", "turn.erased"]
 """Kinds of events that a derivation starts from, beside a person's statements."""
@@ -83,8 +83,8 @@ def came_since(journal: Journal, taken: set[str]) -> dict[str, int]:
 
 
 def uncut_pages(store: Store, window: ChunkSettings, *, cut: pl.Series) -> pl.DataFrame:
-    """Windows (`cut_chunks`) of a store's turns that are not among those cut; a person's statements need none."""
-    turns = store.rows("turns", where=col("source_id") != lit(REMEMBERED))
+    """Windows (`cut_chunks`) of a store's turns that are not among those cut; what is kept word by word needs none."""
+    turns = store.rows("turns", where=is_none_of("source_id", STATED))
     new = turns.filter(~pl.col("turn_id").is_in(cut.implode()))["turn_id"]
     overlap = window.overlap_tokens
     context = with_overlap(turns, new_turn_ids=new, overlap_tokens=overlap)

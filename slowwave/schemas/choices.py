@@ -52,6 +52,7 @@ Relation = Literal[
     "elaborates",
     "related",
 ]
+ExportFormat = Literal["jsonl", "vault", "mcp-graph"]
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 
 TRUST: tuple[Origin, ...] = ("system", "user", "reported", "agent", "tool", "untrusted")

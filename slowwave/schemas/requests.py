@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from slowwave.schemas.choices import CellStatus, CellType, Resolution, SaidBy
+from slowwave.schemas.choices import CellStatus, CellType, ExportFormat, Resolution, SaidBy
 from slowwave.schemas.refusals import CLEAN, Request, Text
-from slowwave.schemas.search import FROM_WITHIN, MAX_LIMIT, Moment, Narrowing, Query, When
+from slowwave.schemas.search import FROM_WITHIN, MAX_LIMIT, Moment, Narrowing, Query, Scope, When
 
 LONGEST_TEXT = 4_000
 """Characters of what may be remembered at once: a memory is a sentence or two; a file goes through `ingest`."""
@@ -120,6 +120,23 @@ class EraseRequest(Request):
         default=None, description="Every turn and every memory that contains this text."
     )
     dry_run: bool = Field(default=False, description="Show what would change, and change nothing.")
+
+
+class ExportRequest(Request):
+    """A way out of the home: a folder, a form, and which of the memories that you may see."""
+
+    to: Text = Field(
+        min_length=1, description="The folder to write: a new or an empty one, or one of an earlier export."
+    )
+    format: ExportFormat = Field(
+        default="jsonl",
+        description="jsonl (complete, for `slowwave ingest`), vault (Markdown, a topic a file) or mcp-graph.",
+    )
+    project: Text | None = Field(
+        default=None, description="Only what is of this project (default: all that you may see)."
+    )
+    scopes: tuple[Scope, ...] = Field(default=(), description="Only memories of this scope.")
+    dry_run: bool = Field(default=False, description="Show what would be written, and write nothing.")
 
 
 class CiteRequest(Request):

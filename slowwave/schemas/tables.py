@@ -31,10 +31,12 @@ from slowwave.schemas.table_parts import (
 )
 
 __all__ = [
+    "IMPORTED",
     "KEYS",
     "OWNER",
     "RAW_PROMPT",
     "REMEMBERED",
+    "STATED",
     "TABLES",
     "TIMESTAMP",
     "VECTOR_TEXT",
@@ -49,6 +51,12 @@ RAW_PROMPT = "raw"
 
 REMEMBERED = "remembered"
 """`source_id` and `prompt_version` of a person's statement, and the beginning of its session's name."""
+
+IMPORTED = "imported"
+"""The same of a memory that another program had written down, and that came from its export."""
+
+STATED = (REMEMBERED, IMPORTED)
+"""`source_id` and `prompt_version` of what is kept word by word: no model reads it again."""
 
 
 class Turns(Sourced, Owned):

@@ -20,7 +20,7 @@ REFERENCES = frozenset(
 
 MADE_BY = frozenset({"content_hash", "directions", "hash", "model", "prompt_version"})
 
-ORIGINS = frozenset({"speaker", "source_name", "cwd", "git_branch"})
+ORIGINS = frozenset({"speaker", "source_name", "cwd", "git_branch", "imported_from"})
 """Texts that say where a row comes from. To name one of them names no memory."""
 
 LABELS = frozenset({"subject", "attribute", "value", "topic_hint", "index_label", "entities", "artifacts"})

@@ -61,3 +61,9 @@ class ReaderSettings(Group):
     question_set_bytes: int = setting(
         300_000_000, "Bytes of a question set, which is read as a whole.", ge=10_000, le=2_000_000_000
     )
+    import_salience: float = setting(
+        0.6, "Salience of a memory that another program had written down, when it is taken in.", ge=0, le=1
+    )
+    import_confidence: float = setting(
+        0.8, "Confidence of a memory that another program had written down, when it is taken in.", ge=0, le=1
+    )

@@ -4,7 +4,7 @@ Everything here can be made again from the journal.
 """
 
 from slowwave.store import lance  # noqa: F401 # first: it says how LanceDB is imported
-from slowwave.store.conditions import Expr, as_filter, col, lit
+from slowwave.store.conditions import Expr, as_filter, col, is_none_of, lit
 from slowwave.store.damage import told
 from slowwave.store.generations import (
     clear_root,
@@ -49,6 +49,7 @@ __all__ = [
     "damaged_folders",
     "filling",
     "has_remains",
+    "is_none_of",
     "lit",
     "open_store",
     "owned_by",

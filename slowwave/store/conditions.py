@@ -8,6 +8,7 @@ import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Literal
 
 import polars as pl
@@ -89,6 +90,11 @@ class Expr:
 
     def __or__(self, other: "Expr") -> "Expr":
         return Or(self, other)
+
+
+def is_none_of(column: str, values: Iterable[str]) -> Expr:
+    """Return whether a column has none of these texts, of which there is one at least."""
+    return reduce(operator.and_, (col(column) != lit(value) for value in values))
 
 
 @dataclass(frozen=True)

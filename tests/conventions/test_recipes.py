@@ -264,7 +264,7 @@ answer = [ran.exit_code, ran.stdout.strip()]
                 ),
             ),
             "slowwave/entrypoints/cli.py": (
-                ("edits, inspect, recall", "edits, inspect, naps, recall"),
+                ("export, inspect, recall", "export, inspect, naps, recall"),
                 ("*inspect.COMMANDS,", "*inspect.COMMANDS, *naps.COMMANDS,"),
             ),
         },

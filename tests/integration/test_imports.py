@@ -1,54 +1,328 @@
-"""Each command pays for its imports anew, so what a memory imports is held down by name and number."""
+"""Memories of other programs, and Slowwave's own export, taken into a home; and the folders that an export writes."""
 
 import json
-import subprocess
-import sys
+from pathlib import Path
 
+import polars as pl
 import pytest
 
-from tests.conftest import ROOT
+from flows.ingest import ingest
+from slowwave import Memory
+from slowwave.erase.byte_scan import files_with
+from slowwave.errors import InputError, NotFoundError
+from slowwave.home.persons_words import persons_words
+from slowwave.home.workspace import open_workspace
+from tests.rows import NOW, OWNER, of_row
+from tests.scripted_model import store_of, write_settings
 
-pytestmark = pytest.mark.processes
-
-SLOW = {
-    "instructor", "lance_namespace_urllib3_client.api", "ollama", "openai", "pandas", "prefect", "scipy.cluster",
-    "scipy.sparse", "wordllama",
-}  # fmt: skip
-"""Libraries that take a tenth of a second or more, and that answering a question does not need."""
-
-MOST_MODULES = 1_250
-"""Modules behind `Memory`; with the libraries above there were 2,900."""
-
-LOADED = "import json, sys; import {}; print(json.dumps(sorted(sys.modules)))"
-
-
-def loaded_by(module: str) -> set[str]:
-    """Modules that a new interpreter has after importing one."""
-    code = [sys.executable, "-c", LOADED.format(module)]
-    return set(json.loads(subprocess.run(code, cwd=ROOT, capture_output=True, check=True).stdout))
+GRAPH = [
+    {
+        "type": "entity",
+        "name": "Mara Lindqvist",
+        "entityType": "person",
+        "observations": [
+            "fires the kiln on Fridays",
+            "Mara Lindqvist owns two kilns",
+            "Her password=Tr0ub4dor&3x.",
+        ],
+    },
+    {"type": "entity", "name": "Kiln 2", "entityType": "oven", "observations": []},
+    {"type": "relation", "from": "Mara Lindqvist", "to": "Kiln 2", "relationType": "owns"},
+    {"type": "relation", "from": "Mara Lindqvist", "relationType": "owns"},
+]
+REAL = Path(__file__).parents[3] / "shared/data/transcripts/mcp_memory"
 
 
-def test_a_memory_is_opened_without_the_libraries_that_it_does_not_need():
-    loaded = loaded_by("slowwave.memory")
-    assert loaded & SLOW == set()
-    assert len(loaded) <= MOST_MODULES
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return Path(write_settings(tmp_path / "home", embedding={"provider": "none"}))
 
 
-def test_a_deferred_library_is_there_as_soon_as_something_of_it_is_used():
-    code = """
-import sys
-from slowwave.store import lance
-import lancedb, lance_namespace_urllib3_client as client
-assert "lance_namespace_urllib3_client.api" not in sys.modules
-assert client.TableApi.__module__.startswith("lance_namespace_urllib3_client.api")
-from slowwave.llm.servers import openai
-assert "openai" not in sys.modules
-import openai as whole
-assert openai.APIStatusError is whole.APIStatusError
-try:
-    openai.nothing_of_this_name
-except AttributeError:
-    print("told")
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("told\n", "")
+def write_lines(path: Path, records: list[dict[str, object]]) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def take(home: Path, path: Path):
+    return ingest.fn(sources=[str(path)], home=str(home))
+
+
+def contents(home: Path) -> set[str]:
+    return set(store_of(home).rows("cells", ["content"])["content"])
+
+
+def test_observations_and_relations_become_memories_with_their_names(home, tmp_path):
+    report = take(home, write_lines(tmp_path / "memory.jsonl", GRAPH))
+    cells = store_of(home).rows("cells").sort("content")
+    assert cells.select("content", "entities").rows() == [
+        ("Mara Lindqvist owns Kiln 2", ["Mara Lindqvist (person)", "Kiln 2"]),
+        ("Mara Lindqvist owns two kilns", ["Mara Lindqvist (person)"]),
+        ("Mara Lindqvist: Her password=[redacted:password].", ["Mara Lindqvist (person)"]),
+        ("Mara Lindqvist: fires the kiln on Fridays", ["Mara Lindqvist (person)"]),
+    ]
+    assert report.rejected["not a memory: entity without observations"] == 1
+    assert report.rejected["not a memory: relation without its ends"] == 1
+    assert "Tr0ub4dor" not in " ".join(report.examples + report.notes)
+    assert files_with(home, ["Tr0ub4dor&3x"]) == {}
+
+
+def test_what_an_agent_wrote_down_is_its_word_until_a_person_confirms_it(home, tmp_path):
+    path = write_lines(tmp_path / "memory.jsonl", GRAPH)
+    take(home, path)
+    store = store_of(home)
+    ids = store.rows("cells", ["cell_id", "origin"])
+    assert set(ids["origin"]) == {"agent"}
+    assert persons_words(store, ids["cell_id"]).is_empty()
+    with Memory(home) as memory:
+        told = memory.explain(ids["cell_id"][0])
+        assert [step.told for step in told.steps] == [
+            "written down by another program",
+            f"imported from {path}",
+        ]
+        assert told.quotes[0].whose == "an assistant said it"
+        assert "an assistant said" in told.core_reason
+        memory.confirm(ids["cell_id"][0])
+    assert persons_words(store_of(home), ids["cell_id"])["cell_id"].to_list() == [ids["cell_id"][0]]
+
+
+def test_a_graph_that_grows_adds_what_is_new_and_what_was_deleted_stays_out(home, tmp_path):
+    path = write_lines(tmp_path / "memory.jsonl", GRAPH)
+    take(home, path)
+    first = store_of(home).rows("cells").sort("cell_id")
+    gone = first.filter(pl.col("content").str.contains("two kilns"))["cell_id"][0]
+    with Memory(home) as memory:
+        memory.forget(gone)
+    grown = [
+        *GRAPH,
+        {"type": "entity", "name": "Kiln 2", "entityType": "oven", "observations": ["It is blue."]},
+    ]
+    report = take(home, write_lines(tmp_path / "elsewhere" / "memory.json", grown))
+    assert report.counts["cell.extracted"] == 1
+    assert report.rejected["deleted by a person"] == 1
+    after = store_of(home).rows("cells").sort("cell_id")
+    assert after.join(first, on="cell_id", how="anti")["content"].to_list() == ["Kiln 2: It is blue."]
+    assert gone not in after["cell_id"].to_list()
+    assert take(home, tmp_path / "elsewhere").rejected == {"unchanged file": 1}
+
+
+def test_an_imported_memory_is_erased_to_the_bytes_and_stays_out(home, tmp_path):
+    path = write_lines(tmp_path / "memory.jsonl", GRAPH)
+    take(home, path)
+    cells = store_of(home).rows("cells", ["cell_id", "content"])
+    cell_id, text = cells.filter(pl.col("content").str.contains("Fridays")).row(0)
+    with Memory(home) as memory:
+        assert memory.erase(cell_id).is_proven
+    assert files_with(home, [text]) == {}
+    take(
+        home,
+        write_lines(path, [*GRAPH, {"type": "relation", "from": "a", "to": "b", "relationType": "near"}]),
+    )
+    assert text not in contents(home)
+    assert "a near b" in contents(home)
+
+
+@pytest.mark.parametrize("is_bare", [False, True])
+def test_memories_of_mem0_keep_their_day(home, tmp_path, is_bare):
+    results = [
+        {"id": "1", "memory": "Likes blue glazes", "created_at": "2026-03-01T10:00:00Z", "user_id": "ana"},
+        {"id": "2", "memory": "  ", "created_at": "2026-03-01T10:00:00Z"},
+        {
+            "id": "3",
+            "memory": "Fires on Fridays",
+            "created_at": "2026-03-01T10:00:00Z",
+            "updated_at": "2026-04-01",
+        },
+    ]
+    relations = [{"source": "ana", "relationship": "likes", "target": "glazes"}]
+    whole = {"count": 3, "results": results, "relations": relations}
+    (tmp_path / "mem0.json").write_text(json.dumps(results if is_bare else whole))
+    report = take(home, tmp_path / "mem0.json")
+    cells = store_of(home).rows("cells").sort("event_time")
+    assert [str(day) for day in cells["event_time"].dt.date()][:2] == ["2026-03-01", "2026-04-01"]
+    assert ("ana likes glazes" in set(cells["content"])) is not is_bare
+    assert report.rejected["not a memory: memory without text"] == 1
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real graph is not on this machine")
+def test_a_real_graph_is_taken_in_whole_and_comes_out_as_the_same_graph(home, tmp_path):
+    (path,) = REAL.glob("*.jsonl")
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    told = sum(len(record.get("observations", ())) for record in records)
+    relations = {(r["from"], r["relationType"], r["to"]) for r in records if r["type"] == "relation"}
+    report = take(home, path)
+    assert report.counts["cell.extracted"] == told + len(relations)
+    from flows.link import link
+
+    link.fn(home=str(home))
+    with Memory(home) as memory:
+        memory.export(tmp_path / "graph", format="mcp-graph")
+    again = [json.loads(line) for line in (tmp_path / "graph/memory.jsonl").read_text().splitlines()]
+    found = {(r["from"], r["relationType"], r["to"]) for r in again if r["type"] == "relation"}
+    assert found == relations
+    assert {r["name"] for r in records if r["type"] == "entity"} <= {
+        r["name"] for r in again if r["type"] == "entity"
+    }
+    other = Path(write_settings(tmp_path / "other", embedding={"provider": "none"}))
+    take(other, tmp_path / "graph/memory.jsonl")
+    assert contents(other) == contents(home)
+
+
+@pytest.fixture
+def exported(home, tmp_path) -> Path:
+    """The export of a home with two memories, of which one is confirmed."""
+    with Memory(home) as memory:
+        said = memory.remember("Mara fires the kiln on Fridays.", now=NOW)
+        memory.remember("The glaze of line 2 is blue.", now=NOW)
+        memory.confirm(said.cell_id, now=NOW)
+        memory.export(tmp_path / "out", now=NOW)
+    return tmp_path / "out" / "memories.jsonl"
+
+
+@pytest.fixture
+def other(tmp_path) -> Path:
+    return Path(write_settings(tmp_path / "other", embedding={"provider": "none"}))
+
+
+def test_an_export_in_a_folder_is_passed_by_since_it_says_whose_word_a_memory_is(exported, other):
+    report = take(other, exported.parent)
+    assert report.rejected == {"export of Slowwave in a folder": 1, "hidden file or folder": 1}
+    assert any("name the file itself" in note for note in report.notes)
+    assert store_of(other).count("cells") == 0
+    take(other, exported)
+    assert store_of(other).count("cells") == 2
+
+
+def test_lines_that_nobody_could_have_exported_are_left_out_and_named(exported, other):
+    header, *lines = [json.loads(line) for line in exported.read_text().splitlines()]
+    first = next(line for line in lines if line["type"] == "memory")
+    bad = [
+        {**first, "cell_id": "../../etc/passwd"},
+        {**first, "cell_id": "x1", "origin": "god"},
+        {**first, "cell_id": "x2", "salience": 7},
+        {**first, "cell_id": "x3", "event_time": "tomorrow"},
+        {**first, "cell_id": "x4", "content": None},
+        {**first, "cell_id": "x5", "evidence": "t1"},
+        {**first, "cell_id": "x6", "retrieval_count": 0.5},
+        {"type": "sorcery"},
+        {**first, "cell_id": "x7", "content": "The api key is sk-proj-abcdefghij1234567890ABCDEFGHIJ."},
+    ]
+    write_lines(exported, [header, *lines, *bad])
+    report = take(other, exported)
+    assert report.rejected["not a memory: line that cannot be used"] == 7
+    assert report.rejected["not a memory: line of an unknown type"] == 1
+    assert store_of(other).count("cells") == 3
+    assert files_with(other, ["sk-proj-abcdefghij1234567890ABCDEFGHIJ"]) == {}
+    assert "etc/passwd" not in " ".join(report.notes)
+
+
+def test_an_export_of_a_later_form_is_refused(exported, other):
+    header, *lines = [json.loads(line) for line in exported.read_text().splitlines()]
+    write_lines(exported, [{**header, "format": 2}, *lines])
+    report = take(other, exported)
+    assert any("upgrade Slowwave" in note for note in report.notes)
+    assert store_of(other).count("cells") == 0
+
+
+def test_what_is_in_a_home_already_is_not_touched_by_an_export(exported, home):
+    before = store_of(home).rows("cells").sort("cell_id")
+    with Memory(home) as memory:
+        memory.forget(before["cell_id"][0])
+    report = take(home, exported)
+    assert report.rejected["deleted by a person"] == 1
+    assert store_of(home).rows("cells").equals(before.tail(1))
+
+
+def test_a_folder_of_somebody_else_is_refused_and_an_earlier_export_is_replaced(home, tmp_path, exported):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.md").write_text("mine")
+    with Memory(home) as memory:
+        for folder in (tmp_path / "notes", home, home / "inside", tmp_path / "notes" / "mine.md"):
+            with pytest.raises(InputError):
+                memory.export(folder)
+        memory.export(exported.parent, format="vault", now=NOW)
+        names = {str(path.relative_to(exported.parent)) for path in exported.parent.rglob("*.*")}
+        assert names == {".slowwave-export.json", "Memories.md", "topics/Without a topic.md"}
+        (exported.parent / "own.md").write_text("mine")
+        memory.export(exported.parent, format="mcp-graph", now=NOW)
+        kept = {path.name for path in exported.parent.iterdir()}
+        assert kept == {".slowwave-export.json", "own.md", "memory.jsonl"}
+        done = memory.export(tmp_path / "dry", dry_run=True)
+    assert done.counts["memory"] == 2
+    assert not (tmp_path / "dry").exists()
+    assert (tmp_path / "notes" / "mine.md").read_text() == "mine"
+
+
+def test_a_marker_that_names_other_places_removes_nothing_there(home, tmp_path, exported):
+    (tmp_path / "precious.txt").write_text("mine")
+    names = {"files": ["../precious.txt", str(tmp_path / "precious.txt"), 7]}
+    (exported.parent / ".slowwave-export.json").write_text(json.dumps(names))
+    with Memory(home) as memory:
+        memory.export(exported.parent)
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+def test_an_export_holds_only_what_the_asker_may_see(home, tmp_path):
+    cells = [
+        ("a" * 7, "ana", "kiln", "user-private"),
+        ("b" * 7, "bo", "kiln", "user-private"),
+        ("c" * 7, "bo", "kiln", "project-shared"),
+        ("d" * 7, "ana", "oven", "user-private"),
+    ]
+    write_settings(home, embedding={"provider": "none"}, owner={"user_id": "ana", "project_id": "kiln"})
+    with open_workspace(home) as workspace:
+        for cell_id, user, project, scope in cells:
+            owner = {**OWNER, "user_id": user, "project_id": project, "scope": scope}
+            workspace.commit(of_row("cell.extracted", "cells", cell_id, **owner), now=NOW)
+
+    def seen(**asked: object) -> set[str]:
+        with Memory(home) as memory:
+            memory.export(tmp_path / "out", **asked)
+        lines = [json.loads(line) for line in (tmp_path / "out/memories.jsonl").read_text().splitlines()]
+        return {line["cell_id"][0] for line in lines if line["type"] == "memory"}
+
+    assert seen() == {"a", "c", "d"}
+    assert seen(scopes=["project-shared"]) == {"c"}
+    assert seen(project="oven") == {"d"}
+    other = Path(
+        write_settings(tmp_path / "other", embedding={"provider": "none"}, owner={"project_id": "mine"})
+    )
+    seen()
+    take(other, tmp_path / "out/memories.jsonl")
+    assert set(store_of(other).rows("cells", ["project_id"])["project_id"]) == {"mine", "oven"}
+
+
+def test_the_words_of_a_deleted_memory_are_in_no_export(home, tmp_path):
+    write_settings(home, embedding={"provider": "none"}, owner={"user_id": "ana", "project_id": "kiln"})
+    with open_workspace(home) as workspace:
+        made = of_row(
+            "cell.extracted",
+            "cells",
+            "c" * 7,
+            content="Ana keeps a secret oven.",
+            content_hash="c",
+            evidence=[],
+        )
+        workspace.commit(made, now=NOW)
+        judged = of_row("pair.judged", "judgements", "j" * 7, cell_id="d" * 7, target_id="c" * 7)
+        workspace.commit(
+            pl.concat([of_row("cell.extracted", "cells", "d" * 7, evidence=[]), judged]), now=NOW
+        )
+    with Memory(home) as memory:
+        memory.forget("c" * 7, note="the secret oven", now=NOW)
+        for form in ("jsonl", "vault", "mcp-graph"):
+            memory.export(tmp_path / form, format=form, now=NOW)
+    told = "".join(
+        path.read_text()
+        for form in ("jsonl", "vault", "mcp-graph")
+        for path in (tmp_path / form).rglob("*.*")
+    )
+    assert "secret oven" not in told
+    assert "Memories" in told
+    lines = [json.loads(line) for line in (tmp_path / "jsonl/memories.jsonl").read_text().splitlines()]
+    assert [line["type"] for line in lines] == ["slowwave_export", "memory", "deleted"]
+
+
+def test_a_home_without_memory_has_no_export(home, tmp_path):
+    with Memory(home) as memory, pytest.raises(NotFoundError):
+        memory.export(tmp_path / "out")

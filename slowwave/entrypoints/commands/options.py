@@ -49,6 +49,7 @@ SHORT_NAMES = {
     "entities": "entity",
     "turn_id": "turn",
     "session_id": "session",
+    "scopes": "scope",
 }
 """Options that are shorter than the names of their fields."""
 
@@ -56,7 +57,7 @@ METAVARS = {
     "file": "PATH", "error": "TEXT", "branch": "NAME", "budget": "TOKENS", "conversation": "ID", "entity": "NAME",
     "subject": "NAME", "attribute": "NAME", "value": "TEXT", "note": "TEXT", "text": "TEXT", "project": "ID",
     "topic": "NAME", "session": "ID", "turn": "ID", "days": "DAYS", "context": "TEXT", "after": "TIME",
-    "before": "TIME", "cursor": "CURSOR", "as-of": "TIME", "known-at": "TIME",
+    "before": "TIME", "cursor": "CURSOR", "to": "FOLDER", "as-of": "TIME", "known-at": "TIME",
 }  # fmt: skip
 
 

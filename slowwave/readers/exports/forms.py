@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, TypeGuard, get_args
 
 from slowwave.readers.exports.archive import ARCHIVE_START, blocks_of
 from slowwave.readers.files import open_bytes
@@ -33,6 +33,7 @@ _IN_ARRAYS: Final[dict[ExportForm, re.Pattern[bytes]]] = {
 _RESULTS: Final = re.compile(
     rb'\{\s*(?:"\w{1,40}"\s*:\s*(?:null|\d{1,9}|"[^"\\]{0,400}")\s*,\s*){0,8}"results"\s*:\s*\['
 )
+_GRAPH: Final = re.compile(rb'\{\s*"entities"\s*:\s*\[')
 _EMPTY: Final = re.compile(rb"\[\s*\]\s*")
 
 
@@ -51,7 +52,16 @@ def export_form(path: Path, *, bounds: ReaderSettings) -> ExportForm | Literal["
     start = start.removeprefix(_BOM).lstrip()
     if _RESULTS.match(start):
         return "mem0"
+    if _GRAPH.match(start):
+        return "mcp_graph"
     return _form_of_array(start) if start.startswith(b"[") else _form_of_line(start)
+
+
+def is_one_text(path: Path, *, bounds: ReaderSettings) -> bool:
+    """Return whether an export is one JSON value, and not one a line."""
+    with open_bytes(path, most_bytes=bounds.file_bytes) as (file, _):
+        start = file.read(_MOST_LINE).removeprefix(_BOM).lstrip()
+    return start.startswith(b"[") or bool(_RESULTS.match(start) or _GRAPH.match(start))
 
 
 def _form_of_array(start: bytes) -> ExportForm | Literal["empty"] | None:
@@ -79,6 +89,6 @@ def _form_of_line(start: bytes) -> MemoryForm | None:
     return None
 
 
-def is_memories(form: str | None) -> bool:
+def is_memories(form: str | None) -> TypeGuard[MemoryForm]:
     """Return whether an export holds memories, not conversations."""
     return form in get_args(MemoryForm)

@@ -3,10 +3,10 @@
 import polars as pl
 
 from slowwave.schemas.choices import EPISODE
-from slowwave.schemas.tables import OWNER, RAW_PROMPT, REMEMBERED
+from slowwave.schemas.tables import OWNER, RAW_PROMPT, STATED
 from slowwave.stages.episodes.episodes import due_sessions, orphans, session_spans
 from slowwave.stages.run import Stage
-from slowwave.store import col, lit
+from slowwave.store import col, is_none_of, lit
 
 SPAN = [*OWNER, "session_id", "event_time", "recorded_at"]
 
@@ -16,7 +16,7 @@ def find_sessions(run: Stage) -> pl.DataFrame:
 
     The whole turns are never read for it: only when they were said, in which conversation.
     """
-    talk = (col("source_type") == lit("conversation")) & (col("source_id") != lit(REMEMBERED))
+    talk = (col("source_type") == lit("conversation")) & is_none_of("source_id", STATED)
     spans = session_spans(run.store.rows("turns", SPAN, talk))
     episodes = run.store.rows("episodes")
     run.commit({"episode.dropped": orphans(episodes, spans)})

@@ -8,12 +8,14 @@ import polars as pl
 from slowwave.errors import InputError, NotFoundError
 from slowwave.progress import progress
 from slowwave.readers.detect import read_parts, source_hash
+from slowwave.readers.exports.forms import export_form, is_memories
 from slowwave.readers.files import path_text, state_of
 from slowwave.readers.folders import find_sources
 from slowwave.readers.reading import Reading, source_id_of
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.report import UNREADABLE
 from slowwave.settings.readers import ReaderSettings
+from slowwave.stages.ingest.imports import import_memories
 from slowwave.stages.ingest.parts import Parts, SourceFile
 from slowwave.stages.ingest.places import Places
 from slowwave.stages.ingest.recorded_chunks import cut_recorded
@@ -25,8 +27,9 @@ CHANGED = "file that changed while it was read"
 def ingest_sources(run: Stage, sources: Sequence[str]) -> None:
     """Commits the new turns of files and folders, in parts of a bounded size."""
     places, parts = Places(run), Parts(run)
+    given = {source_id_of(path) for path in _given(run, sources)}
     for path, file_hash in find_new_sources(run, sources, places):
-        ingest_file(run, path, file_hash, parts, places)
+        ingest_file(run, path, file_hash, parts, places, is_named=source_id_of(path) in given)
     parts.commit()
     cut_recorded(run)
     places.finish()
@@ -41,8 +44,7 @@ def find_new_sources(run: Stage, sources: Sequence[str], places: Places) -> Iter
         NotFoundError: a named path does not exist.
     """
     bounds = run.settings.readers
-    given = [Path(source) for source in sources] if sources else list(run.settings.night.sources)
-    found = find_sources(given, bounds=bounds)
+    found = find_sources(_given(run, sources), bounds=bounds)
     for reason, number in found.passed_by.items():
         run.reject(reason, number)
     for reason, text in found.named:
@@ -63,12 +65,29 @@ def find_new_sources(run: Stage, sources: Sequence[str], places: Places) -> Iter
         yield path, file_hash
 
 
-def ingest_file(run: Stage, path: Path, file_hash: str, parts: Parts, places: Places) -> None:
-    """Reads a file part by part; one that cannot be read is reported and does not stop the others."""
+def _given(run: Stage, sources: Sequence[str]) -> list[Path]:
+    """The files and folders that were named, else those of the settings."""
+    return [Path(source) for source in sources] if sources else list(run.settings.night.sources)
+
+
+def ingest_file(
+    run: Stage, path: Path, file_hash: str, parts: Parts, places: Places, *, is_named: bool = True
+) -> None:
+    """Reads a file part by part; one that cannot be read is reported and does not stop the others.
+
+    `is_named` says that it was named itself, and not found in a folder.
+    """
     bounds, source_id, before = run.settings.readers, source_id_of(path), state_of(path)
     earlier: pl.DataFrame | None = None
     source_type, is_cut = "conversation", False
     try:
+        form = export_form(path, bounds=bounds)
+        if is_memories(form):
+            counts = import_memories(run, path, form, places, is_named=is_named)
+            if counts is not None:
+                recorded = _cut_hash(file_hash, bounds) if counts.excesses else file_hash
+                parts.finish(SourceFile(source_id, path_text(path.name), recorded, source_type))
+            return
         for part in read_parts(path, bounds=bounds):
             parts.add(part.turns, source_id, earlier)
             _tell(run, places, path, part)

@@ -1,0 +1,152 @@
+"""Taking in memories that are memories already: another program's notes word by word, or another home's export."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from slowwave.journal.catalogue import CATALOGUE, encode
+from slowwave.readers.bounds import QUIET, Counts
+from slowwave.readers.exports.forms import MemoryForm
+from slowwave.readers.exports.noted import Noted, read_noted
+from slowwave.readers.files import file_time, path_text
+from slowwave.readers.statements import cell_id_of
+from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.tables import IMPORTED, OWNER, shaped
+from slowwave.stages.ingest.own_export import DELETED, KNOWN, OwnImport
+from slowwave.stages.ingest.places import Places
+from slowwave.stages.run import Stage
+
+NOT_NAMED: Final = "export of Slowwave in a folder"
+
+_BATCH: Final = 2_000
+"""Memories that are stored together."""
+
+
+def import_memories(
+    run: Stage, path: Path, form: MemoryForm, places: Places, *, is_named: bool
+) -> Counts | None:
+    """Takes in a file of memories; returns what was left out, or null where the file is not taken at all.
+
+    Slowwave's own export says whose word each memory is, and so it is taken only where a person names the file.
+    """
+    counts = Counts()
+    name = path_text(str(path))
+    if form == "slowwave":
+        if not is_named:
+            run.reject(NOT_NAMED)
+            places.tell(NOT_NAMED, f"{name} is an export of Slowwave: name the file itself to take it in")
+            return None
+        OwnImport(run, path).read(counts)
+    else:
+        _take_notes(run, path, form, counts)
+    for reason, number in (counts.skipped + counts.parts).items():
+        run.reject(f"not a memory: {reason}", 0 if reason in QUIET or reason == "header" else number)
+    for reason, told in counts.excesses:
+        places.tell(reason, f"{name}: {told}")
+    if counts.redacted:
+        _tell_redacted(places, path, counts.redacted)
+    return counts
+
+
+def _take_notes(run: Stage, path: Path, form: MemoryForm, counts: Counts) -> None:
+    moment, owner = file_time(path), run.workspace.home.owner
+    notes = read_noted(path, form, counts, bounds=run.settings.readers)
+    rows = _rows(run, notes, owner, session_id=f"{IMPORTED}-{form}", moment=moment, path=path)
+    while part := list(islice(rows, _BATCH)):
+        _commit_new(run, shaped(pl.DataFrame(part, infer_schema_length=None), _ROW))
+
+
+_ROW: Final = {
+    **CATALOGUE["turn.recorded"].payload,
+    **CATALOGUE["cell.imported"].payload,
+    **CATALOGUE["cell.extracted"].payload,
+}
+
+
+def _rows(
+    run: Stage,
+    notes: Iterable[Noted],
+    owner: Mapping[str, str],
+    *,
+    session_id: str,
+    moment: datetime,
+    path: Path,
+) -> Iterator[dict[str, object]]:
+    """A row for each memory, with the columns of its turn, its birth and its state; ids depend on its text alone."""
+    bounds, decay = run.settings.readers, run.settings.decay
+    for number, note in enumerate(notes):
+        digest = content_hash(note.content)
+        turn_id = stable_id("turn", *(owner[name] for name in OWNER), session_id, digest)
+        since = note.noted_at or moment
+        yield {
+            **owner,
+            "turn_id": turn_id,
+            "turn_index": number,
+            "role": "assistant",
+            "cell_id": cell_id_of(owner, session_id, digest),
+            "session_id": session_id,
+            "content": note.content,
+            "content_hash": digest,
+            "origin": "agent",
+            "event_time": since,
+            "source_type": "conversation",
+            "source_id": IMPORTED,
+            "source_name": path_text(path.name),
+            "cell_type": "fact",
+            "topic_hint": note.subject,
+            "subject": note.subject,
+            "salience": bounds.import_salience,
+            "confidence": bounds.import_confidence,
+            "status": "active",
+            **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False),
+            "valid_from": since,
+            "decay_rate": decay.rates.get("fact", decay.default_rate),
+            "evidence": [turn_id],
+            "entities": list(note.entities),
+            "artifacts": [],
+            "steps": [],
+            "prompt_version": IMPORTED,
+            "last_accessed": run.now,
+            **dict.fromkeys(_COUNTS, 0),
+            "imported_from": path_text(str(path)),
+        }
+
+
+_COUNTS: Final = (
+    "retrieval_count", "citation_count", "ignore_count", "confirmations", "archived_count", "revived_count",
+)  # fmt: skip
+
+
+def _commit_new(run: Stage, rows: pl.DataFrame) -> None:
+    """Commits the memories that are neither here nor deleted nor erased."""
+    store = run.store
+    run.report.rows_in += rows.height
+    once = rows.unique("cell_id", keep="first", maintain_order=True)
+    new = once.join(
+        store.by_key("cells", once["cell_id"], ["cell_id"]), on="cell_id", how="anti", maintain_order="left"
+    )
+    run.reject(KNOWN, rows.height - new.height)
+    dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
+    gone = store.rows("erasures", ["turn_id"])
+    kept = new.join(dead, on="cell_id", how="anti", maintain_order="left")
+    kept = kept.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
+    kept = kept.join(gone, on="turn_id", how="anti", maintain_order="left")
+    run.reject(DELETED, new.height - kept.height)
+    if kept.is_empty():
+        return
+    run.show(kept["content"])
+    kinds = ("turn.recorded", "cell.extracted", "cell.imported")
+    run.count(**dict.fromkeys(kinds, kept.height))
+    if not run.report.dry_run:
+        run.steps.commit(run.workspace, pl.concat([encode(kind, kept) for kind in kinds]), run.now)
+
+
+def _tell_redacted(places: Places, path: Path, redacted: Counter[str]) -> None:
+    secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(redacted.items()))
+    text = f"secrets redacted in {path_text(path.name)} before anything was stored: {secrets}"
+    places.tell("file with secrets redacted", text)

@@ -1,0 +1,152 @@
+"""Taking in Slowwave's own export: the events that make the same rows here, under this home's user and project.
+
+What is here already stays as it is, and what was deleted or erased here stays out. The file's word decides over trust
+and core memory, as if this home had made it: so it is taken in only where a person names it, never from a folder.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from slowwave.home.core_file import write_core_file
+from slowwave.home.topic_counts import topic_counts
+from slowwave.readers.bounds import Counts
+from slowwave.readers.exports.own import Batch, read_own
+from slowwave.readers.exports.own_lines import TABLE_OF
+from slowwave.readers.files import path_text
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.identity import stable_ids
+from slowwave.schemas.tables import KEYS, OWNER
+from slowwave.schemas.text_columns import is_reference
+from slowwave.stages.ingest.own_events import events_of
+from slowwave.stages.run import Stage
+
+KNOWN: Final = "here already"
+DELETED: Final = "deleted by a person"
+LOOSE: Final = "about a memory that is not here"
+
+
+class OwnImport:
+    """One export on its way into a home."""
+
+    def __init__(self, run: Stage, path: Path) -> None:
+        self._run = run
+        self._path = path
+        self._taken: set[str] = set()
+        """Memories that came with this file."""
+        self._renamed: dict[str, str] = {}
+        """Episodes, whose ids are made from their owner, by the ids that they had."""
+        self._topics: set[str] = set()
+        self._has_core = run.store.count("core") > 0
+        self._is_core_new = False
+
+    def read(self, counts: Counts) -> None:
+        """Commits all that is new, batch by batch; a second time adds only what a first one left out."""
+        for batch in read_own(self._path, counts, bounds=self._run.settings.readers):
+            self._run.report.rows_in += batch.rows.height
+            rows = self._owned(batch)
+            rows = self._standing(batch.kind, self._unknown(batch.kind, rows))
+            if batch.kind == "memory":
+                self._taken.update(rows["cell_id"])
+                self._run.show(rows["content"])
+            if batch.kind == "topic":
+                self._topics.update(rows["topic_id"])
+            self._is_core_new |= batch.kind == "core_line" and rows.height > 0
+            self._commit(batch.kind, rows)
+        self._finish()
+
+    def _owned(self, batch: Batch) -> pl.DataFrame:
+        """The rows under this home's user, and its project where they were of that home's, with ids of episodes."""
+        owner = self._run.settings.owner
+        rows = batch.rows
+        if "scope" in rows.columns:
+            own = pl.col("project_id").fill_null(pl.lit(owner.project_id))
+            rows = rows.with_columns(user_id=pl.lit(owner.user_id), project_id=own)
+        if "scope" in rows.columns and owner.scope != "system":  # nobody else writes for the system
+            rows = rows.with_columns(scope=pl.col("scope").replace("system", owner.scope))
+        if batch.kind == "memory":
+            told = rows.filter(pl.col("cell_type") == EPISODE)
+            ids = zip(told["cell_id"], stable_ids(EPISODE, told.select(*OWNER, "session_id")), strict=True)
+            self._renamed |= {old: new for old, new in ids if old != new}
+        if not self._renamed:
+            return rows
+        return rows.with_columns(
+            pl.col(name).list.eval(pl.element().replace(self._renamed))
+            if dtype == pl.List(pl.String)
+            else pl.col(name).replace(self._renamed)
+            for name, dtype in rows.schema.items()
+            if is_reference(name)
+        )
+
+    def _unknown(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows that this home does not have, in the order of the file, each key once."""
+        store, key = self._run.store, KEYS[TABLE_OF[kind]]
+        once = rows.unique(key, keep="first", maintain_order=True)
+        new = once.join(
+            store.by_key(TABLE_OF[kind], once[key], [key]), on=key, how="anti", maintain_order="left"
+        )
+        self._run.reject(KNOWN, rows.height - new.height)
+        return new
+
+    def _standing(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows that nothing here speaks against, and whose memories are here."""
+        kept = self._not_deleted(kind, rows)
+        self._run.reject(DELETED, rows.height - kept.height)
+        found = kept
+        if kind in ("mention", "artifact", "link", "core_line"):
+            found = self._alive(found, "cell_id")
+        elif kind == "contradiction":
+            found = self._alive(self._alive(found, "cell_a"), "cell_b")
+        elif kind == "judgement":
+            found = self._alive(self._alive(found, "cell_id"), "target_id")
+        if kind == "core_line" and self._has_core:
+            found = found.clear()
+        self._run.reject(LOOSE, kept.height - found.height)
+        return found
+
+    def _not_deleted(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
+        store = self._run.store
+        if kind == "memory":
+            dead = store.rows("tombstones", ["cell_id", *OWNER, "content_hash"])
+            rows = rows.join(dead, on="cell_id", how="anti", maintain_order="left")
+            return rows.join(dead, on=[*OWNER, "content_hash"], how="anti", maintain_order="left")
+        if kind == "turn":
+            gone = store.rows("erasures", ["source_id", "turn_id", "content_hash"])
+            rows = rows.join(gone, on="turn_id", how="anti", maintain_order="left")
+            return rows.join(gone, on=["source_id", "content_hash"], how="anti", maintain_order="left")
+        if kind == "edge":
+            gone = store.rows("tombstones", ["cell_id"])
+            for end in ("source_id", "target_id"):
+                rows = rows.join(gone, left_on=end, right_on="cell_id", how="anti", maintain_order="left")
+            return rows
+        # what was deleted elsewhere takes nothing away that is here
+        if kind == "deleted":
+            here = store.by_key("cells", rows["cell_id"], ["cell_id"])
+            return rows.join(here, on="cell_id", how="anti", maintain_order="left")
+        if kind == "erased_turn":
+            here = store.by_key("turns", rows["turn_id"], ["turn_id"])
+            return rows.join(here, on="turn_id", how="anti", maintain_order="left")
+        return rows
+
+    def _alive(self, rows: pl.DataFrame, column: str) -> pl.DataFrame:
+        here = {*self._run.store.by_key("cells", rows[column], ["cell_id"])["cell_id"], *self._taken}
+        return rows.filter(pl.col(column).is_in(list(here)))
+
+    def _commit(self, kind: str, rows: pl.DataFrame) -> None:
+        run = self._run
+        events = events_of(kind, rows, imported_from=path_text(str(self._path)), now=run.now)
+        if events is None:
+            return
+        run.count(**dict(events.group_by("kind", maintain_order=True).len().iter_rows()))
+        if not run.report.dry_run:
+            run.steps.commit(run.workspace, events, run.now)
+
+    def _finish(self) -> None:
+        """Counts the topics by what is here now, and writes core memory where lines came."""
+        run = self._run
+        if run.report.dry_run:
+            return
+        run.commit({"topic.counted": topic_counts(run.store, sorted(self._topics), {})})
+        if self._is_core_new:
+            write_core_file(run.workspace.home, run.store)
