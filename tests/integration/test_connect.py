@@ -372,6 +372,38 @@ def test_a_link_stays_a_link_and_its_target_keeps_its_mode(places, install):
         connect("claude-code", "user", places, install, dry_run=False)
 
 
+def test_a_link_out_of_a_project_is_not_followed(places, install):
+    outside = places.user / "empty"
+    outside.write_text("")
+    (places.project / ".cursor").mkdir()
+    (places.project / ".cursor" / "mcp.json").symlink_to(outside)
+    (places.project / ".gemini").symlink_to(places.user)
+    for harness in ("cursor", "gemini"):
+        with pytest.raises(InputError, match="leads out of the project"):
+            connect(harness, "project", places, install, dry_run=False)
+    assert [path.name for path in places.user.iterdir()] == ["empty"]
+    assert outside.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    "value", [["slowwave.entrypoints.cli", "mcp"], "slowwave.entrypoints.cli mcp", 3, None]
+)
+def test_an_entry_of_another_shape_is_somebody_elses(value, places, install):
+    path = places.user / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"mcpServers": {"slowwave": value}}))
+    with pytest.raises(InputError, match="rename or remove it"):
+        connect("cursor", "user", places, install, dry_run=False)
+
+
+def test_a_comment_in_a_file_that_was_made_keeps_the_file(places, install):
+    connect("gemini", "user", places, install, dry_run=False)
+    path = places.user / ".gemini" / "settings.json"
+    path.write_text(f"// mine\n{path.read_text()}")
+    disconnect("gemini", "user", places, install, dry_run=False)
+    assert path.read_text() == "// mine\n{\n}\n"
+
+
 def test_a_read_only_file_is_refused_and_the_other_files_stay_as_they_are(places, install):
     write(places, "codex", "user")
     (places.user / ".codex" / "hooks.json").chmod(0o444)

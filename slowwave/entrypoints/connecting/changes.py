@@ -154,17 +154,16 @@ def _without_own(settings: SettingsFile, file: FileText, original: str | None) -
     if settings.kind == "toml":
         for entry in own:
             text = remove_table(text, (*entry.path, entry.key or ""), name=name)
-        return None if own and not text and original is None else text
+        return None if own and not text.strip() and original is None else text
     for path in reversed(own_paths(settings, scan(text, name))):
         text = remove(text, path, original=original, name=name)
     before = None if original is None else scan(original, name)
     if own and settings.skeleton and _plain(scan(text, name)) == settings.skeleton and not _plain(before):
         for key in settings.skeleton:
             text = remove(text, (key,), original=original, name=name)
-    is_ours_alone = original is None and not _plain(scan(text, name))
-    if own and not text.strip():
-        return original
-    return None if own and is_ours_alone else text
+    left = "".join(text.split())
+    is_ours_alone = not left or (left == "{}" and original is None)
+    return original if own and is_ours_alone else text
 
 
 def _plain(root: Node | None) -> object:

@@ -141,12 +141,19 @@ def _plan(
         raise InputError(f"{harness} has no settings of a project: leave out --project")
     plan: Plan = []
     for settings in wanted:
+        if scope == "project" and _leads_out(settings.path, places.project):
+            raise InputError(f"{settings.path} leads out of the project by a link: nothing is written there")
         file, backup = read_text(settings.path), read_text(backup_of(settings.path))
         change = change_of(settings, file, backup.text if backup.is_there else None)
         if change.changes_file:
             check_writable(settings.path)
         plan.append((settings, change))
     return plan
+
+
+def _leads_out(path: Path, project: Path) -> bool:
+    """Return whether a path in a project is none: a repository may come with links that its author chose."""
+    return path.is_relative_to(project) and not path.resolve().is_relative_to(project.resolve())
 
 
 def _carry_out(settings: SettingsFile, change: Change) -> None:

@@ -102,7 +102,7 @@ def files_of(harness: Harness, scope: Scope, places: Places, install: Install) -
 
 def is_own(value: object) -> bool:
     """Return whether an MCP server's entry or a hook is one that `connect` wrote."""
-    words = words_of(value)
+    words = words_of(value) if isinstance(value, dict) else []
     return (MODULE in words and "mcp" in words) or any(PROGRAM in word.replace("\\", "/") for word in words)
 
 
