@@ -277,18 +277,22 @@ class Memory(Lists, Edits, Sources):
         *,
         cited: Iterable[str] = (),
         reads_answers: bool = False,
+        is_over: bool = True,
         now: datetime | None = None,
     ) -> list[str]:
         """End a conversation: note as ignored what `context` showed it and nobody cited; returns the ids.
 
         `cited` adds ids to those that this `Memory` cited in it. With `reads_answers` the stored answers of the
         conversation are read (`slowwave/context/answers.py`): what they cite is cited, and what no answer followed is
-        not ignored. A second call adds nothing.
+        not ignored. Before the conversation `is_over` nothing is ignored yet. A second call adds nothing.
         """
         moment, store = moment_of(now), self._reader.current()
         known = {*cited, *self._cited.get(conversation_id, ())}
         if reads_answers:
-            return settle_by_answers(self._reader, self._usage, conversation_id, cited=known, now=moment)
+            ignored = settle_by_answers(self._reader, conversation_id, now=moment)
+            return self._usage.settle(
+                conversation_id, shown=ignored if is_over else (), cited=known, at=moment
+            )
         kept = shown_to(self._home, conversation_id, now=moment) if store is not None else {}
         shown = store.by_key("cells", kept, ["cell_id"])["cell_id"].to_list() if store is not None else []
         return self._usage.settle(conversation_id, shown=shown, cited=known, at=moment)

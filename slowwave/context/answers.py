@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 
 from slowwave.context.page import ID_CHARACTERS
 from slowwave.context.shown import shown_to, shown_unasked
-from slowwave.home.usage import Usage, cite
+from slowwave.home.usage import cite
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
 from slowwave.schemas.identity import normalize_text
@@ -80,10 +80,8 @@ def find_uses(turns: Sequence[Turn], shown: Iterable[Shown]) -> Uses:
     return Uses(cited, frozenset(answered))
 
 
-def settle_by_answers(
-    reader: Reader, usage: Usage, conversation_id: str, *, cited: Iterable[str], now: datetime
-) -> list[str]:
-    """Record what the conversation's stored answers cite, and note the rest as ignored; returns the ignored ids.
+def settle_by_answers(reader: Reader, conversation_id: str, *, now: datetime) -> list[str]:
+    """Record what the conversation's stored answers cite; returns what else its prompts were shown and was answered.
 
     A citation has the time of its answer, so that a second call adds nothing.
 
@@ -97,15 +95,17 @@ def settle_by_answers(
     unasked = shown_unasked(reader.home, conversation_id, now=now)
     rows = _cells(store, {**unasked, **asked})
     uses = find_uses(_turns(reader, store, conversation_id), rows)
-    used = store.rows(
-        "usage", ["cell_id"], (col("context") == lit(conversation_id)) & (col("usage_type") == lit("cited"))
-    )
-    for at in sorted(set(uses.cited.values())):
-        ids = [cell_id for cell_id, moment in uses.cited.items() if moment == at]
+    where = (col("context") == lit(conversation_id)) & (col("usage_type") == lit("cited"))
+    used = set(store.rows("usage", ["cell_id"], where)["cell_id"])
+    for at in sorted({moment for cell_id, moment in uses.cited.items() if cell_id not in used}):
+        ids = [cell_id for cell_id, moment in uses.cited.items() if moment == at and cell_id not in used]
         cite(reader.home, ids, context=conversation_id, now=at, store=store)
-    known = {*cited, *uses.cited, *used["cell_id"]}
-    shown = [row.cell_id for row in rows if row.cell_id in asked and row.cell_id in uses.answered]
-    return usage.settle(conversation_id, shown=shown, cited=known, at=now)
+    known = {*uses.cited, *used}
+    return [
+        row.cell_id
+        for row in rows
+        if row.cell_id in asked and row.cell_id in uses.answered and row.cell_id not in known
+    ]
 
 
 def _cells(store: Store, shown: Mapping[str, str]) -> list[Shown]:

@@ -25,6 +25,7 @@ HEADINGS: dict[TierName, str] = {
 OPENING_HEADINGS: dict[TierName, str] = {
     **HEADINGS,
     "critical": "## Open: contradictions and tasks",
+    "relevant": "## Open as well, by what others told",
     "background": "## Core memory",
 }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from datetime import timedelta
 
 import polars as pl
 
@@ -66,7 +67,7 @@ def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float)
         reason = f" ({note})" if note and has_note else ""
         whose = f", {older.whose}" * bool(older.whose)
         said = f"{first} [{older.event_time:%Y-%m-%d}, {older.source_name.removesuffix('.jsonl')}{whose}]"
-        return f"Either: {said} Or: {second}{reason} Undecided, ask before relying on either."
+        return f"Either: {said} Or: {second}{reason} Undecided which holds."
 
     texts = [
         text(older.content, newer.content, has_note=True),
@@ -158,11 +159,16 @@ def index_lines(situation: Situation, lines: Iterable[Candidate], found: Finding
 def opening_lines(situation: Situation) -> list[Candidate]:
     """Lines for the start of a conversation: open contradictions, open tasks, and core memory.
 
-    Tasks and core memory are what persons said or confirmed.
+    Core memory is what persons said or confirmed. Of tasks without a day only the recent ones are told.
     """
     lines = contradiction_lines(situation, Findings())
-    tasks = _open_of_persons(situation, col("cell_type") == lit("task"))
-    tasks.sort(key=lambda memory: (-memory.salience, -memory.event_time.timestamp(), memory.cell_id))
+    recent = situation.now - timedelta(days=situation.settings.context.open_task_days)
+    tasks = [
+        memory
+        for memory in read_memories(situation, (col("cell_type") == lit("task")) & ANSWERED_FOR).values()
+        if not is_over(situation, memory) and (memory.valid_until or memory.event_time >= recent)
+    ]
+    tasks.sort(key=lambda memory: -memory.salience)
     lines += [cell_line("critical", task, 1.0 + task.salience, "open task") for task in tasks[:OPEN_TASKS]]
     return lines + _core_lines(situation, most=MOST_CORE_ROWS)
 

@@ -86,8 +86,11 @@ class ContextSettings(Group):
         le=100_000,
     )
     opening_shares: Shares = setting(
-        (0.35, 0.0, 0.65, 0.0),
-        "The shares there: open contradictions and tasks, nothing, core memory, nothing.",
+        (0.25, 0.15, 0.6, 0.0),
+        "The shares there: open matters of persons, those that others told of, core memory, nothing.",
+    )
+    open_task_days: Amount = setting(
+        30.0, "Days for which a task without a day of its own is told there, since it was last said."
     )
     small_lines: int = setting(5, "Memories in the small form, at most.", ge=1, le=50)
     past_task_days: Amount = setting(

@@ -255,6 +255,7 @@ def test_at_its_start_a_conversation_is_told_what_is_open_and_core_memory(reader
     assert "metric units. (2026-09-01, style) mem:style" in context.text
     assert "Order new cones" not in context.text, "it is done"
     assert [line.kind for line in context.lines] == ["contradiction", "preference"]
+    assert "ask" not in context.text.lower().split(), "facts and no orders"
 
 
 def test_what_stood_at_the_start_is_told_neither_at_a_prompt_nor_at_another_start(reader: Reader):

@@ -132,6 +132,7 @@ def test_a_conversation_is_taken_in_as_it_grows_and_settled_at_its_end(served, h
     post(served, "claude-code", "Stop", **given)
     done(home)
     assert len(said(home, "grows")) == 2
+    assert len(used(home, "cited", "grows")) == 1, "citations do not wait for the end"
     also = post(served, "claude-code", "UserPromptSubmit", prompt="Does Mara prefer short answers?", **given)
     assert STYLE in also
     transcript.user("Does Mara prefer short answers?")
@@ -149,7 +150,7 @@ def test_a_conversation_is_taken_in_as_it_grows_and_settled_at_its_end(served, h
         "Does Mara prefer short answers?",
         "Let me look.",
     ]
-    assert set(used(home, "cited", "grows")) == {ids[PORT]}
+    assert used(home, "cited", "grows") == [ids[PORT]]
     served.post("/v1/search", json={"query": "x"})
     until(lambda: set(used(home, "ignored", "grows")) == {ids[STYLE]})
 
@@ -171,6 +172,61 @@ def test_what_was_put_beside_a_prompt_is_never_taken_in_again(served, home, tmp_
         assert "listens on port" not in text
         assert "Renew the certificate" not in text
         assert "mem:" not in text
+
+
+def codex(told: str) -> list[object]:
+    def of(kind: str, **given: object) -> object:
+        return {"timestamp": "2026-11-20T09:00:00.000Z", "type": kind, "payload": given}
+
+    def item(role: str, text: str) -> object:
+        return of("response_item", type="message", role=role, content=[{"type": "input_text", "text": text}])
+
+    return [
+        of("session_meta", id="of-codex", cwd="/x", cli_version="0.150.0"),
+        item("developer", told),
+        item("user", f"<hook_context>{told}</hook_context>"),
+        item("user", ASKED),
+        of("event_msg", type="user_message", message=f"{ASKED}\n\n{told}"),
+        item("assistant", told),
+        of("event_msg", type="agent_message", message=f"I know this:\n{told}\nGate 5."),
+    ]
+
+
+def gemini(told: str) -> list[object]:
+    escaped = told.replace("<", "&lt;").replace(">", "&gt;")
+    said = {"timestamp": "2026-11-20T09:00:00.000Z"}
+    return [
+        {"sessionId": "of-gemini", "projectHash": "h", "startTime": said["timestamp"], "kind": "main"},
+        {"id": "1", **said, "type": "user", "content": f"{ASKED}\n\n<hook_context>{escaped}</hook_context>"},
+        {"id": "2", **said, "type": "gemini", "content": [{"text": f"> {told}\nGate 5."}]},
+    ]
+
+
+def cursor(told: str) -> list[object]:
+    def line(role: str, *texts: str) -> object:
+        return {"role": role, "message": {"content": [{"type": "text", "text": text} for text in texts]}}
+
+    context = f"<additional_context>{told}</additional_context>"
+    return [line("user", context, f"<user_query>{ASKED}</user_query>"), line("assistant", f"{told}\nGate 5.")]
+
+
+@pytest.mark.parametrize(
+    ("form", "event"),
+    [(codex, "Stop"), (gemini, "AfterAgent"), (cursor, "stop")],
+    ids=lambda form: str(form)[:16],
+)
+def test_no_other_harness_has_it_taken_in_again_either(served, home, tmp_path, form, event):
+    name = form.__name__
+    told = post(served, "claude-code", "UserPromptSubmit", session=f"for-{name}", prompt=ASKED)
+    path = tmp_path / f"{'rollout-' * (name == 'codex')}of-{name}.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in form(told)))
+    post(served, name, event, session=f"of-{name}", transcript=str(path))
+    done(home)
+    texts = said(home, f"of-{name}")
+    assert len(texts) == 2
+    assert ASKED in texts[0]
+    assert "Gate 5." in texts[1]
+    assert not any("listens on port" in text or "mem:" in text for text in texts)
 
 
 def test_what_a_hook_missed_is_caught_up_on_with_the_next_one(served, home, tmp_path):

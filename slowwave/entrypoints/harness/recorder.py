@@ -159,8 +159,7 @@ class Recorder:
                 self._memory.ingest([str(entry.work.transcript_path)])
             if _state_of(entry.work) != state:
                 return self._again(entry, settings.quiet_seconds)
-            if entry.work.ends:
-                self._memory.settle(entry.work.session_id, reads_answers=True)
+            self._memory.settle(entry.work.session_id, reads_answers=True, is_over=entry.work.ends)
         except (InputError, NotFoundError) as error:  # nothing that could be taken in
             _log.warning("a transcript of %s was left out: %s", entry.work.harness, type(error).__name__)
         except SlowwaveError as error:
