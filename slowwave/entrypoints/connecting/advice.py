@@ -29,5 +29,7 @@ def advice_of(harness: Harness, scope: Scope) -> tuple[str, ...]:
         )
     if harness in WITH_HOOKS:
         told.append("Hooks work while the server runs: `slowwave serve`.")
-        told.append("What was said before today: `slowwave ingest --discover` shows it and asks before it takes it in.")
+        told.append(
+            "What was said before today: `slowwave ingest --discover` shows it and asks before it takes it in."
+        )
     return tuple(told)
