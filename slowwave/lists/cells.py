@@ -23,6 +23,9 @@ OTHERWISE_NAMED = {"turn_ids": "evidence", "topic_name": "topic_id"}
 """Fields of a memory in a list that a column of another name tells."""
 
 COLUMNS = tuple(dict.fromkeys(OTHERWISE_NAMED.get(name, name) for name in CellRow.model_fields))
+NAMED_MOST = 100_000
+"""Memories without a place in the graph yet that are looked at for a name: a list has all of them."""
+
 COUNTS = ("confirmations", "retrieval_count", "citation_count", "ignore_count")
 
 
@@ -41,7 +44,7 @@ def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> CellPage:
     if request.status is not None:
         where &= col("status") == lit(request.status)
     if filters.entity is not None:
-        where &= naming(store, reader.settings.owner, where, filters.entity)
+        where &= naming(store, reader.settings.owner, where, filters.entity, most=NAMED_MOST)
     if filters.is_historical:
         page = _page_of_the_past(store, where, filters, request)
     else:

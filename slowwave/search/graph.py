@@ -62,12 +62,12 @@ def cells_naming(store: Store, owner: ScopeSettings, name: str) -> list[str]:
     return cells_of(store, owner, entities_named(store, owner, name)["entity_id"])
 
 
-def cells_saying(store: Store, where: Expr, name: str) -> set[str]:
-    """Ids of the cells that name a person or thing just so, in any case; of `SAID_MOST` at most.
+def cells_saying(store: Store, where: Expr, name: str, *, most: int = SAID_MOST) -> set[str]:
+    """Ids of the cells that name a person or thing just so, in any case; of the `most` that match its words best.
 
     A memory of today has no place in the graph before the night: it goes by the name as it was said.
     """
-    (found,) = store.at_once([TextQuery("cells", name, SAID_MOST, where, ("entities",), ("entities",))])
+    (found,) = store.at_once([TextQuery("cells", name, most, where, ("entities",), ("entities",))])
     said = pl.col("entities").str.replace(r" \([^)]*\)$", "").str.to_lowercase()
     return set(found.explode("entities").filter(said == name.strip().lower())["cell_id"])
 

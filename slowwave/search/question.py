@@ -17,7 +17,7 @@ from slowwave.language.time_phrases import (
 from slowwave.schemas.search import Filters, Intent
 from slowwave.search.conditions import cell_condition
 from slowwave.search.episodes import without_episodes
-from slowwave.search.graph import cells_naming, cells_saying
+from slowwave.search.graph import SAID_MOST, cells_naming, cells_saying
 from slowwave.search.reader import Reader
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.tree import Settings
@@ -141,7 +141,7 @@ def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:
     return where if filters.entity is None else where & naming(store, owner, where, filters.entity)
 
 
-def naming(store: Store, owner: ScopeSettings, where: Expr, entity: str) -> Expr:
+def naming(store: Store, owner: ScopeSettings, where: Expr, entity: str, *, most: int = SAID_MOST) -> Expr:
     """The condition of the cells that name a person or thing; who only says the name is looked for in `where`."""
     named = set(cells_naming(store, owner, entity))
-    return col("cell_id").isin(sorted(named | cells_saying(store, where, entity)))
+    return col("cell_id").isin(sorted(named | cells_saying(store, where, entity, most=most)))

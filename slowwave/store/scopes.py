@@ -18,8 +18,8 @@ def owned_by(owner: ScopeSettings) -> Expr:
     """Rows that the owner's user may see. Nobody sees another user's private rows; system rows are seen by all.
 
     Who asks from within a project sees their own rows of it and of the home's own project, and what is shared in the
-    two. Who asks from within none sees their own private rows of every project, and what is shared in the home's own
-    one. With `project_from` "setting" a home keeps to its own project, and any other is empty.
+    two. Who asks from within none sees their own rows of every project, and what is shared in the home's own one. With
+    `project_from` "setting" a home keeps to its own project, and any other is empty.
     """
     asked = owner.asks_in if isinstance(owner, Asker) else None
     home = col("project_id") == lit(owner.project_id)
@@ -28,7 +28,8 @@ def owned_by(owner: ScopeSettings) -> Expr:
     elif asked is not None:
         within = col("project_id").isin([owner.project_id, asked])
     else:
-        return _private(owner) | (SHARED & home) | SYSTEM
+        mine = (col("user_id") == lit(owner.user_id)) & col("scope").isin(["user-private", "project-shared"])
+        return mine | (SHARED & home) | SYSTEM
     return ((_private(owner) | SHARED) & within) | SYSTEM
 
 

@@ -239,7 +239,7 @@ def test_a_reader_sees_her_own_in_the_project_what_the_project_shares_and_what_i
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [
-        (None, {"ana/shop/user-private"}),
+        (None, {"ana/shop/user-private", "ana/shop/project-shared"}),
         ("kiln", set()),
         ("shop", {"ana/shop/user-private", "ana/shop/project-shared", "ben/shop/project-shared"}),
         ("nowhere", set()),

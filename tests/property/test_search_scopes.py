@@ -51,7 +51,7 @@ def visible(
     if project_from == "setting":
         return is_seen and their_project == project and asked in (None, project)
     if asked is None:
-        return theirs == user if scope == "user-private" else their_project == project
+        return theirs == user or (scope == "project-shared" and their_project == project)
     return is_seen and their_project in (project, asked)
 
 
