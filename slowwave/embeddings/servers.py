@@ -3,8 +3,10 @@
 The server's own words stay out of messages: they may repeat a text.
 """
 
+import errno
 import os
 import re
+import socket
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -21,6 +23,13 @@ BACKOFF_SECONDS = 0.5
 """First pause before a repeat; doubles each time, up to `MAX_BACKOFF_SECONDS`."""
 
 MAX_BACKOFF_SECONDS = 8.0
+
+OLLAMA_ADDRESS = ("127.0.0.1", 11434)
+"""Where Ollama listens unless told otherwise."""
+
+PROBE_SECONDS = 1.0
+
+_NO_OLLAMA = "Ollama does not answer. Start it, or set embedding.base_url."
 
 _TOO_LONG = re.compile(
     r"context length|too long|maximum.{0,20}(length|tokens)|physical batch size", re.IGNORECASE
@@ -47,6 +56,8 @@ def ollama_names(settings: EmbeddingSettings, timeout_seconds: float) -> set[str
     Raises:
         SlowwaveError: Ollama is away, refuses us, or its answer cannot be read.
     """
+    if _nobody_listens(settings):
+        raise TransientError(_NO_OLLAMA)
     try:
         with closing(_ollama_client(settings, timeout_seconds)) as client, _ollama_errors(""):
             return {plain_name(entry.model) for entry in client.list().models if entry.model}
@@ -135,6 +146,15 @@ def _http_failure(status: int, message: str, *, who: str, missing: str) -> Excep
 # Ollama
 
 
+def _nobody_listens(settings: EmbeddingSettings) -> bool:
+    """Ollama's own address refuses us: seen without its client, which takes a tenth of a second to import."""
+    if settings.base_url is not None or os.environ.get("OLLAMA_HOST"):
+        return False
+    with socket.socket() as trial:
+        trial.settimeout(PROBE_SECONDS)
+        return trial.connect_ex(OLLAMA_ADDRESS) == errno.ECONNREFUSED
+
+
 def _ollama_client(settings: EmbeddingSettings, timeout_seconds: float | None) -> Any:
     import ollama  # noqa: PLC0415
 
@@ -154,7 +174,7 @@ def _ollama_errors(model: str) -> Iterator[None]:
         missing = f"Ollama has no model {model!r}: run `ollama pull {model}`, or set embedding.allow_pull."
         raise _http_failure(error.status_code, error.error, who="Ollama", missing=missing) from None
     except ConnectionError:
-        raise TransientError("Ollama does not answer. Start it, or set embedding.base_url.") from None
+        raise TransientError(_NO_OLLAMA) from None
     except httpx.TimeoutException:
         raise TransientError("Ollama took longer than embedding.timeout_seconds. Try again later.") from None
     except httpx.HTTPError as error:

@@ -7,13 +7,12 @@ out of injected memory come before the text is cut into sections, so that neithe
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
+from slowwave.deferred import deferred
 from slowwave.errors import InputError
 from slowwave.readers.bounds import CUT_DOCUMENT, DEFAULTS, MARGIN, Counts, border_before
 from slowwave.readers.fences import strip_injected
@@ -23,6 +22,12 @@ from slowwave.redaction.redaction import redact
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.settings.readers import ReaderSettings
+
+if TYPE_CHECKING:
+    import markdown_it
+    from markdown_it.token import Token
+else:
+    markdown_it = deferred("markdown_it")
 
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
 DOCUMENT_SUFFIXES = MARKDOWN_SUFFIXES | {".txt", ".rst"}
@@ -34,7 +39,6 @@ BLOCK_CHARACTERS = 300_000
 """Characters of a document that are parsed together."""
 
 _CUT_AT = ("h1", "h2", "h3")
-_MARKDOWN = MarkdownIt("commonmark").disable("inline")  # only where blocks begin and end is asked of it
 
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?P<fields>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
@@ -168,7 +172,7 @@ def _blocks(lines: list[str], *, is_markdown: bool) -> Iterator[_Block]:
         end, size = begin, 0
         while end < len(lines) and size < BLOCK_CHARACTERS:
             end, size = end + 1, size + len(lines[end]) + 1
-        tokens = _MARKDOWN.parse("\n".join(lines[begin:end]))
+        tokens = _markdown().parse("\n".join(lines[begin:end]))
         if end < len(lines):
             last = max((token.map[0] for token in tokens if token.map and token.level == 0), default=0)
             end = begin + last if last else end
@@ -179,7 +183,12 @@ def _blocks(lines: list[str], *, is_markdown: bool) -> Iterator[_Block]:
         begin = end
 
 
-def _headings(tokens: list[Token], begin: int) -> Iterator[_Heading]:
+@cache
+def _markdown() -> "markdown_it.MarkdownIt":
+    return markdown_it.MarkdownIt("commonmark").disable("inline")  # asked only where blocks begin and end
+
+
+def _headings(tokens: "list[Token]", begin: int) -> Iterator[_Heading]:
     """The headings of level 1 to 3 that stand in no list and no quotation; `begin` is the line of the first token.
 
     A paragraph of several lines over a row of dashes is one by the book, and yet nobody's title: it stays text.

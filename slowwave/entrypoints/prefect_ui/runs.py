@@ -39,13 +39,27 @@ Parameters = dict[str, str | bool | list[str] | None]
 
 
 def run_plain(name: FlowName, home: str | None, parameters: Parameters | None = None) -> "Report":
-    """The report of a flow that runs as a plain function."""
+    """The report of a flow that runs as a plain function; ingest needs no part of Prefect, and does not import it."""
     from slowwave.entrypoints.show.terminal import progress_bars
 
+    if name == "ingest":
+        with progress_bars():
+            return _ingested(home, parameters or {})
     folder = _prepared(home)
     story = _story(name)
     with progress_bars():
         return cast("Report", story.fn(home=str(folder), **(parameters or {})))
+
+
+def _ingested(home: str | None, parameters: Parameters) -> "Report":
+    from slowwave.memory import Memory
+
+    _let_ctrl_c_through()
+    sources = parameters.get("sources")
+    with Memory(home) as memory:
+        return memory.ingest(
+            sources if isinstance(sources, list) else (), dry_run=bool(parameters.get("dry_run"))
+        )
 
 
 def run_evaluation(home: str | None, questions: Path) -> "tuple[Evaluation, str]":
@@ -95,14 +109,19 @@ def run_under_prefect(name: FlowName, home: str | None, parameters: Parameters |
 
 
 def _story(name: FlowName) -> Any:
-    """The flow, imported; Ctrl-C reaches Python again, which LanceDB's import takes away.
+    """The flow, imported."""
+    story = getattr(import_module(f"flows.{name}"), name)
+    _let_ctrl_c_through()
+    return story
+
+
+def _let_ctrl_c_through() -> None:
+    """Ctrl-C reaches Python again, which LanceDB's import takes away.
 
     Its runtime installs a handler with SA_RESTART, under which the main thread never wakes from a lock.
     """
-    story = getattr(import_module(f"flows.{name}"), name)
     if hasattr(signal, "siginterrupt"):
         signal.siginterrupt(signal.SIGINT, True)
-    return story
 
 
 def _prepared(home: str | None) -> Path:
