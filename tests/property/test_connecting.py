@@ -9,6 +9,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.entrypoints.connecting.changes import own_values, to_connect, to_disconnect
+from slowwave.entrypoints.connecting.difference import difference
 from slowwave.entrypoints.connecting.files import FileText
 from slowwave.entrypoints.connecting.harnesses import Install, Places, SettingsFile, files_of
 from slowwave.entrypoints.connecting.jsonc import Node, plain, scan
@@ -20,6 +21,7 @@ INSTALL = Install(
     hook="/opt/lib/slowwave/entrypoints/harness/hook.py",
     home="/home/mära/the home",
 )
+SECRET = "made-up-7f3a"
 PLACES = Places(user=Path("/home/mara"), project=Path("/home/mara/kittiwake"), system="linux")
 ALL = [
     one
@@ -135,6 +137,18 @@ def test_disconnecting_gives_every_byte_back(one, text):
     assert found == sorted(repr((entry.path, entry.key, entry.value)) for entry in one.entries)
     assert not to_connect(one, file(after), text).changes_file
     assert to_disconnect(one, file(after), text).after == text
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.sampled_from(JSON_FILES),
+    DOCUMENTS.flatmap(lambda value: written({**value, "key": SECRET}, GAPS, commas=True)),
+)
+def test_a_difference_never_shows_a_text_of_others(one, text):
+    text = text.replace("a note", f"a note {SECRET}")
+    shown = difference(one, to_connect(one, file(text), None))
+    assert SECRET not in shown
+    assert "the home" in shown
 
 
 @settings(deadline=None, max_examples=20)
