@@ -282,9 +282,9 @@ def test_a_citation_counts_in_its_conversation(memory: Memory):
 
 def test_a_client_asks_from_within_its_project_and_can_ask_in_all_of_them(memory: Memory):
     here, there = Caller(project="kettle-1"), Caller(project="wharf-2")
-    said = {"text": "The build of kettle needs libpq.", "project": "."}
-    assert not call(memory, "remember_fact", caller=here, **said).is_error
-    assert not call(memory, "remember_fact", caller=here, text="Ana likes a build in the morning.").is_error
+    everywhere = {"text": "Ana likes a build in the morning.", "project": "*"}
+    assert not call(memory, "remember_fact", caller=here, text="The build of kettle needs libpq.").is_error
+    assert not call(memory, "remember_fact", caller=here, **everywhere).is_error
     for caller, project, found in (
         (here, None, {"kettle", "morning"}),
         (there, None, {"morning"}),

@@ -133,7 +133,7 @@ def test_where_the_server_runs_the_process_of_a_client_asks_it_and_holds_no_stor
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "kettle" / "src"))
 
     async def look(client: Client) -> str:
-        await client.call_tool("remember_fact", {"text": "The kiln runs at 1040 °C.", "project": "."})
+        await client.call_tool("remember_fact", {"text": "The kiln runs at 1040 °C."})
         assert "1040" in text_of(await client.call_tool("search_memory", {"query": "kiln"}))
         return "".join(
             maps.read_text()

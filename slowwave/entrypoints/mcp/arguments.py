@@ -27,18 +27,13 @@ def parameters_of(
     ]
 
 
-def arguments_of(
-    model: type[Request], given: Mapping[str, Any], caller: Caller, *, project: str = THIS_PROJECT
-) -> dict[str, Any]:
-    """Keywords for a method of `Memory`: what was given, and what the transport knows of the caller.
-
-    `project` stands for the one that is not given.
-    """
-    named = given.get("project") or project
+def arguments_of(model: type[Request], given: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+    """Keywords for a method of `Memory`: what was given, and what the transport knows of the caller."""
+    named = given.get("project")
     known = {
         **dict.fromkeys(CONVERSATION, caller.conversation_id),
         **given,
-        "project": {THIS_PROJECT: caller.project, ALL_PROJECTS: None}.get(named, named),
+        "project": {None: caller.project, THIS_PROJECT: caller.project, ALL_PROJECTS: None}.get(named, named),
     }
     return {name: value for name, value in known.items() if name in model.model_fields and value is not None}
 

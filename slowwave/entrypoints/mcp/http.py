@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from mcp.server.mcpserver import Context
 from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from slowwave.entrypoints.mcp.asking import Caller, ask_memory
 from slowwave.entrypoints.mcp.server import mcp_server
@@ -23,7 +25,8 @@ def mount(app: Starlette, memory: Memory) -> None:
     """Serve MCP at `/mcp`, for as long as `app` lives."""
     server = mcp_server(ask_memory(memory), caller_of)
     # its route among the others, not a mount: that would answer `/mcp` by a redirect, which not every client follows
-    app.router.routes.extend(server.streamable_http_app(streamable_http_path=PATH).routes)
+    for route in server.streamable_http_app(streamable_http_path=PATH).routes:
+        app.router.routes.append(_named(route))
     around: Callable[[Any], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
 
     @asynccontextmanager
@@ -32,6 +35,19 @@ def mount(app: Starlette, memory: Memory) -> None:
             yield state
 
     app.router.lifespan_context = lifespan
+
+
+def _named(route: BaseRoute) -> BaseRoute:
+    """The route, which tells the access log its name as the other routes do."""
+    assert isinstance(route, Route)
+    answer = route.app
+
+    async def told(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = route
+        await answer(scope, receive, send)
+
+    route.app = told
+    return route
 
 
 def caller_of(ctx: Context) -> Caller:

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
-from slowwave.entrypoints.mcp.arguments import THIS_PROJECT, arguments_of, parameters_of
+from slowwave.entrypoints.mcp.arguments import arguments_of, parameters_of
 from slowwave.entrypoints.mcp.asking import Ask, Caller, told_to_the_model
 from slowwave.schemas.refusals import Request
 
@@ -52,7 +52,6 @@ class Tool:
     without: tuple[str, ...] = ()
     narrowed: type[Request] | None = None
     meta: Mapping[str, Any] | None = None
-    project: str = THIS_PROJECT
 
 
 def add_tool(server: MCPServer[Any], tool: Tool, ask: Ask, caller_of: CallerOf) -> None:
@@ -60,7 +59,7 @@ def add_tool(server: MCPServer[Any], tool: Tool, ask: Ask, caller_of: CallerOf) 
 
     def call(*, ctx: Context, **given: Any) -> CallToolResult:
         with told_to_the_model():
-            keywords = arguments_of(tool.request, given, caller_of(ctx), project=tool.project)
+            keywords = arguments_of(tool.request, given, caller_of(ctx))
             found = ask(tool.operation, keywords, tool.answer)
         return result_of(tool.shape(found), tool.show)
 

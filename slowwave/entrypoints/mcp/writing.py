@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from slowwave.entrypoints.mcp.arguments import ALL_PROJECTS
 from slowwave.entrypoints.mcp.pages import quoted
 from slowwave.entrypoints.mcp.shapes import Cited
 from slowwave.entrypoints.mcp.tools import ADD, CHANGE, COUNT, FOR_A_PERSON, REMOVE, Tool
@@ -32,7 +31,7 @@ class AgentsWord(Request):
         default=None,
         min_length=1,
         max_length=LONGEST_NAME,
-        description="`.` where it matters in this project alone (default: it is known in all of them).",
+        description="`*` where it holds in all projects of the user (default: it is known in this one alone).",
     )
     origin: Literal["reported", "agent"] = Field(
         default="agent",
@@ -84,7 +83,6 @@ REMEMBER: Final = Tool(
     shape=_same,
     show=_remembered,
     narrowed=AgentsWord,
-    project=ALL_PROJECTS,
 )
 
 CORRECT: Final = Tool(
