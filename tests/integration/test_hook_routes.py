@@ -1,6 +1,7 @@
 """The server's side of the hooks: what each event is answered, and what is taken in behind the answer."""
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -306,3 +307,33 @@ def test_while_a_night_writes_a_transcript_waits(served, home, tmp_path):
         assert [work.session_id for work in read_accepted(home)] == ["waits"]
     done(home)
     assert said(home, "waits") == ["The shelf of the waiting hour is number 4."]
+
+
+def test_a_server_that_is_still_loading_shows_nothing_and_counts_nothing_as_shown(home, monkeypatch):
+    loaded = threading.Event()
+    monkeypatch.setattr(Memory, "warm", lambda _: loaded.wait(60))
+    with serving(home) as client:
+        body = payload("claude-code", "UserPromptSubmit", session="cold", prompt=ASKED)
+        assert client.post("/hooks/claude-code/UserPromptSubmit", json=body).status_code == 503
+        loaded.set()
+        assert PORT in post(client, "claude-code", "UserPromptSubmit", session="cold", prompt=ASKED)
+
+
+def test_a_mistake_in_taking_in_one_transcript_does_not_end_the_others(home, tmp_path, monkeypatch, caplog):
+    ingest = Memory.ingest
+
+    def broken(memory: Memory, sources, **given):
+        if "broken" in sources[0]:
+            raise ZeroDivisionError(STYLE)
+        return ingest(memory, sources, **given)
+
+    monkeypatch.setattr(Memory, "ingest", broken)
+    with serving(home) as client:
+        for name in ("broken", "whole"):
+            transcript = Transcript(tmp_path, name)
+            transcript.user(f"The {name} one is number 3.")
+            post(client, "claude-code", "Stop", session=name, transcript=str(transcript.path))
+        done(home)
+    assert said(home, "whole") == ["The whole one is number 3."]
+    assert "ZeroDivisionError" in caplog.text
+    assert STYLE not in caplog.text

@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,6 +40,10 @@ class _Waiting:
     attempts: int = 0
 
 
+class _Broken(Exception):  # noqa: N818 # it is named for what it says of the work
+    """A piece of work met an error of ours."""
+
+
 class Recorder:
     """The work of one home that waits, and the thread that does it."""
 
@@ -49,7 +52,6 @@ class Recorder:
         self._waiting: dict[str, _Waiting] = {}
         self._changed = threading.Condition()
         self._is_closing = False
-        self._hand = ThreadPoolExecutor(1, "slowwave-ingest")
         self._thread = threading.Thread(target=self._run, name="slowwave-recorder", daemon=True)
 
     def start(self) -> None:
@@ -64,7 +66,6 @@ class Recorder:
             self._is_closing = True
             self._changed.notify_all()
         self._thread.join(self._settings.stop_seconds)
-        self._hand.shutdown(wait=False)
 
     def accept(self, work: Work) -> None:
         """Promise to do it; it is on disk when this returns.
@@ -134,11 +135,11 @@ class Recorder:
             if entry is None or left is None or left > 0:
                 self._changed.wait(left)
                 return True
-        job = self._hand.submit(self._done, entry)
-        later = job.result() if (error := job.exception()) is None else None
-        if error is not None:  # a mistake of ours: the next event of the conversation tries again
-            place = "".join(traceback.format_tb(error.__traceback__))
-            _log.error("a transcript was given up: %s\n%s", type(error).__name__, place)
+        try:
+            later = self._tried(entry)
+        except _Broken as broken:  # the next event of the conversation tries again
+            _log.error("a transcript was given up: %s", broken)
+            later = None
         with self._changed:
             if self._waiting.get(entry.work.key) is not entry:
                 return True  # it came again meanwhile
@@ -148,6 +149,18 @@ class Recorder:
                 self._waiting[entry.work.key] = later
             self._keep()
         return True
+
+    def _tried(self, entry: _Waiting) -> _Waiting | None:
+        """Do a piece of work as `_done`; an error that nobody foresaw does not end the thread.
+
+        Raises:
+            _Broken: names the error by its place: its text may quote what is stored.
+        """
+        try:
+            return self._done(entry)
+        except Exception as error:
+            place = "".join(traceback.format_tb(error.__traceback__))
+            raise _Broken(f"{type(error).__name__}\n{place}") from None
 
     def _done(self, entry: _Waiting) -> _Waiting | None:
         """Do a piece of work; returns what is left of it for later, if anything."""

@@ -23,15 +23,21 @@ from slowwave.entrypoints.harness.events import (
 )
 from slowwave.entrypoints.harness.recorder import Recorder
 from slowwave.entrypoints.harness.state import Work, write_seen
+from slowwave.errors import TransientError
 from slowwave.memory import Memory
 from slowwave.schemas.refusals import possible
 from slowwave.schemas.requests import MOST_MESSAGES, RecordTurn
 from slowwave.schemas.search import MAX_QUERY_CHARACTERS
 
+WARM_POLL_SECONDS = 0.02
+
 MARK = {"x-slowwave-hook": "1"}
 """The header by which the hook program knows that the answer is ours."""
 
 SEEN_SECONDS = 60.0
+
+WARM_SECONDS: dict[Action, float] = {"start": 1.5, "prompt": 0.4}
+"""Seconds that a question waits for a server that just started; hooks end soon after (`hook.py`)."""
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -75,6 +81,8 @@ async def hook(harness: HarnessName, event: str, body: dict[str, Any], request: 
     await _note_seen(request.app, harness)
     lanes: Lanes = request.app.state.lanes
     text = ""
+    if action in WARM_SECONDS:
+        await _until_warm(request.app, WARM_SECONDS[action])
     if action == "start":
         text = await lanes.read(opening, lanes.memory, possible(StartPayload, body))
     elif action == "prompt":
@@ -147,6 +155,20 @@ def _work(harness: HarnessName, action: Action, payload: Payload) -> Work:
         transcript_path=payload.transcript_path,
         ends=action == "end",
     )
+
+
+async def _until_warm(app: FastAPI, seconds: float) -> None:
+    """Wait for the tables: an answer that comes too late is not printed, and would count as shown.
+
+    Raises:
+        TransientError: they are not loaded in time; nothing was shown.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while not app.state.is_warm:
+        if loop.time() > deadline:
+            raise TransientError("the memory is being loaded: ask again in a moment")
+        await asyncio.sleep(WARM_POLL_SECONDS)
 
 
 async def _note_seen(app: FastAPI, harness: HarnessName) -> None:
