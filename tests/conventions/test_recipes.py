@@ -349,6 +349,38 @@ answer = [embedder.embedder_id, embedder.embed_documents(["a", "b"]).vectors.sha
         {"slowwave/embeddings/letters.py": LETTERS},
     ),
     Recipe(
+        "A harness",
+        """
+import sys
+from slowwave.entrypoints.connecting.advice import advice_of
+from slowwave.entrypoints.connecting.changes import to_connect
+from slowwave.entrypoints.connecting.files import read_text
+from slowwave.entrypoints.connecting.harnesses import Install, Places, files_of, is_found
+there = Places(user=Path("nobody"), project=Path("kiln"), system="linux")
+(settings,) = files_of("zed", "user", there, Install(python="python", hook="hook.py", home="home"))
+written = json.loads(to_connect(settings, read_text(settings.path), None).after)
+answer = [list(written["context_servers"]["slowwave"]), is_found("zed", there), advice_of("zed", "user")]
+""",
+        [["command", "args"], False, ["Open Zed again."]],
+        {
+            "slowwave/entrypoints/connecting/names.py": (after('"opencode", ', '"zed", '),),
+            "slowwave/entrypoints/connecting/harnesses.py": (
+                before(
+                    '    if harness == "cursor":',
+                    '    if harness == "zed":\n        path = _config(places) / "zed" / "settings.json"\n'
+                    '        return (_with_server(path, ("context_servers",), _stdio(install)),)\n',
+                ),
+                before('        "cursor": places.user', '        "zed": _config(places) / "zed",\n'),
+            ),
+            "slowwave/entrypoints/connecting/advice.py": (
+                before('    "opencode": "Start', '    "zed": "Open Zed again.",\n'),
+            ),
+            "docs/connect.md": (
+                before("| `claude-desktop` |", "| `zed` | `~/.config/zed/settings.json` | none | no | no |\n"),
+            ),
+        },
+    ),
+    Recipe(
         "The decay formula",
         """
 from slowwave.decay.retention import days_until, retention, retention_of
@@ -415,7 +447,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("recipes")
     for name in ("slowwave", "prompts", "flows", "tasks"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "data").mkdir()
+    for name in ("data", "docs"):
+        (folder / name).mkdir()
+    shutil.copy(ROOT / "docs" / "connect.md", folder / "docs")
     shutil.copy(ROOT / "data" / "README.md", folder / "data")
     for recipe in RECIPES:
         for name, changes in recipe.changes.items():

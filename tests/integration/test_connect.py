@@ -14,8 +14,9 @@ from typer.testing import CliRunner, Result
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands.agents import agent_rows
 from slowwave.entrypoints.connecting.connections import connect, disconnect
-from slowwave.entrypoints.connecting.harnesses import HARNESSES, Install, Places, files_of, words_of
+from slowwave.entrypoints.connecting.harnesses import Install, Places, files_of, words_of
 from slowwave.entrypoints.connecting.jsonc import plain, scan
+from slowwave.entrypoints.connecting.names import HARNESSES
 from slowwave.entrypoints.connecting.survey import survey
 from slowwave.entrypoints.harness.events import event_of
 from slowwave.entrypoints.harness.hook import _named

@@ -9,13 +9,14 @@ import typer
 
 import slowwave
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption, reply
+from slowwave.entrypoints.connecting.names import HARNESSES, Harness, Scope
 from slowwave.entrypoints.resident.client import home_folder
 from slowwave.errors import InputError
 
 if TYPE_CHECKING:
-    from slowwave.entrypoints.connecting.harnesses import Harness, Install, Places, Scope
+    from slowwave.entrypoints.connecting.harnesses import Install, Places
 
-NAMES = "claude-code|codex|gemini|opencode|cursor|claude-desktop|vscode"
+NAMES = "|".join(HARNESSES)
 
 ProjectOption = Annotated[
     bool, typer.Option("--project", help="In the settings of the project that you are in.")
@@ -88,15 +89,13 @@ def places() -> "Places":
     return Places(user=Path.home(), project=project, system=sys.platform, environment=dict(os.environ))
 
 
-def _scope(*, project: bool, user: bool) -> "Scope":
+def _scope(*, project: bool, user: bool) -> Scope:
     if project and user:
         raise typer.BadParameter("give one of them", param_hint="--project --user")
     return "project" if project else "user"
 
 
-def _named(harness: str | None) -> "Harness":
-    from slowwave.entrypoints.connecting.harnesses import HARNESSES
-
+def _named(harness: str | None) -> Harness:
     known = next((name for name in HARNESSES if name == harness), None)
     if known is None:
         raise InputError(f"no harness is called {harness!r}: name one of {', '.join(HARNESSES)}")

@@ -1,6 +1,6 @@
 """Advice on what a person must still do after connecting, by the vendors' documentation: no program can do it."""
 
-from slowwave.entrypoints.connecting.harnesses import Harness, Scope
+from slowwave.entrypoints.connecting.names import Harness, Scope
 
 _BY_HAND: dict[Harness, str] = {
     "claude-code": "Start a new session. Claude Code runs hooks only in folders that you trust, and none under "

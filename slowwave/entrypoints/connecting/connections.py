@@ -18,15 +18,8 @@ from slowwave.entrypoints.connecting.files import (
     remove_folders,
     write_text,
 )
-from slowwave.entrypoints.connecting.harnesses import (
-    Harness,
-    Install,
-    Places,
-    Scope,
-    SettingsFile,
-    files_of,
-    is_found,
-)
+from slowwave.entrypoints.connecting.harnesses import Install, Places, SettingsFile, files_of, is_found
+from slowwave.entrypoints.connecting.names import Harness, Scope
 from slowwave.entrypoints.connecting.record import FILE, Connection, drop, keep
 from slowwave.errors import InputError
 from slowwave.schemas.refusals import Frozen

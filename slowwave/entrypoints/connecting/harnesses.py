@@ -10,16 +10,13 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import Field
 
+from slowwave.entrypoints.connecting.names import PROGRAMS, Harness, Scope
 from slowwave.entrypoints.harness.events import EVENTS
 from slowwave.schemas.refusals import Frozen
-
-Harness = Literal["claude-code", "codex", "gemini", "opencode", "cursor", "claude-desktop", "vscode"]
-Scope = Literal["user", "project"]
-HARNESSES: tuple[Harness, ...] = get_args(Harness)
 
 SERVER = "slowwave"
 """The name of the MCP server in all settings."""
@@ -28,14 +25,6 @@ MODULE = "slowwave.entrypoints.cli"
 PROGRAM = "entrypoints/harness/hook.py"
 """By these an entry is recognised as ours: the module that serves MCP, and the end of the hook program's path."""
 
-_PROGRAMS: dict[Harness, str] = {
-    "claude-code": "claude",
-    "codex": "codex",
-    "gemini": "gemini",
-    "opencode": "opencode",
-    "cursor": "cursor",
-    "vscode": "code",
-}
 _SECONDS = {"SessionStart": 5, "SessionEnd": 3}
 _HOOK_SECONDS = 5
 """Hooks end themselves sooner. Codex allows a session's end 3; Claude Code raises its 1.5 to what is named."""
@@ -124,7 +113,7 @@ def words_of(value: object) -> list[str]:
 
 def is_found(harness: Harness, places: Places) -> bool:
     """Return whether the harness was used on this machine, or its program is on the PATH."""
-    program = _PROGRAMS.get(harness)
+    program = PROGRAMS.get(harness)
     path = places.environment.get("PATH")
     return os.access(_folder_of(harness, places), os.F_OK) or bool(
         program and path and shutil.which(program, path=path)

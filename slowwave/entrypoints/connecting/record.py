@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from slowwave.entrypoints.connecting.files import read_text, remove_file, write_text
-from slowwave.entrypoints.connecting.harnesses import Harness, Scope
+from slowwave.entrypoints.connecting.names import Harness, Scope
 from slowwave.errors import InputError
 from slowwave.schemas.refusals import Frozen
 

@@ -7,17 +7,15 @@ from typing import Literal
 from slowwave.entrypoints.connecting.changes import named_homes, own_values, to_connect
 from slowwave.entrypoints.connecting.files import FileText, read_text
 from slowwave.entrypoints.connecting.harnesses import (
-    HARNESSES,
     PROGRAM,
-    Harness,
     Install,
     Places,
-    Scope,
     SettingsFile,
     files_of,
     is_found,
     words_of,
 )
+from slowwave.entrypoints.connecting.names import HARNESSES, Harness, Scope
 from slowwave.entrypoints.connecting.record import connections
 from slowwave.entrypoints.connecting.switches import switched_off
 from slowwave.errors import InputError

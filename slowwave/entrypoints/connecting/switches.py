@@ -6,8 +6,9 @@ from pathlib import Path
 
 from slowwave.entrypoints.connecting.changes import own_paths
 from slowwave.entrypoints.connecting.files import FileText, read_text
-from slowwave.entrypoints.connecting.harnesses import SERVER, Harness, Places, SettingsFile, codex_home
+from slowwave.entrypoints.connecting.harnesses import SERVER, Places, SettingsFile, codex_home
 from slowwave.entrypoints.connecting.jsonc import plain, scan
+from slowwave.entrypoints.connecting.names import Harness
 from slowwave.entrypoints.connecting.toml_edits import read_toml
 
 Files = Sequence[tuple[SettingsFile, FileText]]
