@@ -1,6 +1,7 @@
 """The MCP server by the SDK's own client, in memory: what each tool answers, refuses and leaves as it was."""
 
 import asyncio
+import json
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ElicitRequestFormParams, ElicitResult
+from pydantic import TypeAdapter
 
-from slowwave import Memory
-from slowwave.entrypoints.mcp.asking import Caller, ask_memory
+from slowwave import Memory, errors
+from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS, MOST_BYTES
 from slowwave.entrypoints.mcp.server import mcp_server
+from slowwave.entrypoints.resident.answering import answered
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
@@ -80,7 +83,7 @@ def memory(folder: Path) -> Memory:
 
 
 def with_client(
-    memory: Memory,
+    memory: Memory | Ask,
     work: Callable[[Client], Awaitable[Any]],
     *,
     era: str = "auto",
@@ -94,7 +97,8 @@ def with_client(
         return person(asked)
 
     async def run() -> Any:
-        server = mcp_server(ask_memory(memory), lambda _: caller or Caller(CONVERSATION))
+        ask = ask_memory(memory) if isinstance(memory, Memory) else memory
+        server = mcp_server(ask, lambda _: caller or Caller(CONVERSATION))
         async with Client(server, mode=era, elicitation_callback=answered if person else None) as client:
             return await work(client)
 
@@ -260,6 +264,33 @@ def test_a_tool_that_writes_is_not_read_only_and_its_change_is_in_the_journal(me
             assert len(decisions(folder)) > len(before), name
 
     with_client(memory, all_of_them)
+
+
+def test_the_same_is_answered_over_a_socket_as_from_the_memory(made: Path, tmp_path: Path):
+    async def all_of_them(client: Client) -> list[Any]:
+        told = [await client.call_tool(name, given) for name, given in {**READ, **dict(WRITE)}.items()]
+        pages = await client.list_resources(), await client.read_resource("slowwave://core")
+        return [*((one.structured_content, text_of(one)) for one in told), *map(str, pages)]
+
+    def answers(name: str, way: Callable[[Memory], Ask]) -> list[Any]:
+        with Memory(shutil.copytree(made, tmp_path / name)) as memory:
+            return with_client(way(memory), all_of_them)
+
+    assert answers("far", over_a_socket) == answers("near", ask_memory)
+
+
+def over_a_socket(memory: Memory) -> Ask:
+    """Asks as the process of a client does: both ways as JSON."""
+
+    def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:
+        said = json.loads(
+            json.dumps(answered(memory, json.loads(json.dumps({"ask": operation, "arguments": arguments}))))
+        )
+        if "error" in said:
+            raise getattr(errors, said["error"])(said["message"])
+        return TypeAdapter(answer).validate_python(said["answer"])
+
+    return ask
 
 
 def test_what_an_agent_remembers_is_found_at_once_and_is_no_persons_word(memory: Memory):

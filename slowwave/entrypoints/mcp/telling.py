@@ -36,6 +36,7 @@ TEXT_CHARACTERS = 800
 """Characters of one memory; of a longer one `explain_fact` tells more, and search chooses the parts that matter."""
 
 REMARK_CHARACTERS = 200
+NAME_CHARACTERS = 80
 
 PERSON = "a person said"
 
@@ -102,7 +103,7 @@ def told_weak(found: list[Fading]) -> Told:
                 cell_type=one.cell_type,
                 text=_cut(one.content),
                 date=_day(one.event_time),
-                source=page_line(one.source_name),
+                source=_cut(one.source_name, NAME_CHARACTERS),
                 said_by=one.whose or PERSON,
                 remarks=[
                     f"last used {_day(one.last_accessed)}, fades on {_day(one.fades_at)} unless it is used"
@@ -127,7 +128,7 @@ def told_explanation(found: Explanation) -> Told:
                 cell_type=found.cell_type,
                 text=_cut(found.content, 2 * TEXT_CHARACTERS),
                 date=_day(found.event_time),
-                source=page_line(found.source_name),
+                source=_cut(found.source_name, NAME_CHARACTERS),
                 said_by=_who(found.origin),
                 remarks=[*state, held, used, page_line(found.core_reason)],
             ),
@@ -195,7 +196,7 @@ def _cell(hit: CellHit) -> ToldMemory:
         cell_type=hit.cell_type,
         text=_chosen(hit, hit.text),
         date=_day(hit.event_time),
-        source=page_line(hit.source_name),
+        source=_cut(hit.source_name, NAME_CHARACTERS),
         said_by=hit.whose or PERSON,
         remarks=[*state, *doubt, *steps, *form, *map(_former, hit.history), *again],
     )
@@ -208,21 +209,21 @@ def _reason(step: ChainStep) -> ToldMemory:
         cell_type=step.cell_type,
         text=_cut(step.content if step.excerpt is None else step.excerpt.text),
         date=_day(step.event_time),
-        source=page_line(step.source_name),
+        source=_cut(step.source_name, NAME_CHARACTERS),
         said_by=step.whose or PERSON,
         remarks=[how, *([] if step.status == "active" else [step.status])],
     )
 
 
 def _row(row: CellRow) -> ToldMemory:
-    topic = [f"topic {page_line(row.topic_name)}"] if row.topic_name else []
+    topic = [f"topic {_cut(row.topic_name, NAME_CHARACTERS)}"] if row.topic_name else []
     after = [f"superseded by {row.superseded_by}"] if row.superseded_by else []
     return ToldMemory(
         cell_id=row.cell_id,
         cell_type=row.cell_type,
         text=_cut(row.content, TEXT_CHARACTERS // 4),
         date=_day(row.event_time),
-        source=page_line(row.source_name),
+        source=_cut(row.source_name, NAME_CHARACTERS),
         said_by=PERSON if row.protected else _who(row.origin),
         remarks=[*([] if row.status == "active" else [row.status]), *after, *topic],
     )
@@ -230,7 +231,7 @@ def _row(row: CellRow) -> ToldMemory:
 
 def _topic(hit: TopicHit) -> ToldSummary:
     return ToldSummary(
-        title=page_line(hit.name),
+        title=_cut(hit.name, NAME_CHARACTERS),
         text=_chosen(hit, hit.summary),
         date=_day(hit.updated_at),
         remarks=[f"{hit.cell_count} memories"],
@@ -242,7 +243,7 @@ def _entity(page: EntityPage) -> ToldSummary:
     beside = ", ".join(f"{page_line(one.name)} ({one.shared_count})" for one in page.neighbours)
     old = ["a memory behind the summary was superseded since"] if page.summary and page.needs_review else []
     return ToldSummary(
-        title=page_line(page.name),
+        title=_cut(page.name, NAME_CHARACTERS),
         text=_cut(page.summary or "", 2 * TEXT_CHARACTERS),
         date=_day(page.last_at),
         remarks=[
@@ -274,7 +275,7 @@ def _event(event: TimelineEvent) -> ToldMemory:
         cell_type=event.cell_type,
         text=_cut(event.content, TEXT_CHARACTERS // 2),
         date=_day(event.at),
-        source=page_line(event.source_name),
+        source=_cut(event.source_name, NAME_CHARACTERS),
         said_by=event.whose or PERSON,
         remarks=[*state, *after],
     )
@@ -300,7 +301,7 @@ def _side(side: Side | None) -> ToldMemory | None:
         cell_type="",
         text=_cut(side.content),
         date=_day(side.event_time),
-        source=page_line(side.source_name),
+        source=_cut(side.source_name, NAME_CHARACTERS),
         said_by=_who(side.origin),
         remarks=[*marks, *([] if side.status == "active" else [side.status])],
     )
@@ -311,7 +312,7 @@ def _turn(hit: TurnHit) -> ToldTurn:
         turn_id=hit.turn_id,
         text=_chosen(hit, hit.content),
         date=_day(hit.event_time),
-        source=page_line(hit.source_name),
+        source=_cut(hit.source_name, NAME_CHARACTERS),
         said_by=_speaker(hit.speaker or hit.role, hit.origin),
     )
 
@@ -321,7 +322,7 @@ def _quote(quote: Quote) -> ToldTurn:
         turn_id=quote.turn_id,
         text=_cut(quote.content),
         date=_day(quote.event_time),
-        source=page_line(quote.source_name),
+        source=_cut(quote.source_name, NAME_CHARACTERS),
         said_by=f"{page_line(quote.speaker or quote.role)} ({page_line(quote.whose)})",
     )
 
