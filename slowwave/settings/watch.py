@@ -15,3 +15,15 @@ class WatchSettings(Group):
     longest_wait_seconds: float = setting(
         60.0, "Seconds after which a file is taken in although it goes on changing.", ge=0, le=86_400
     )
+    most_share: float = setting(
+        0.2,
+        "Most of its time that a watch spends on taking in; after a look that took long, the next one comes later.",
+        gt=0,
+        le=1,
+    )
+    compact_ingests: int = setting(
+        20,
+        "Ingests of a watch after which it compacts the store, whose many small parts make each slower.",
+        ge=1,
+        le=10_000,
+    )

@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -209,6 +210,20 @@ def test_a_file_that_cannot_be_read_is_named_once_and_stops_no_other(home, sessi
     assert found.turn_count == 4
     assert found.rejected == {UNREADABLE: 1}
     assert [note for note in found.notes if "a.jsonl" in note]
+
+
+def test_a_long_watch_compacts_the_store(home, sessions, monkeypatch):
+    def fragments() -> int:
+        table = open_store(open_home(home).store_root)._table("turns")
+        return int(table.stats()["fragment_stats"]["num_fragments"])
+
+    said = [(meta(str(number)), event("user_message", "Open it.")) for number in range(11)]
+    *changes, last = [partial(written, sessions, *records, name="a.jsonl") for records in said]
+    follow(home, sessions, *changes)
+    before = fragments()
+    monkeypatch.setenv("SLOWWAVE_WATCH__COMPACT_INGESTS", "1")
+    follow(home, sessions, last)
+    assert fragments() < before
 
 
 def test_ctrl_c_ends_a_watch_with_its_report(home, sessions):

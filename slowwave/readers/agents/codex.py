@@ -46,7 +46,7 @@ _UUID: Final = re.compile(
 
 @dataclass
 class _Shape:
-    """What a whole session tells of its parts: whose words stand as events in which turns."""
+    """The shape of a whole session: whose words stand as events in which turns."""
 
     is_subagent: bool = False
     has_turns: bool = False

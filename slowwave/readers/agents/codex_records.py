@@ -66,7 +66,7 @@ def turn_of(kind: str, payload: Fields) -> str | None:
 
 
 def shown_role(kind: str, payload: Fields) -> Role | None:
-    """Whose message an event is; null for another record."""
+    """The role of whoever speaks in an event; null for another record."""
     name = str(payload.get("type"))
     if kind != "event_msg":
         return None
@@ -86,7 +86,7 @@ def shown_texts(payload: Fields, role: Role, skipped: Counter[str]) -> list[str]
 
 
 def sent_role(payload: Fields) -> Role | None:
-    """Whose message an item of the model's conversation is; null where it is none, or a system message."""
+    """The role of whoever speaks in an item of the model's conversation; null for other items and system messages."""
     return _ROLES.get(str(payload.get("role"))) if payload.get("type") == "message" else None
 
 

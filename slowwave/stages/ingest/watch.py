@@ -17,16 +17,18 @@ from filelock import FileLock, Timeout
 
 from slowwave.errors import BusyError, ConfigError, NotFoundError, TransientError
 from slowwave.home.paths import Home
-from slowwave.home.workspace import Clock
+from slowwave.home.workspace import Clock, open_workspace
 from slowwave.readers.files import state_of
 from slowwave.readers.folders import find_sources
 from slowwave.schemas.report import UNREADABLE, StageReport
 from slowwave.schemas.results import WatchReport
 from slowwave.settings.tree import Settings
+from slowwave.settings.watch import WatchSettings
 from slowwave.stages.ingest.alone import ingest_alone
 from slowwave.stages.ingest.discover import discover
 from slowwave.stages.ingest.ingest import CHANGED
 from slowwave.stages.ingest.parts import ERASED
+from slowwave.stages.run import optimize
 
 Told = Callable[[StageReport], None]
 
@@ -104,7 +106,17 @@ class _Watch:
         self.rejected.update({why: report.rejected[why] for why in TOLD if why in report.rejected})
         for note in report.notes:
             self.note(note)
+        self.counts["ingests"] += 1
+        if self.counts["ingests"] % self.settings.watch.compact_ingests == 0:
+            self._compact(clock)
         return report
+
+    def _compact(self, clock: Clock) -> None:
+        try:
+            with open_workspace(self.home, clock=clock) as workspace:
+                optimize(workspace)
+        except TransientError as error:
+            self.note(str(error))
 
     def note(self, text: str) -> None:
         """Keep a sentence for the report, once."""
@@ -147,11 +159,16 @@ def watch(
                 state.look(sources, now)
                 if (due := state.due(now)) and (report := state.take(due, clock)) is not None and told:
                     told(report)
-                if stop.wait(home.settings.watch.poll_seconds):
+                if stop.wait(_pause(home.settings.watch, time.monotonic() - now)):
                     break
         except KeyboardInterrupt:
             state.note("stopped by Ctrl-C; what was committed is kept")
         return state.report(time.monotonic() - started)
+
+
+def _pause(settings: WatchSettings, spent: float) -> float:
+    """Seconds until the next look, after one that took so many."""
+    return max(settings.poll_seconds, spent / settings.most_share - spent)
 
 
 def _paths(sources: Sequence[Path], settings: Settings) -> list[Path]:
