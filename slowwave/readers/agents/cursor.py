@@ -22,7 +22,7 @@ from slowwave.settings.readers import ReaderSettings
 
 _Fields = Mapping[str, object]
 _ROLES: Final[dict[str, Literal["user", "assistant"]]] = {"user": "user", "assistant": "assistant"}
-_QUERY: Final = re.compile(r"<user_query>\s*(.*?)\s*(?:</user_query>|\Z)", re.DOTALL)
+_QUERY: Final = re.compile(r"<user_query>\s*(.*?)\s*(?=</user_query>|<user_query>|\Z)", re.DOTALL)
 _CONTEXT: Final = re.compile(r"\s*<[a-z]+(?:_[a-z]+)*>")
 _HIDDEN: Final = re.compile(r"\s*\[REDACTED\]\s*\Z")
 _SUBAGENTS: Final = "subagents"
@@ -84,15 +84,20 @@ def _texts(message: object, role: str, skipped: Counter[str]) -> list[str]:
     texts: list[str] = []
     for block in content if isinstance(content, list) else [content]:
         text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
-        if not isinstance(text, str):
-            skipped["block without text"] += text not in (None, {}, [])
-            continue
-        if role == "user":
-            asked = _QUERY.findall(text)
-            if not asked and _CONTEXT.match(text):
-                skipped["injected context"] += 1
-            said = asked or ([] if _CONTEXT.match(text) else [text])
+        if isinstance(text, str):
+            texts.append(text)
         else:
-            said = [_HIDDEN.sub("", text)]
-        texts += [one for one in said if one.strip()]
-    return texts
+            skipped["block without text"] += text not in (None, {}, [])
+    said = _typed(texts, skipped) if role == "user" else [_HIDDEN.sub("", text) for text in texts]
+    return [text for text in said if text.strip()]
+
+
+def _typed(texts: list[str], skipped: Counter[str]) -> list[str]:
+    """The words of a person's message. With two queries in it, one stands in a file that was attached: none counts."""
+    queries = [query for text in texts for query in _QUERY.findall(text)]
+    if queries:
+        skipped["injected context"] += len(texts) - 1 if len(queries) == 1 else len(texts)
+        return queries if len(queries) == 1 else []
+    typed = [text for text in texts if not _CONTEXT.match(text)]
+    skipped["injected context"] += len(texts) - len(typed)
+    return typed
