@@ -8,6 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from slowwave.entrypoints.harness.state import hook_state, read_accepted
 from slowwave.home.lock import writing
@@ -337,3 +339,46 @@ def test_a_mistake_in_taking_in_one_transcript_does_not_end_the_others(home, tmp
     assert said(home, "whole") == ["The whole one is number 3."]
     assert "ZeroDivisionError" in caplog.text
     assert STYLE not in caplog.text
+
+
+KEYS = [
+    "session_id",
+    "conversation_id",
+    "transcript_path",
+    "cwd",
+    "prompt",
+    "source",
+    "messages",
+    "workspace_roots",
+]
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=40),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    event=st.sampled_from([*CASES, ("opencode", "Stop")]),
+    body=st.dictionaries(st.sampled_from(KEYS), VALUES | st.text(min_size=1, max_size=20), max_size=8),
+)
+def test_any_payload_is_answered_or_refused(served, event, body):
+    headers = {"Content-Type": "application/json"}
+    answer = served.post(f"/hooks/{event[0]}/{event[1]}", content=json.dumps(body).encode(), headers=headers)
+    assert answer.status_code in (200, 204, 400, 422), answer.text
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart", "Stop", "SessionEnd"])
+def test_half_a_character_is_no_error(served, home, event):
+    where = rb'"transcript_path": "/x/\ud800.jsonl", "cwd": "/\udfff"'
+    body = rb'{"session_id": "half\ud800", "prompt": "\ud83d which port", ' + where + b"}"
+    answer = served.post(
+        f"/hooks/claude-code/{event}", content=body, headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code in (200, 204, 422), answer.text
+    done(home)
