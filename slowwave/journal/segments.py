@@ -252,9 +252,10 @@ class Journal:
     def last_id(self) -> str | None:
         """The highest id; empty and foreign folders are skipped."""
         for day in _newest_first(self.root, depth=3):
-            names = [path.stem for path in day.iterdir() if _SEGMENT_NAME.match(path.name)]
+            # names alone: a day of single messages has thousands of segments, and each commit looks
+            names = [name for name in os.listdir(day) if _SEGMENT_NAME.match(name)]  # noqa: PTH208
             if names:
-                return max(names)
+                return Path(max(names)).stem
         return None
 
 

@@ -393,7 +393,7 @@ def test_words_of_another_owner_reach_nothing(memory, folder):
     with pytest.raises(NotFoundError):
         memory.erase("aaaaaa1")
     assert memory.stats(now=NOW).cells == 0
-    assert memory.weak(100_000, now=NOW) == []
+    assert memory.weak(36_500, now=NOW) == []
 
 
 # looking into it
@@ -453,7 +453,7 @@ def test_a_text_for_people_stands_for_every_word(folder):
     assert "holds: bbbbbb1" in shown("resolve", "d11111", "b_wins")
     assert "Open again" in shown("resolve", "d11111", "--undo")
     assert "contradiction d11111, open" in shown("explain", "aaaaaa1")
-    assert "next night" in shown("weak", "--days", "40000") or "fades" in shown("weak", "--days", "40000")
-    assert "1 more fade in that time" in shown("weak", "--days", "40000", "--limit", "1")
+    assert "next night" in shown("weak", "--days", "36500") or "fades" in shown("weak", "--days", "36500")
+    assert "1 more fade in that time" in shown("weak", "--days", "36500", "--limit", "1")
     assert "Would erase 0 turns, 1 memories" in shown("erase", "aaaaaa1", "--dry-run")
     assert "proof" in shown("erase", "aaaaaa1")
