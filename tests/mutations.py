@@ -268,6 +268,41 @@ CLAUDE_AI: list[Json] = [
     }
 ]
 
+GRAPH: list[Json] = [
+    {
+        "type": "entity",
+        "name": "Kiln 2",
+        "entityType": "tool",
+        "observations": ["It is blue.", "Fired on Fridays."],
+    },
+    {"type": "relation", "from": "Mara", "to": "Kiln 2", "relationType": "owns"},
+    {"id": "1", "memory": "Likes blue glazes", "created_at": "2026-03-01T10:00:00Z"},
+    {"source": "Mara", "relationship": "likes", "target": "glazes"},
+]
+_SAID_AT = "2026-03-01T10:00:00Z"
+OWN: list[Json] = [
+    {"type": "slowwave_export", "format": 1},
+    {
+        "type": "deleted",
+        "cell_id": "c1",
+        "scope": "user-private",
+        "content_hash": "h",
+        "deleted_at": _SAID_AT,
+    },
+    {
+        "type": "mention",
+        "mention_id": "m1",
+        "scope": "user-private",
+        "cell_id": "c2",
+        "entity_id": "e1",
+        "name": "Mara",
+        "entity_type": "person",
+        "family": "mara",
+        "event_time": _SAID_AT,
+    },
+    {"type": "link", "cell_id": "c2", "confirmations": 0, "linked_at": _SAID_AT},
+]
+
 EXPORTS: dict[str, object] = {
     "chatgpt": CHATGPT,
     "claude_ai": CLAUDE_AI,
@@ -538,3 +573,16 @@ def database(path: Path, seed: int) -> None:
             opened.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", given)
     if chance.random() < 0.3:
         path.write_bytes(mutate_bytes(path.read_bytes(), chance))
+
+
+def memories(seed: int, kind: str) -> bytes:
+    """A mutated file of memories: of another program (`graph`), or of Slowwave (`own`)."""
+    chance = random.Random(seed)
+    records: list[object] = [*(GRAPH if kind == "graph" else OWN)]
+    for _ in range(chance.randrange(4)):
+        at = chance.randrange(len(records))
+        records[at] = mutate_value(records[at], chance)
+    lines = [line_of(record) for record in records]
+    if chance.random() < 0.5:
+        lines = mutate_lines(lines, [line_of(CHAT[0])], chance)
+    return mutate_bytes(b"\n".join(lines), chance)

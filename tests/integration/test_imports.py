@@ -5,14 +5,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from flows.ingest import ingest
 from slowwave import Memory
+from slowwave.entrypoints.cli import app
 from slowwave.erase.byte_scan import files_with
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.persons_words import persons_words
 from slowwave.home.workspace import open_workspace
-from tests.rows import NOW, OWNER, of_row
+from slowwave.schemas.identity import content_hash
+from slowwave.stages.ingest import own_export
+from slowwave.stages.ingest.own_events import events_of
+from tests.rows import NOW, OWNER, events, of_row
 from tests.scripted_model import store_of, write_settings
 
 GRAPH = [
@@ -30,6 +35,7 @@ GRAPH = [
     {"type": "relation", "from": "Mara Lindqvist", "to": "Kiln 2", "relationType": "owns"},
     {"type": "relation", "from": "Mara Lindqvist", "relationType": "owns"},
 ]
+ANA = {"user_id": "ana", "project_id": "kiln"}
 REAL = Path(__file__).parents[3] / "shared/data/transcripts/mcp_memory"
 
 
@@ -321,6 +327,100 @@ def test_the_words_of_a_deleted_memory_are_in_no_export(home, tmp_path):
     assert "Memories" in told
     lines = [json.loads(line) for line in (tmp_path / "jsonl/memories.jsonl").read_text().splitlines()]
     assert [line["type"] for line in lines] == ["slowwave_export", "memory", "deleted"]
+
+
+def test_an_import_that_was_cut_off_is_completed_by_the_next(home, exported, other, tmp_path, monkeypatch):
+    whole = Path(write_settings(tmp_path / "whole", embedding={"provider": "none"}))
+    take(whole, exported)
+    batches = []
+
+    def cut_off(kind, rows, **asked):
+        batches.append(kind)
+        if len(batches) == 2:
+            raise KeyboardInterrupt
+        return events_of(kind, rows, **asked)
+
+    monkeypatch.setattr(own_export, "events_of", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        take(other, exported)
+    monkeypatch.undo()
+    take(other, exported)
+    assert store_of(other).rows("cells").equals(store_of(whole).rows("cells"))
+    assert store_of(other).rows("turns").sort("turn_id").equals(store_of(whole).rows("turns").sort("turn_id"))
+
+
+def test_an_imported_memory_leaves_with_all_that_was_told_of_it(tmp_path):
+    home = Path(write_settings(tmp_path / "home", embedding={"provider": "none"}, owner=ANA))
+    old, new = "a" * 7, "b" * 7
+    story = [
+        _made(old, "The zebra kiln runs at 1040 degrees."),
+        _made(new, "The zebra kiln runs at 1090 degrees."),
+        events("topic.opened", {"topic_id": "t" * 7, "name": "zebra kiln", **OWNER}),
+        events("cell.assigned", *({"cell_id": one, "topic_id": "t" * 7} for one in (old, new))),
+        events(
+            "cell.superseded",
+            {
+                "cell_id": old,
+                "superseded_by": new,
+                "superseded_at": NOW,
+                "valid_until": NOW,
+                "verdict": "updates",
+            },
+        ),
+        events("cell.succeeded", {"cell_id": new, "supersedes": old, "summary": "now 1090 degrees"}),
+        events(
+            "topic.summarized",
+            {
+                "topic_id": "t" * 7,
+                "summary": "It runs at 1090 degrees.",
+                "compressed": "1090",
+                "cell_ids": [new],
+            },
+        ),
+    ]
+    with open_workspace(home) as workspace:
+        workspace.commit(pl.concat(story, rechunk=True), now=NOW)
+    with Memory(home) as memory:
+        memory.export(tmp_path / "out")
+    other = Path(write_settings(tmp_path / "other", embedding={"provider": "none"}, owner=ANA))
+    take(other, tmp_path / "out/memories.jsonl")
+    with Memory(other) as memory:
+        assert memory.erase(new).is_proven
+    assert files_with(other, ["1090 degrees"]) == {}
+    assert store_of(other).rows("cells", ["cell_id", "status", "superseded_by"]).rows() == [
+        (old, "active", None)
+    ]
+
+
+def _made(key: str, content: str) -> pl.DataFrame:
+    return of_row(
+        "cell.extracted", "cells", key, content=content, content_hash=content_hash(content), evidence=[]
+    )
+
+
+def test_the_command_says_what_it_wrote_and_how_to_take_it_in(home, tmp_path):
+    with Memory(home) as memory:
+        memory.remember("Mara fires the kiln on Fridays.", now=NOW)
+    run = CliRunner().invoke(app, ["export", "--to", str(tmp_path / "out"), "--home", str(home)])
+    assert run.exit_code == 0
+    assert "Wrote 1 memories" in run.stdout
+    assert "slowwave ingest" in run.stdout
+    done = CliRunner().invoke(
+        app,
+        [
+            "export",
+            "--to",
+            str(tmp_path / "dry"),
+            "--format",
+            "vault",
+            "--dry-run",
+            "--json",
+            "--home",
+            str(home),
+        ],
+    )
+    assert json.loads(done.stdout)["files"] == ["Memories.md", "topics/Without a topic.md"]
+    assert not (tmp_path / "dry").exists()
 
 
 def test_a_home_without_memory_has_no_export(home, tmp_path):

@@ -23,7 +23,7 @@ from tests.rows import NOW, one_of_every_kind
 from tests.scripted_model import store_of, tables, write_settings
 
 SLOW = settings(
-    max_examples=min(4, settings.default.max_examples // 20), suppress_health_check=[HealthCheck.too_slow]
+    max_examples=max(1, settings.default.max_examples // 20), suppress_health_check=[HealthCheck.too_slow]
 )
 """Every example is two homes, and a third one that knows somebody else."""
 
@@ -121,7 +121,6 @@ def check(folder: Path) -> None:
     assert_same_memory(folder, other)
     assert export_again(other) == lines_of(path)
     before = tables(other)
-    ingest.fn(sources=[str(path)], home=str(other))
     (other / "again.jsonl").write_bytes(path.read_bytes())
     report = ingest.fn(sources=[str(other / "again.jsonl")], home=str(other))
     assert set(report.counts) <= {"source.recorded"}, "nothing is new a second time"
@@ -135,8 +134,7 @@ def check(folder: Path) -> None:
 
 @SLOW
 @given(st.lists(STEP, max_size=8))
-@example([("a_wins", 0), ("forget", 1), ("correct", 2), ("confirm", 2)])
-@example([("merged", 0), ("correct", 4), ("forget", 4), ("both_valid", 2)])
+@example([("merged", 0), ("correct", 1), ("forget", 3), ("both_valid", 2), ("confirm", 2)])
 def test_any_home_is_the_same_after_export_and_ingest(story):
     folder = home()
     beginning(folder)

@@ -16,12 +16,15 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import SlowwaveError
+from slowwave.readers.bounds import Counts
 from slowwave.readers.detect import read_parts
+from slowwave.readers.exports.noted import read_noted
+from slowwave.readers.exports.own import read_own
 from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.readers.reading import READ_SCHEMA, Reading, whole
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.settings.readers import ReaderSettings
-from tests.mutations import database, document, export, odd_value, question_set, transcript
+from tests.mutations import database, document, export, memories, odd_value, question_set, transcript
 
 BOUNDS = ReaderSettings(
     line_bytes=20_000,
@@ -116,6 +119,25 @@ def read_database(folder: Path, seed: int) -> bool:
     return read_file(path) is not None
 
 
+def read_memories(folder: Path, seed: int) -> bool:
+    path, counts = folder / "a.jsonl", Counts()
+    path.write_bytes(memories(seed, "graph" if seed % 2 else "own"))
+    try:
+        if seed % 2:
+            found = list(read_noted(path, "mcp_graph" if seed % 4 == 1 else "mem0", counts, bounds=BOUNDS))
+            assert all(note.content and len(note.content) < 4_500 for note in found)
+            assert bool(found) == (counts.taken_count > 0)
+        else:
+            rows = [batch.rows.height for batch in read_own(path, counts, bounds=BOUNDS)]
+            assert sum(rows) == counts.taken_count
+            assert max(rows, default=0) <= BOUNDS.part_turns
+    except SlowwaveError as error:
+        check_line(error)
+        return False
+    assert counts.entry_count == counts.taken_count + sum(counts.skipped.values())
+    return True
+
+
 def read_questions(folder: Path, seed: int) -> bool:
     path = folder / "a.json"
     path.write_bytes(question_set(seed))
@@ -143,6 +165,7 @@ READERS: dict[str, Callable[[Path, int], bool]] = {
     "transcripts": read_transcript,
     "documents": read_text,
     "exports": read_export,
+    "memories": read_memories,
     "databases": read_database,
     "question sets": read_questions,
     "statements": read_said,
