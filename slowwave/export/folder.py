@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.errors import InputError
+from slowwave.progress import progress
 
 MARKER = ".slowwave-export.json"
 
@@ -50,11 +51,13 @@ def write_files(folder: Path, texts: Texts) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         former = _former(folder)
         with _draft(folder) as draft:
-            for name, pieces in texts.items():
+            for number, (name, pieces) in enumerate(texts.items()):
                 path = draft / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("w", encoding="utf-8", newline="\n") as file:
                     file.writelines(pieces)
+                if len(texts) > 1:
+                    progress("export", number + 1, len(texts))
             _note(folder, sorted({*former, *texts}))  # until all are in place, whatever a kill leaves is ours
             for name in texts:
                 place = folder / name

@@ -8,6 +8,7 @@ import polars as pl
 
 from slowwave.export.rows import Rows
 from slowwave.journal.catalogue import ISO
+from slowwave.progress import progress
 from slowwave.readers.exports.forms import SLOWWAVE
 from slowwave.readers.exports.own_lines import FORMAT
 from slowwave.schemas.tables import TIMESTAMP
@@ -25,6 +26,7 @@ def jsonl_lines(rows: Rows, *, version: str, now: datetime) -> Iterator[str]:
         "counts": {kind: frame.height for kind, frame in rows.items() if frame.height},
     }
     yield _line(header)
+    done, total = 0, sum(frame.height for frame in rows.values())
     for kind, frame in rows.items():
         times = [name for name, dtype in frame.schema.items() if dtype == TIMESTAMP]
         for part in frame.iter_slices(10_000):
@@ -33,6 +35,8 @@ def jsonl_lines(rows: Rows, *, version: str, now: datetime) -> Iterator[str]:
                 yield _line(
                     {"type": kind, **{name: value for name, value in row.items() if value not in (None, [])}}
                 )
+            done += part.height
+            progress("export", done, total)
 
 
 def _line(fields: dict[str, object]) -> str:
