@@ -255,6 +255,23 @@ def test_one_watch_at_a_time_follows_files_into_a_home_and_a_missing_path_is_tol
             memory.watch([sessions / "nothing"], stop=stop)
 
 
+def test_the_command_follows_files_until_it_is_interrupted_and_shows_a_report(home, sessions, monkeypatch):
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Event, "wait", interrupted)
+    written(sessions, *LEGACY, name="a.jsonl")
+    shown = CliRunner().invoke(app, ["watch", str(sessions), "--home", str(home)])
+    assert shown.exit_code == 0, shown.output
+    assert "4 new turns from 1 file" in shown.stderr
+    assert "4 turns came in; 1 file followed" in shown.stdout
+    found = json.loads(
+        CliRunner().invoke(app, ["watch", str(sessions), "--json", "--home", str(home)]).stdout
+    )
+    assert (found["turn_count"], found["followed_count"]) == (0, 1)
+    assert CliRunner().invoke(app, ["watch", str(sessions / "x"), "--home", str(home)]).exit_code == 66
+
+
 # discover
 
 

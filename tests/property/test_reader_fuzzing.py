@@ -108,6 +108,14 @@ def read_text(folder: Path, seed: int) -> bool:
     return read_file(folder / f"a{suffix}", content) is not None
 
 
+def read_note_of_agent(folder: Path, seed: int) -> bool:
+    path = folder / "projects/-kiln/memory/MEMORY.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    reading = read_file(path, document(seed)[1])
+    assert reading is None or set(reading.turns["origin"]) <= {"agent"}
+    return reading is not None
+
+
 def read_export(folder: Path, seed: int) -> bool:
     suffix, content = export(seed)
     return read_file(folder / f"a{suffix}", content) is not None
@@ -164,6 +172,7 @@ def read_said(_: Path, seed: int) -> bool:
 READERS: dict[str, Callable[[Path, int], bool]] = {
     "transcripts": read_transcript,
     "documents": read_text,
+    "notes of agents": read_note_of_agent,
     "exports": read_export,
     "memories": read_memories,
     "databases": read_database,

@@ -11,6 +11,10 @@ import typer
 from slowwave.entrypoints.commands.options import HomeOption, JsonOption, memory_of
 from slowwave.entrypoints.show.sources import show_found, show_taken, show_watch
 from slowwave.entrypoints.show.terminal import say, show_json, tell
+from slowwave.progress import listening
+
+LONG_WORK = 100
+"""Parts of a work from which a watch says how far it is."""
 
 if TYPE_CHECKING:
     from slowwave.schemas.report import StageReport
@@ -60,11 +64,18 @@ def watch(
             if not as_json:
                 show_taken(report)
 
-        report = memory.watch(paths or (), stop=threading.Event(), told=told)
+        with listening(_show_progress):
+            report = memory.watch(paths or (), stop=threading.Event(), told=told)
     if as_json:
         show_json(report)
     else:
         show_watch(report)
+
+
+def _show_progress(work: str, done: int, total: int) -> None:
+    """Say how far long work is, such as the first look at many files: ten lines of it at most."""
+    if total >= LONG_WORK and done % (total // 10) == 0 and sys.stderr.isatty():
+        say(f"{work}: {done:,} of {total:,}")
 
 
 def _wake_from_locks() -> None:
