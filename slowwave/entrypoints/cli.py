@@ -5,6 +5,7 @@ Everything heavy is imported inside the commands, so that `--help` and `search` 
 imported only by the commands that run a flow.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from slowwave.schemas.derivation import RederiveAction
 
 INTERRUPTED = 130
+
+LIVING_OBJECTS = 50_000
+"""New objects after which garbage is looked for: importing makes many and no garbage, and each look takes long."""
 
 
 class Commands(TyperGroup):
@@ -319,6 +323,7 @@ def mcp(*, home: HomeOption = None) -> None:
 
 def main() -> None:
     """The console script."""
+    gc.set_threshold(LIVING_OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(

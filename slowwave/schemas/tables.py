@@ -324,6 +324,16 @@ TABLES: dict[str, type[pa.DataFrameModel]] = {
     "links": Links,
 }
 
+TYPES: dict[object, Dtype] = {
+    str: pl.String,
+    int: pl.Int64,
+    float: pl.Float64,
+    bool: pl.Boolean,
+    Timestamp: TIMESTAMP,
+    pl.List: pl.List(pl.String),
+}
+"""The Polars type of each annotation of a table's model."""
+
 KEYS: dict[str, str] = {name: next(iter(model.__annotations__)) for name, model in TABLES.items()}
 """The column that names a row of each table: the first of its own model."""
 
@@ -339,9 +349,12 @@ VECTOR_TEXT: dict[str, tuple[str, ...]] = {
 
 @cache
 def frame_schema(table: str) -> pl.Schema:
-    """Names and Polars types of a table without its vector, key first, in the model's order."""
-    columns = TABLES[table].to_schema().columns
-    types = {name: column.dtype.type for name, column in columns.items()}
+    """Names and Polars types of a table without its vector, key first, in the model's order.
+
+    Read from the annotations: making Pandera's schemas of all tables takes longer than importing Polars.
+    """
+    models = [model for model in reversed(TABLES[table].__mro__) if issubclass(model, Strict)]
+    types = {name: TYPES[kind] for model in models for name, kind in model.__annotations__.items()}
     key = KEYS[table]
     return pl.Schema({key: types[key], **{name: kind for name, kind in types.items() if name != key}})
 

@@ -49,3 +49,9 @@ def test_a_changed_payload_raises_the_version_of_its_kind() -> None:
 def test_a_step_of_a_kind_adds_columns_of_its_payload() -> None:
     added = {(name, kind) for kind, entry in CATALOGUE.items() for step in entry.added for name in step}
     assert {(name, kind) for name, kind in added if name not in CATALOGUE[kind].payload} == set()
+
+
+def test_the_columns_of_a_table_are_those_that_pandera_checks() -> None:
+    for table, model in TABLES.items():
+        checked = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
+        assert dict(frame_schema(table)) == checked, table
