@@ -282,7 +282,7 @@ def test_the_same_is_answered_over_a_socket_as_from_the_memory(made: Path, tmp_p
 def over_a_socket(memory: Memory) -> Ask:
     """Asks as the process of a client does: both ways as JSON."""
 
-    def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:
+    async def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:
         said = json.loads(
             json.dumps(answered(memory, json.loads(json.dumps({"ask": operation, "arguments": arguments}))))
         )

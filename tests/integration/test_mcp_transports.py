@@ -153,7 +153,11 @@ def test_where_the_server_runs_the_process_of_a_client_asks_it_and_holds_no_stor
 
 @pytest.mark.processes
 def test_where_nothing_runs_each_call_has_a_process_of_its_own_with_its_result_or_its_error(tmp_path: Path):
-    ask = ask_home(str(tmp_path / "home"))
+    away = ask_home(str(tmp_path / "home"))
+
+    def ask(operation: str, arguments: dict[str, Any], answer: type) -> Any:
+        return asyncio.run(away(operation, arguments, answer))
+
     said = ask("remember", {"text": "The kiln runs at 1040 °C.", "origin": "agent"}, Remembered)
     (found,) = ask("search", {"query": "kiln"}, SearchResult).cells
     assert (found.cell_id, found.origin) == (said.cell_id, "agent")

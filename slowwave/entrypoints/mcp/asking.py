@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from anyio.to_thread import run_sync
 from mcp.server.mcpserver.exceptions import ToolError
 
 from slowwave.errors import SlowwaveError
@@ -27,17 +29,17 @@ ASKS: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 
 
 
 class Ask(Protocol):
-    """Call a method of `Memory` by its name."""
+    """Call a method of `Memory` by its name, in a thread or process of its own: the event loop goes on meanwhile."""
 
-    def __call__(self, operation: str, arguments: dict[str, Any], answer: Any) -> Any:
+    async def __call__(self, operation: str, arguments: dict[str, Any], answer: Any) -> Any:
         """Return what the method returns, of the type `answer`; raise what it raises."""
 
 
 def ask_memory(memory: "Memory") -> Ask:
     """Ask a memory in this process, which threads may share."""
 
-    def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:  # it has its type already
-        return getattr(memory, operation)(**arguments)
+    async def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:  # it has its type already
+        return await run_sync(partial(getattr(memory, operation), **arguments))
 
     return ask
 

@@ -34,7 +34,7 @@ class Sure(BaseModel):
 def add_erase(server: MCPServer[Any], ask: Ask) -> None:
     """Offer `erase_fact`."""
 
-    def ask_back(  # the SDK gives it the tool's arguments by their names
+    async def ask_back(  # the SDK gives it the tool's arguments by their names
         ctx: Context,
         cell_id: str | None,
         turn_id: str | None,
@@ -46,18 +46,18 @@ def add_erase(server: MCPServer[Any], ask: Ask) -> None:
             return Sure(erase=False)
         given = _given(cell_id=cell_id, turn_id=turn_id, session_id=session_id, text=text)
         with told_to_the_model():
-            found: Erased = ask("erase", {**given, "dry_run": True}, Erased)
+            found: Erased = await ask("erase", {**given, "dry_run": True}, Erased)
         _refuse_if_mute(ctx)
         return Elicit(_question(found), Sure)
 
-    def erase(
+    async def erase(
         *, ctx: Context, sure: Annotated[ElicitationResult[Sure], Resolve(ask_back)], **given: Any
     ) -> CallToolResult:
         is_dry = bool(given.pop("dry_run"))
         if not is_dry and not (isinstance(sure, AcceptedElicitation) and sure.data.erase):
             raise ToolError("the user did not agree: nothing was erased, and it is not to be asked again")
         with told_to_the_model():
-            found: Erased = ask("erase", {**_given(**given), "dry_run": is_dry}, Erased)
+            found: Erased = await ask("erase", {**_given(**given), "dry_run": is_dry}, Erased)
         return result_of(_safe(found), _page)
 
     offer(

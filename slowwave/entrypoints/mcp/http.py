@@ -2,15 +2,16 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mcp.server.mcpserver import Context
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from slowwave.entrypoints.mcp.asking import Caller, ask_memory
+from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
 from slowwave.entrypoints.mcp.server import mcp_server
+from slowwave.entrypoints.resident.client import Writing
 from slowwave.memory import Memory
 
 PATH: Final = "/mcp"
@@ -22,8 +23,12 @@ PROJECT_HEADER: Final = "x-slowwave-project"
 
 
 def mount(app: Starlette, memory: Memory) -> None:
-    """Serve MCP at `/mcp`, for as long as `app` lives."""
-    server = mcp_server(ask_memory(memory), caller_of)
+    """Serve MCP at `/mcp`, for as long as `app` lives.
+
+    Where the app has lanes, calls wait in them with those of the routes: a question never waits behind a write.
+    """
+    lanes = getattr(app.state, "lanes", None)
+    server = mcp_server(ask_memory(memory) if lanes is None else _ask_in(lanes), caller_of)
     # its route among the others, not a mount: that would answer `/mcp` by a redirect, which not every client follows
     for route in server.streamable_http_app(streamable_http_path=PATH).routes:
         app.router.routes.append(_named(route))
@@ -35,6 +40,14 @@ def mount(app: Starlette, memory: Memory) -> None:
             yield state
 
     app.router.lifespan_context = lifespan
+
+
+def _ask_in(lanes: Any) -> Ask:
+    async def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:  # it has its type already
+        lane = lanes.write if operation in get_args(Writing) else lanes.read
+        return await lane(getattr(lanes.memory, operation), **arguments)
+
+    return ask
 
 
 def _named(route: BaseRoute) -> BaseRoute:

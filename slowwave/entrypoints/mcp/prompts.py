@@ -34,12 +34,12 @@ def add_prompts(server: MCPServer[Any], ask: Ask, caller_of: CallerOf) -> None:
     @server.prompt(
         title="Recall", description="Tell what memory holds about a matter, with dates and sources."
     )
-    def recall(
+    async def recall(
         topic: Annotated[str, Field(description="A question, or names and words of the matter.")],
         ctx: Context,
     ) -> str:
         keywords = arguments_of(SearchRequest, {"query": topic}, caller_of(ctx))
-        found = _asked(ask, "search", keywords, SearchResult)
+        found = await _asked(ask, "search", keywords, SearchResult)
         return (
             "Tell me from memory what matters about this, with dates and sources: what holds now, what held before, "
             f"and what is open. Say so where memory does not answer.\n\n{page_of(fitted(told_search(found)))}"
@@ -48,9 +48,9 @@ def add_prompts(server: MCPServer[Any], ask: Ask, caller_of: CallerOf) -> None:
     @server.prompt(
         title="Catch up", description="Tell where things stand: open tasks, decisions, contradictions."
     )
-    def catch_up(ctx: Context) -> str:
+    async def catch_up(ctx: Context) -> str:
         keywords = arguments_of(ContextRequest, {"budget_tokens": CONTEXT_TOKENS}, caller_of(ctx))
-        found = _asked(ask, "context", keywords, Assembled)
+        found = await _asked(ask, "context", keywords, Assembled)
         return (
             "Tell me briefly where things stand: what was decided lately, which tasks are open, and what contradicts "
             f"each other. Then ask what I want to go on with.\n\n{page_of_context(told_context(found))}"
@@ -59,8 +59,8 @@ def add_prompts(server: MCPServer[Any], ask: Ask, caller_of: CallerOf) -> None:
     @server.prompt(
         title="Settle contradictions", description="Go through memories that cannot both hold, one by one."
     )
-    def settle_contradictions() -> str:
-        found = _asked(ask, "contradictions", {}, list[Dispute])
+    async def settle_contradictions() -> str:
+        found = await _asked(ask, "contradictions", {}, list[Dispute])
         return (
             "Show me these contradictions one by one, both sides with date, source and whose word it is. Ask me which "
             "holds, and call resolve_contradiction with what I say.\n\n"
@@ -68,13 +68,13 @@ def add_prompts(server: MCPServer[Any], ask: Ask, caller_of: CallerOf) -> None:
         )
 
 
-def _asked(ask: Ask, operation: str, arguments: dict[str, Any], answer: Any) -> Any:
+async def _asked(ask: Ask, operation: str, arguments: dict[str, Any], answer: Any) -> Any:
     """The answer of the memory.
 
     Raises:
         MCPError: an error of ours, in its one line.
     """
     try:
-        return ask(operation, arguments, answer)
+        return await ask(operation, arguments, answer)
     except SlowwaveError as error:
         raise MCPError(code=INVALID_PARAMS, message=told_of(error)) from error

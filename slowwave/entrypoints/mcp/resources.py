@@ -1,10 +1,8 @@
 """Resources: core memory, topics and memories, as pages to read. An id in an address is looked up, never a path."""
 
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
@@ -38,8 +36,8 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
     """Offer core memory, each memory and each topic."""
 
     @server.resource(CORE, name="core", title="Core memory", mime_type=MARKDOWN, description=CORE_TOLD)
-    def core() -> str:
-        text: str = _asked(ask, "core", _within(), str)
+    async def core() -> str:
+        text: str = await _asked(ask, "core", _within(), str)
         return (
             fenced([page_line(line.lstrip("#")) for line in text.splitlines() if line])
             if text
@@ -53,8 +51,8 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
         mime_type=MARKDOWN,
         description="A memory with its messages, what was before and after it, and every step of its life.",
     )
-    def cell(cell_id: str) -> str:
-        found = _asked(ask, "explain", {"cell_id": cell_id}, Explanation)
+    async def cell(cell_id: str) -> str:
+        found = await _asked(ask, "explain", {"cell_id": cell_id}, Explanation)
         return page_of(fitted(told_explanation(found)))
 
     @server.resource(
@@ -64,9 +62,9 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
         mime_type=MARKDOWN,
         description="A topic, by its name or id: its summary and its memories in the order of their dates.",
     )
-    def topic(name: str) -> str:
-        found = _asked(ask, "timeline", {"topic": name, **_within()}, Timeline)
-        largest: TopicPage = _asked(ask, "topics", {"limit": MOST_TOPICS, **_within()}, TopicPage)
+    async def topic(name: str) -> str:
+        found = await _asked(ask, "timeline", {"topic": name, **_within()}, Timeline)
+        largest: TopicPage = await _asked(ask, "topics", {"limit": MOST_TOPICS, **_within()}, TopicPage)
         told = told_timeline(found)
         about = [
             ToldSummary(title=page_line(one.name), text=page_line(one.summary))
@@ -88,8 +86,8 @@ async def listed_resources(ask: Ask, cursor: str | None) -> ListResourcesResult:
         MCPError: the cursor is none of ours, or the memory cannot be read.
     """
     try:
-        found: TopicPage = await anyio.to_thread.run_sync(
-            partial(ask, "topics", {"limit": PAGE, "cursor": cursor or "", **_within()}, TopicPage)
+        found: TopicPage = await ask(
+            "topics", {"limit": PAGE, "cursor": cursor or "", **_within()}, TopicPage
         )
     except SlowwaveError as error:
         raise MCPError(code=INVALID_PARAMS, message=told_of(error)) from error
@@ -111,7 +109,7 @@ def _listed(topic: TopicSummary) -> Listed:
     )
 
 
-def _asked(ask: Ask, operation: str, arguments: dict[str, Any], answer: Any) -> Any:
+async def _asked(ask: Ask, operation: str, arguments: dict[str, Any], answer: Any) -> Any:
     """The answer of the memory.
 
     Raises:
@@ -119,7 +117,7 @@ def _asked(ask: Ask, operation: str, arguments: dict[str, Any], answer: Any) -> 
         ResourceError: any other error of ours, in its one line.
     """
     try:
-        return ask(operation, arguments, answer)
+        return await ask(operation, arguments, answer)
     except (NotFoundError, InputError) as error:
         raise ResourceNotFoundError(told_of(error)) from error
     except SlowwaveError as error:

@@ -43,7 +43,7 @@ TOOLS = (*reading.TOOLS, *writing.TOOLS)
 
 
 def mcp_server(ask: Ask, caller_of: CallerOf) -> MCPServer[Any]:
-    """The server of one memory. `ask` is called from worker threads."""
+    """The server of one memory."""
     server = _Server(ask, caller_of)
     for tool in TOOLS:
         add_tool(server, tool, ask, caller_of)

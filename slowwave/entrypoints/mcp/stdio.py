@@ -8,10 +8,12 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 from uuid import uuid4
 
+from anyio.to_thread import run_sync
 from mcp.server.mcpserver import Context
 from pydantic import TypeAdapter
 
@@ -45,7 +47,7 @@ def serve_stdio(home: str | None) -> None:
 def ask_home(home: str | None) -> Ask:
     """Ask the memory of a home, wherever it is warm."""
 
-    def ask(operation: Any, arguments: dict[str, Any], answer: Any) -> Any:
+    def wherever(operation: Any, arguments: dict[str, Any], answer: Any) -> Any:
         if operation in get_args(Reading):
             found = ask_resident(home, operation, arguments)
         else:
@@ -54,6 +56,9 @@ def ask_home(home: str | None) -> Ask:
         if found is None:
             found = _ask_alone(str(home_folder(home)), operation, arguments)
         return TypeAdapter(answer).validate_python(found)
+
+    async def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:
+        return await run_sync(partial(wherever, operation, arguments, answer))
 
     return ask
 

@@ -1,7 +1,7 @@
 """A tool as data: which method of `Memory` it calls, with which request, and how its answer is told."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -57,10 +57,10 @@ class Tool:
 def add_tool(server: MCPServer[Any], tool: Tool, ask: Ask, caller_of: CallerOf) -> None:
     """Offer a tool: its arguments come from its request model, its output schema from its shape."""
 
-    def call(*, ctx: Context, **given: Any) -> CallToolResult:
+    async def call(*, ctx: Context, **given: Any) -> CallToolResult:
         with told_to_the_model():
             keywords = arguments_of(tool.request, given, caller_of(ctx))
-            found = ask(tool.operation, keywords, tool.answer)
+            found = await ask(tool.operation, keywords, tool.answer)
         return result_of(tool.shape(found), tool.show)
 
     parameters = parameters_of(tool.request, without=tool.without, narrowed=tool.narrowed)
@@ -79,7 +79,7 @@ def add_tool(server: MCPServer[Any], tool: Tool, ask: Ask, caller_of: CallerOf) 
 
 def offer(
     server: MCPServer[Any],
-    call: Callable[..., CallToolResult],
+    call: Callable[..., Awaitable[CallToolResult]],
     name: str,
     *,
     title: str,
