@@ -37,7 +37,7 @@ ID_CHARACTERS = 8
 """Characters of an id that name a memory in a text."""
 
 ID_MARK = "mem:"
-IDS_LINE = f"An id such as {ID_MARK}1a2b3c4d names a memory; an answer that rests on one can name it so."
+IDS_LINE = f"The code behind {ID_MARK} names a memory, so that an answer can cite it."
 
 SOURCE_CHARACTERS = 24
 """Most characters of a source's name: some are long ids, each digit is a token, and a file may have any text for a

@@ -321,6 +321,25 @@ def test_a_server_that_is_still_loading_shows_nothing_and_counts_nothing_as_show
         assert PORT in post(client, "claude-code", "UserPromptSubmit", session="cold", prompt=ASKED)
 
 
+def test_many_events_of_a_conversation_are_one_piece_of_work(home, tmp_path, monkeypatch):
+    taken, ingest = list[str](), Memory.ingest
+
+    def counted(memory: Memory, sources, **given):
+        taken.extend(sources)
+        return ingest(memory, sources, **given)
+
+    monkeypatch.setattr(Memory, "ingest", counted)
+    monkeypatch.setenv("SLOWWAVE_HOOKS__QUIET_SECONDS", "2")
+    transcript = Transcript(tmp_path, "many")
+    transcript.user("The many one is number 6.")
+    with serving(home) as client:
+        for event in ("Stop", "SubagentStop", "PreCompact", "Stop", "SessionEnd"):
+            post(client, "claude-code", event, session="many", transcript=str(transcript.path))
+        assert [work.ends for work in read_accepted(home)] == [True]
+        done(home)
+    assert taken == [str(transcript.path)]
+
+
 def test_a_mistake_in_taking_in_one_transcript_does_not_end_the_others(home, tmp_path, monkeypatch, caplog):
     ingest = Memory.ingest
 
@@ -362,7 +381,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     event=st.sampled_from([*CASES, ("opencode", "Stop")]),
     body=st.dictionaries(st.sampled_from(KEYS), VALUES | st.text(min_size=1, max_size=20), max_size=8),
