@@ -562,6 +562,8 @@ def database(path: Path, seed: int) -> None:
     ]
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as opened:
+        opened.execute("PRAGMA synchronous = OFF")
+        opened.execute("BEGIN")
         table = "session_message" if chance.random() < 0.9 else "message"
         opened.execute("CREATE TABLE session_v2 (id, parent_id, directory)")
         opened.execute(f"CREATE TABLE {table} (id, session_id, type, time_created, data)")
@@ -571,6 +573,7 @@ def database(path: Path, seed: int) -> None:
             made = chance.choice([1_780_000_000_000, None, "soon", 1e300, b"\xff"])
             given = [chance.choice([name, f"{name}{chance.random()}", None, 7]), "s1", kind, made, data]
             opened.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", given)
+        opened.execute("COMMIT")
     if chance.random() < 0.3:
         path.write_bytes(mutate_bytes(path.read_bytes(), chance))
 

@@ -34,6 +34,7 @@ OLD, NEW = ("session", "message", "part"), ("session_v2", "session_message")
 def opened(path: Path, *tables: str) -> sqlite3.Connection:
     """A database as OpenCode has it open: in WAL mode, so that what it writes waits beside it."""
     database = sqlite3.connect(path, isolation_level=None)
+    database.execute("PRAGMA synchronous = OFF")
     database.execute("PRAGMA journal_mode = WAL")
     for table in tables:
         database.execute(f"CREATE TABLE {table} ({TABLES[table]})")
