@@ -234,6 +234,12 @@ def test_half_a_character_in_a_message_is_no_matter(tmp_path):
     ]
 
 
+def test_a_prompt_of_very_many_elements_is_nobodys_word_and_costs_little(tmp_path):
+    many = "".join(f"<a{number}></a{number}>" for number in range(100_000))
+    reading = read_path(written(tmp_path, meta(KILN), sent("user", f"{many}Go."), sent("assistant", "Hm.")))
+    assert reading.turns["content"].to_list() == ["Hm."]
+
+
 def test_a_kind_other_than_plain_is_injected(tmp_path):
     records = [
         meta(KILN),

@@ -1,7 +1,7 @@
 """The records of a Codex session: of which turn each is, and what a person or the assistant says in it."""
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
@@ -37,6 +37,8 @@ _INJECTED: Final = re.compile(rf"{_AGENTS_MD}|<(?P<tag>{_TAGS})(?:\s[^>]*)?>", r
 _ANY_TAG: Final = re.compile(
     rf"{_AGENTS_MD}|<(?P<tag>[a-z][\w.-]*(?: instructions)?)(?:\s[^>]*)?>", re.IGNORECASE
 )
+_MOST_ELEMENTS: Final = 50
+"""Elements before a prompt, one behind the other; where there are more, nobody typed any of it."""
 _REQUEST: Final = re.compile(r"^## My request for Codex:[ \t]*", re.MULTILINE)
 
 
@@ -140,12 +142,16 @@ def _typed(text: str, skipped: Counter[str], injected: re.Pattern[str]) -> str:
 
     The last mark of a kind counts, so that nothing within what was put there can pass for the person's word.
     """
-    while found := injected.match(text.lstrip()):
+    for _ in range(_MOST_ELEMENTS):
+        if not (found := injected.match(text.lstrip())):
+            break
         skipped["injected context"] += 1
         closing = f"</{(found['tag'] or 'instructions').lower()}>"
         place = text.lower().rfind(closing)
         text = text[place + len(closing) :] if place >= 0 else ""
-    *_, mark = [None, *_REQUEST.finditer(text)]
+    else:
+        return ""
+    mark = next(iter(deque(_REQUEST.finditer(text), maxlen=1)), None)
     if mark is not None:
         skipped["context of an editor"] += bool(text[: mark.start()].strip())
         text = text[mark.end() :]

@@ -54,12 +54,7 @@ class _Log:
     def follow(self, line: int, record: _Fields) -> None:
         """Take over a line."""
         if "$rewindTo" in record:
-            known = [*self.last]
-            target = id_of(record, "$rewindTo") or ""
-            gone = known[known.index(target) :] if target in self.last else known
-            self.rewound.update(gone)
-            for taken_back in gone:
-                del self.last[taken_back]
+            self._take_back(id_of(record, "$rewindTo"))
             return
         head = _fields(record.get("$set")) or record
         self.session_id = self.session_id or id_of(head, "sessionId")
@@ -68,6 +63,15 @@ class _Log:
             if (name := id_of(message, "id")) is not None:
                 self.last[name] = line, number
                 self.rewound.discard(name)
+
+    def _take_back(self, target: str | None) -> None:
+        """Take back a message and all after it, or where it is unknown all there are."""
+        is_known = target in self.last
+        while self.last:
+            name, _ = self.last.popitem()
+            self.rewound.add(name)
+            if is_known and name == target:
+                return
 
 
 def is_gemini_record(record: _Fields) -> bool:
