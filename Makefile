@@ -99,6 +99,7 @@ bench: $(STAMP) ## speed and quality measurements
 	$(BIN)/python benchmarks/redaction.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/hooks.py
+	$(BIN)/python benchmarks/server.py
 
 lock: ## resolve the dependencies of pyproject.toml into requirements.lock again (needs uv)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv on the PATH" >&2; exit 1; }

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks import hooks, ingest_bounds, latency, night, pairs, retrieval_quality
+from benchmarks import hooks, ingest_bounds, latency, night, pairs, retrieval_quality, server
 from benchmarks.invented import write_sessions
 
 pytestmark = [
@@ -133,6 +133,17 @@ def test_hooks_tells_the_time_of_a_hook_beside_a_bare_interpreter(told):
     assert (found["cells"], found["rounds"], found["bare"]["ratio"]) == (60, 4, 1.0)
     assert found["answered"] + found["missed"] > 0
     assert all(0 < found[name]["p50_ms"] <= found[name]["p95_ms"] for name in ("bare", "alone", "served"))
+
+
+def test_the_server_bears_its_clients_and_keeps_what_it_acknowledged_through_a_kill(told):
+    found = told(server.main, "--cells", "200", "--clients", "6", "--seconds", "6", "--think", "0.5", "--questions",
+                 "10", "--night-turns", "20", "--kill-seconds", "2")  # fmt: skip
+    assert 0 < found["small"]["p50_ms"] <= found["small"]["p95_ms"]
+    assert found["load"]["errors"] == {}
+    assert found["load"]["reads"]["count"] > 10
+    kill = found["kill"]
+    assert kill["acknowledged_turns"] > 0
+    assert (kill["lost_turns"], kill["lost_statements"]) == (0, 0)
 
 
 def test_ingest_bounds_tells_time_memory_and_what_was_left_out(told):

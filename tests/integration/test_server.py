@@ -2,11 +2,14 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import shutil
 import socket
 import stat
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import httpx
@@ -251,19 +254,27 @@ def test_slow_clients_are_let_go_and_hold_up_nobody(served: httpx.Client):
 
 
 def test_more_than_may_wait_are_told_to_come_back(tmp_path: Path):
-    with serving(tmp_path / "home", reads=1, waiting=1) as client:
+    is_asked, may_go = threading.Event(), threading.Event()
 
-        async def ask_many() -> list[httpx.Response]:
-            async with httpx.AsyncClient(
-                base_url=client.base_url, headers=client.headers, timeout=60
-            ) as many:
-                return await asyncio.gather(
-                    *(many.post("/v1/search", json={"query": f"kiln {n}"}) for n in range(20))
-                )
+    class Slow(Memory):
+        def core(self) -> str:
+            is_asked.set()
+            may_go.wait(60)
+            return "slow"
 
-        answers = asyncio.run(ask_many())
-    assert {one.status_code for one in answers} == {200, 503}
-    assert all(one.headers["retry-after"] for one in answers if one.status_code == 503)
+    home = tmp_path / "home"
+    with serving(home, Slow(home), reads=1, waiting=1) as client, ThreadPoolExecutor() as pool:
+        first = pool.submit(client.get, "/v1/core")
+        assert is_asked.wait(30)
+        others = [pool.submit(client.get, "/v1/core") for _ in range(3)]
+        refused = [one.result() for one in itertools.islice(as_completed(others), 2)]
+        assert (
+            client.post("/v1/remember", json={"text": "Writes have a lane of their own."}).status_code == 200
+        )
+        may_go.set()
+        assert [one.headers["retry-after"] for one in refused] == ["5", "5"]
+        assert_problem(refused[0], 503, "transient")
+        assert sorted(one.result().status_code for one in (first, *others)) == [200, 200, 503, 503]
 
 
 def test_an_error_that_nobody_foresaw_tells_no_text(tmp_path: Path, caplog: pytest.LogCaptureFixture):

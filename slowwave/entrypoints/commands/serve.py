@@ -15,9 +15,22 @@ def serve(
             "--port", min=1, max=65535, help="Port (default: the setting server.port, or the next free one)."
         ),
     ] = None,
+    install: Annotated[
+        bool, typer.Option("--install", help="Keep it running as a service of this user, from now on.")
+    ] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Stop and remove that service.")] = False,
     home: HomeOption = None,
 ) -> None:
     """Serve the memory to programs. HTTP on this machine only, until Ctrl-C."""
+    if sum((install, uninstall, port is not None)) > 1:
+        raise typer.BadParameter("give one of them", param_hint="--port --install --uninstall")
+    if install or uninstall:
+        from slowwave.entrypoints.server import service
+        from slowwave.settings.tree import load_settings
+
+        folder = load_settings(home).home.resolve()
+        typer.echo(service.install(folder) if install else service.uninstall(folder))
+        return
     from slowwave.entrypoints.server.serve import serve as serve_memory
 
     serve_memory(home, port=port)

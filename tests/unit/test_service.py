@@ -1,0 +1,67 @@
+"""The server as a service: what is written, and what the system is told."""
+
+import plistlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slowwave.entrypoints.server import service
+from slowwave.errors import ConfigError, NotFoundError
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A user folder of the test's own, and every command that the system is told."""
+    found: list[str] = []
+
+    def run(words: list[str], **_: object) -> "subprocess.CompletedProcess[str]":
+        found.append(" ".join(words))
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(service.shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(service.subprocess, "run", run)
+    return found
+
+
+def test_a_service_is_installed_and_removed_without_a_trace(tmp_path: Path, told: list[str]):
+    home = tmp_path / "my home"
+    assert "runs as the service" in service.install(home)
+    units = tmp_path / "config" / "systemd" / "user"
+    (unit,) = units.iterdir()
+    assert f'ExecStart={sys.executable} -m slowwave.entrypoints.cli serve --home "{home}"' in unit.read_text()
+    assert told[-1] == f"systemctl --user enable --now {unit.name}"
+    service.install(home)  # again changes nothing
+    assert len(list(units.iterdir())) == 1
+    service.uninstall(home)
+    assert list(units.iterdir()) == []
+    assert f"systemctl --user disable --now {unit.name}" in told
+    with pytest.raises(NotFoundError, match="no service"):
+        service.uninstall(home)
+
+
+def test_signs_of_systemd_in_a_path_are_spelled_out():
+    assert '--home "/a 100%% \\"x\\" $$HOME"' in service.systemd_unit(Path('/a 100% "x" $HOME'))
+
+
+def test_two_homes_have_two_services(tmp_path: Path):
+    assert service.service_name(tmp_path / "a") != service.service_name(tmp_path / "b")
+
+
+def test_the_agent_of_launchd_is_a_property_list(tmp_path: Path):
+    found = plistlib.loads(service.launchd_plist(tmp_path / "a & b", "slowwave-1").encode())
+    assert found["ProgramArguments"][-1] == str(tmp_path / "a & b")
+    assert found["RunAtLoad"] is True
+
+
+def test_a_refusal_is_told_in_one_line(told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    refused = subprocess.CompletedProcess([], 1, "", "Failed to connect\nto bus")
+    monkeypatch.setattr(service.subprocess, "run", lambda *_, **__: refused)
+    with pytest.raises(ConfigError, match="refused: Failed to connect to bus"):
+        service.install(tmp_path)
+    monkeypatch.setattr(service.shutil, "which", lambda _: None)
+    with pytest.raises(ConfigError, match="no systemd here"):
+        service.install(tmp_path)
