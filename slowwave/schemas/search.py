@@ -220,6 +220,7 @@ class CellHit(Hit):
     valid_until: datetime | None
     source_name: str
     session_id: str
+    project_id: str
     topic_name: str | None
     confirmations: int
     has_open_contradiction: bool

@@ -21,7 +21,7 @@ _SHOWN = (
     "cell_id", "cell_type", "content", "summary", "compressed", "steps", "template", "subject", "attribute", "value",
     "status", "salience",
     "confidence", "origin", "event_time", "valid_from", "valid_until", "recorded_at", "source_name", "session_id",
-    "topic_id", "superseded_by", "superseded_at", "evidence", "protected",
+    "project_id", "topic_id", "superseded_by", "superseded_at", "evidence", "protected",
     "prompt_version",
 )  # fmt: skip
 

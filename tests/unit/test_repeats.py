@@ -15,7 +15,7 @@ def hit(name: str, content: str) -> CellHit:
     return CellHit(
         cell_id=name, cell_type="fact", content=content, text=content, steps=[], status="active", salience=0.5,
         confidence=0.9, origin="user", whose="", event_time=AT, valid_from=AT, source_name="talk", session_id="s",
-        confirmations=0, has_open_contradiction=False, turn_ids=[], prior=1.0, score=1.0, **empty,
+        project_id="p", confirmations=0, has_open_contradiction=False, turn_ids=[], prior=1.0, score=1.0, **empty,
     )  # fmt: skip
 
 

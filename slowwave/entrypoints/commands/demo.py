@@ -113,9 +113,9 @@ def _title(text: str) -> None:
 
 def _tour(folder: Path) -> None:
     with Memory(folder, records_usage=False) as memory:
-        topics, replaced = memory.topics().topics, memory.replacements()
-        _title(f"Topics that it found: {len(topics)} with a summary")
-        for topic in topics[:SHOWN]:
+        topics, replaced = memory.topics(limit=SHOWN), memory.replacements()
+        _title(f"Topics that it found: {topics.total} with a summary")
+        for topic in topics.topics:
             head = (flat(topic.name), "bold")
             results().print(Text.assemble(head, f" ({topic.cell_count} memories)\n  {flat(topic.summary)}"))
         _title(f"Superseded: {len(replaced)} memories that no longer hold")

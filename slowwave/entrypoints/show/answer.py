@@ -46,8 +46,9 @@ LIST_NAMES = {
 def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -> None:
     """Cells, topic summaries and turns, best first; notes go to stderr."""
     console = results()
+    has_projects = len({hit.project_id for hit in result.cells}) > 1
     blocks = [
-        *(_cell(hit, now, explain=explain) for hit in result.cells),
+        *(_cell(hit, now, explain=explain, has_projects=has_projects) for hit in result.cells),
         *(_topic(hit, now, explain=explain) for hit in result.topics),
         *(_step(step) for step in result.reasons),
         *(_turn(hit, now, explain=explain) for hit in result.turns),
@@ -76,9 +77,10 @@ def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
     )
 
 
-def _cell(hit: CellHit, now: datetime, *, explain: bool) -> Group:
+def _cell(hit: CellHit, now: datetime, *, explain: bool, has_projects: bool) -> Group:
     label = f"--- Cell [{flat(hit.cell_type)}] ({ago(hit.event_time, now)}, salience {hit.salience:.1f}) ---"
     where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), flat(hit.topic_name or "no topic")]
+    where += [f"project {flat(hit.project_id)}"] if has_projects else []
     where += [hit.whose] if hit.whose else []
     if hit.confirmations:
         where.append(f"{hit.confirmations} confirmation{'s' if hit.confirmations > 1 else ''}")

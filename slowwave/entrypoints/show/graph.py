@@ -16,8 +16,9 @@ def show_entities(found: EntityResult, *, now: datetime) -> None:
     console = results()
     for note in found.notes:
         say(note)
+    has_projects = len({page.project_id for page in found.entities}) > 1
     for page in found.entities:
-        for line in _page(page, now):
+        for line in _page(page, now, project=flat(page.project_id) if has_projects else ""):
             console.print(line, soft_wrap=not console.is_terminal)
 
 
@@ -31,10 +32,13 @@ def show_timeline(found: Timeline) -> None:
         console.print(_event(event), soft_wrap=not console.is_terminal)
 
 
-def _page(page: EntityPage, now: datetime) -> list[Text]:
+def _page(page: EntityPage, now: datetime, *, project: str) -> list[Text]:
+    where = f", project {project}" if project else ""
     kind = f" [{page.entity_type}]" if page.entity_type else ""
     count = "1 memory" if page.mention_count == 1 else f"{page.mention_count} memories"
-    lines = [Text(f"--- {flat(page.name)}{kind} ({count}, last {ago(page.last_at, now)}) ---", style="bold")]
+    lines = [
+        Text(f"--- {flat(page.name)}{kind} ({count}{where}, last {ago(page.last_at, now)}) ---", style="bold")
+    ]
     if page.aliases:
         lines.append(Text(f"also called: {', '.join(flat(alias) for alias in page.aliases)}"))
     if page.summary:
