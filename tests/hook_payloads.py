@@ -33,6 +33,14 @@ EVENTS = {
         "SessionStart": {"source": "startup"},
         "UserPromptSubmit": {"prompt": "How do we deploy?", "turn_id": "t1"},
         "Stop": {"turn_id": "t1", "stop_hook_active": False, "last_assistant_message": "Done."},
+        "SubagentStop": {
+            "turn_id": "t1",
+            "stop_hook_active": False,
+            "last_assistant_message": None,
+            "agent_id": "a1",
+            "agent_type": "explorer",
+            "agent_transcript_path": None,
+        },
         "PreCompact": {"turn_id": "t1", "trigger": "manual"},
         "SessionEnd": {"reason": "exit"},
     },
@@ -72,6 +80,8 @@ def payload(
         where = {"conversation_id": session, "workspace_roots": ["/home/ana/kiln"]}
     made = {**COMMON[harness], **EVENTS[harness][event], **where, "transcript_path": transcript}
     made = {**made, "hook_event_name": event, **more}
+    if (harness, event) == ("codex", "PreCompact"):
+        del made["permission_mode"]
     if harness == "cursor" and "session_id" in made:
         made["session_id"] = session  # the same by another name
     jsonschema.validate(made, schemas(harness)["payloads"][event])
