@@ -27,7 +27,7 @@ from slowwave.lists.methods import Lists
 from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.refusals import clean_text, moment_of, request_of
-from slowwave.schemas.report import StageReport
+from slowwave.schemas.report import Exported, StageReport
 from slowwave.schemas.requests import (
     ArchivedRequest,
     CiteRequest,
@@ -42,7 +42,6 @@ from slowwave.schemas.results import (
     Calibration,
     Erased,
     Explanation,
-    Exported,
     Fading,
     ForgottenCell,
     QuarantinedChunk,

@@ -15,8 +15,8 @@ from slowwave.export.rows import Rows, rows_of_export
 from slowwave.export.safe_rows import without_secrets
 from slowwave.export.vault import vault_files
 from slowwave.home.swept import needs_sweep
+from slowwave.schemas.report import Exported
 from slowwave.schemas.requests import ExportRequest
-from slowwave.schemas.results import Exported
 from slowwave.search import Reader
 
 SECRETS = "secrets were taken out of it: `slowwave run redact` takes them out of the home as well"

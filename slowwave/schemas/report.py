@@ -1,7 +1,8 @@
-"""Reports of stages and nights: the form of every report, artifact and exit."""
+"""Reports of stages, nights and exports: the form of every report, artifact and exit."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.ledger import Ledger
 
 UNREADABLE = "file that cannot be read"
@@ -95,3 +96,16 @@ class NightReport(BaseModel):
     def change_count(self) -> int:
         """Changes of all stages."""
         return sum(stage.change_count for stage in self.stages)
+
+
+class Exported(BaseModel):
+    """An export as it was written, or in a dry run would be."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: ExportFormat
+    folder: str
+    dry_run: bool = False
+    files: list[str] = Field(description="Names of the files within the folder.")
+    counts: dict[str, int] = Field(description="Rows by type: memories, turns, topics and others.")
+    notes: list[str] = Field(default_factory=list)

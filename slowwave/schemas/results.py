@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from slowwave.schemas.choices import CellStatus, ExportFormat, Resolution
+from slowwave.schemas.choices import CellStatus, Resolution
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.report import Forgetting
 
@@ -389,14 +389,3 @@ class Status(Frozen):
     journal_bytes: int = 0
     store_bytes: int = 0
     cache_bytes: int = 0
-
-
-class Exported(Frozen):
-    """An export as it was written, or in a dry run would be."""
-
-    format: ExportFormat
-    folder: str
-    dry_run: bool = False
-    files: list[str] = Field(description="Names of the files within the folder.")
-    counts: dict[str, int] = Field(description="Rows by type: memories, turns, topics and others.")
-    notes: list[str] = Field(default_factory=list)

@@ -415,7 +415,7 @@ REFUSALS: dict[str, Said | None] = {
 
 
 @pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
-def test_erase_shows_what_goes_and_takes_it_after_a_yes(memory: Memory, era: str):
+def test_erase_shows_its_scope_and_takes_it_after_a_yes(memory: Memory, era: str):
     said = memory.remember("The door code is round.")
     questions: list[str] = []
 

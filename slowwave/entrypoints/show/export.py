@@ -1,7 +1,7 @@
 """An export, for a terminal."""
 
 from slowwave.entrypoints.show.terminal import flat, tell, tell_notes
-from slowwave.schemas.results import Exported
+from slowwave.schemas.report import Exported
 
 SHOWN_FILES = 5
 
