@@ -28,7 +28,7 @@ def advice_of(harness: Harness, scope: Scope) -> tuple[str, ...]:
             "These files lie in the project and name folders of this machine: leave them out of commits."
         )
     if harness in WITH_HOOKS:
-        told.append("Hooks work while the server runs: `slowwave serve`.")
+        told.append("Hooks work while the server runs: `slowwave serve`, or `slowwave serve --install` once.")
         told.append(
             "What was said before today: `slowwave ingest --discover` shows it and asks before it takes it in."
         )
