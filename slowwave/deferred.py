@@ -37,8 +37,8 @@ def defer_package(name: str) -> None:
     def loaded(wanted: str) -> Any:
         if wanted.startswith("__"):  # asked by who looks at all modules, and in no package's own names
             raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
-        del package.__dict__["__getattr__"]
-        loader.exec_module(package)
+        if package.__dict__.pop("__getattr__", None) is not None:
+            loader.exec_module(package)
         return getattr(package, wanted)
 
     package.__dict__["__getattr__"] = loaded

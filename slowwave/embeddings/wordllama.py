@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from slowwave.deferred import defer_package
 from slowwave.embeddings.batches import BatchEmbedder, matrix
 from slowwave.embeddings.profiles import load_profile
 from slowwave.embeddings.protocol import Embedder, Vectors
@@ -33,6 +34,7 @@ def _wordllama() -> Any:
     """The model inside the wheel; never the network."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
+    defer_package("requests")  # for downloads, which never happen here
     try:
         import wordllama  # noqa: PLC0415
 
