@@ -32,6 +32,12 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLOWWAVE_EMBEDDING__PROVIDER", "none")
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SLOWWAVE_WATCH__SETTLE_SECONDS", "0")
+    return tmp_path / "home"
+
+
 def run(home: Path, *sources: Path) -> StageReport:
     return ingest.fn(sources=[str(source) for source in sources], home=str(home))
 
@@ -89,6 +95,25 @@ def test_what_was_erased_does_not_come_back_from_a_fork_or_a_compressed_copy(tmp
     assert sorted(texts_of(home)) == sorted(text for text in TEXTS if text != "Fire it slower.")
 
 
+def test_an_answer_that_is_written_again_is_one_turn_and_what_was_rewound_later_stays(home, tmp_path):
+    asked = {
+        "id": "m1",
+        "timestamp": "2026-05-06T10:00:01Z",
+        "type": "user",
+        "content": "Which glaze blistered?",
+    }
+    begun = {"id": "m2", "timestamp": "2026-05-06T10:00:02Z", "type": "gemini", "content": "The"}
+    head = {"sessionId": "kiln", "projectHash": "abc", "startTime": "2026-05-06T10:00:00Z"}
+    run(home, written(tmp_path, head, asked, begun, name="session-a.jsonl"))
+    assert texts_of(home) == ["Which glaze blistered?", "The"]
+    whole = [head, asked, begun, {**begun, "content": "The blue one."}]
+    run(home, written(tmp_path, *whole, name="session-a.jsonl"))
+    assert texts_of(home) == ["Which glaze blistered?", "The blue one."]
+    report = run(home, written(tmp_path, *whole, {"$rewindTo": "m2"}, name="session-a.jsonl"))
+    assert report.rejected["not a turn: rewound message"] == 2  # both versions
+    assert texts_of(home) == ["Which glaze blistered?", "The blue one."]
+
+
 # watch
 
 
@@ -104,12 +129,6 @@ class Steps(threading.Event):
         if step is not None:
             step()
         return step is None
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SLOWWAVE_WATCH__SETTLE_SECONDS", "0")
-    return tmp_path / "home"
 
 
 @pytest.fixture

@@ -149,31 +149,23 @@ def _of_database(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator
         if not tables & {"message", "session_message"}:
             raise InputError(f"{shown_path(path)} is no database of OpenCode: it has no table of messages.")
         sessions = _sessions(database, tables, path)
-        number = 0
-        for row in _rows(database, tables, bounds):
-            number += 1
+        for number, row in enumerate(_rows(database, tables), start=1):
             if number > bounds.file_lines:
-                _skip(
-                    counts,
-                    LATE_LINE,
-                    f"the messages from {number:,} on: readers.file_lines allows",
-                    bounds.file_lines,
-                )
+                told = f"the messages from {number:,} on are left out: readers.file_lines allows"
+                _skip(counts, LATE_LINE, told, bounds.file_lines)
                 return
-            native_id, session_id, kind, made, data, size = row
-            fields = _parsed(data)
-            if fields is None:
+            data, size = _data_of(database, row, bounds)
+            if (fields := _parsed(data)) is None:
                 long = size > bounds.line_bytes
+                told = f"message {number} has {size:,} characters: readers.line_bytes allows" if long else ""
                 reason = LONG_LINE if long else "unreadable message"
-                told = f"message {number} has {size:,} characters: readers.line_bytes allows"
-                _skip(counts, reason, told if long else "", bounds.line_bytes, most=bounds.shown_places)
+                _skip(counts, reason, told, bounds.line_bytes, most=bounds.shown_places)
                 continue
-            session = sessions.get(session_id) or _session({"id": session_id}, path)
-            role = kind or text_of(fields, "role") or ""
-            created = _fields(fields.get("time")).get("created") or made
-            yield _Message(
-                session, native_id, role, created, _parts(database, native_id, fields, tables, bounds)
-            )
+            session = sessions.get(row.session_id) or _session({"id": row.session_id}, path)
+            role = row.kind or text_of(fields, "role") or ""
+            created = _fields(fields.get("time")).get("created") or row.made
+            parts = _parts(database, row.native_id, fields, tables, bounds)
+            yield _Message(session, row.native_id, role, created, parts)
 
 
 def _skip(counts: Counts, reason: str, told: str, bound: int, *, most: int = 1) -> None:
@@ -218,24 +210,35 @@ def _sessions(database: sqlite3.Connection, tables: set[str], path: Path) -> dic
     return found
 
 
-_Row = tuple[str, str, str | None, object, object, int]
+class _Row(NamedTuple):
+    """A message's row without its data, which is read when its turn comes."""
+
+    table: str
+    number: int
+    native_id: str
+    session_id: str
+    kind: str | None
+    made: object
 
 
-def _rows(database: sqlite3.Connection, tables: set[str], bounds: ReaderSettings) -> Iterator[_Row]:
-    """Messages of all sessions in their order: id, session, type, time, data (null where it is too long), size."""
+def _rows(database: sqlite3.Connection, tables: set[str]) -> Iterator[_Row]:
+    """Messages of all sessions in their order, the newer form first."""
+    order = "ORDER BY session_id, time_created, id"
     queries = {
-        "session_message": "SELECT id, session_id, type, time_created, {data} FROM session_message "
-        "ORDER BY session_id, time_created, id",
-        "message": "SELECT id, session_id, NULL, time_created, {data} FROM message "
-        "ORDER BY session_id, time_created, id",
+        "session_message": f"SELECT rowid, id, session_id, type, time_created FROM session_message {order}",  # noqa: S608
+        "message": f"SELECT rowid, id, session_id, NULL, time_created FROM message {order}",  # noqa: S608
     }
-    data = f"CASE WHEN length(data) <= {bounds.line_bytes:d} THEN data END, length(data)"
-    for table, query in queries.items():
-        if table in tables:
-            for row in database.execute(query.format(data=data)):
-                native_id, session_id, kind, made, held, size = row
-                kind_text = None if kind is None else str(kind)
-                yield str(native_id), str(session_id), kind_text, made, held, int(size or 0)
+    for table in [name for name in queries if name in tables]:
+        for number, native_id, session_id, kind, made in database.execute(queries[table]):
+            named = None if kind is None else str(kind)
+            yield _Row(table, number, str(native_id), str(session_id), named, made)
+
+
+def _data_of(database: sqlite3.Connection, row: _Row, bounds: ReaderSettings) -> tuple[object, int]:
+    """The data of a message, null where it is too long, and its size in characters."""
+    query = f"SELECT CASE WHEN length(data) <= ? THEN data END, length(data) FROM {row.table} WHERE rowid = ?"  # noqa: S608
+    data, size = database.execute(query, (bounds.line_bytes, row.number)).fetchone() or (None, 0)
+    return data, int(size or 0)
 
 
 def _parts(
