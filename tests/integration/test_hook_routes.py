@@ -91,6 +91,8 @@ def test_a_start_tells_open_tasks_and_a_prompt_does_not_repeat_them(served):
     assert post(served, "claude-code", "UserPromptSubmit", session="c1", **asked) == ""
     assert post(served, "claude-code", "SessionStart", session="c1", source="resume") == ""
     assert "Renew" in post(served, "claude-code", "SessionStart", session="c1", source="compact")
+    assert post(served, "claude-code", "SessionStart", session="c1-fork", source="fork") == ""
+    assert post(served, "claude-code", "UserPromptSubmit", session="c1-fork", **asked) == ""
 
 
 def test_nothing_is_told_twice_in_a_conversation_and_nothing_that_does_not_matter(served):

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Annotated, Any, ParamSpec, Protocol, TypeVar
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Body, FastAPI, Request, Response
 
 from slowwave.entrypoints.harness.events import (
     Action,
@@ -33,6 +33,14 @@ WARM_POLL_SECONDS = 0.02
 
 MARK = {"x-slowwave-hook": "1"}
 """The header by which the hook program knows that the answer is ours."""
+
+EXAMPLE = {
+    "session_id": "5f1c6a6e-6a43-4c1b-9d53-0d2f6f0f7f11",
+    "transcript_path": "/home/ana/.claude/projects/-home-ana-kiln/5f1c6a6e-6a43-4c1b-9d53-0d2f6f0f7f11.jsonl",
+    "cwd": "/home/ana/kiln",
+    "hook_event_name": "UserPromptSubmit",
+    "prompt": "Which port does the staging database listen on?",
+}
 
 SEEN_SECONDS = 60.0
 
@@ -73,7 +81,12 @@ router = APIRouter(tags=["hooks"], lifespan=_recording)
     response_model=ContextAnswer | CursorPromptAnswer | CursorStartAnswer,
     responses={204: {"description": "Nothing is to be printed."}},
 )
-async def hook(harness: HarnessName, event: str, body: dict[str, Any], request: Request) -> Response:
+async def hook(
+    harness: HarnessName,
+    event: str,
+    body: Annotated[dict[str, Any], Body(examples=[EXAMPLE])],
+    request: Request,
+) -> Response:
     """Do what belongs to an event of a harness; the answer is what its hook prints, or nothing (204)."""
     name, action = event_of(harness, event)
     recorder: Recorder = request.app.state.recorder
@@ -102,12 +115,14 @@ async def hook(harness: HarnessName, event: str, body: dict[str, Any], request: 
 def opening(memory: Memory, payload: StartPayload) -> str:
     """The text for the start of a conversation; of one that goes on, what it was not shown yet.
 
-    After a compaction all is told again: what was told before is no longer in the window.
+    After a compaction all is told again: what was told before is no longer in the window. A fork begins with the
+    window of another conversation, in which it stands already.
     """
     is_compacted = payload.source == "compact"
     conversation = "" if is_compacted else payload.session_id
     project = _project(memory, payload)
-    return memory.context(opening=True, ids=True, conversation_id=conversation, project=project).text
+    text = memory.context(opening=True, ids=True, conversation_id=conversation, project=project).text
+    return "" if payload.source == "fork" else text
 
 
 def recalled(memory: Memory, payload: PromptPayload) -> str:
