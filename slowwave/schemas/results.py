@@ -33,20 +33,6 @@ class FoundSource(Frozen):
     paths: tuple[Path, ...] = Field(exclude=True, description="The files.")
 
 
-class WatchReport(Frozen):
-    """A watch that has ended, in numbers."""
-
-    seconds: float
-    followed_count: int = Field(description="Files that it followed at its end.")
-    taken_count: int = Field(description="Times that a file was taken in because it was new or had changed.")
-    turn_count: int = Field(description="Turns that came in.")
-    cut_count: int = Field(description="Times that a file became shorter.")
-    gone_count: int = Field(description="Files that went away; what was said in them is kept.")
-    waiting_count: int = Field(description="Files that changed and were not taken in any more.")
-    rejected: dict[str, int] = Field(default_factory=dict, description="What was left out, by reason.")
-    notes: list[str] = Field(default_factory=list)
-
-
 class Remembered(Frozen):
     """The result of a `remember`, which is in the journal and survives a kill.
 

@@ -19,8 +19,7 @@ from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
 from slowwave.memory import Memory
 from slowwave.readers.places import known_places
-from slowwave.schemas.report import UNREADABLE, StageReport
-from slowwave.schemas.results import WatchReport
+from slowwave.schemas.report import UNREADABLE, StageReport, WatchReport
 from slowwave.store import open_store
 from tests.unit.test_readers_codex import FORK, KILN, LEGACY, SPOKEN, at, event, meta, written
 

@@ -18,7 +18,8 @@ from slowwave.entrypoints.show.terminal import (
     tell,
     tell_notes,
 )
-from slowwave.schemas.results import FoundSource, WatchReport
+from slowwave.schemas.report import WatchReport
+from slowwave.schemas.results import FoundSource
 
 if TYPE_CHECKING:
     from slowwave.schemas.report import StageReport

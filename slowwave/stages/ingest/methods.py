@@ -6,7 +6,8 @@ from pathlib import Path
 
 from slowwave.home.paths import Home
 from slowwave.home.workspace import wall_clock
-from slowwave.schemas.results import FoundSource, WatchReport
+from slowwave.schemas.report import WatchReport
+from slowwave.schemas.results import FoundSource
 from slowwave.stages.ingest import watch
 from slowwave.stages.ingest.discover import discover
 

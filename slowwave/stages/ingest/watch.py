@@ -20,8 +20,7 @@ from slowwave.home.paths import Home
 from slowwave.home.workspace import Clock, open_workspace
 from slowwave.readers.files import state_of
 from slowwave.readers.folders import find_sources
-from slowwave.schemas.report import UNREADABLE, StageReport
-from slowwave.schemas.results import WatchReport
+from slowwave.schemas.report import UNREADABLE, StageReport, WatchReport
 from slowwave.settings.tree import Settings
 from slowwave.settings.watch import WatchSettings
 from slowwave.stages.ingest.alone import ingest_alone
