@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from slowwave.chains.repetitions import between_elements, stand_ins
 from slowwave.chains.timelines import supersessions, timelines
+from tests.examples import at_most
 from tests.rows import row, rows
 
 START = datetime(2026, 6, 1, 9, tzinfo=UTC)
@@ -66,7 +67,7 @@ class Memory:
 VALUES = st.lists(st.sampled_from(["100", "250", "180"]), min_size=1, max_size=5)
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(VALUES, st.randoms())
 def test_whatever_order_values_are_learned_in_the_same_one_holds_with_the_same_timeline(values, random):
     story = [(f"c{day}", value, day) for day, value in enumerate(values)]
@@ -82,7 +83,7 @@ def test_whatever_order_values_are_learned_in_the_same_one_holds_with_the_same_t
     assert believed[0][0] == values[-1], "the value that was said last holds"
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(VALUES, st.randoms())
 def test_statuses_and_links_agree_and_every_chain_ends_in_the_one_live_memory(values, random):
     story = [(f"c{day}", value, day) for day, value in enumerate(values)]

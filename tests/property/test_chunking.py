@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from slowwave.language.text import token_count
 from slowwave.readers.chunking import chunk_turns, cut_chunks, with_overlap
+from tests.examples import at_most
 from tests.rows import row, rows
 
 LENGTHS = st.lists(st.one_of(st.integers(0, 60), st.integers(0, 900)), max_size=20)
@@ -24,7 +25,7 @@ def cut(frame: pl.DataFrame, window: tuple[int, int]) -> pl.DataFrame:
     return cut_chunks(frame, window_tokens=window[0], overlap_tokens=window[1])
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(LENGTHS, WINDOWS)
 def test_every_character_of_every_turn_is_in_some_chunk_and_in_its_place(lengths, window):
     frame = turns(lengths)
@@ -42,7 +43,7 @@ def test_every_character_of_every_turn_is_in_some_chunk_and_in_its_place(lengths
     assert set(chunks["turn_ids"].explode().drop_nulls()) == set(texts)
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(LENGTHS, WINDOWS)
 def test_neighbours_share_no_more_than_what_starts_in_the_overlap(lengths, window):
     size, overlap = window
@@ -56,7 +57,7 @@ def test_neighbours_share_no_more_than_what_starts_in_the_overlap(lengths, windo
         assert left != right
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(LENGTHS, WINDOWS, st.randoms())
 def test_the_order_of_rows_and_the_neighbour_sessions_do_not_matter(lengths, window, random):
     frame = turns(lengths)
@@ -66,7 +67,7 @@ def test_the_order_of_rows_and_the_neighbour_sessions_do_not_matter(lengths, win
     assert cut(mixed, window).filter(pl.col("session_id") == "s").equals(cut(frame, window))
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(LENGTHS, st.lists(st.integers(0, 300), min_size=1, max_size=6), WINDOWS)
 def test_a_session_that_grew_is_cut_from_its_new_turns_and_old_ones_are_overlap_alone(old, new, window):
     frame = turns([*old, *new])

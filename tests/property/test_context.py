@@ -35,6 +35,7 @@ from slowwave.language.signals import (
 from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
 from slowwave.schemas.context import TIERS, Context, ContextRequest
+from tests.examples import at_most
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 WEAPONS = [
@@ -88,7 +89,7 @@ def assembled(
 
 
 @given(st.lists(candidates(), max_size=12), st.integers(1, 900), SHARES, LAYOUTS)
-@settings(max_examples=150)
+@settings(max_examples=at_most(150))
 def test_no_budget_is_exceeded_no_tiers_overlap_and_nothing_leaves_the_fence(
     lines: list[Candidate], budget: int, shares: tuple[float, ...], layout: Layout
 ):
@@ -104,7 +105,7 @@ def test_no_budget_is_exceeded_no_tiers_overlap_and_nothing_leaves_the_fence(
 
 
 @given(st.lists(candidates(), max_size=12), st.lists(st.integers(60, 400), min_size=2, max_size=4))
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 def test_a_conversation_is_never_shown_the_same_again(lines: list[Candidate], budgets: list[int]):
     with tempfile.TemporaryDirectory() as folder:
         home, seen = open_home(Path(folder)), list[str]()
@@ -120,7 +121,7 @@ def test_a_conversation_is_never_shown_the_same_again(lines: list[Candidate], bu
 
 
 @given(st.lists(st.text(min_size=1, max_size=5), max_size=30), st.integers(1, 20))
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 def test_what_was_shown_is_capped_and_expires(names: list[str], cap: int):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "slowwave.toml").write_text(f"[context]\nshown_entries = {cap}\n", encoding="utf-8")

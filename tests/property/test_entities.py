@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from slowwave.language.lexicon import AMBIGUOUS_NAMES
 from slowwave.stages.graph.entities import mentions_of, resolve, vanished
 from slowwave.stages.graph.graph_edges import edge_changes, entity_edges, mirrored_edges
+from tests.examples import at_most
 from tests.rows import DAY, row, rows
 
 NAME = st.sampled_from(
@@ -56,7 +57,7 @@ def night_by_night(
     return mentions.sort("mention_id"), entities.sort("entity_id")
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(CELLS, st.data())
 def test_any_order_of_arrival_over_any_nights_gives_the_same_entities(said: Said, data: st.DataObject):
     cells = cells_of(said)
@@ -68,7 +69,7 @@ def test_any_order_of_arrival_over_any_nights_gives_the_same_entities(said: Said
     assert mentions.to_dicts() == at_once.to_dicts()
 
 
-@settings(max_examples=15)
+@settings(max_examples=at_most(15))
 @given(CELLS)
 def test_what_others_say_changes_nothing_for_an_owner(said: Said):
     cells = cells_of(said)
@@ -83,7 +84,7 @@ SHORT = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(
     SHORT,
     st.sampled_from(["{} (person)", "{} (organization)", "{} (tool)"]),
@@ -96,7 +97,7 @@ def test_a_short_or_common_name_is_never_joined_to_a_longer_one(short: str, form
     assert mentions["entity_id"].n_unique() == mentions.height == 2
 
 
-@settings(max_examples=15)
+@settings(max_examples=at_most(15))
 @given(CELLS)
 def test_each_entity_has_one_edge_less_than_cells_that_name_it(said: Said):
     mentions, entities = resolve(mentions_of(cells_of(said)))
@@ -107,7 +108,7 @@ STATE = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("uvwxyz"), ma
 """Which cell is superseded by which."""
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.lists(STATE, min_size=1, max_size=5))
 def test_after_any_nights_the_edges_that_hold_are_what_the_statuses_say(states: list[dict[str, str]]):
     empty = rows("contradictions"), rows("judgements")

@@ -5,6 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slowwave.schemas.tables import TABLES
+from tests.examples import at_most
 from tests.rows import NOW, OWNER, events, of_row
 from tests.unit.test_fold import Tables, laid_over, same, scanned
 
@@ -68,7 +69,7 @@ def one_by_one(tables: Tables, read: pl.DataFrame) -> Tables:
     return tables
 
 
-@settings(max_examples=25)
+@settings(max_examples=at_most(25))
 @given(STORY, st.integers(0, 12))
 @example([("archived", "a", None, 0), ("cell", "a", "x", 1)], 0)
 @example(
@@ -81,7 +82,7 @@ def test_many_events_at_once_are_the_same_events_one_by_one(story, cut):
     assert same(laid_over(before, read.slice(cut)), one_by_one(before, read.slice(cut)))
 
 
-@settings(max_examples=25)
+@settings(max_examples=at_most(25))
 @given(STORY)
 def test_folding_a_story_twice_is_folding_it_once_and_its_rows_are_valid(story):
     """Rows are born before they are changed, as every stage does it."""

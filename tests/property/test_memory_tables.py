@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from slowwave.journal.changes import Change, collapse
 from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, create_store, lit
+from tests.examples import at_most
 from tests.rows import DAY, row, rows
 
 DIMS = 8
@@ -88,7 +89,9 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
 
 
 @given(conditions())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=at_most(60)
+)
 def test_a_condition_holds_for_the_same_rows(stores: tuple[Store, Store], where):
     stored, copied = stores
     queries = [RowsQuery("cells", ("cell_id", "subject", "event_time"), where)]
@@ -101,7 +104,9 @@ def test_a_condition_holds_for_the_same_rows(stores: tuple[Store, Store], where)
 
 
 @given(conditions(depth=1), st.sampled_from([*NAMES, "ferries limited", "?!", "nothing"]), st.integers(1, 70))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=at_most(40)
+)
 def test_words_and_vectors_find_the_same_rows(stores: tuple[Store, Store], where, text, k):
     stored, copied = stores
     vector = np.array(vector_of(len(text)), np.float32)

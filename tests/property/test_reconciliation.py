@@ -10,6 +10,7 @@ from slowwave.chains.timelines import supersessions, timelines
 from slowwave.chains.walker import ends
 from slowwave.stages.reconcile.candidates import build_pages, fuse_candidates
 from slowwave.stages.reconcile.contradictions import contradiction_rows
+from tests.examples import at_most
 from tests.rows import row, rows
 from tests.unit.test_reconciliation import candidates, found, judged, pairs_of, queries
 
@@ -36,7 +37,7 @@ def values(draw):
     return cells, [pair for pair in pairs if pair[0] != pair[1]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(values(), st.randoms())
 def test_the_order_in_which_values_come_in_does_not_matter(drawn, random):
     cells, pairs = drawn
@@ -47,7 +48,7 @@ def test_the_order_in_which_values_come_in_does_not_matter(drawn, random):
     assert timelines(again, shuffled).equals(timelines(links, cells))
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(values())
 def test_every_group_is_one_chain_without_a_circle_that_ends_in_the_value_that_holds(drawn):
     cells, pairs = drawn
@@ -63,7 +64,7 @@ def test_every_group_is_one_chain_without_a_circle_that_ends_in_the_value_that_h
         assert last.get(one, one) == last.get(other, other)
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(values())
 def test_updates_go_by_date_and_a_correction_stands_after_what_it_corrects(drawn):
     cells, pairs = drawn
@@ -87,7 +88,7 @@ def test_updates_go_by_date_and_a_correction_stands_after_what_it_corrects(drawn
         assert all(until == starts[new] for _, new, until, _ in links.rows())
 
 
-@settings(max_examples=100)
+@settings(max_examples=at_most(100))
 @given(
     st.lists(
         st.tuples(KEY, KEY, st.sampled_from([0.1, 0.2, 0.3])), max_size=30, unique_by=lambda pair: pair[:2]
@@ -122,7 +123,7 @@ def test_pages_keep_their_bound_and_judge_each_new_memory_once_beside_its_candid
 HIT = st.tuples(st.integers(0, 2), KEY, st.floats(0, 1).map(lambda number: round(number, 1)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(
     st.lists(HIT, max_size=20, unique_by=lambda hit: hit[:2]),
     st.lists(HIT, max_size=20, unique_by=lambda hit: hit[:2]),
@@ -158,7 +159,7 @@ def test_fused_candidates_are_the_best_k_whatever_order_the_lists_come_in(near, 
     assert again.equals(fused)
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(st.lists(st.tuples(KEY, KEY), max_size=15), st.randoms())
 def test_a_pair_has_at_most_one_contradiction_and_its_older_memory_comes_first(pairs, random):
     pairs = [pair for pair in pairs if pair[0] != pair[1]]

@@ -20,6 +20,7 @@ from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters, Scope, SearchResult
 from slowwave.search import Reader, ask, open_reader
 from slowwave.settings.groups import ScopeSettings
+from tests.examples import at_most
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -183,7 +184,7 @@ queries = st.one_of(
     level=st.sampled_from(["summary", "full", "evidence"]),
     project_from=st.sampled_from(get_args(ProjectFrom)),
 )
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=at_most(80), suppress_health_check=[HealthCheck.too_slow])
 @example(
     query="port of staging",
     user=HOSTILE,

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.chains.walker import connected, ends, following, walk
+from tests.examples import at_most
 
 KEY = st.sampled_from("abcdefghij")
 LINKS = st.dictionaries(KEY, KEY, max_size=12)
@@ -22,7 +23,7 @@ def distances(pairs, starts):
     return away
 
 
-@settings(max_examples=200)
+@settings(max_examples=at_most(200))
 @given(PAIRS, st.sets(KEY, max_size=3), st.none() | st.integers(0, 4))
 def test_a_walk_reaches_every_id_once_by_the_shortest_way_and_stops_where_it_may(pairs, starts, most):
     found = walk(starts, lambda ids: [other for one, other in pairs if one in ids], most=most)
@@ -33,7 +34,7 @@ def test_a_walk_reaches_every_id_once_by_the_shortest_way_and_stops_where_it_may
     assert sum(map(len, found)) == sum(0 < away <= bound for away in wanted.values())
 
 
-@settings(max_examples=200)
+@settings(max_examples=at_most(200))
 @given(LINKS, KEY)
 def test_what_follows_is_told_in_order_and_once(next_of, start):
     after = following(next_of, start)
@@ -43,7 +44,7 @@ def test_what_follows_is_told_in_order_and_once(next_of, start):
     assert [start, *after] == wanted
 
 
-@settings(max_examples=200)
+@settings(max_examples=at_most(200))
 @given(LINKS)
 def test_every_chain_has_one_end_and_a_circle_ends_in_its_smallest_id(next_of):
     wanted = {}
@@ -61,7 +62,7 @@ def test_a_chain_that_leads_into_a_circle_ends_where_the_circle_does(circle):
     assert ends(circle | {"a": "c", "z": "a"}) == {key: "b" for key in (*circle, "a", "z") if key != "b"}
 
 
-@settings(max_examples=100)
+@settings(max_examples=at_most(100))
 @given(PAIRS)
 def test_a_group_is_all_that_pairs_join_in_whatever_direction(pairs):
     frame = pl.DataFrame(pairs, schema={"cell_id": pl.String, "target_id": pl.String}, orient="row")
