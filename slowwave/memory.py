@@ -6,6 +6,7 @@ No language model, no Prefect. Reading takes no lock and stays warm from questio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -202,9 +203,16 @@ class Memory(Lists, Edits, Sources):
         return recorded
 
     def ingest(
-        self, sources: Sequence[str | Path], *, dry_run: bool = False, now: datetime | None = None
+        self,
+        sources: Sequence[str | Path],
+        *,
+        dry_run: bool = False,
+        are_found: bool = False,
+        now: datetime | None = None,
     ) -> StageReport:
-        """Take in transcripts and documents; of files that grew, what is new in them.
+        """Take in transcripts, documents and exports; of files that grew, what is new in them.
+
+        `are_found` says that no person named these files: Slowwave's own exports are then passed by.
 
         Raises:
             NotFoundError: a named path does not exist.
@@ -212,7 +220,8 @@ class Memory(Lists, Edits, Sources):
         """
         moment = None if now is None else moment_of(now)
         paths = [str(source) for source in sources]
-        return ingest_alone(self._home, paths, dry_run=dry_run, clock=lambda: moment or moment_of(None))
+        clock = partial(moment_of, moment)
+        return ingest_alone(self._home, paths, dry_run=dry_run, are_found=are_found, clock=clock)
 
     def export(
         self,

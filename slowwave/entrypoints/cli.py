@@ -120,7 +120,7 @@ def ingest(
         found = _existing(paths)
     if not found:
         return
-    report = _ingested(home, found, dry_run=dry_run)
+    report = _ingested(home, found, dry_run=dry_run, are_found=discover)
     _show(report, as_json=as_json)
     if not isinstance(report, StageReport):
         return
@@ -132,16 +132,17 @@ def ingest(
         )
 
 
-def _ingested(home: str | None, found: list[str], *, dry_run: bool) -> "Report":
+def _ingested(home: str | None, found: list[str], *, dry_run: bool, are_found: bool) -> "Report":
     """The report of an ingest by the server of this home, where one runs, else by this process."""
     from slowwave.entrypoints.resident.client import ask_server
     from slowwave.schemas.report import StageReport
 
     whole = [str(Path(path).absolute()) for path in found]
-    said = ask_server(home, "ingest", {"sources": whole, "dry_run": dry_run})
+    asked = {"dry_run": dry_run, "are_found": are_found}
+    said = ask_server(home, "ingest", {"sources": whole, **asked})
     if said is not None:
         return StageReport.model_validate(said[0])
-    return run_plain("ingest", home, {"sources": found, "dry_run": dry_run})
+    return run_plain("ingest", home, {"sources": found, **asked})
 
 
 @app.command()

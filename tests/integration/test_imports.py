@@ -192,9 +192,13 @@ def other(tmp_path) -> Path:
 
 def test_an_export_in_a_folder_is_passed_by_since_it_says_whose_word_a_memory_is(exported, other):
     report = take(other, exported.parent)
-    assert report.rejected == {"export of Slowwave in a folder": 1, "hidden file or folder": 1}
+    assert report.rejected == {"export of Slowwave that nobody named": 1, "hidden file or folder": 1}
     assert any("name the file itself" in note for note in report.notes)
     assert store_of(other).count("cells") == 0
+    with Memory(other) as memory:
+        assert memory.ingest([exported], are_found=True).rejected == {
+            "export of Slowwave that nobody named": 1
+        }
     take(other, exported)
     assert store_of(other).count("cells") == 2
 

@@ -169,7 +169,7 @@ class Recorder:
             return self._again(entry, settings.quiet_seconds)
         try:
             if state is not None:
-                self._memory.ingest([str(entry.work.transcript_path)])
+                self._memory.ingest([str(entry.work.transcript_path)], are_found=True)
             if _state_of(entry.work) != state:
                 return self._again(entry, settings.quiet_seconds)
             self._memory.settle(entry.work.session_id, reads_answers=True, is_over=entry.work.ends)

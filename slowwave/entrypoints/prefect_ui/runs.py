@@ -58,7 +58,9 @@ def _ingested(home: str | None, parameters: Parameters) -> "Report":
     sources = parameters.get("sources")
     with Memory(home) as memory:
         return memory.ingest(
-            sources if isinstance(sources, list) else (), dry_run=bool(parameters.get("dry_run"))
+            sources if isinstance(sources, list) else (),
+            dry_run=bool(parameters.get("dry_run")),
+            are_found=bool(parameters.get("are_found")),
         )
 
 

@@ -11,14 +11,16 @@ from slowwave.stages.ingest.vector_space import fit_space
 from slowwave.stages.run import Stage
 
 
-def ingest_alone(home: Home, sources: Sequence[str], *, dry_run: bool, clock: Clock) -> StageReport:
+def ingest_alone(
+    home: Home, sources: Sequence[str], *, dry_run: bool, clock: Clock, are_found: bool = False
+) -> StageReport:
     """Take in files and folders, as `Memory.ingest` says."""
     started = time.monotonic()
     with open_workspace(home, clock=clock) as workspace:
         run = Stage("ingest", workspace, dry_run=dry_run)
         for text in workspace.notes:
             run.note(text)
-        ingest_sources(run, sources)
+        ingest_sources(run, sources, are_found=are_found)
         run.refresh_vectors()
         fit_space(run)
         index_new_turns(run)

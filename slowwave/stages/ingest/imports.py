@@ -21,7 +21,7 @@ from slowwave.stages.ingest.own_export import DELETED, KNOWN, OwnImport
 from slowwave.stages.ingest.places import Places
 from slowwave.stages.run import Stage
 
-NOT_NAMED: Final = "export of Slowwave in a folder"
+NOT_NAMED: Final = "export of Slowwave that nobody named"
 
 _BATCH: Final = 2_000
 """Memories that are stored together."""

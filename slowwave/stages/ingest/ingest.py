@@ -24,10 +24,13 @@ from slowwave.stages.run import Stage
 CHANGED = "file that changed while it was read"
 
 
-def ingest_sources(run: Stage, sources: Sequence[str]) -> None:
-    """Commits the new turns of files and folders, in parts of a bounded size."""
+def ingest_sources(run: Stage, sources: Sequence[str], *, are_found: bool = False) -> None:
+    """Commits the new turns of files and folders, in parts of a bounded size.
+
+    `are_found` says that a search found these files, and no person named them.
+    """
     places, parts = Places(run), Parts(run)
-    given = {source_id_of(path) for path in _given(run, sources)}
+    given = set() if are_found else {source_id_of(path) for path in _given(run, sources)}
     for path, file_hash in find_new_sources(run, sources, places):
         ingest_file(run, path, file_hash, parts, places, is_named=source_id_of(path) in given)
     parts.commit()

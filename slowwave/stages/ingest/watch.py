@@ -92,7 +92,8 @@ class _Watch:
     def take(self, paths: Sequence[Path], clock: Clock) -> StageReport | None:
         """Take in these files; where that has to wait, as while a night writes, they wait for the next look."""
         try:
-            report = ingest_alone(self.home, [str(path) for path in paths], dry_run=False, clock=clock)
+            names = [str(path) for path in paths]
+            report = ingest_alone(self.home, names, dry_run=False, are_found=True, clock=clock)
         except NotFoundError:  # one of them went away just now: the next look knows
             return None
         except TransientError as error:
