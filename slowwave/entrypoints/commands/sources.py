@@ -57,7 +57,7 @@ def watch(
     with memory_of(home) as memory:
         _wake_from_locks()
         if not as_json:
-            where = f"{len(paths)} paths" if paths else "what coding agents keep on this machine"
+            where = "what you named" if paths else "what coding agents keep on this machine"
             say(f"Following {where}; Ctrl-C ends it.")
 
         def told(report: "StageReport") -> None:
