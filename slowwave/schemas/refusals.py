@@ -62,6 +62,13 @@ def possible(model: type[Model], given: Mapping[str, Any]) -> Model:
         raise InputError(sentence_of(model, error)) from error
 
 
+def possible_time(said_at: datetime) -> datetime:
+    """The time of a message; one beyond the years that anybody writes in is a mistake."""
+    if not EPOCH_YEAR <= said_at.year < FIRST_YEAR_TOO_LATE:
+        raise ValueError(f"choose {EPOCH_YEAR} to {FIRST_YEAR_TOO_LATE - 1}")
+    return said_at
+
+
 def possible_moment(now: datetime) -> datetime:
     """The moment given as the present one.
 

@@ -5,10 +5,10 @@ One model a call: `Memory` makes it from keywords, the command line takes its he
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from slowwave.schemas.choices import CellStatus, CellType, ExportFormat, Resolution, SaidBy
-from slowwave.schemas.refusals import CLEAN, Request, Text
+from slowwave.schemas.refusals import CLEAN, Request, Text, possible_time
 from slowwave.schemas.search import FROM_WITHIN, MAX_LIMIT, Moment, Narrowing, Query, Scope, When
 
 LONGEST_TEXT = 4_000
@@ -216,7 +216,9 @@ class RecordTurn(Request):
         description="The message's own id, unique in its conversation: said again, it adds nothing. Without one, "
         "the same text at the same time is the same message.",
     )
-    time: Moment | None = Field(default=None, description="When it was said (default: now).")
+    time: Annotated[Moment, AfterValidator(possible_time)] | None = Field(
+        default=None, description="When it was said (default: now)."
+    )
     speaker: Annotated[str, Field(max_length=LONGEST_ID), CLEAN] = Field(
         default="", description="The name of who speaks."
     )

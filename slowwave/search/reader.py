@@ -9,6 +9,7 @@ from slowwave.home.lock import is_written_elsewhere
 from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.language.intents import EXEMPLARS
+from slowwave.schemas.refusals import clean_text
 from slowwave.settings.tree import Settings
 from slowwave.store import Store, open_store, told
 
@@ -45,11 +46,11 @@ class Reader:
 
     def within(self, project: str | None) -> "Reader":
         """The same open store, read from within a project (`slowwave/store/scopes.py`); null for from within none."""
-        return self if project is None else self._of(self.home.asking_in(project))
+        return self if project is None else self._of(self.home.asking_in(clean_text(project)))
 
     def into(self, project: str | None) -> "Reader":
         """The same open store, whose new rows are of a project; null for the home's own."""
-        return self if project is None else self._of(self.home.of_project(project))
+        return self if project is None else self._of(self.home.of_project(clean_text(project)))
 
     def _of(self, home: Home) -> "Reader":
         view = copy(self)

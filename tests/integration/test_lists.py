@@ -282,7 +282,9 @@ def test_the_list_shows_a_page_and_how_to_go_on(small_home: Path):
     assert (code, "staging 0" in said, said.splitlines()[-1]) == (0, True, "1 of 3.")
     code, said = run(small_home, "list", "--json", "--type", "decision")
     assert (code, json.loads(said)) == (0, {"next_cursor": "", "total": 0, "cells": []})
-    assert run(small_home, "list", "--type", "decision")[1] == "No memory passes these filters.\n"
+    assert run(small_home, "list", "--type", "decision")[1] == (
+        "No memory to list: nothing is remembered yet, or nothing passes the filters.\n"
+    )
 
 
 def first_id(home: Path) -> str:

@@ -9,7 +9,11 @@ SHOWN = 240
 def show_cells(found: CellPage, *, has_status: bool) -> None:
     """One row a memory, newest first, and how to see the next page."""
     if not found.cells:
-        tell("No memory is on this page." if found.total else "No memory passes these filters.")
+        tell(
+            "No memory is on this page."
+            if found.total
+            else "No memory to list: nothing is remembered yet, or nothing passes the filters."
+        )
         return
     has_projects = len({cell.project_id for cell in found.cells}) > 1
     names = [
