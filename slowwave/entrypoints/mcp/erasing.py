@@ -12,9 +12,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
+from slowwave.entrypoints.mcp.answers.pages import fenced
 from slowwave.entrypoints.mcp.arguments import parameters_of
 from slowwave.entrypoints.mcp.asking import Ask, told_to_the_model
-from slowwave.entrypoints.mcp.pages import fenced
 from slowwave.entrypoints.mcp.tools import FOR_A_PERSON, REMOVE, offer, result_of
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.requests import EraseRequest
@@ -23,6 +23,9 @@ from slowwave.schemas.results import Erased
 NAME: Final = "erase_fact"
 SHOWN = 5
 """First words that the question shows; more are counted."""
+
+MOST_IDS = 150
+"""Ids of each kind in an answer."""
 
 
 class Sure(BaseModel):
@@ -58,7 +61,8 @@ def add_erase(server: MCPServer[Any], ask: Ask) -> None:
             raise ToolError("the user did not agree: nothing was erased, and it is not to be asked again")
         with told_to_the_model():
             found: Erased = await ask("erase", {**_given(**given), "dry_run": is_dry}, Erased)
-        return result_of(_safe(found), _page)
+        safe = _safe(found)
+        return result_of(_short(safe), lambda _: _page(safe))
 
     offer(
         server,
@@ -123,6 +127,14 @@ def _counts(found: Erased) -> str:
     messages, memories = len(found.turn_ids), len(found.cell_ids)
     told = "1 message" if messages == 1 else f"{messages} messages"
     return f"{told} and {'1 memory' if memories == 1 else f'{memories} memories'}"
+
+
+def _short(found: Erased) -> Erased:
+    """The result with as many ids as an answer has room for."""
+    ids = {name: getattr(found, name)[:MOST_IDS] for name in ("turn_ids", "cell_ids", "topic_ids")}
+    left = sum(len(getattr(found, name)) - len(kept) for name, kept in ids.items())
+    notes = [*found.notes, f"{left} more ids are left out here"] if left else found.notes
+    return found.model_copy(update={**ids, "notes": notes})
 
 
 def _safe(found: Erased) -> Erased:

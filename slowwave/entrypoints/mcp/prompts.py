@@ -8,16 +8,16 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 from pydantic import Field
 
-from slowwave.entrypoints.mcp.arguments import arguments_of
-from slowwave.entrypoints.mcp.asking import Ask, told_of
-from slowwave.entrypoints.mcp.pages import (
+from slowwave.entrypoints.mcp.answers.pages import (
     fitted,
     fitted_disputes,
     page_of,
     page_of_context,
     page_of_disputes,
 )
-from slowwave.entrypoints.mcp.telling import told_context, told_disputes, told_search
+from slowwave.entrypoints.mcp.answers.telling import told_context, told_disputes, told_search
+from slowwave.entrypoints.mcp.arguments import arguments_of
+from slowwave.entrypoints.mcp.asking import Ask, told_of
 from slowwave.entrypoints.mcp.tools import CallerOf
 from slowwave.errors import SlowwaveError
 from slowwave.schemas.context import Context as Assembled

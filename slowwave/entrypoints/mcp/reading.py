@@ -4,7 +4,7 @@ from typing import Final
 
 from pydantic import Field
 
-from slowwave.entrypoints.mcp.pages import (
+from slowwave.entrypoints.mcp.answers.pages import (
     fitted,
     fitted_disputes,
     page_of,
@@ -12,8 +12,8 @@ from slowwave.entrypoints.mcp.pages import (
     page_of_disputes,
     page_of_stats,
 )
-from slowwave.entrypoints.mcp.shapes import Told, ToldContext, ToldDisputes
-from slowwave.entrypoints.mcp.telling import (
+from slowwave.entrypoints.mcp.answers.shapes import Told, ToldContext, ToldDisputes
+from slowwave.entrypoints.mcp.answers.telling import (
     told_context,
     told_disputes,
     told_entity,

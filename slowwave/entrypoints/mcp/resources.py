@@ -9,10 +9,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, ListResourcesResult
 from mcp.types import Resource as Listed
 
+from slowwave.entrypoints.mcp.answers.pages import fenced, fitted, page_of
+from slowwave.entrypoints.mcp.answers.shapes import ToldSummary
+from slowwave.entrypoints.mcp.answers.telling import told_explanation, told_timeline
 from slowwave.entrypoints.mcp.asking import ASKS, Ask, told_of
-from slowwave.entrypoints.mcp.pages import fenced, fitted, page_of
-from slowwave.entrypoints.mcp.shapes import ToldSummary
-from slowwave.entrypoints.mcp.telling import told_explanation, told_timeline
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.lists import TopicPage

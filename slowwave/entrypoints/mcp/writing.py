@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from slowwave.entrypoints.mcp.pages import quoted
-from slowwave.entrypoints.mcp.shapes import Cited
+from slowwave.entrypoints.mcp.answers.pages import quoted
+from slowwave.entrypoints.mcp.answers.shapes import Cited
 from slowwave.entrypoints.mcp.tools import ADD, CHANGE, COUNT, FOR_A_PERSON, REMOVE, Tool
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.refusals import Request

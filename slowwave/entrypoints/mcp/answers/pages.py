@@ -2,7 +2,14 @@
 
 from pydantic import BaseModel
 
-from slowwave.entrypoints.mcp.shapes import Told, ToldContext, ToldDisputes, ToldMemory, ToldSummary, ToldTurn
+from slowwave.entrypoints.mcp.answers.shapes import (
+    Told,
+    ToldContext,
+    ToldDisputes,
+    ToldMemory,
+    ToldSummary,
+    ToldTurn,
+)
 from slowwave.prompting.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.schemas.results import Stats

@@ -1,0 +1,234 @@
+"""One record of what tools answer, made of one part of a result of `Memory`: each text in one line, and cut."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from slowwave.entrypoints.mcp.answers.shapes import ToldMemory, ToldSummary, ToldTurn
+from slowwave.prompting.page_lines import page_line
+from slowwave.schemas.choices import WHOSE, Origin
+from slowwave.schemas.lists import CellRow
+from slowwave.schemas.results import Link, Quote, Side
+from slowwave.schemas.search import (
+    CellHit,
+    ChainStep,
+    EntityPage,
+    Fact,
+    FormerValue,
+    Hit,
+    TimelineEvent,
+    TopicHit,
+    TurnHit,
+)
+
+TEXT_CHARACTERS = 800
+"""Characters of one memory; of a longer one `explain_fact` tells more, and search chooses the parts that matter."""
+
+REMARK_CHARACTERS = 200
+NAME_CHARACTERS = 80
+
+PERSON = "a person said"
+
+STEP_NAMES = {
+    "causal": "led to it",
+    "supersedes": "was replaced by it",
+    "elaborates": "is told further by it",
+}
+
+
+def of_cell(hit: CellHit) -> ToldMemory:
+    """A memory that answers."""
+    steps = [
+        f"step {number}: {cut(step, REMARK_CHARACTERS)}" for number, step in enumerate(hit.steps, start=1)
+    ]
+    form = [f"form: {cut(hit.template, REMARK_CHARACTERS)}"] if hit.template else []
+    state = [] if hit.status == "active" else [hit.status]
+    doubt = ["in an open contradiction"] if hit.has_open_contradiction else []
+    again = [f"said again {hit.confirmations} times"] if hit.confirmations else []
+    return ToldMemory(
+        cell_id=hit.cell_id,
+        cell_type=hit.cell_type,
+        text=_chosen(hit, hit.text),
+        date=day_of(hit.event_time),
+        source=cut(hit.source_name, NAME_CHARACTERS),
+        said_by=hit.whose or PERSON,
+        remarks=[*state, *doubt, *steps, *form, *map(_former, hit.history), *again],
+    )
+
+
+def of_reason(step: ChainStep) -> ToldMemory:
+    """A memory that led to one that answers."""
+    how = f"{STEP_NAMES.get(step.relation, step.relation)}: {step.reached_from}"
+    return ToldMemory(
+        cell_id=step.cell_id,
+        cell_type=step.cell_type,
+        text=cut(step.content if step.excerpt is None else step.excerpt.text),
+        date=day_of(step.event_time),
+        source=cut(step.source_name, NAME_CHARACTERS),
+        said_by=step.whose or PERSON,
+        remarks=[how, *([] if step.status == "active" else [step.status])],
+    )
+
+
+def of_row(row: CellRow) -> ToldMemory:
+    """A memory of a list, in short."""
+    topic = [f"topic {cut(row.topic_name, NAME_CHARACTERS)}"] if row.topic_name else []
+    after = [f"superseded by {row.superseded_by}"] if row.superseded_by else []
+    return ToldMemory(
+        cell_id=row.cell_id,
+        cell_type=row.cell_type,
+        text=cut(row.content, TEXT_CHARACTERS // 4),
+        date=day_of(row.event_time),
+        source=cut(row.source_name, NAME_CHARACTERS),
+        said_by=PERSON if row.protected else who_said(row.origin),
+        remarks=[*([] if row.status == "active" else [row.status]), *after, *topic],
+    )
+
+
+def of_topic(hit: TopicHit) -> ToldSummary:
+    """A topic that answers."""
+    return ToldSummary(
+        title=cut(hit.name, NAME_CHARACTERS),
+        text=_chosen(hit, hit.summary),
+        date=day_of(hit.updated_at),
+        remarks=[f"{hit.cell_count} memories"],
+    )
+
+
+def of_entity(page: EntityPage) -> ToldSummary:
+    """A person or thing: its summary, other names and neighbours."""
+    aliases = [f"also called {', '.join(map(page_line, page.aliases))}"] if page.aliases else []
+    beside = ", ".join(f"{page_line(one.name)} ({one.shared_count})" for one in page.neighbours)
+    old = ["a memory behind the summary was superseded since"] if page.summary and page.needs_review else []
+    return ToldSummary(
+        title=cut(page.name, NAME_CHARACTERS),
+        text=cut(page.summary or "", 2 * TEXT_CHARACTERS),
+        date=day_of(page.last_at),
+        remarks=[
+            *([page.entity_type] if page.entity_type else []),
+            f"{page.mention_count} memories since {day_of(page.first_at)}",
+            *(cut(line, REMARK_CHARACTERS) for line in aliases),
+            *([cut(f"named together with {beside}", REMARK_CHARACTERS)] if beside else []),
+            *old,
+        ],
+    )
+
+
+def of_fact(page: EntityPage, fact: Fact) -> ToldMemory:
+    """A value of a person or thing, with those before."""
+    doubt = ["in an open contradiction"] if fact.has_open_contradiction else []
+    return ToldMemory(
+        cell_id=fact.cell_id,
+        cell_type="fact",
+        text=cut(f"{page.name}: {fact.attribute} = {fact.value}. {fact.content}"),
+        date=day_of(fact.since),
+        remarks=[*doubt, *map(_former, fact.history)],
+    )
+
+
+def of_event(event: TimelineEvent) -> ToldMemory:
+    """A memory at its date."""
+    state = [] if event.status == "active" else [f"{event.status}{until(event.until)}"]
+    after = [f"superseded by {event.superseded_by}"] if event.superseded_by else []
+    return ToldMemory(
+        cell_id=event.cell_id,
+        cell_type=event.cell_type,
+        text=cut(event.content, TEXT_CHARACTERS // 2),
+        date=day_of(event.at),
+        source=cut(event.source_name, NAME_CHARACTERS),
+        said_by=event.whose or PERSON,
+        remarks=[*state, *after],
+    )
+
+
+def of_link(how: str, link: Link) -> ToldMemory:
+    """A memory before or after another, and `how` it stands to it."""
+    held = f"{link.status}, from {day_of(link.valid_from)}{until(link.valid_until)}"
+    return ToldMemory(
+        cell_id=link.cell_id,
+        cell_type="",
+        text=cut(link.content, TEXT_CHARACTERS // 2),
+        date=day_of(link.valid_from),
+        remarks=[how, held],
+    )
+
+
+def of_side(side: Side | None) -> ToldMemory | None:
+    """One side of a contradiction; null where it is no longer there."""
+    if side is None:
+        return None
+    marks = ["confirmed by a person"] if side.protected else []
+    return ToldMemory(
+        cell_id=side.cell_id,
+        cell_type="",
+        text=cut(side.content),
+        date=day_of(side.event_time),
+        source=cut(side.source_name, NAME_CHARACTERS),
+        said_by=who_said(side.origin),
+        remarks=[*marks, *([] if side.status == "active" else [side.status])],
+    )
+
+
+def of_turn(hit: TurnHit) -> ToldTurn:
+    """A message that answers."""
+    return ToldTurn(
+        turn_id=hit.turn_id,
+        text=_chosen(hit, hit.content),
+        date=day_of(hit.event_time),
+        source=cut(hit.source_name, NAME_CHARACTERS),
+        said_by=_speaker(hit.speaker or hit.role, hit.origin),
+    )
+
+
+def of_quote(quote: Quote) -> ToldTurn:
+    """A message that a memory rests on, and whose word the memory is there."""
+    return ToldTurn(
+        turn_id=quote.turn_id,
+        text=cut(quote.content),
+        date=day_of(quote.event_time),
+        source=cut(quote.source_name, NAME_CHARACTERS),
+        said_by=f"{page_line(quote.speaker or quote.role)} ({page_line(quote.whose)})",
+    )
+
+
+def _speaker(name: str, origin: Origin) -> str:
+    return f"{page_line(name)} ({who_said(origin)})"
+
+
+def who_said(origin: str) -> str:
+    """Words for whose word an origin is; an unknown origin as it is."""
+    return next((said for name, said in WHOSE.items() if name == origin), origin) or PERSON
+
+
+def _chosen(hit: Hit, whole: str) -> str:
+    """The parts of a text that tell what was asked, where search chose some."""
+    return cut(whole if hit.excerpt is None else hit.excerpt.text, 2 * TEXT_CHARACTERS)
+
+
+def _former(value: FormerValue) -> str:
+    return f"before: {cut(value.value, REMARK_CHARACTERS)} (from {day_of(value.valid_from)}{until(value.valid_until)})"
+
+
+def cut(text: str, most: int = TEXT_CHARACTERS) -> str:
+    """Text in one line of at most so many characters."""
+    line = page_line(text)
+    return line if len(line) <= most else f"{line[:most].rstrip()} ..."
+
+
+def cut_or_none(text: str | None) -> str | None:
+    """A short text in one line, where there is one."""
+    return None if text is None else cut(text, REMARK_CHARACTERS)
+
+
+def cut_notes(notes: Sequence[str]) -> list[str]:
+    """Notes in one line each."""
+    return [cut(note, 2 * REMARK_CHARACTERS) for note in notes]
+
+
+def day_of(moment: datetime) -> str:
+    """The day, YYYY-MM-DD."""
+    return f"{moment:%Y-%m-%d}"
+
+
+def until(end: datetime | None) -> str:
+    """` until YYYY-MM-DD`, or nothing."""
+    return f" until {day_of(end)}" if end else ""
