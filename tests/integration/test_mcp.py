@@ -26,6 +26,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
+from slowwave.schemas.results import Erased
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -537,3 +538,17 @@ def test_no_answer_is_longer_than_its_bound_whatever_is_stored(tmp_path: Path):
     assert any("older ones are left out here" in note for note in told.structured_content["notes"])
     last = told.structured_content["memories"][-1]["cell_id"]
     assert last == "000079x", "the newest stay"
+
+
+def test_an_erase_of_a_long_conversation_answers_within_the_bound_and_counts_all():
+    async def ask(*_: object) -> Erased:
+        ids = [f"{number:024x}" for number in range(3_000)]
+        return Erased(dry_run=True, turn_ids=ids, cell_ids=ids, shown=["turn: " + "words " * 300] * 500)
+
+    told = with_client(
+        ask, lambda client: client.call_tool("erase_fact", {"session_id": "s", "dry_run": True})
+    )
+    assert "Would erase 3000 messages and 3000 memories." in text_of(told)
+    assert count_tokens([text_of(told)])[0] <= 10_000
+    assert count_tokens([str(told.structured_content)])[0] <= 10_000
+    assert "5800 more ids are left out here" in told.structured_content["notes"]

@@ -13,10 +13,10 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from slowwave.entrypoints.mcp.answers.pages import fenced
+from slowwave.entrypoints.mcp.answers.records import cut
 from slowwave.entrypoints.mcp.arguments import parameters_of
 from slowwave.entrypoints.mcp.asking import Ask, told_to_the_model
 from slowwave.entrypoints.mcp.tools import FOR_A_PERSON, REMOVE, offer, result_of
-from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
 
@@ -24,7 +24,9 @@ NAME: Final = "erase_fact"
 SHOWN = 5
 """First words that the question shows; more are counted."""
 
-MOST_IDS = 150
+SHOWN_CHARACTERS = 200
+
+MOST_IDS = 100
 """Ids of each kind in an answer."""
 
 
@@ -107,7 +109,7 @@ def _refuse_if_mute(ctx: Context) -> None:
 
 
 def _question(found: Erased) -> str:
-    shown = [f"- {page_line(text)}" for text in found.shown[:SHOWN]]
+    shown = [f"- {cut(text, SHOWN_CHARACTERS)}" for text in found.shown[:SHOWN]]
     more = len(found.shown) - len(shown)
     lines = [f"Erase {_counts(found)} for good? This cannot be undone. It begins:", *shown]
     return "\n".join([*lines, *([f"and {more} more"] if more else [])])
@@ -138,4 +140,6 @@ def _short(found: Erased) -> Erased:
 
 
 def _safe(found: Erased) -> Erased:
-    return found.model_copy(update={"shown": [page_line(text) for text in found.shown[: 4 * SHOWN]]})
+    return found.model_copy(
+        update={"shown": [cut(text, SHOWN_CHARACTERS) for text in found.shown[: 4 * SHOWN]]}
+    )
