@@ -214,11 +214,16 @@ def measure_kill(home: Path, options: argparse.Namespace) -> dict[str, int]:
                     home,
                     told,
                     clients=options.clients,
-                    seconds=options.kill_seconds * 4,
+                    seconds=START_SECONDS * 2,
                     think=0.05,
                     writes=1.0,
                 )
             )
+            deadline = time.monotonic() + START_SECONDS
+            while (
+                not told.turn_ids and time.monotonic() < deadline
+            ):  # the first write loads more than the others
+                await asyncio.sleep(0.1)
             await asyncio.sleep(options.kill_seconds)
             process.send_signal(signal.SIGKILL)
             await asking

@@ -1,5 +1,6 @@
 """The command that serves the memory to programs."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -31,6 +32,10 @@ def serve(
         folder = load_settings(home).home.resolve()
         typer.echo(service.install(folder) if install else service.uninstall(folder))
         return
+    from slowwave.entrypoints.server.address import SINGLE
+
+    for name in SINGLE:
+        os.environ.setdefault(name, "1")
     from slowwave.entrypoints.server.serve import serve as serve_memory
 
     serve_memory(home, port=port)

@@ -38,9 +38,9 @@ def listening(folder: Path, memory: Memory, *, threads: int) -> Iterator[None]:
         listener.bind(str(path))
         listener.listen(threads * 8)
         listener.settimeout(LOOK_SECONDS)
-        is_over = threading.Event()
+        own_print, is_over = fingerprint(folder), threading.Event()
         loop = threading.Thread(
-            target=_accept, args=(listener, memory, folder, threads, is_over), daemon=True
+            target=_accept, args=(listener, memory, own_print, threads, is_over), daemon=True
         )
         loop.start()
         try:
@@ -61,9 +61,8 @@ def send_away(path: Path) -> None:
 
 
 def _accept(
-    listener: socket.socket, memory: Memory, folder: Path, threads: int, is_over: threading.Event
+    listener: socket.socket, memory: Memory, own_print: str, threads: int, is_over: threading.Event
 ) -> None:
-    own_print = fingerprint(folder)
     with ThreadPoolExecutor(threads, thread_name_prefix="socket") as pool:
         while not is_over.is_set():
             with suppress(TimeoutError):

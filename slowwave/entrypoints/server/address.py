@@ -13,6 +13,9 @@ from pathlib import Path
 
 from slowwave.errors import ConfigError
 
+SINGLE = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+"""Pools of threads below one question: with many clients each question has one core, and half of the CPU is saved."""
+
 KEY_BYTES = 32
 LONGEST_FILE = 10_000
 

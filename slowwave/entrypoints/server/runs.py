@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, Field, ValidationError
 
 from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
+from slowwave.entrypoints.server.address import SINGLE
 from slowwave.errors import InputError, NotFoundError, TransientError
 from slowwave.schemas.report import NightReport, StageReport
 
@@ -159,6 +160,7 @@ class FlowRuns:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                env={name: value for name, value in os.environ.items() if name not in SINGLE},
             )
         except OSError as error:
             raise TransientError(f"the flow could not be started: {error.strerror}") from error
