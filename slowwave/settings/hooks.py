@@ -9,6 +9,13 @@ class HookSettings(Group):
     quiet_seconds: float = setting(
         1.0, "Seconds that a transcript must be left unchanged before it is taken in.", ge=0, le=60
     )
+    busy_share: float = setting(
+        0.1,
+        "Share of the time that taking in one transcript may take while its conversation goes on; its end waits for "
+        "nothing.",
+        gt=0,
+        le=1,
+    )
     retry_seconds: float = setting(
         5.0, "Seconds until a transcript is tried again, such as while a night writes.", gt=0, le=3_600
     )

@@ -35,7 +35,10 @@ class Session:
         self.home, self.folder = folder / "home", folder / "projects"
         llm = {"provider": "openai", "base_url": model, "api_key": "k", "model": "m"}
         night = {"min_hours": 0.0, "min_cells": 0}
-        hooks, embedding = {"quiet_seconds": 0.2, "retry_seconds": 0.5}, {"provider": "wordllama"}
+        hooks, embedding = (
+            {"quiet_seconds": 0.2, "retry_seconds": 0.5, "busy_share": 1.0},
+            {"provider": "wordllama"},
+        )
         write_settings(
             self.home, llm=llm, night=night, hooks=hooks, embedding=embedding, server={"port": 24280}
         )

@@ -342,6 +342,28 @@ def test_many_events_of_a_conversation_are_one_piece_of_work(home, tmp_path, mon
     assert taken == [str(transcript.path)]
 
 
+def test_a_transcript_that_took_long_rests_until_its_conversation_ends(home, tmp_path, monkeypatch):
+    taken = list[float]()
+
+    def slow(memory: Memory, sources, **given):
+        taken.append(time.monotonic())
+        time.sleep(0.1)
+
+    monkeypatch.setattr(Memory, "ingest", slow)
+    monkeypatch.setenv("SLOWWAVE_HOOKS__BUSY_SHARE", "0.0001")
+    transcript = Transcript(tmp_path, "long")
+    transcript.user("It is long.")
+    with serving(home) as client:
+        post(client, "claude-code", "Stop", session="long", transcript=str(transcript.path))
+        done(home)
+        post(client, "claude-code", "Stop", session="long", transcript=str(transcript.path))
+        time.sleep(0.5)
+        assert len(taken) == 1, "it rests"
+        post(client, "claude-code", "SessionEnd", session="long", transcript=str(transcript.path))
+        done(home)
+    assert len(taken) == 2
+
+
 def test_a_mistake_in_taking_in_one_transcript_does_not_end_the_others(home, tmp_path, monkeypatch, caplog):
     ingest = Memory.ingest
 

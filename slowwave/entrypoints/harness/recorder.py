@@ -50,6 +50,8 @@ class Recorder:
     def __init__(self, memory: Memory, home: Path, settings: HookSettings) -> None:
         self._memory, self._home, self._settings = memory, home, settings
         self._waiting: dict[str, _Waiting] = {}
+        self._rests: dict[str, float] = {}
+        """The time (monotonic) until which a transcript rests; a long one takes seconds each time."""
         self._changed = threading.Condition()
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="slowwave-recorder", daemon=True)
@@ -95,6 +97,8 @@ class Recorder:
         before = self._waiting.get(work.key)
         joined = before.work.joined(work) if before else work
         due = time.monotonic() + self._settings.quiet_seconds
+        if not joined.ends:
+            due = max(due, self._rests.get(work.key, 0.0))
         self._waiting[work.key] = _Waiting(joined, due, _state_of(joined))
 
     def _keep(self) -> None:
@@ -135,20 +139,31 @@ class Recorder:
             if entry is None or left is None or left > 0:
                 self._changed.wait(left)
                 return True
+        began = time.monotonic()
         try:
             later = self._tried(entry)
         except _Broken as broken:  # the next event of the conversation tries again
             _log.error("a transcript was given up: %s", broken)
             later = None
         with self._changed:
-            if self._waiting.get(entry.work.key) is not entry:
-                return True  # it came again meanwhile
+            self._rest(entry.work.key, time.monotonic() - began)
+            again = self._waiting.get(entry.work.key, entry)
+            if again is not entry:  # it came again meanwhile
+                rests = 0.0 if again.work.ends else self._rests[entry.work.key]
+                self._waiting[entry.work.key] = replace(again, due=max(again.due, rests))
+                return True
             if later is None:
                 del self._waiting[entry.work.key]
             else:
                 self._waiting[entry.work.key] = later
             self._keep()
         return True
+
+    def _rest(self, key: str, seconds: float) -> None:
+        """Let a transcript rest, so that taking it in takes no more than its share of the time."""
+        now = time.monotonic()
+        self._rests = {name: until for name, until in self._rests.items() if until > now}
+        self._rests[key] = now + seconds * (1.0 / self._settings.busy_share - 1.0)
 
     def _tried(self, entry: _Waiting) -> _Waiting | None:
         """Do a piece of work as `_done`; an error that nobody foresaw does not end the thread.
