@@ -6,6 +6,8 @@ are not here: their width belongs to the embedder, so the store adds them to the
 
 from collections.abc import Mapping
 from functools import cache
+from types import NoneType
+from typing import get_args
 
 import pandera.polars as pa
 import polars as pl
@@ -354,7 +356,7 @@ def frame_schema(table: str) -> pl.Schema:
     Read from the annotations: making Pandera's schemas of all tables takes longer than importing Polars.
     """
     models = [model for model in reversed(TABLES[table].__mro__) if issubclass(model, Strict)]
-    types = {name: TYPES[kind] for model in models for name, kind in model.__annotations__.items()}
+    types = {name: _type_of(kind) for model in models for name, kind in model.__annotations__.items()}
     key = KEYS[table]
     return pl.Schema({key: types[key], **{name: kind for name, kind in types.items() if name != key}})
 
@@ -370,3 +372,10 @@ def shaped(rows: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFram
         (pl.col(name) if name in rows.columns else pl.lit(None).alias(name)).cast(dtype)
         for name, dtype in schema.items()
     )
+
+
+def _type_of(annotation: object) -> Dtype:
+    """The Polars type of an annotation, with or without `| None`."""
+    if annotation in TYPES:
+        return TYPES[annotation]
+    return next(TYPES[kind] for kind in get_args(annotation) if kind is not NoneType)
