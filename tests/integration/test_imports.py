@@ -1,6 +1,7 @@
 """Memories of other programs, and Slowwave's own export, taken into a home; and the folders that an export writes."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,7 @@ from slowwave.erase.byte_scan import files_with
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.persons_words import persons_words
 from slowwave.home.workspace import open_workspace
+from slowwave.journal.derivations import in_force
 from slowwave.schemas.identity import content_hash
 from slowwave.stages.ingest import own_export
 from slowwave.stages.ingest.own_events import events_of
@@ -425,6 +427,85 @@ def test_the_command_says_what_it_wrote_and_how_to_take_it_in(home, tmp_path):
     )
     assert json.loads(done.stdout)["files"] == ["Memories.md", "topics/Without a topic.md"]
     assert not (tmp_path / "dry").exists()
+
+
+def test_secrets_that_older_rules_let_in_are_in_no_export(tmp_path):
+    home = Path(write_settings(tmp_path / "home", embedding={"provider": "none"}, owner=ANA))
+    with open_workspace(home) as workspace:
+        workspace.commit(_made("a" * 7, "The wiki has password=Tr0ub4dor&3x."), now=NOW)
+    (home / "redacted.json").unlink()
+    with Memory(home) as memory:
+        for form in ("jsonl", "vault", "mcp-graph"):
+            done = memory.export(tmp_path / form, format=form)
+            assert any("run redact" in note for note in done.notes)
+    assert files_with(home, ["Tr0ub4dor&3x"])
+    assert not any(files_with(tmp_path / form, ["Tr0ub4dor&3x"]) for form in ("jsonl", "vault", "mcp-graph"))
+
+
+EVIL_NAME = "../../x]] [[Oven|y"
+
+
+@pytest.fixture
+def vault(tmp_path) -> Path:
+    """The Markdown of a home in which a topic and a person have names that would lead elsewhere."""
+    home = Path(write_settings(tmp_path / "home", embedding={"provider": "none"}, owner=ANA))
+    now, before, other = "a" * 7, "b" * 7, "c" * 7
+    named = {"canonical_name": EVIL_NAME, "aliases": ["x"], "family": "x", "mention_count": 1, **OWNER}
+    story = [
+        _made(now, "# The kiln runs at <b>1090</b> [[degrees]]\n- [ ] now"),
+        _made(before, "The kiln runs at 1040 degrees."),
+        _made(other, "The kiln runs at 900 degrees."),
+        events("topic.opened", {"topic_id": "t" * 7, "name": EVIL_NAME, **OWNER}),
+        events("cell.assigned", *({"cell_id": one, "topic_id": "t" * 7} for one in (now, before))),
+        events(
+            "cell.superseded",
+            {
+                "cell_id": before,
+                "superseded_by": now,
+                "superseded_at": NOW,
+                "valid_until": NOW,
+                "verdict": "updates",
+            },
+        ),
+        events(
+            "contradiction.opened", {"contradiction_id": "d" * 7, "cell_a": now, "cell_b": other, **OWNER}
+        ),
+        events("entity.resolved", {"entity_id": "e" * 7, **named}),
+        of_row("mention.recorded", "mentions", "m" * 7, cell_id=now, entity_id="e" * 7),
+    ]
+    with open_workspace(home) as workspace:
+        workspace.commit(pl.concat(story, rechunk=True), now=NOW)
+    with Memory(home) as memory:
+        memory.export(tmp_path / "vault", format="vault", now=NOW)
+    return tmp_path / "vault"
+
+
+def test_a_vault_has_a_topic_a_file_and_every_link_leads_within_it(vault):
+    files = {path.relative_to(vault).as_posix(): path.read_text() for path in vault.rglob("*.md")}
+    assert set(files) == {
+        "Memories.md",
+        "Contradictions.md",
+        "topics/x Oven y.md",
+        "topics/Without a topic.md",
+        "names/x Oven y.md",
+    }
+    links = re.findall(r"(?<!\\)\[\[([^|\\]+)\|", "".join(files.values()))
+    assert {f"{link}.md" for link in links} == set(files) - {"Memories.md"}
+    topic = files["topics/x Oven y.md"]
+    assert topic.index("## Now") < topic.index("1090") < topic.index("## Before") < topic.index("1040")
+    assert "\\# The kiln runs at \\<b\\>1090\\</b\\> \\[\\[degrees\\]\\] - \\[ \\] now" in topic
+    assert "900 degrees" in files["Contradictions.md"]
+
+
+def test_what_is_kept_word_by_word_outlives_another_derivation():
+    made = [
+        of_row("cell.extracted", "cells", key, prompt_version=key) for key in ("imported", "remembered", "v1")
+    ]
+    scanned = pl.concat(made, rechunk=True).with_columns(segment_id=pl.lit("1"))
+    assert in_force(scanned, "2")["payload"].str.json_path_match("$.cell_id").to_list() == [
+        "imported",
+        "remembered",
+    ]
 
 
 def test_a_home_without_memory_has_no_export(home, tmp_path):
