@@ -16,7 +16,9 @@ from slowwave.errors import InputError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
+from slowwave.lists.cells import cells
 from slowwave.schemas.choices import CellType
+from slowwave.schemas.requests import CellsRequest
 from slowwave.schemas.search import Filters, Scope, SearchResult
 from slowwave.search import Reader, ask, open_reader
 from slowwave.settings.groups import ScopeSettings
@@ -250,6 +252,35 @@ def test_every_owner_finds_what_is_theirs_to_see(reader, user, project):
     assert (user, project, "user-private") in shown
     assert {owner for owner in shown if not visible(owner, user, project)} == set()
     assert any(cell.history for cell in found.cells)
+
+
+@given(
+    user=st.sampled_from(USERS),
+    home=st.sampled_from(PROJECTS),
+    project=st.sampled_from([None, *PROJECTS, HOSTILE, "", "%"]),
+    scope=st.sampled_from([None, *SCOPES]),
+    project_from=st.sampled_from(get_args(ProjectFrom)),
+    limit=st.integers(20, 100),
+)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+def test_the_pages_of_all_memories_are_exactly_what_may_be_seen(
+    reader, user, home, project, scope, project_from, limit
+):
+    own = ScopeSettings(user_id=user, project_id=home, project_from=project_from)
+    asker = replace(reader, home=Home(reader.settings.model_copy(update={"owner": own})))
+    found: list[str] = []
+    request = CellsRequest(project=project, scope=scope, limit=limit)
+    while True:
+        page = cells(asker, request, now=NOW)
+        found += [cell.cell_id for cell in page.cells]
+        if not page.next_cursor:
+            break
+        request = request.model_copy(update={"cursor": page.next_cursor})
+    may_see = partial(visible, user=user, project=home, asked=project, project_from=project_from)
+    mine = [number for number, owner in enumerate(OWNERS) if may_see(owner) and scope in (None, owner[2])]
+    wanted = {f"{number}-{name}" for number in mine for name in ("new", "old", "pref")}
+    assert len(found) == len(set(found)) == page.total
+    assert set(found) == wanted
 
 
 @pytest.mark.parametrize(
