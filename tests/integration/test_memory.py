@@ -429,9 +429,11 @@ def test_a_time_that_cannot_be_and_a_form_that_is_none_are_refused(memory):
 PAGE = Path(__file__).parents[2] / "docs" / "memory.md"
 
 
-def test_the_examples_of_the_page_run(folder, monkeypatch, capsys):
+def test_the_examples_of_the_page_run(folder, tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     monkeypatch.setenv("SLOWWAVE_HOME", str(folder))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
     names: dict[str, object] = {}
     for number, block in enumerate(blocks, start=1):
         exec(compile(block, f"docs/memory.md, example {number}", "exec"), names)
