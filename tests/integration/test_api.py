@@ -255,3 +255,9 @@ def test_the_description_is_whole(served: httpx.Client):
             assert operation["summary"], path
             assert ("security" in operation) == (not path.startswith("/health")), path
             assert "application/problem+json" in operation["responses"]["422"]["content"], path
+
+
+def test_the_page_of_the_server_names_every_route(served: httpx.Client):
+    page = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+    paths = get(served, "/openapi.json")["paths"]
+    assert [path for path in paths if f"{path}`" not in page and not path.startswith("/hooks")] == []  # type: ignore[attr-defined]
