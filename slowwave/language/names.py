@@ -81,19 +81,30 @@ def without_version(name: pl.Expr) -> pl.Expr:
     return name.str.replace(_VERSION, "").str.replace(_NUMBER, "$1")
 
 
-def thing_name(name: pl.Expr, entity_type: pl.Expr) -> pl.Expr:
-    """The name that things are compared by: plain, without a tool's version and an organization's legal form.
+def with_thing_name(frame: pl.DataFrame, column: str, entity_type: pl.Expr) -> pl.DataFrame:
+    """The frame with a `column` by which things of its column `name` are compared.
 
-    A name of which too little would be left stays as it is.
+    That is the plain name without a tool's version and an organization's legal form; a name of which too little would
+    be left stays as it is. Each step is a column, since Polars computes a repeated expression anew.
     """
-    whole = plain_name(name)
-    bare = plain_name(without_version(name))
-    versionless = pl.when((entity_type == "tool") & ~is_ambiguous(bare)).then(bare).otherwise(whole)
-    legal = versionless.str.replace(_LEGAL, "")
-    is_organization = entity_type == "organization"
-    free = pl.when(is_organization).then(legal.str.replace(_LEGAL_OF_ORGANIZATIONS, "")).otherwise(legal)
-    short = pl.when(is_ambiguous(free)).then(versionless).otherwise(free)
-    return short.replace(KNOWN_AS)
+    whole, versionless, free = pl.col("whole"), pl.col("versionless"), pl.col("free")
+    steps = (
+        frame.select(
+            whole=plain_name(pl.col("name")),
+            bare=plain_name(without_version(pl.col("name"))),
+            type=entity_type,
+        )
+        .with_columns(is_tool=(pl.col("type") == "tool") & ~is_ambiguous(pl.col("bare")))
+        .with_columns(versionless=pl.when("is_tool").then("bare").otherwise(whole))
+        .with_columns(free=versionless.str.replace(_LEGAL, ""))
+        .with_columns(
+            free=pl.when(pl.col("type") == "organization")
+            .then(free.str.replace(_LEGAL_OF_ORGANIZATIONS, ""))
+            .otherwise(free)
+        )
+    )
+    short = pl.when(is_ambiguous(free)).then(versionless).otherwise(free).replace(KNOWN_AS)
+    return frame.with_columns(steps.select(short.alias(column)).to_series())
 
 
 def has_legal_form(plain: pl.Expr) -> pl.Expr:

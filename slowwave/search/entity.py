@@ -3,7 +3,7 @@
 import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
-from slowwave.language.names import plain_name, thing_name
+from slowwave.language.names import plain_name, with_thing_name
 from slowwave.schemas.search import EntityPage, EntityResult, Fact, FormerValue, Neighbour
 from slowwave.search.conditions import scope_condition
 from slowwave.search.current_values import (
@@ -105,9 +105,10 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
 
 def _keys(names: pl.Series, kind: str) -> pl.Series:
     """Names as they are compared: a subject is the entity when it is called as the entity is."""
-    is_thing = kind in ("tool", "organization")
-    form = thing_name(pl.col("name"), pl.lit(kind)) if is_thing else plain_name(pl.col("name"))
-    return names.alias("name").to_frame().select(form).to_series()
+    named = names.alias("name").to_frame()
+    if kind in ("tool", "organization"):
+        return with_thing_name(named, "key", pl.lit(kind))["key"]
+    return named.select(plain_name(pl.col("name"))).to_series()
 
 
 def _neighbours(store: Store, owner: ScopeSettings, cell_ids: list[str], entity_id: str) -> list[Neighbour]:

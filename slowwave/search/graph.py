@@ -17,7 +17,7 @@ from slowwave.language.names import (
     plain_name,
     said_name,
     same_names,
-    thing_name,
+    with_thing_name,
 )
 from slowwave.schemas.search import ChainStep, Direction
 from slowwave.schemas.tables import OWNER
@@ -90,12 +90,11 @@ def cells_of(store: Store, owner: ScopeSettings, ids: Iterable[str]) -> list[str
 
 def _forms(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with the forms in which its column `name` is compared."""
-    name = pl.col("name")
-    plain = plain_name(name)
-    return frame.with_columns(
-        plain=plain,
-        tool=thing_name(name, pl.lit("tool")),
-        firm=thing_name(name, pl.lit("organization")),
+    plain = pl.col("plain")
+    named = frame.with_columns(plain=plain_name(pl.col("name")))
+    for column, kind in (("tool", "tool"), ("firm", "organization")):
+        named = with_thing_name(named, column, pl.lit(kind))
+    return named.with_columns(
         person=person_name(plain),
         first=first_name(plain),
         family=family(plain),

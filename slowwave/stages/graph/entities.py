@@ -28,7 +28,7 @@ from slowwave.language.names import (
     plain_name,
     said_name,
     said_type,
-    thing_name,
+    with_thing_name,
     without_version,
 )
 from slowwave.schemas.identity import stable_ids
@@ -148,7 +148,7 @@ def _person_keys(names: pl.DataFrame) -> pl.DataFrame:
 
 def _thing_keys(names: pl.DataFrame) -> pl.DataFrame:
     """The name without version and legal form; a short form of one organization's full name is that full name."""
-    bare = names.with_columns(bare=thing_name(pl.col("name"), pl.col("entity_type")))
+    bare = with_thing_name(names, "bare", pl.col("entity_type"))
     organizations = bare.filter(pl.col("entity_type") == "organization").with_columns(
         stem=pl.col("bare").str.replace(_TRADE, "")
     )
