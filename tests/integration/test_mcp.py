@@ -49,10 +49,8 @@ READ = {
 Said = Callable[[ElicitRequestFormParams], ElicitResult]
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def disputed(home: Path) -> Path:
     """A home with two memories that contradict each other."""
-    home = tmp_path_factory.mktemp("made") / "home"
     write_settings(home, embedding={"provider": "none"}, owner=OWNER, edits={"lock_seconds": 0.2})
     shared = {
         "subject": "staging",
@@ -71,6 +69,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         dispute = events("contradiction.opened", {**told, "scope": "user-private", **OWNER})
         workspace.commit(pl.concat([cells, dispute]), now=NOW)
     return home
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return disputed(tmp_path_factory.mktemp("made") / "home")
 
 
 @pytest.fixture

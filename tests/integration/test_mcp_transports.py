@@ -25,7 +25,7 @@ from slowwave.home.usage import collect_spools
 from slowwave.memory import Memory
 from slowwave.schemas.results import Done, Remembered
 from slowwave.schemas.search import SearchResult
-from tests.integration.test_mcp import ERAS, text_of
+from tests.integration.test_mcp import ERAS, disputed, text_of
 from tests.serving import serving
 
 Work = Callable[[Client], Awaitable[Any]]
@@ -56,7 +56,7 @@ def over_http(served: httpx.Client, work: Work, era: str, **headers: str) -> Any
 
 
 async def a_day(client: Client) -> None:
-    """Remember, find, correct, cite, read core memory and erase, as an agent does."""
+    """Remember, find, correct, cite, resolve, read core memory and erase, as an agent does."""
     said = await client.call_tool("remember_fact", {"text": "The kiln runs at 1040 °C."})
     assert not said.is_error, text_of(said)
     cell_id = said.structured_content["cell_id"]
@@ -65,6 +65,11 @@ async def a_day(client: Client) -> None:
     assert done.structured_content["replaced"] == [cell_id]
     cited = await client.call_tool("cite", {"cell_ids": [done.structured_content["cell_id"]]})
     assert not cited.is_error
+    (open_one,) = (await client.call_tool("contradictions", {})).structured_content["contradictions"]
+    ended = {"contradiction_id": open_one["contradiction_id"], "resolution": "b_wins"}
+    assert (await client.call_tool("resolve_contradiction", ended)).structured_content[
+        "winner_id"
+    ] == "bbbbbb1"
     core = await client.read_resource("slowwave://core")
     assert core.contents[0].text == "No core memory yet."
     gone = await client.call_tool("erase_fact", {"cell_id": done.structured_content["cell_id"]})
@@ -74,7 +79,7 @@ async def a_day(client: Client) -> None:
 
 @pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
 def test_a_day_over_http_behind_the_key(tmp_path: Path, era: str):
-    with serving(tmp_path / "home") as served:
+    with serving(disputed(tmp_path / "home")) as served:
         over_http(served, a_day, era)
 
 
@@ -119,7 +124,7 @@ def over_stdio(home: Path, work: Work, era: str) -> Any:
 @pytest.mark.processes
 @pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
 def test_a_day_over_stdio_with_a_server_behind_it(tmp_path: Path, era: str):
-    home = tmp_path / "home"
+    home = disputed(tmp_path / "home")
     with Memory(home) as memory, listening(home.resolve(), memory, threads=2):
         over_stdio(home, a_day, era)
 
