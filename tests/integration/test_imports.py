@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from flows.extract import extract
 from flows.ingest import ingest
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
@@ -17,10 +18,11 @@ from slowwave.home.persons_words import persons_words
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.derivations import in_force
 from slowwave.schemas.identity import content_hash
+from slowwave.schemas.tables import KEYS
 from slowwave.stages.ingest import own_export
 from slowwave.stages.ingest.own_events import events_of
 from tests.rows import NOW, OWNER, events, of_row
-from tests.scripted_model import store_of, write_settings
+from tests.scripted_model import store_of, write_chat, write_settings
 
 GRAPH = [
     {
@@ -427,6 +429,23 @@ def test_the_command_says_what_it_wrote_and_how_to_take_it_in(home, tmp_path):
     )
     assert json.loads(done.stdout)["files"] == ["Memories.md", "topics/Without a topic.md"]
     assert not (tmp_path / "dry").exists()
+
+
+def test_raw_talk_goes_along_with_its_windows_so_that_a_model_may_still_read_it(home, other, tmp_path):
+    turns = [
+        (f"2026-06-05T09:0{number}:00Z", "Mara", f"Kiln {number} is fired on Fridays.") for number in range(5)
+    ]
+    take(home, write_chat(tmp_path / "chats", "june", turns))
+    extract.fn(home=str(home))
+    with Memory(home) as memory:
+        memory.export(tmp_path / "out")
+    take(other, tmp_path / "out/memories.jsonl")
+    old, new = store_of(home), store_of(other)
+    for table in ("cells", "turns", "chunks", "passages"):
+        assert old.rows(table).height > 0
+        key = KEYS[table]
+        assert new.rows(table).sort(key).equals(old.rows(table).sort(key)), table
+    assert extract.fn(home=str(other)).counts == {}
 
 
 def test_secrets_that_older_rules_let_in_are_in_no_export(tmp_path):
