@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from slowwave.entrypoints.server.examples import EXAMPLES
 from slowwave.entrypoints.server.problems import MEDIA_TYPE, STATUSES, Problem
 
 OPEN_TAG = "health"
@@ -34,8 +35,10 @@ def _described(app: FastAPI) -> dict[str, Any]:
     parts["securitySchemes"] = {
         "key": {"type": "http", "scheme": "bearer", "description": "The key in `<home>/server/key`."}
     }
-    for path in found["paths"].values():
+    for place, path in found["paths"].items():
         for operation in path.values():
+            if place in EXAMPLES:
+                operation["requestBody"]["content"]["application/json"]["example"] = EXAMPLES[place]
             if OPEN_TAG not in operation.get("tags", ()):
                 operation["security"] = [{"key": []}]
             for status in PROBLEMS:
