@@ -12,6 +12,7 @@ from slowwave.stages.topics.cluster import (
     rename,
     split,
 )
+from slowwave.stages.topics.grouping import group
 from tasks.stage import run_name, stage
 
 
@@ -30,11 +31,13 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
         if cells.is_empty() and not miscounted:
             run.skip("every memory has its topic")
         else:
-            touched = assign(run, cells) | miscounted
+            filed = group(run, cells)
+            run.refresh_vectors()
+            touched = assign(run, cells.join(filed, on="cell_id", how="anti")) | miscounted
             run.refresh_vectors()
             touched |= merge(run, touched)
-            touched |= split(run, touched)
+            touched |= split(run, touched | set(filed["topic_id"]))
             rename(run, touched)
-            count_topics(run, touched)
+            count_topics(run, touched | set(filed["topic_id"]))
             run.refresh_vectors()
     return run.report

@@ -3,7 +3,13 @@
 from slowwave.journal.event_kind import kind_of, row_of
 
 OF_RELATIONS = (
-    kind_of("topic.opened", "topic_id name OWNER", "topics opened", "A topic was opened."),
+    kind_of(
+        "topic.opened",
+        "topic_id name OWNER MADE_BY",
+        "topics opened",
+        "A topic was opened.",
+        added=({"prompt_version": None, "model": None},),
+    ),
     kind_of(
         "topic.counted",
         "topic_id cell_count unsummarized_count",

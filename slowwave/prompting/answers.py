@@ -47,6 +47,7 @@ class Page(TypedDict, total=False):
     item_numbers: AbstractSet[int]
     effect_numbers: AbstractSet[int]
     described_numbers: AbstractSet[int]
+    topic_numbers: AbstractSet[int]
     max_words: int
     summary_words: int
     max_lines: int

@@ -31,11 +31,13 @@ from slowwave.prompting.prompt_inputs import (
     EpisodeCell,
     JudgedItem,
     KnownCell,
+    MemoryLine,
     PageCell,
     PersonLine,
     ReaderPage,
     ReviewedCell,
     TopicCell,
+    TopicLine,
     TurnLine,
 )
 
@@ -237,6 +239,11 @@ def enrich_prompt(
     """Asks for an `EntityAnswer` about one entity; `kind` is "" where nobody says it."""
     inputs = {"name": name, "kind": kind, "aliases": aliases, "cells": cells, "max_words": max_words}
     return render("enrich_entity", inputs)
+
+
+def group_memories_prompt(topics: Sequence[TopicLine], memories: Sequence[MemoryLine]) -> Prompt:
+    """Asks for a `GroupsAnswer`: the topic that each of the new memories belongs to."""
+    return render("group_memories", {"topics": topics, "memories": memories})
 
 
 def match_people_prompt(people: Sequence[PersonLine], asked: Sequence[int]) -> Prompt:

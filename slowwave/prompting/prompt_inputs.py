@@ -96,6 +96,23 @@ class TopicCell:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicLine:
+    """A topic that there is; `cell_count` live memories."""
+
+    number: int
+    name: str
+    cell_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLine:
+    """A memory that is to be filed, in its first words."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class PersonLine:
     """A person with memories, each as one dated text."""
 

@@ -9,6 +9,7 @@ from slowwave.prompting.answers import (
     Answer,
     Label,
     Line,
+    LineOrBlank,
     Page,
     Paragraph,
     is_off,
@@ -18,6 +19,7 @@ from slowwave.prompting.answers import (
 
 MAX_CAUSES = 30
 MAX_PEOPLE = 40
+MAX_GROUPS = 300
 WHY_WORDS = 20
 TITLE_WORDS = 12
 """Bounds that are enforced; the prompts ask for 8 and 12 words, since small models miscount."""
@@ -123,6 +125,45 @@ class CausesAnswer(Answer):
         pairs = {(cause.cause, cause.effect): cause for cause in reversed(self.causes)}
         told = [cause for cause in pairs.values() if cause.cause != cause.effect]
         self.causes = sorted(told, key=lambda cause: (cause.cause, cause.effect))
+        return []
+
+
+class MemoryGroup(Answer):
+    """New memories of one matter: a topic that there is, or a new one with its name."""
+
+    topic: int = Field(description="Number of the topic that it goes on with; 0 for a new one")
+    name: LineOrBlank = Field(description="Name of a new topic in 2-5 words; else empty")
+    memories: list[int] = Field(description="Numbers of the new memories")
+
+    def _problems(self, page: Page) -> list[str]:
+        problems = []
+        known, shown = page.get("topic_numbers"), page.get("page_numbers")
+        if self.topic and is_off(self.topic, known):
+            problems.append(f"topic {self.topic} is not on the page; use only {listed(known)}, or 0")
+        if not self.topic and not 0 < word_count(self.name) <= LABEL_WORDS:
+            problems.append("a new topic needs a name of 2-5 words")
+        wrong = [number for number in self.memories if is_off(number, shown)]
+        if wrong:
+            problems.append(f"memories {wrong[:5]} are not on the page; use only {listed(shown)}")
+        self.memories = sorted(set(self.memories))
+        return problems
+
+
+class GroupsAnswer(Answer):
+    """The topics of new memories; a memory that is left out keeps the name that it has."""
+
+    groups: list[MemoryGroup] = Field(max_length=MAX_GROUPS)
+
+    def _problems(self, page: Page) -> list[str]:
+        """A memory of two groups stays in the first; most of the page must be filed."""
+        filed = set[int]()
+        for group in self.groups:
+            group.memories = [number for number in group.memories if number not in filed]
+            filed |= set(group.memories)
+        self.groups = [group for group in self.groups if group.memories]
+        left = sorted(page.get("page_numbers", set()) - filed)
+        if len(left) > len(filed):
+            return [f"{len(left)} memories are in no group: put every number into exactly one"]
         return []
 
 

@@ -19,6 +19,14 @@ class TopicSettings(Group):
     )
     name_weight: Share = setting(0.4, "Nearness that names add which have all their words in common.")
     crowding: Share = setting(0.1, "Further nearness that is asked of names which would fill a topic.")
+    group_from: Positive = setting(
+        10, "New memories of a night from which the model files them; fewer go by the names they came with."
+    )
+    group_memories: int = setting(
+        300, "New memories on one page of the model that files them.", ge=10, le=2000
+    )
+    group_topics: int = setting(80, "Topics shown on such a page, the nearest first.", ge=0, le=1000)
+    group_words: int = setting(18, "Words of a memory shown on such a page.", ge=5, le=200)
 
 
 class SummarySettings(Group):

@@ -7,6 +7,7 @@ from slowwave.home.topic_counts import topic_counts
 from slowwave.language.text import without_speakers
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
+from slowwave.stages.asking import author_columns
 from slowwave.stages.run import Stage
 from slowwave.stages.topics.named_topics import TOLD, Joining, assign_named_topics, names_and_owners
 from slowwave.stages.topics.summaries import EXTRACTIVE
@@ -24,7 +25,7 @@ SPLIT_MIN_CELLS = 12
 
 def find_unassigned(run: Stage) -> pl.DataFrame:
     """Active memories without a topic."""
-    columns = ["cell_id", *OWNER, *TOLD, "content", "origin", "prompt_version"]
+    columns = ["cell_id", *OWNER, *TOLD, "content", "origin", "prompt_version", "event_time"]
     living = (col("status") == lit("active")) & (col("cell_type") != lit(EPISODE))
     cells = run.store.rows("cells", columns, living & col("topic_id").is_null()).sort("cell_id")
     run.report.rows_in = cells.height
@@ -185,7 +186,7 @@ def _opened(founders: pl.DataFrame) -> pl.DataFrame:
     """New topics with their names and owners, from the memories that founded them."""
     owners = founders.select("topic_id", *OWNER).unique("topic_id")
     named = name_topics(founders.filter(surely_answered_for_first("topic_id")))
-    return named.join(owners, on="topic_id", how="inner").sort("topic_id")
+    return named.join(owners, on="topic_id", how="inner").with_columns(author_columns()).sort("topic_id")
 
 
 def rename(run: Stage, touched: set[str]) -> None:
