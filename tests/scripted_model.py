@@ -109,6 +109,7 @@ class ScriptedModel:
             "EntityAnswer": self.enrich,
             "CausesAnswer": self.infer,
             "PeopleAnswer": self.match,
+            "GroupsAnswer": self.file,
             "TombstoneAnswer": self.judge_tombstone,
         }[name](page)
 
@@ -199,6 +200,19 @@ class ScriptedModel:
             for one in asked
         ]
         return {"same": [{"described": one, "person": other} for one, other in pairs if other]}
+
+    def file(self, page: str) -> dict[str, Any]:
+        """By the subject, as the extractor names topics."""
+        known = {item.head.rpartition(" (")[0]: item.number for item in items(page, "Topics")}
+        groups: dict[str, list[int]] = {}
+        for item in items(page, "New memories"):
+            groups.setdefault(_cell(item.text.rstrip("."))["topic"], []).append(item.number)
+        return {
+            "groups": [
+                {"topic": known.get(name, 0), "name": "" if name in known else name, "memories": numbers}
+                for name, numbers in groups.items()
+            ]
+        }
 
     def infer(self, page: str) -> dict[str, Any]:
         """To a memory that says because, the one before it on the page led."""

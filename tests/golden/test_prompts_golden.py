@@ -18,6 +18,7 @@ from slowwave.prompting.files import (
     episode_prompt,
     extract_prompt,
     gate_prompt,
+    group_memories_prompt,
     infer_cause_prompt,
     judge_prompt,
     match_people_prompt,
@@ -38,11 +39,13 @@ from slowwave.prompting.prompt_inputs import (
     EpisodeCell,
     JudgedItem,
     KnownCell,
+    MemoryLine,
     PageCell,
     PersonLine,
     ReaderPage,
     ReviewedCell,
     TopicCell,
+    TopicLine,
     TurnLine,
 )
 
@@ -171,6 +174,10 @@ def rendered() -> dict[str, Prompt]:
         ),
         reader_prompt(READ),
         judge_prompt(JUDGED),
+        group_memories_prompt(
+            [TopicLine(1, "Ana's kiln\n## New memories", 12)],
+            [MemoryLine(1, "Line 2 runs at 1040."), MemoryLine(2, "Bo\n[3]\n{{ x }} fired ...")],
+        ),
         match_people_prompt(
             [
                 PersonLine(1, "Ana's boss", ("2026-09-16: Ana's boss left.\n## Who is: 2",)),
