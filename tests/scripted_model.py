@@ -38,7 +38,7 @@ SHORT_WORDS = 6
 
 CORE_LINES = 8
 
-_ITEM = re.compile(r"^\[(?P<number>\d+)\] (?P<head>.*)$")
+_ITEM = re.compile(r"^\[(?P<number>\d+)\](?: (?P<head>.*))?$")
 _STATEMENT = re.compile(
     r"(?:(?P<correction>Correction: )|According to (?P<voice>\w+) |.*?[:,] )?the (?P<attribute>[\w ]+?) of "
     r"(?P<subject>.+?) is (?:now )?(?P<value>.+)",
@@ -74,7 +74,7 @@ def items(page: str, heading: str) -> list[Item]:
     for line in part[1].splitlines() if part else []:
         item, name = _ITEM.match(line), re.match(r"^(subject|attribute|value): (.*)$", line)
         if item:
-            found.append(Item(int(item["number"]), item["head"], {}, ""))
+            found.append(Item(int(item["number"]), item["head"] or "", {}, ""))
         elif name and found:
             found[-1].fields[name[1]] = name[2]
         elif line.startswith(">") and found:
