@@ -169,8 +169,8 @@ def test_a_server_killed_in_the_middle_loses_and_doubles_no_turn(session: Sessio
     assert (missed.missed_count, missed.reasons) == (4, ("not running",))
     session.serve()
     session.done()
-    session.kill()  # right after it caught up, and once more: what was done is done again without a trace
-    session.hook("Stop", fourth)
+    session.exchange(fourth, "The colour of the glaze is green 3.", "Noted 3.")
+    session.kill()  # right after it promised to take that in
     session.serve()
     session.done()
     wanted = [
@@ -178,5 +178,7 @@ def test_a_server_killed_in_the_middle_loses_and_doubles_no_turn(session: Sessio
         "Noted 1.",
         "The colour of the shelf is blue 2.",
         "Noted 2.",
+        "The colour of the glaze is green 3.",
+        "Noted 3.",
     ]
     assert session.turns("fourth") == wanted

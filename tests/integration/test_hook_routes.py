@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.entrypoints.harness.state import hook_state, read_accepted
+from slowwave.entrypoints.harness.state import Work, hook_state, read_accepted, write_accepted
 from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
 from slowwave.language.tokens import count_tokens
@@ -340,6 +340,18 @@ def test_many_events_of_a_conversation_are_one_piece_of_work(home, tmp_path, mon
         assert [work.ends for work in read_accepted(home)] == [True]
         done(home)
     assert taken == [str(transcript.path)]
+
+
+def test_what_a_killed_server_had_promised_is_done_by_the_next_one(home, tmp_path):
+    transcript = Transcript(tmp_path, "promised")
+    transcript.user("The promised one is number 8.")
+    promised = Work(
+        harness="codex", session_id="promised", transcript_path=str(transcript.path), ends=False
+    )
+    write_accepted(home, [promised])
+    with serving(home):
+        done(home)
+    assert said(home, "promised") == ["The promised one is number 8."]
 
 
 def test_a_transcript_that_took_long_rests_until_its_conversation_ends(home, tmp_path, monkeypatch):
