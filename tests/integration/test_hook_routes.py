@@ -345,9 +345,7 @@ def test_many_events_of_a_conversation_are_one_piece_of_work(home, tmp_path, mon
 def test_what_a_killed_server_had_promised_is_done_by_the_next_one(home, tmp_path):
     transcript = Transcript(tmp_path, "promised")
     transcript.user("The promised one is number 8.")
-    promised = Work(
-        harness="codex", session_id="promised", transcript_path=str(transcript.path), ends=False
-    )
+    promised = Work(harness="codex", session_id="promised", transcript_path=str(transcript.path), ends=False)
     write_accepted(home, [promised])
     with serving(home):
         done(home)
