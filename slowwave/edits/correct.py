@@ -27,8 +27,10 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
     note = read_note(request.note)
     with edit_session(home, now=now) as work:
         old = cell_of(work, request.cell_id)
-        refuse_retired(old)
         said = _statement(old, request)
+        if (done := _done_before(work, old, said)) is not None:
+            return done
+        refuse_retired(old)
         if content_hash(said.content) == old["content_hash"]:
             raise InputError(f"memory {old['cell_id']} says exactly that already: confirm it instead")
         losers = work.store.by_key("cells", [str(old["cell_id"])])
@@ -101,6 +103,19 @@ def refuse_retired(row: dict[str, object]) -> None:
         raise InputError(
             f"memory {row['cell_id']} was superseded by {row['superseded_by']} already: speak of that one"
         )
+
+
+def _done_before(work: Workspace, old: dict[str, object], said: Statement) -> Done | None:
+    """The result of the same correction, where it was made before: whoever got no answer says it again."""
+    if old["status"] != "superseded" or old["superseded_by"] is None:
+        return None
+    successor = work.store.by_key(
+        "cells", [str(old["superseded_by"])], ["cell_id", "content", "content_hash"]
+    )
+    if successor.is_empty() or successor["content_hash"][0] != content_hash(said.content):
+        return None
+    note = "this was corrected so already; nothing was changed"
+    return Done(cell_id=successor["cell_id"][0], content=successor["content"][0], notes=[note])
 
 
 def _statement(old: dict[str, object], request: CorrectRequest) -> Statement:

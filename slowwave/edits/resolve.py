@@ -48,6 +48,11 @@ def resolve(home: Home, request: ResolveRequest, *, now: datetime) -> Resolved:
     resolution, note = request.resolution, read_note(request.note)
     with edit_session(home, now=now) as work:
         row = _row(work, request.contradiction_id)
+        if row["status"] == "resolved" and row["resolution"] == resolution != "merged":
+            note = "this was resolved so already; nothing was changed"
+            return Resolved(
+                contradiction_id=str(row["contradiction_id"]), resolution=resolution, notes=[note]
+            )
         if row["status"] == "resolved":
             raise InputError(
                 f"contradiction {row['contradiction_id']} is resolved already ({row['resolution']}); "

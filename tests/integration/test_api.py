@@ -54,6 +54,9 @@ def test_a_memory_lives_over_http(served: httpx.Client):
     done = post(served, f"/v1/cells/{first}/correct", text="Mara likes her tea with milk.")
     second = str(done["cell_id"])
     assert done["replaced"] == [first]
+    again = post(served, f"/v1/cells/{first}/correct", text="Mara likes her tea with milk.")
+    assert (again["cell_id"], again["changed"]) == (second, {})
+    assert served.post(f"/v1/cells/{first}/correct", json={"text": "Mara drinks no tea."}).status_code == 422
     assert get(served, f"/v1/cells/{second}/explanation")["state"] == "active"
     assert post(served, f"/v1/cells/{second[:8]}/confirm", note="I asked her")["cell_id"] == second
     assert post(served, "/v1/usage/cite", cell_ids=[second], context="c1") == {"cell_ids": [second]}
@@ -108,6 +111,9 @@ def test_a_contradiction_is_resolved_and_taken_back(tmp_path: Path):
         assert [one["contradiction_id"] for one in page["entries"]] == ["d11111"]  # type: ignore[attr-defined]
         done = post(client, "/v1/contradictions/d11111/resolve", resolution="b_wins", note="We moved")
         assert done["superseded"] == ["aaaaaa1"]
+        assert post(client, "/v1/contradictions/d11111/resolve", resolution="b_wins")["changed"] == {}
+        other = client.post("/v1/contradictions/d11111/resolve", json={"resolution": "a_wins"})
+        assert other.status_code == 422
         assert get(client, "/v1/contradictions")["total"] == 0
         assert get(client, "/v1/contradictions", has_resolved=True)["total"] == 1
         assert client.post("/v1/contradictions/d11111/undo").json()["restored"] == ["aaaaaa1"]
