@@ -102,6 +102,19 @@ def test_the_same_message_adds_nothing_and_another_text_takes_its_place(memory: 
     assert (one_call.new_count, one_call.left_out) == (1, {"repeated message": 1})
 
 
+def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(home: Path):
+    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+    with Memory(home, records_usage=False) as memory:
+        memory.record([message(0), message(1)], project="kiln")
+    with Memory(home, records_usage=False) as memory:
+        done = memory.record([message(1), message(2)])
+        assert (done.new_count, done.known_count) == (1, 1)
+        memory.ingest([])
+    assert stored(home)["content"].to_list() == list(TEXTS)
+    assert stored(home)["turn_index"].to_list() == [0, 1, 2]
+    assert stored(home)["project_id"].to_list() == ["kiln"] * 3
+
+
 def test_without_an_id_the_same_text_at_the_same_time_is_the_same_message(memory: Memory):
     at = "2026-06-05T09:12:22Z"
     said = {"session_id": "chat", "role": "user", "text": "Yes."}

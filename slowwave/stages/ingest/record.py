@@ -15,6 +15,8 @@ import polars as pl
 
 from slowwave.home.swept import keep_fresh
 from slowwave.journal.catalogue import encode
+from slowwave.journal.lookup import of_kind
+from slowwave.journal.segments import Journal
 from slowwave.readers.agents.opencode import opencode_identity
 from slowwave.readers.bounds import Counts
 from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
@@ -60,6 +62,20 @@ class Conversations:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self._known: OrderedDict[str, _Conversation] = OrderedDict()
+        self._has_caught_up = False
+
+    def catch_up(self, journal: Journal, store: Store | None) -> None:
+        """Take over, once, what another process recorded and no writer has put into the store yet, as after a kill."""
+        if self._has_caught_up:
+            return
+        done = set() if store is None else store.applied_segments()
+        waiting = [segment_id for segment_id in journal.segment_ids() if segment_id not in done]
+        for portion in journal.portions(waiting):
+            turns = of_kind(journal.read(portion).events, "turn.recorded")
+            self.add(turns)
+            for session_id, project_id in turns.select("session_id", "project_id").iter_rows():
+                self._known[session_id].project_id = self._known[session_id].project_id or project_id
+        self._has_caught_up = True
 
     def of(self, store: Store | None, session_ids: Iterable[str]) -> dict[str, _Conversation]:
         """Conversations as the store has them now, with what was recorded here and is not in the store yet."""
@@ -95,6 +111,7 @@ def record(
     with conversations.lock:
         store = reader.current()
         kept = _not_erased(store, read.turns)
+        conversations.catch_up(reader.home.journal, store)
         new = _new(reader, store, kept, conversations, request.project)
         if new.height:
             keep_fresh(reader.home, now=now)
