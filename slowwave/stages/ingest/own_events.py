@@ -9,7 +9,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE, encode
-from slowwave.readers.exports.own_lines import CELL_IDS, TURN_COUNT
+from slowwave.readers.exports.own_lines import TURN_COUNT
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import TIMESTAMP, shaped
 
@@ -56,13 +56,12 @@ def _memories(rows: pl.DataFrame) -> list[Part]:
 
 
 def _topics(rows: pl.DataFrame) -> list[Part]:
-    named = rows.rename({CELL_IDS: "cell_ids"}) if CELL_IDS != "cell_ids" else rows
     return [
-        ("topic.opened", named, "updated_at"),
-        ("topic.summarized", named.drop_nulls(["summary", "summarized_at"]), "summarized_at"),
-        ("topic.counted", named, "updated_at"),
-        ("topic.flagged", named.filter("needs_review"), "updated_at"),
-        ("topic.merged", named.drop_nulls("merged_into"), "updated_at"),
+        ("topic.opened", rows, "updated_at"),
+        ("topic.summarized", rows.drop_nulls(["summary", "summarized_at"]), "summarized_at"),
+        ("topic.counted", rows, "updated_at"),
+        ("topic.flagged", rows.filter("needs_review"), "updated_at"),
+        ("topic.merged", rows.drop_nulls("merged_into"), "updated_at"),
     ]
 
 
