@@ -24,6 +24,8 @@ from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.requests import LONGEST_NAME, LONGEST_TEXT
 from slowwave.settings.readers import ReaderSettings
 
+LONG: Final = "entry over its bound"
+
 _TYPES: Final = {
     "user": "person",
     "people": "person",
@@ -81,7 +83,15 @@ def _records(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[Fie
         for element in elements_of((block for _, block in blocks), most=bounds.line_bytes):
             counts.entry_count += 1
             fields = None if element.data is None else fields_of(element.data)
-            if fields is None:
+            if element.data is None:
+                counts.skip(LONG)
+                counts.exceed(
+                    LONG,
+                    f"entry {element.number} has {element.size:,} bytes and is left out: "
+                    f"readers.line_bytes allows {bounds.line_bytes:,}",
+                    most=bounds.shown_places,
+                )
+            elif fields is None:
                 counts.skip("entry that cannot be read")
             else:
                 yield fields

@@ -110,7 +110,13 @@ def ingest_file(
 
 def _cut_hash(file_hash: str, bounds: ReaderSettings) -> str:
     """Name the state of a file of which something was left out: its hash, and the bounds that did it."""
-    cutting = (bounds.line_bytes, bounds.message_characters, bounds.document_bytes, bounds.file_lines)
+    cutting = (
+        bounds.line_bytes,
+        bounds.message_characters,
+        bounds.document_bytes,
+        bounds.file_lines,
+        bounds.conversation_bytes,
+    )
     return f"{file_hash}+{stable_id('bounds', *(str(bound) for bound in cutting))[:8]}"
 
 
