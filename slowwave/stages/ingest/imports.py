@@ -1,6 +1,5 @@
 """Taking in memories that are memories already: another program's notes word by word, or another home's export."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
@@ -48,8 +47,7 @@ def import_memories(
         run.reject(f"not a memory: {reason}", 0 if reason in QUIET or reason == "header" else number)
     for reason, told in counts.excesses:
         places.tell(reason, f"{name}: {told}")
-    if counts.redacted:
-        _tell_redacted(places, path, counts.redacted)
+    places.tell_redacted(path, counts.redacted)
     return counts
 
 
@@ -144,9 +142,3 @@ def _commit_new(run: Stage, rows: pl.DataFrame) -> None:
     run.count(**dict.fromkeys(kinds, kept.height))
     if not run.report.dry_run:
         run.steps.commit(run.workspace, pl.concat([encode(kind, kept) for kind in kinds]), run.now)
-
-
-def _tell_redacted(places: Places, path: Path, redacted: Counter[str]) -> None:
-    secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(redacted.items()))
-    text = f"secrets redacted in {path_text(path.name)} before anything was stored: {secrets}"
-    places.tell("file with secrets redacted", text)

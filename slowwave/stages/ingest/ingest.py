@@ -126,10 +126,7 @@ def _tell(run: Stage, places: Places, path: Path, part: Reading) -> None:
         run.reject(f"not a turn: {reason}", number)
     for reason, told in part.counts.excesses:
         places.tell(reason, f"{path_text(str(path))}: {told}")
-    if part.redacted:
-        secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(part.redacted.items()))
-        text = f"secrets redacted in {path_text(path.name)} before anything was stored: {secrets}"
-        places.tell("file with secrets redacted", text)
+    places.tell_redacted(path, part.redacted)
 
 
 def index_new_turns(run: Stage) -> None:

@@ -1,7 +1,10 @@
 """Places that a report names: the first of each reason, and how many more there are."""
 
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 
+from slowwave.readers.files import path_text
 from slowwave.stages.run import Stage
 
 
@@ -17,6 +20,13 @@ class Places:
         self._told[reason] += 1
         if self._told[reason] <= self._run.settings.readers.shown_places:
             self._run.note(text)
+
+    def tell_redacted(self, path: Path, redacted: Mapping[str, int]) -> None:
+        """Notes which secrets of a file were redacted, by their kinds, if there were any."""
+        if redacted:
+            secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(redacted.items()))
+            text = f"secrets redacted in {path_text(path.name)} before anything was stored: {secrets}"
+            self.tell("file with secrets redacted", text)
 
     def finish(self) -> None:
         """Says how many sentences of each reason were only counted."""
