@@ -10,11 +10,15 @@ from slowwave.readers.folders import COMPRESSED
 
 
 class Place(NamedTuple):
-    """A folder of an agent, and which of the files below it are read, by their path from there."""
+    """A folder of an agent, and which of the files below it are read, by their path from there.
+
+    `depth` is how many folders down they stand at most; null for any number.
+    """
 
     source: str
     folder: Path
     pattern: re.Pattern[str]
+    depth: int | None = None
 
 
 _CLAUDE_SESSIONS: Final = re.compile(r"[^/]+/[^/]+\.jsonl")
@@ -41,7 +45,7 @@ def known_places(environment: Mapping[str, str], user: Path) -> list[Place]:
         place
         for at in [*claude, user / ".config/claude"]
         for place in (
-            Place("Claude Code", at / "projects", _CLAUDE_SESSIONS),
+            Place("Claude Code", at / "projects", _CLAUDE_SESSIONS, depth=1),
             Place("Claude Code's notes", at / "projects", _CLAUDE_NOTES),
         )
     ]
@@ -50,9 +54,9 @@ def known_places(environment: Mapping[str, str], user: Path) -> list[Place]:
         for at in [*named("CODEX_HOME"), user / ".codex"]
         for below in ("sessions", "archived_sessions")
     ]
-    found += [Place("Gemini CLI", at / ".gemini/tmp", _GEMINI) for at in [*named("GEMINI_CLI_HOME"), user]]
-    found.append(Place("Cursor", user / ".cursor/projects", _CURSOR))
-    found += [Place("OpenCode", at / "opencode", _OPENCODE) for at in data]
+    found += [Place("Gemini CLI", at / ".gemini/tmp", _GEMINI, depth=2) for at in [*named("GEMINI_CLI_HOME"), user]]
+    found.append(Place("Cursor", user / ".cursor/projects", _CURSOR, depth=3))
+    found += [Place("OpenCode", at / "opencode", _OPENCODE, depth=0) for at in data]
     once = {(place.source, os.path.realpath(place.folder)): place for place in reversed(found)}
     return [place for place in found if once[place.source, os.path.realpath(place.folder)] is place]
 
@@ -69,8 +73,10 @@ def files_of(place: Place) -> list[Path]:
 
 
 def _walk(place: Place) -> Iterator[Path]:
-    for parent, _, names in os.walk(place.folder):
+    for parent, folders, names in os.walk(place.folder):
         below = Path(parent).relative_to(place.folder)
+        if place.depth is not None and len(below.parts) >= place.depth:
+            folders.clear()  # such as the snapshots of whole projects that OpenCode keeps beside its database
         for name in names:
             path = Path(parent, name)
             if (
