@@ -54,7 +54,9 @@ def known_places(environment: Mapping[str, str], user: Path) -> list[Place]:
         for at in [*named("CODEX_HOME"), user / ".codex"]
         for below in ("sessions", "archived_sessions")
     ]
-    found += [Place("Gemini CLI", at / ".gemini/tmp", _GEMINI, depth=2) for at in [*named("GEMINI_CLI_HOME"), user]]
+    found += [
+        Place("Gemini CLI", at / ".gemini/tmp", _GEMINI, depth=2) for at in [*named("GEMINI_CLI_HOME"), user]
+    ]
     found.append(Place("Cursor", user / ".cursor/projects", _CURSOR, depth=3))
     found += [Place("OpenCode", at / "opencode", _OPENCODE, depth=0) for at in data]
     once = {(place.source, os.path.realpath(place.folder)): place for place in reversed(found)}

@@ -23,9 +23,9 @@ def model() -> Iterator[tuple[OpenAIServer, ScriptedModel]]:
         yield server, scripted
 
 
-def home_with(folder: Path, server: OpenAIServer, **topics: object) -> str:
+def home_with(folder: Path, server: OpenAIServer, *, embedder: str = "none", **topics: object) -> str:
     llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
-    return write_settings(folder / "home", llm=llm, embedding={"provider": "none"}, topics=topics)
+    return write_settings(folder / "home", llm=llm, embedding={"provider": embedder}, topics=topics)
 
 
 def remember(home: str, *subjects: str, first: int = 0, **given: object) -> None:
@@ -72,6 +72,17 @@ def test_pages_follow_each_other_and_see_the_topics_that_the_one_before_opened(t
     cluster.fn(home=home)
     assert scripted.said == {"GroupsAnswer": 2}
     assert topics_of(home) == {"boat": 10, "kiln": 10}
+
+
+def test_a_page_is_shown_the_nearest_topics_also_of_those_that_the_one_before_opened(tmp_path, model):
+    server, _ = model
+    home = home_with(tmp_path, server, embedder="wordllama", group_memories=10, group_topics=1)
+    remember(home, *["kiln"] * 10)
+    cluster.fn(home=home)
+    remember(home, *["boat"] * 20, first=10)
+    cluster.fn(home=home)
+    assert topics_of(home) == {"boat": 20, "kiln": 10}
+    assert "[1] boat (10)" in str(server.requests[-1].body)
 
 
 def test_few_new_memories_go_by_their_names_without_a_question(tmp_path, model):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from slowwave.home.centroids import centroids
 from slowwave.language.sentences import shortened
 from slowwave.llm import Request
 from slowwave.prompting.files import group_memories_prompt
@@ -54,10 +55,7 @@ def group(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
                     "cell.assigned": assigned.with_columns(similarity=pl.lit(None, dtype=pl.Float64)),
                 }
             )
-            counts = assigned.group_by("topic_id").agg(cell_count=pl.len().cast(pl.Int64))
-            topics = pl.concat(
-                [topics, opened.join(counts, on="topic_id", maintain_order="left")], how="diagonal"
-            )
+            topics = _grown(run, topics, assigned, opened)
             filed = pl.concat([filed, assigned])
     return filed
 
@@ -68,6 +66,18 @@ def _pages(cells: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
     for own in ordered.partition_by(OWNER, maintain_order=True):
         for page in own.iter_slices(size):
             yield page.with_row_index("number", offset=1)
+
+
+def _grown(run: Stage, topics: pl.DataFrame, assigned: pl.DataFrame, opened: pl.DataFrame) -> pl.DataFrame:
+    """The topics after a page: with its memories counted, and the new ones, which have their centroids already."""
+    counts = assigned.group_by("topic_id").agg(added=pl.len().cast(pl.Int64))
+    placed = assigned.join(run.store.vectors("cells", assigned["cell_id"]), on="cell_id", how="inner")
+    means = centroids(placed).rename({"vector": "centroid"})
+    new = opened.join(means, on="topic_id", how="left", maintain_order="left")
+    grown = pl.concat([topics, new], how="diagonal").join(
+        counts, on="topic_id", how="left", maintain_order="left"
+    )
+    return grown.with_columns(pl.sum_horizontal("cell_count", "added").alias("cell_count")).drop("added")
 
 
 def _nearest_topics(run: Stage, page: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
