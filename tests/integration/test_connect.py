@@ -288,6 +288,23 @@ def test_a_difference_shows_ours_and_no_text_of_others(places, install):
         assert [text for text in theirs if text in shown] == []
 
 
+def test_a_difference_shows_no_text_of_others_that_goes_over_several_lines(places, install):
+    settings = next(one for one in files_of("codex", "user", places, install) if one.kind == "toml")
+    settings.path.parent.mkdir(parents=True, exist_ok=True)
+    theirs = (
+        '[profiles."a b"] # hidden 0\nlists = [\n  ["hidden 1"],\n]\nnote = """\nhidden 2\n[hidden3]\n"""\n'
+    )
+    settings.path.write_text(theirs)
+    done = connect("codex", "user", places, install, dry_run=True)
+    shown = "\n".join(file.difference for file in done.files)
+    assert install.home in shown
+    assert "hidden" not in shown
+    settings.path.write_text('[profiles."a b"] # hidden 0\nnote = "hidden 1"\n')
+    done = connect("codex", "user", places, install, dry_run=True)
+    shown = "\n".join(file.difference for file in done.files)
+    assert ' [profiles."a b"] # ...\n note = "..."\n' in shown
+
+
 def test_a_second_scope_and_a_home_or_harness_that_is_not_there_are_told(places, install):
     away = install.model_copy(update={"home": f"{install.home}-new"})
     assert connect("codex", "user", places, away, dry_run=True).notes[0].startswith("There is no home at")

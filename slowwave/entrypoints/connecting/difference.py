@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from slowwave.entrypoints.connecting.changes import Change, own_paths
 from slowwave.entrypoints.connecting.harnesses import SERVER, SettingsFile
 from slowwave.entrypoints.connecting.jsonc import Node, child_at, scan
+from slowwave.entrypoints.connecting.toml_edits import TOKEN, headers
 
 _AROUND = 2
 """Lines shown around a change. They are not ours: a token may stand in them."""
 
 _LONGEST_LINE = 240
 _TEXT_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
-_TOML_TEXT_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|#[^\r\n]*')
 _LEFT_OUT = '"..."'
+_OWN_TABLE = ("mcp_servers", SERVER)
 
 
 def difference(settings: SettingsFile, change: Change) -> str:
@@ -58,15 +59,16 @@ def _texts(node: Node) -> Iterator[int]:
 
 
 def _masked_toml(text: str) -> str:
-    is_own, made = False, []
-    for line in text.splitlines(keepends=True):
-        if line.lstrip().startswith("["):
-            is_own = line.lstrip().startswith(f"[mcp_servers.{SERVER}")
-            made.append(line)
-        else:
-            made.append(line if is_own else _TOML_TEXT_OR_COMMENT.sub(_toml_shown, line))
-    return "".join(made)
+    """The text without comments and values of others, which may go over several lines; names of tables stay."""
+    heads = headers(text)
+    ends = [*(start for _, start in heads[1:]), len(text)]
+    own = [(start, end) for (path, start), end in zip(heads, ends, strict=False) if path[:2] == _OWN_TABLE]
+    names = [(start, start + len(text[start:].partition("\n")[0])) for _, start in heads]
 
+    def shown(found: re.Match[str]) -> str:
+        kind, spans = found[0][0], own if found[0][0] == "#" else [*own, *names]
+        if kind not in "#\"'" or any(start <= found.start() < end for start, end in spans):
+            return found[0]
+        return "# ..." if kind == "#" else _LEFT_OUT
 
-def _toml_shown(found: re.Match[str]) -> str:
-    return "# ..." if found[0].startswith("#") else _LEFT_OUT
+    return TOKEN.sub(shown, text)

@@ -9,10 +9,12 @@ from slowwave.errors import InputError
 
 Path = tuple[str, ...]
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\r\n]|\\.)*"|\'[^\'\r\n]*\'|#[^\r\n]*|[\[\]{}]|\r?\n',
     re.DOTALL,
 )
+"""Texts, comments, brackets and line ends of a document; what stands between them is nothing of these."""
+
 _HEADER = re.compile(r"[ \t]*(\[\[?)([^\r\n]*?)(\]\]?)[ \t]*(?:#[^\r\n]*)?(?=\r?\n|\Z)")
 
 
@@ -62,7 +64,7 @@ def remove_table(text: str, path: Path, *, name: str) -> str:
     """The text without a table and those below it, and without the empty line that `append_table` put before it."""
     read_toml(text, name)
     while True:
-        heads = _headers(text)
+        heads = headers(text)
         found = next((index for index, (own, _) in enumerate(heads) if own[: len(path)] == path), None)
         if found is None:
             return text
@@ -87,7 +89,7 @@ def _content_end(text: str, start: int, end: int) -> int:
     return start + ends[-1]
 
 
-def _headers(text: str) -> list[tuple[Path, int]]:
+def headers(text: str) -> list[tuple[Path, int]]:
     """Each table's path with the place of its line, in order."""
     depth, at_line_start, offset = 0, True, 0
     heads: list[tuple[Path, int]] = []
@@ -97,7 +99,7 @@ def _headers(text: str) -> list[tuple[Path, int]]:
             heads.append((_header_path(head[2]), offset))
             offset, at_line_start = head.end(), False
             continue
-        found = _TOKEN.match(text, offset)
+        found = TOKEN.match(text, offset)
         mark = found[0] if found else text[offset]
         depth += (mark in ("[", "{")) - (mark in ("]", "}"))
         at_line_start = mark in ("\n", "\r\n") or (at_line_start and mark in " \t")
