@@ -92,8 +92,10 @@ def wal_of(path: Path) -> Path:
 def small_text(path: Path) -> str | None:
     """The first line of a small file beside a transcript; null where there is none, or it cannot be read."""
     try:
+        if not path.is_file():  # to open a pipe would wait for whoever writes into it
+            return None
         with path.open("rb") as file:
-            head = file.read(4 * LONGEST_LABEL) if path.is_file() else b""
+            head = file.read(4 * LONGEST_LABEL)
     except OSError:
         return None
     return clean_text(head.decode("utf-8", "replace").partition("\n")[0]).strip() or None

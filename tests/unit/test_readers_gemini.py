@@ -1,6 +1,7 @@
 """Sessions of Gemini CLI, in both forms."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,9 @@ def test_the_folder_of_the_project_is_that_beside_the_sessions(tmp_path):
     (tmp_path / "chats").mkdir()
     (tmp_path / ".project_root").write_text("/home/mara/kiln\n")
     assert read_path(log(tmp_path / "chats", HEAD, ASKED)).turns["cwd"].to_list() == ["/home/mara/kiln"]
+    (tmp_path / ".project_root").unlink()
+    os.mkfifo(tmp_path / ".project_root")  # nobody writes into it: it is no file, and nothing waits for it
+    assert read_path(log(tmp_path / "chats", HEAD, ASKED)).turns["cwd"].to_list() == [None]
 
 
 def test_a_session_that_is_half_written_or_too_large_is_refused_in_one_line(tmp_path):
