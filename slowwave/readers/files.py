@@ -111,6 +111,16 @@ def path_text(name: str) -> str:
     return clean_text(name.encode("utf-8", "backslashreplace").decode())
 
 
+def object_of(value: object) -> Mapping[str, object]:
+    """A JSON object; empty where it is another value."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[object]:
+    """A JSON list; empty where it is another value."""
+    return value if isinstance(value, list) else []
+
+
 def text_of(record: Mapping[str, object], *names: str) -> str | None:
     """The first of the fields that holds text or a number, as text without blanks around it; else null."""
     for name in names:

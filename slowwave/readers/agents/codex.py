@@ -20,7 +20,6 @@ from slowwave.readers.agents.codex_records import (
     SHOWN_TOO,
     Fields,
     Role,
-    fields_of,
     is_subagent,
     sent_role,
     sent_texts,
@@ -31,7 +30,7 @@ from slowwave.readers.agents.codex_records import (
     unwrapped,
 )
 from slowwave.readers.bounds import DEFAULTS, UNSPOKEN, Counts
-from slowwave.readers.files import file_time, id_of, parse_time, path_text, text_of, time_of
+from slowwave.readers.files import file_time, id_of, object_of, parse_time, path_text, text_of, time_of
 from slowwave.readers.lines import json_records
 from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
 from slowwave.schemas.identity import stable_id
@@ -83,7 +82,7 @@ class _Thread:
         if not self.is_named:
             self.is_named, self.session_id = True, found
             self.cwd = text_of(payload, "cwd")
-            self.git_branch = text_of(fields_of(payload.get("git")), "branch")
+            self.git_branch = text_of(object_of(payload.get("git")), "branch")
             self.root = id_of(payload, "forked_from_id") or found
             if self.root != found:
                 self.began_at = _time_of_id(found) or parse_time(payload.get("timestamp"))

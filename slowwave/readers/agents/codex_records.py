@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from slowwave.readers.bounds import Counts
-from slowwave.readers.files import id_of, text_of
+from slowwave.readers.files import id_of, object_of, text_of
 
 RECORD_TYPES: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 """Record types of a session; others are counted together as unknown."""
@@ -64,7 +64,7 @@ def turn_of(kind: str, payload: Fields) -> str | None:
     """The id of the turn that a record names as its own; null where it names none."""
     if kind == "turn_context" or (kind == "event_msg" and payload.get("type") in _OF_A_TURN):
         return id_of(payload, "turn_id")
-    return id_of(fields_of(payload.get(_METADATA)), "turn_id") if kind == "response_item" else None
+    return id_of(object_of(payload.get(_METADATA)), "turn_id") if kind == "response_item" else None
 
 
 def shown_role(kind: str, payload: Fields) -> Role | None:
@@ -73,13 +73,13 @@ def shown_role(kind: str, payload: Fields) -> Role | None:
     if kind != "event_msg":
         return None
     if name == "item_completed":
-        return _ITEMS.get(str(fields_of(payload.get("item")).get("type")).lower().replace("_", ""))
+        return _ITEMS.get(str(object_of(payload.get("item")).get("type")).lower().replace("_", ""))
     return _EVENTS.get(name)
 
 
 def shown_texts(payload: Fields, role: Role, skipped: Counter[str]) -> list[str]:
     """The texts of an event; of a person's those that were typed, the others empty."""
-    item = fields_of(payload.get("item"))
+    item = object_of(payload.get("item"))
     texts = _texts(item.get("content", item.get("text")) if item else payload.get("message"), skipped)
     if role == "user" and text_of(payload, "kind") not in (None, "plain"):
         skipped["injected context"] += len(texts)
@@ -98,7 +98,7 @@ def sent_texts(payload: Fields, role: Role, skipped: Counter[str]) -> list[str]:
     texts = _texts(content, skipped)
     if role == "assistant":
         return texts
-    kinds = fields_of(payload.get(_METADATA)).get("content_item_kinds")
+    kinds = object_of(payload.get(_METADATA)).get("content_item_kinds")
     if isinstance(kinds, Sequence) and isinstance(content, list) and len(kinds) == len(content) == len(texts):
         skipped["injected context"] += sum(kind != _TYPED for kind in kinds)
         typed = [text if kind == _TYPED else "" for text, kind in zip(texts, kinds, strict=True)]
@@ -156,8 +156,3 @@ def _typed(text: str, skipped: Counter[str], injected: re.Pattern[str]) -> str:
         skipped["context of an editor"] += bool(text[: mark.start()].strip())
         text = text[mark.end() :]
     return text.strip()
-
-
-def fields_of(value: object) -> Fields:
-    """A JSON object; empty where it is another value."""
-    return value if isinstance(value, dict) else {}

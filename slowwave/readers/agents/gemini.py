@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from slowwave.readers.agents.json_file import json_object
 from slowwave.readers.bounds import DEFAULTS, UNSPOKEN, Counts
-from slowwave.readers.files import file_time, id_of, path_text, small_text, time_of
+from slowwave.readers.files import file_time, id_of, list_of, object_of, path_text, small_text, time_of
 from slowwave.readers.lines import json_records
 from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
 from slowwave.settings.readers import ReaderSettings
@@ -56,7 +56,7 @@ class _Log:
         if "$rewindTo" in record:
             self._take_back(id_of(record, "$rewindTo"))
             return
-        head = _fields(record.get("$set")) or record
+        head = object_of(record.get("$set")) or record
         self.session_id = self.session_id or id_of(head, "sessionId")
         self.is_subagent = self.is_subagent or head.get("kind") == "subagent"
         for number, message in enumerate(_messages_on(record)):
@@ -125,14 +125,14 @@ def _of_log(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[tupl
 
 def _of_file(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[tuple[str, str, _Fields]]:
     found = json_object(path, bounds)
-    messages = _list(found.get("messages"))
+    messages = list_of(found.get("messages"))
     counts.entry_count += len(messages)
     if found.get("kind") == "subagent":
         counts.skip("sub-agent", len(messages))
         return
     session_id = id_of(found, "sessionId") or path_text(path.stem)
     for number, message in enumerate(messages, start=1):
-        yield session_id, f"message {number}", _fields(message)
+        yield session_id, f"message {number}", object_of(message)
 
 
 def _raw(
@@ -189,8 +189,8 @@ def _messages_on(record: _Fields) -> list[_Fields]:
     """The messages of a line: itself, or those of a change or a head."""
     if _is_message(record):
         return [record]
-    held = (_fields(record.get("$set")) or record).get("messages")
-    return [_fields(message) for message in _list(held)]
+    held = (object_of(record.get("$set")) or record).get("messages")
+    return [object_of(message) for message in list_of(held)]
 
 
 def _is_message(record: _Fields) -> bool:
@@ -200,11 +200,3 @@ def _is_message(record: _Fields) -> bool:
 def _folder_of(path: Path) -> str | None:
     """The folder of the project, as Gemini CLI notes it beside its sessions."""
     return small_text(path.parent.parent / ".project_root")
-
-
-def _fields(value: object) -> _Fields:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

@@ -19,7 +19,17 @@ from typing import Final, Literal, NamedTuple
 from slowwave.errors import InputError
 from slowwave.readers.agents.json_file import json_object
 from slowwave.readers.bounds import DEFAULTS, LATE_LINE, LONG_LINE, UNSPOKEN, Counts
-from slowwave.readers.files import file_time, id_of, open_bytes, parse_time, shown_path, text_of, wal_of
+from slowwave.readers.files import (
+    file_time,
+    id_of,
+    list_of,
+    object_of,
+    open_bytes,
+    parse_time,
+    shown_path,
+    text_of,
+    wal_of,
+)
 from slowwave.readers.reading import RawMessage, Reading, source_of, to_parts
 from slowwave.settings.readers import ReaderSettings
 
@@ -114,7 +124,7 @@ def opencode_identity(role: str, native_id: str, made: datetime | None) -> tuple
 
 def _texts(parts: list[object], skipped: Counter[str]) -> list[str]:
     texts = []
-    for part in map(_fields, parts):
+    for part in map(object_of, parts):
         kind, text = part.get("type"), part.get("text")
         if kind != "text" or not isinstance(text, str):
             skipped["thinking" if kind == "reasoning" else "block without text"] += 1
@@ -127,17 +137,17 @@ def _texts(parts: list[object], skipped: Counter[str]) -> list[str]:
 
 def _of_export(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[_Message]:
     found = json_object(path, bounds)
-    session = _session(_fields(found.get("info")), path)
-    for given in map(_fields, _list(found.get("messages"))):
-        info = _fields(given.get("info"))
-        kind, made = text_of(info, "role", "type") or "", _fields(info.get("time")).get("created")
+    session = _session(object_of(found.get("info")), path)
+    for given in map(object_of, list_of(found.get("messages"))):
+        info = object_of(given.get("info"))
+        kind, made = text_of(info, "role", "type") or "", object_of(info.get("time")).get("created")
         yield _Message(
-            session, id_of(info, "id") or str(counts.entry_count), kind, made, _list(given.get("parts"))
+            session, id_of(info, "id") or str(counts.entry_count), kind, made, list_of(given.get("parts"))
         )
 
 
 def _session(info: _Fields, path: Path) -> _Session:
-    folder = text_of(info, "directory") or text_of(_fields(info.get("path")), "cwd")
+    folder = text_of(info, "directory") or text_of(object_of(info.get("path")), "cwd")
     parent = text_of(info, "parentID", "parent_id")
     return _Session(id_of(info, "id", "sessionID") or path.stem, folder, parent is not None)
 
@@ -163,7 +173,7 @@ def _of_database(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator
                 continue
             session = sessions.get(row.session_id) or _session({"id": row.session_id}, path)
             role = row.kind or text_of(fields, "role") or ""
-            created = _fields(fields.get("time")).get("created") or row.made
+            created = object_of(fields.get("time")).get("created") or row.made
             parts = _parts(database, row.native_id, fields, tables, bounds)
             yield _Message(session, row.native_id, role, created, parts)
 
@@ -263,11 +273,3 @@ def _parsed(data: object) -> dict[str, object] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _fields(value: object) -> _Fields:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

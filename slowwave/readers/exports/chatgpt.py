@@ -13,7 +13,7 @@ from typing import Final
 
 from slowwave.readers.bounds import DEFAULTS, Counts
 from slowwave.readers.exports.conversations import BROKEN, Conversation, conversations_of, leave_out
-from slowwave.readers.files import file_time, id_of, parse_time, path_text
+from slowwave.readers.files import file_time, id_of, object_of, parse_time, path_text
 from slowwave.readers.reading import RawMessage, Reading, Role, source_of, to_parts
 from slowwave.settings.readers import ReaderSettings
 
@@ -59,8 +59,8 @@ def _of_conversation(
     conversation: Conversation, session_id: str, counts: Counts, modified: datetime
 ) -> Iterator[RawMessage]:
     fields = conversation.fields
-    nodes = _fields(fields.get("mapping"))
-    spoken = {name for name, node in nodes.items() if _fields(_fields(node).get("message"))}
+    nodes = object_of(fields.get("mapping"))
+    spoken = {name for name, node in nodes.items() if object_of(object_of(node).get("message"))}
     counts.entry_count += len(spoken)
     if fields.get("is_do_not_remember") is True:
         counts.parts[PRIVATE] += 1
@@ -73,7 +73,7 @@ def _of_conversation(
     for name in path:
         if name not in spoken:
             continue
-        message = _fields(_fields(nodes[name]).get("message"))
+        message = object_of(object_of(nodes[name]).get("message"))
         time = parse_time(message.get("create_time")) or time
         reason = _reason_to_skip(message)
         if reason:
@@ -82,7 +82,7 @@ def _of_conversation(
         yield RawMessage(
             session_id=session_id,
             role=_ROLES[_role(message)],
-            parts=_texts(_fields(message.get("content")), counts),
+            parts=_texts(object_of(message.get("content")), counts),
             event_time=time,
             identity=(session_id, id_of(message, "id") or id_of({"id": name}, "id") or name),
             place=f"conversation {conversation.number}",
@@ -96,19 +96,19 @@ def _branch(fields: Fields, nodes: Fields) -> list[str]:
     if isinstance(node, str) and node in nodes:
         while isinstance(node, str) and node in nodes and node not in seen:
             seen[node] = None
-            node = _fields(nodes[node]).get("parent")
+            node = object_of(nodes[node]).get("parent")
         return list(reversed(seen))
-    node = next((name for name, one in nodes.items() if str(_fields(one).get("parent")) not in nodes), None)
+    node = next((name for name, one in nodes.items() if str(object_of(one).get("parent")) not in nodes), None)
     while isinstance(node, str) and node in nodes and node not in seen:
         seen[node] = None
-        children = _fields(nodes[node]).get("children")
+        children = object_of(nodes[node]).get("children")
         node = children[-1] if isinstance(children, list) and children else None
     return list(seen)
 
 
 def _reason_to_skip(message: Fields) -> str | None:
     """The reason why a message is no turn; null for one that is."""
-    content, metadata = _fields(message.get("content")), _fields(message.get("metadata"))
+    content, metadata = object_of(message.get("content")), object_of(message.get("metadata"))
     kind, role = str(content.get("content_type")), _role(message)
     if kind in _INSTRUCTIONS or metadata.get("is_user_system_message") is True:
         return "custom instructions"
@@ -137,9 +137,5 @@ def _texts(content: Fields, counts: Counts) -> tuple[str, ...]:
 
 
 def _role(message: Fields) -> str:
-    role = _fields(message.get("author")).get("role")
+    role = object_of(message.get("author")).get("role")
     return role.strip().lower() if isinstance(role, str) else ""
-
-
-def _fields(value: object) -> Fields:
-    return value if isinstance(value, dict) else {}

@@ -11,7 +11,7 @@ from typing import Final
 
 from slowwave.readers.bounds import DEFAULTS, Counts
 from slowwave.readers.exports.conversations import BROKEN, Conversation, conversations_of, leave_out
-from slowwave.readers.files import file_time, id_of, parse_time, path_text, text_of
+from slowwave.readers.files import file_time, id_of, list_of, object_of, parse_time, path_text, text_of
 from slowwave.readers.reading import RawMessage, Reading, Role, source_of, to_parts
 from slowwave.settings.readers import ReaderSettings
 
@@ -45,9 +45,9 @@ def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[Ra
         messages = conversation.fields.get("chat_messages")
         if not isinstance(messages, list):
             leave_out(BROKEN, counts)
-        for message in _list(messages):
-            time = parse_time(_fields(message).get("created_at")) or time
-            yield from _of_message(conversation, _fields(message), session_id, counts, time)
+        for message in list_of(messages):
+            time = parse_time(object_of(message).get("created_at")) or time
+            yield from _of_message(conversation, object_of(message), session_id, counts, time)
 
 
 def _of_message(
@@ -58,7 +58,7 @@ def _of_message(
     sender = message.get("sender")
     role = _ROLES.get(sender.strip().lower()) if isinstance(sender, str) else None
     place = f"conversation {conversation.number}"
-    for attachment in map(_fields, _list(message.get("attachments"))):
+    for attachment in map(object_of, list_of(message.get("attachments"))):
         counts.entry_count += 1
         text = attachment.get("extracted_content")
         if not isinstance(text, str) or not text.strip():
@@ -67,7 +67,7 @@ def _of_message(
         name = text_of(attachment, "file_name")
         head = f"{' '.join(name.split())}\n\n" if name else ""
         yield RawMessage(session_id, "document", (head + text,), time, place=place)
-    if files := _list(message.get("files")):
+    if files := list_of(message.get("files")):
         counts.parts["file without text"] += len(files)
     if role is None:
         counts.skip("unknown role")
@@ -86,7 +86,7 @@ def _of_message(
 def _texts(message: Fields, counts: Counts) -> tuple[str, ...]:
     """The texts of a message: its blocks, else its `text`; what was thought, and what tools said, is counted."""
     texts = []
-    for block in map(_fields, _list(message.get("content"))):
+    for block in map(object_of, list_of(message.get("content"))):
         text = block.get("text")
         if block.get("type") == "text" and isinstance(text, str):
             texts.append(text)
@@ -94,11 +94,3 @@ def _texts(message: Fields, counts: Counts) -> tuple[str, ...]:
             counts.parts["block without text"] += 1
     whole = message.get("text")
     return tuple(texts) if texts or not isinstance(whole, str) else (whole,)
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _fields(value: object) -> Fields:
-    return value if isinstance(value, dict) else {}
