@@ -115,6 +115,22 @@ def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_st
     assert stored(home)["project_id"].to_list() == ["kiln"] * 3
 
 
+def test_a_conversation_that_was_let_go_before_the_store_had_it_goes_on_in_order(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("slowwave.stages.ingest.record.MOST_CONVERSATIONS", 1)
+    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+    with Memory(home, records_usage=False) as memory:
+        for number in range(3):
+            memory.record([message(number)])
+            memory.record([message(0, session_id=f"other {number}")])
+            assert memory.record([message(number)]).new_count == 0
+        memory.ingest([])
+    turns = stored(home).filter(pl.col("session_id") == "chat")
+    assert turns["content"].to_list() == list(TEXTS)
+    assert turns["turn_index"].to_list() == [0, 1, 2]
+
+
 def test_without_an_id_the_same_text_at_the_same_time_is_the_same_message(memory: Memory):
     at = "2026-06-05T09:12:22Z"
     said = {"session_id": "chat", "role": "user", "text": "Yes."}

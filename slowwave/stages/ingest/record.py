@@ -50,6 +50,8 @@ class _Conversation:
     next_index: int = 0
     seen: tuple[str, int] = ("", -1)
     """The generation and version of the stored turns that it was read from."""
+    may_wait: bool = False
+    """Turns of it were committed that the store may not have yet."""
 
     def add(self, turn_id: str, digest: str, index: int) -> None:
         self.turns[turn_id] = (digest, index)
@@ -65,7 +67,10 @@ class Conversations:
         self._has_caught_up = False
 
     def catch_up(self, journal: Journal, store: Store | None) -> None:
-        """Take over, once, what another process recorded and no writer has put into the store yet, as after a kill."""
+        """Take over what was recorded and no writer has put into the store yet.
+
+        Once, for what another process left, as after a kill; and again after a conversation was let go that may wait.
+        """
         if self._has_caught_up:
             return
         done = set() if store is None else store.applied_segments()
@@ -88,7 +93,8 @@ class Conversations:
                 _read_stored(known, store, session_id)
                 known.seen = version
         while len(self._known) > max(MOST_CONVERSATIONS, len(named)):
-            self._known.popitem(last=False)
+            _, gone = self._known.popitem(last=False)
+            self._has_caught_up &= not gone.may_wait
         return named
 
     def add(self, turns: pl.DataFrame) -> None:
@@ -96,7 +102,9 @@ class Conversations:
         for session_id, *turn in turns.select(
             "session_id", "turn_id", "content_hash", "turn_index"
         ).iter_rows():
-            self._known.setdefault(session_id, _Conversation()).add(*turn)
+            known = self._known.setdefault(session_id, _Conversation())
+            known.add(*turn)
+            known.may_wait = True
 
 
 def record(
@@ -173,6 +181,7 @@ def _read_stored(known: _Conversation, store: Store, session_id: str) -> None:
     turns = store.rows_on_disk("turns", columns, col("session_id") == lit(session_id)).sort("turn_index")
     if turns.height:
         known.project_id = turns["project_id"][0]
+    known.may_wait = not known.turns.keys() <= {*turns["turn_id"]}
     for row in turns.select("turn_id", "content_hash", "turn_index").iter_rows():
         known.add(*row)
 
