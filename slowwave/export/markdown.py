@@ -13,6 +13,8 @@ _LINK: Final = re.compile(r"(?i)\b(https?|ftp|file|obsidian|mailto|javascript|da
 _NO_NAME: Final = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f\x7f]')
 _RESERVED: Final = re.compile(r"(?i)^(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?$")
 _LONGEST: Final = 80
+_MOST_BYTES: Final = 240
+"""Bytes of a file's name without its ending and the part of a hash: file systems take 255."""
 _TAIL: Final = 6
 
 
@@ -39,7 +41,8 @@ def file_names(titles: dict[str, str]) -> dict[str, str]:
 
 
 def _file_name(title: str) -> str:
-    name = " ".join(_NO_NAME.sub(" ", _without_controls(title)).split())[:_LONGEST].strip(" .")
+    name = " ".join(_NO_NAME.sub(" ", _without_controls(title)).split())[:_LONGEST]
+    name = name.encode()[:_MOST_BYTES].decode(errors="ignore").strip(" .")
     return f"_{name}" if not name or _RESERVED.match(name) else name
 
 
