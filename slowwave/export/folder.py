@@ -14,6 +14,7 @@ from pathlib import Path
 
 from slowwave.errors import InputError
 from slowwave.progress import progress
+from slowwave.readers.files import list_of
 
 MARKER = ".slowwave-export.json"
 
@@ -95,7 +96,7 @@ def _former(folder: Path) -> set[str]:
     except (OSError, ValueError):
         return set()
     found = names.get("files") if isinstance(names, dict) else None
-    return {name for name in found or [] if isinstance(name, str) and _is_within(name)}
+    return {name for name in list_of(found) if isinstance(name, str) and _is_within(name)}
 
 
 def _is_within(name: str) -> bool:

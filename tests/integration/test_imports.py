@@ -269,10 +269,10 @@ def test_a_folder_of_somebody_else_is_refused_and_an_earlier_export_is_replaced(
 
 def test_a_marker_that_names_other_places_removes_nothing_there(home, tmp_path, exported):
     (tmp_path / "precious.txt").write_text("mine")
-    names = {"files": ["../precious.txt", str(tmp_path / "precious.txt"), 7]}
-    (exported.parent / ".slowwave-export.json").write_text(json.dumps(names))
     with Memory(home) as memory:
-        memory.export(exported.parent)
+        for names in (["../precious.txt", str(tmp_path / "precious.txt"), 7], 7):
+            (exported.parent / ".slowwave-export.json").write_text(json.dumps({"files": names}))
+            memory.export(exported.parent)
     assert (tmp_path / "precious.txt").read_text() == "mine"
 
 
