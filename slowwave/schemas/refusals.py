@@ -29,7 +29,14 @@ def clean_text(text: str) -> str:
     return text
 
 
-CLEAN = BeforeValidator(clean_text)
+def _clean_field(given: object) -> str:
+    """The text of a field, clean; what is no text is an error of Pydantic's, which knows the field."""
+    if not isinstance(given, str):
+        raise ValueError("give a text")  # of a TypeError Pydantic makes no error of the field
+    return clean_text(given)
+
+
+CLEAN = BeforeValidator(_clean_field)
 LONGEST_ASKED = 100_000
 """Characters of a text of a caller that nothing narrower bounds: beyond it something else was passed by mistake."""
 

@@ -338,6 +338,13 @@ IMPOSSIBLE = (
     ("search_memory", {}, "query is missing"),
     ("search_memory", {"query": "x", "limit": 99}, "limit 99 is not possible: choose 1 to 25"),
     ("search_memory", {"query": "x", "top_k": 3}, "top_k is no argument of search_memory: choose of"),
+    *(
+        ("search_memory", {"query": wrong}, "query is not possible: give a text")
+        for wrong in (5, None, True, [], {})
+    ),
+    ("search_memory", {"query": "x", "entity": 5}, "entity is not possible: give a text"),
+    ("get_context", {"recent_errors": [5]}, "recent_errors is not possible: give a text"),
+    ("list_memories", {"cursor": []}, "cursor is not possible: give a text"),
     ("search_memory", {"query": "x", "after": "yesteryear"}, "yesteryear"),
     ("search_memory", {"query": "x", "source_type": "radio"}, "choose one of conversation, file"),
     ("explain_fact", {"cell_id": "cccccc9"}, "there is no memory cccccc9: search_memory shows the ids"),

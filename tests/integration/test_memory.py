@@ -418,8 +418,10 @@ def test_a_time_that_cannot_be_and_a_form_that_is_none_are_refused(memory):
         memory.search("kiln", after="2026-08-01", before="2026-07-01")
     with pytest.raises(InputError, match="summary, full, evidence"):
         memory.search("kiln", detail_level="all")
-    with pytest.raises(InputError, match="a text is wanted"):
+    with pytest.raises(InputError, match="^query is not possible: give a text$"):
         memory.search(None)
+    with pytest.raises(InputError, match="a text is wanted"):
+        memory.entity(None)
     assert any("'Nobody'" in note for note in memory.search("kiln", entity="Nobody").notes)
 
 

@@ -93,7 +93,8 @@ def test_pages_of_other_origins_may_not_ask(served: httpx.Client, origin: str):
     [
         ({"query": "kiln", "limit": 99}, "body.limit"),
         ({"query": "kiln", "after": "blorb glorb"}, "no time"),
-        ({"query": ["kiln"]}, "a text is wanted"),
+        ({"query": ["kiln"]}, "body.query: give a text"),
+        ({"query": "kiln", "after": []}, "body.after: "),
         ({"query": "kiln", "user_id": "somebody"}, "does not exist"),
         ({}, "body.query"),
     ],
@@ -103,6 +104,29 @@ def test_bad_input_is_told_without_repeating_it(served: httpx.Client, asked: dic
     assert told in str(assert_problem(answer, 422, "input")["detail"])
     for part in ("blorb", "glorb", "kiln", "somebody", "user_id"):
         assert part not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "told"),
+    [
+        ("/v1/remember", {"text": "x", "subject": {}}, ["body.subject: give a text"]),
+        ("/v1/usage/cite", {"cell_ids": [5]}, ["body.cell_ids[0]: give a text"]),
+        (
+            "/v1/turns",
+            {"turns": [{"session_id": "x1", "role": "user", "content": "hi"}]},
+            ["body.turns[0].text: Field required", "body.turns[0]: a field that does not exist was given"],
+        ),
+        (
+            "/v1/context/assemble",
+            {"signals": {"recent_errors": [{}]}},
+            ["body.signals.recent_errors[0]: give a text"],
+        ),
+    ],
+)
+def test_a_problem_names_the_path_of_its_field(
+    served: httpx.Client, path: str, asked: dict[str, object], told: list[str]
+):
+    assert assert_problem(served.post(path, json=asked), 422, "input")["detail"] == "; ".join(told)
 
 
 def test_what_is_no_json_is_refused(served: httpx.Client):

@@ -24,6 +24,9 @@ CUT = 40
 
 MASK = "..."
 
+KINDS_OF_A_TIME = ("datetime", "str")
+"""The kinds of value of the one union that requests have: Pydantic names them in the place of an error."""
+
 KINDS: tuple[tuple[type[errors.SlowwaveError], int, str, str], ...] = (
     (errors.InputError, 422, "input", "The input is not usable"),
     (errors.NotFoundError, 404, "not-found", "There is no such thing"),
@@ -57,7 +60,7 @@ STATUSES = {
 class FieldProblem(BaseModel):
     """A field of a request that is not possible."""
 
-    field: str = Field(description="The field, from the outside in, with dots between.")
+    field: str = Field(description="The path of the field, such as `body.turns[0].text`.")
     problem: str
 
 
@@ -171,7 +174,7 @@ async def _of_ours(request: Request, error: Exception) -> Response:
 
 async def _of_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = error.errors()
+    found = _innermost(error.errors())
     sent = _sent(request)
     fields = [_field(one, sent) for one in found]
     if any(one["type"] == "json_invalid" for one in found):
@@ -182,12 +185,25 @@ async def _of_request(request: Request, error: Exception) -> Response:
     return _response(request, 422, kind, title, detail=detail, fields=fields[:20])
 
 
+def _innermost(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The errors without those of a list or an object in which a part is wrong: they follow from it."""
+    wrong = {one["loc"][:size] for one in found for size in range(1, len(one["loc"]))}
+    return [one for one in found if one["loc"] not in wrong]
+
+
 def _field(error: dict[str, Any], sent: Sequence[str]) -> FieldProblem:
     """One field's problem; a name that the caller made up is not repeated."""
+    place = error["loc"]
     if error["type"] == "extra_forbidden":
-        return FieldProblem(field=str(error["loc"][0]), problem="a field that does not exist was given")
+        return FieldProblem(field=_path(place[:-1]), problem="a field that does not exist was given")
     problem = str(error["msg"]).removeprefix("Value error, ")
-    return FieldProblem(field=".".join(map(str, error["loc"][:2])), problem=without_values(problem, sent))
+    return FieldProblem(field=_path(place), problem=without_values(problem, sent))
+
+
+def _path(place: Sequence[str | int]) -> str:
+    """The path of a field, such as `body.turns[0].text`; a union's kind of value is no part of it."""
+    names = [f"[{one}]" if isinstance(one, int) else f".{one}" for one in place if one not in KINDS_OF_A_TIME]
+    return "".join(names).removeprefix(".")
 
 
 async def _of_status(request: Request, error: Exception) -> Response:
