@@ -54,6 +54,7 @@ def read_parts(
         NotFoundError: There is no such file.
         InputError: It cannot be read, or is in no known form. Other files are not touched by that.
     """
+    path = path.absolute()  # the folders above a file tell some forms, wherever one stands
     if (named := _by_name(path, speaker, bounds)) is not None:
         return named
     match form := export_form(path, bounds=bounds):

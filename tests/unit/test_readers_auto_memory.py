@@ -30,6 +30,12 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+def test_a_note_is_the_same_by_whatever_path_it_is_named(folder, monkeypatch):
+    whole = read_path(folder / "feedback_glazes.md").turns
+    monkeypatch.chdir(folder)
+    assert read_path(Path("feedback_glazes.md")).turns.equals(whole)
+
+
 def test_a_note_is_what_an_assistant_wrote_with_its_name_and_kind(folder):
     reading = read_path(folder / "feedback_glazes.md")
     (turn,) = reading.turns.to_dicts()

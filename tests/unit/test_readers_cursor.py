@@ -65,12 +65,15 @@ def test_a_query_that_stands_in_an_attached_file_is_nobodys_word(tmp_path):
     assert reading.turns["content"].to_list() == ["Read it.", "Untagged."]
 
 
-def test_sessions_of_sub_agents_are_left_out(tmp_path):
+def test_sessions_of_sub_agents_are_left_out_by_whatever_path_they_are_named(tmp_path, monkeypatch):
     folder = tmp_path / "subagents"
     folder.mkdir()
-    reading = read_path(transcript(folder, ASKED, ANSWERED))
-    assert reading.turns.is_empty()
-    assert reading.skipped == {"sub-agent": 2}
+    path = transcript(folder, ASKED, ANSWERED)
+    monkeypatch.chdir(folder)
+    for named in (path, path.relative_to(folder)):
+        reading = read_path(named)
+        assert reading.turns.is_empty()
+        assert reading.skipped == {"sub-agent": 2}
 
 
 def test_a_chat_and_a_session_of_claude_code_are_not_taken_for_cursors(tmp_path):
