@@ -129,6 +129,14 @@ def test_taps_are_durable_and_found_and_add_nothing_twice(served: httpx.Client):
     assert post(served, "/v1/turns", turns=[turn], client="test")["known_count"] == 1
 
 
+def test_a_large_batch_that_is_not_possible_is_told_in_a_few_fields(served: httpx.Client):
+    turns = [{"session_id": "s", "role": "oracle", "text": f"{n}ing of it " * 50} for n in range(1_000)]
+    answer = served.post("/v1/turns", json={"turns": turns})
+    assert answer.status_code == 422
+    assert len(answer.json()["fields"]) == 20
+    assert "oracle" not in answer.text
+
+
 def test_a_file_is_taken_in_by_its_whole_path(served: httpx.Client, tmp_path: Path):
     page = tmp_path / "notes.md"
     page.write_text("# Boats\n\nThe mast of the boat is made of ash wood.\n", encoding="utf-8")

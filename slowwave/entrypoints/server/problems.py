@@ -24,6 +24,9 @@ CUT = 40
 
 MASK = "..."
 
+SHOWN_FIELDS = 20
+"""Fields that a problem names: a batch may have thousands that are not possible."""
+
 KINDS_OF_A_TIME = ("datetime", "str")
 """The kinds of value of the one union that requests have: Pydantic names them in the place of an error."""
 
@@ -107,7 +110,12 @@ def add_problems(app: FastAPI) -> None:
 
 def without_values(message: str, values: Iterable[str]) -> str:
     """A message without what the caller sent: each value, also cut short, becomes `...`."""
-    forms = {form for value in values for form in _forms(value) if len(form) >= SHORTEST_MASKED}
+    forms = {
+        form
+        for value in values
+        for form in _forms(value)
+        if len(form) >= SHORTEST_MASKED and form in message  # of a large body hardly any, and few patterns
+    }
     for form in sorted(forms, key=len, reverse=True):
         message = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", MASK, message)
     return message
@@ -175,14 +183,15 @@ async def _of_ours(request: Request, error: Exception) -> Response:
 async def _of_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = _innermost(error.errors())
-    sent = _sent(request)
-    fields = [_field(one, sent) for one in found]
     if any(one["type"] == "json_invalid" for one in found):
         kind, title = STATUSES[400]
         return _response(request, 400, kind, title, detail="the body is not JSON: send one JSON object")
+    sent, shown = _sent(request), found[:SHOWN_FIELDS]
+    masked = {message: without_values(message, sent) for message in {str(one["msg"]) for one in shown}}
+    fields = [_field(one, masked[str(one["msg"])]) for one in shown]
     kind, title = STATUSES[422]
     detail = "; ".join(f"{one.field}: {one.problem}" for one in fields[:3])
-    return _response(request, 422, kind, title, detail=detail, fields=fields[:20])
+    return _response(request, 422, kind, title, detail=detail, fields=fields)
 
 
 def _innermost(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -191,13 +200,12 @@ def _innermost(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in found if one["loc"] not in wrong]
 
 
-def _field(error: dict[str, Any], sent: Sequence[str]) -> FieldProblem:
+def _field(error: dict[str, Any], message: str) -> FieldProblem:
     """One field's problem; a name that the caller made up is not repeated."""
     place = error["loc"]
     if error["type"] == "extra_forbidden":
         return FieldProblem(field=_path(place[:-1]), problem="a field that does not exist was given")
-    problem = str(error["msg"]).removeprefix("Value error, ")
-    return FieldProblem(field=_path(place), problem=without_values(problem, sent))
+    return FieldProblem(field=_path(place), problem=message.removeprefix("Value error, "))
 
 
 def _path(place: Sequence[str | int]) -> str:
