@@ -16,10 +16,12 @@ import httpx
 import pytest
 
 from slowwave.entrypoints.server.address import Address, own_key, read_address, remove_address, write_address
+from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.observing import telemetry_of
-from slowwave.errors import ConfigError
+from slowwave.errors import ConfigError, TransientError
 from slowwave.memory import Memory
 from slowwave.settings.server import ServerSettings
+from slowwave.settings.tree import load_settings
 from tests.serving import serving
 
 SECRET = "the kiln stands in the cellar of number nine"
@@ -78,7 +80,7 @@ def test_a_name_that_is_not_the_loopbacks_is_refused(served: httpx.Client, host:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://{netloc}", "x"]
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://{netloc}", "x", "http://["]
 )
 def test_pages_of_other_origins_may_not_ask(served: httpx.Client, origin: str):
     netloc = served.base_url.netloc.decode()
@@ -299,6 +301,21 @@ def test_more_than_may_wait_are_told_to_come_back(tmp_path: Path):
         assert [one.headers["retry-after"] for one in refused] == ["5", "5"]
         assert_problem(refused[0], 503, "transient")
         assert sorted(one.result().status_code for one in (first, *others)) == [200, 200, 503, 503]
+
+
+def test_requests_that_arrive_together_are_counted_before_they_wait(tmp_path: Path):
+    settings = load_settings(tmp_path).server.model_copy(update={"reads": 1, "waiting": 1})
+    may_go, lanes = threading.Event(), Lanes(Memory(tmp_path), settings, tmp_path)
+
+    async def together() -> list[bool | BaseException]:
+        asked = [asyncio.ensure_future(lanes.read(may_go.wait, 30)) for _ in range(4)]
+        await asyncio.sleep(0.05)
+        may_go.set()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    found = asyncio.run(together())
+    assert found[:2] == [True, True]
+    assert [type(one) for one in found[2:]] == [TransientError, TransientError]
 
 
 def test_an_error_that_nobody_foresaw_tells_no_text(tmp_path: Path, caplog: pytest.LogCaptureFixture):

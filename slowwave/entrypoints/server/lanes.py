@@ -4,6 +4,7 @@ A write may wait seconds for the home's writer lock; a question never waits behi
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -22,6 +23,17 @@ Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 
+@dataclass
+class _Lane:
+    """So many at work at once, and the number of all that are in it, at work or waiting.
+
+    The limiter's own count comes late for requests that arrive together: each would see none waiting.
+    """
+
+    limiter: anyio.CapacityLimiter
+    inside: int = 0
+
+
 class Lanes:
     """The memory of a server, and its two queues."""
 
@@ -31,7 +43,9 @@ class Lanes:
         self.runs = FlowRuns(
             home, most=settings.runs, kept=settings.kept_runs, niceness=settings.run_niceness
         )
-        self._reads, self._writes = (anyio.CapacityLimiter(n) for n in (settings.reads, settings.writes))
+        self._reads, self._writes = (
+            _Lane(anyio.CapacityLimiter(most)) for most in (settings.reads, settings.writes)
+        )
         self._most = settings.waiting
 
     async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
@@ -46,10 +60,14 @@ class Lanes:
         """The answer of a method that writes. Raises as `read`."""
         return await self._run(self._writes, partial(method, *args, **given))
 
-    async def _run(self, lane: anyio.CapacityLimiter, work: Callable[[], Found]) -> Found:
-        if lane.statistics().tasks_waiting >= self._most:
+    async def _run(self, lane: _Lane, work: Callable[[], Found]) -> Found:
+        if lane.inside >= lane.limiter.total_tokens + self._most:
             raise TransientError("too many requests wait for their turn: try again")
-        return await run_sync(work, limiter=lane)
+        lane.inside += 1
+        try:
+            return await run_sync(work, limiter=lane.limiter)
+        finally:
+            lane.inside -= 1
 
 
 def fields(asked: BaseModel, *without: str) -> dict[str, Any]:
