@@ -68,12 +68,13 @@ class Uses:
 def find_uses(turns: Sequence[Turn], shown: Iterable[Shown]) -> Uses:
     """Uses of what was shown, by the rules in this module's docstring; `turns` in their order."""
     cited, answered = dict[str, datetime](), set[str]()
+    ids = [(turn, _ID.findall(turn.text)) for turn in turns if turn.is_answer]
     for memory in shown:
         later = [turn for turn in turns if turn.at >= memory.at - CLOCKS]
-        answers = [turn for turn in later if turn.is_answer]
+        answers = [(turn, found) for turn, found in ids if turn.at >= memory.at - CLOCKS]
         if answers:
             answered.add(memory.cell_id)
-        named = next((turn for turn in answers if _names(turn.text, memory.cell_id)), None)
+        named = next((turn for turn, found in answers if any(map(memory.cell_id.startswith, found))), None)
         used = named or _stating(turns, later, memory)
         if used is not None:
             cited[memory.cell_id] = used.at
@@ -127,10 +128,6 @@ def _turns(reader: Reader, store: Store, conversation_id: str) -> list[Turn]:
     columns = ["role", "content", "event_time", "turn_index"]
     rows: Iterable[Row] = store.rows("turns", columns, where).sort("turn_index").iter_rows(named=True)
     return [Turn(row["role"] == "assistant", row["content"], row["event_time"]) for row in rows]
-
-
-def _names(text: str, cell_id: str) -> bool:
-    return any(cell_id.startswith(found) for found in _ID.findall(text))
 
 
 def _stating(turns: Sequence[Turn], later: Sequence[Turn], memory: Shown) -> Turn | None:
