@@ -245,6 +245,7 @@ def test_what_a_hook_missed_is_caught_up_on_with_the_next_one(served, home, tmp_
         "transcript_path": str(transcript.path),
         "reason": "not running",
     }
+    (home / "hooks").mkdir(exist_ok=True)
     (home / "hooks" / "missed.jsonl").write_text(
         "torn {\n\n" + json.dumps(line) + "\n" + json.dumps({**line, "event": "?"})
     )
@@ -305,7 +306,7 @@ def test_the_messages_of_a_harness_without_transcripts_are_recorded_once(served,
 def test_while_a_night_writes_a_transcript_waits(served, home, tmp_path):
     transcript = Transcript(tmp_path, "waits")
     transcript.user("The shelf of the waiting hour is number 4.")
-    with writing(open_home(home)):
+    with writing(open_home(home), patience_seconds=20):  # what the test before recorded may be folded still
         post(served, "claude-code", "Stop", session="waits", transcript=str(transcript.path))
         time.sleep(0.5)
         assert [work.session_id for work in read_accepted(home)] == ["waits"]
@@ -372,6 +373,47 @@ def test_a_transcript_that_took_long_rests_until_its_conversation_ends(home, tmp
         post(client, "claude-code", "SessionEnd", session="long", transcript=str(transcript.path))
         done(home)
     assert len(taken) == 2
+
+
+def test_a_transcript_that_grows_while_it_is_taken_in_rests_too(home, tmp_path, monkeypatch):
+    taken, transcript = list[float](), Transcript(tmp_path, "grows")
+
+    def slow(memory: Memory, sources, **given):
+        taken.append(time.monotonic())
+        time.sleep(0.1)
+        transcript.user(f"It has {len(taken)} more.")
+
+    monkeypatch.setattr(Memory, "ingest", slow)
+    monkeypatch.setenv("SLOWWAVE_HOOKS__BUSY_SHARE", "0.0001")
+    transcript.user("It grows.")
+    with serving(home) as client:
+        post(client, "claude-code", "Stop", session="grows", transcript=str(transcript.path))
+        until(lambda: bool(taken))
+        time.sleep(0.7)
+    assert len(taken) == 1
+    write_accepted(home, [])
+
+
+def test_a_folder_that_cannot_be_written_does_not_end_the_thread(home, tmp_path, monkeypatch, caplog):
+    (home / "hooks").mkdir(exist_ok=True)
+    (home / "hooks" / "missed.jsonl").write_text("\n")
+    rename, refused = Path.rename, list[Path]()
+
+    def full(path: Path, target: Path) -> Path:
+        if path.name == "missed.jsonl" and not refused:
+            refused.append(path)
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    transcript = Transcript(tmp_path, "room")
+    transcript.user("The room is number 7.")
+    with serving(home) as client:
+        until(lambda: bool(refused))
+        post(client, "claude-code", "Stop", session="room", transcript=str(transcript.path))
+        done(home)
+    assert said(home, "room") == ["The room is number 7."]
+    assert "No space left" in caplog.text
 
 
 def test_a_mistake_in_taking_in_one_transcript_does_not_end_the_others(home, tmp_path, monkeypatch, caplog):

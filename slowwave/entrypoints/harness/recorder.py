@@ -18,6 +18,7 @@ from slowwave.entrypoints.harness.state import (
     has_missed,
     read_accepted,
     set_missed_aside,
+    writable,
     write_accepted,
 )
 from slowwave.errors import InputError, NotFoundError, SlowwaveError, TransientError
@@ -127,7 +128,8 @@ class Recorder:
                 self._keep()
                 _log.info("catching up on %d transcripts of hooks that found no server", len(works))
         for path in paths:
-            path.unlink(missing_ok=True)
+            with writable(path):
+                path.unlink(missing_ok=True)
 
     def _do_next(self) -> bool:
         """Do what is due first, or wait; returns whether to go on."""
@@ -139,31 +141,28 @@ class Recorder:
             if entry is None or left is None or left > 0:
                 self._changed.wait(left)
                 return True
-        began = time.monotonic()
         try:
             later = self._tried(entry)
         except _Broken as broken:  # the next event of the conversation tries again
             _log.error("a transcript was given up: %s", broken)
             later = None
         with self._changed:
-            self._rest(entry.work.key, time.monotonic() - began)
             again = self._waiting.get(entry.work.key, entry)
-            if again is not entry:  # it came again meanwhile
-                rests = 0.0 if again.work.ends else self._rests[entry.work.key]
-                self._waiting[entry.work.key] = replace(again, due=max(again.due, rests))
-                return True
-            if later is None:
+            todo = later if again is entry else again  # or it came again meanwhile
+            if todo is None:
                 del self._waiting[entry.work.key]
             else:
-                self._waiting[entry.work.key] = later
+                rests = 0.0 if todo.work.ends else self._rests.get(entry.work.key, 0.0)
+                self._waiting[entry.work.key] = replace(todo, due=max(todo.due, rests))
             self._keep()
         return True
 
     def _rest(self, key: str, seconds: float) -> None:
         """Let a transcript rest, so that taking it in takes no more than its share of the time."""
         now = time.monotonic()
-        self._rests = {name: until for name, until in self._rests.items() if until > now}
-        self._rests[key] = now + seconds * (1.0 / self._settings.busy_share - 1.0)
+        with self._changed:
+            self._rests = {name: until for name, until in self._rests.items() if until > now}
+            self._rests[key] = now + seconds * (1.0 / self._settings.busy_share - 1.0)
 
     def _tried(self, entry: _Waiting) -> _Waiting | None:
         """Do a piece of work as `_done`; an error that nobody foresaw does not end the thread.
@@ -182,9 +181,11 @@ class Recorder:
         state, settings = _state_of(entry.work), self._settings
         if state != entry.state and entry.attempts < settings.attempts:  # it is still being written
             return self._again(entry, settings.quiet_seconds)
+        began = time.monotonic()
         try:
             if state is not None:
                 self._memory.ingest([str(entry.work.transcript_path)], are_found=True)
+                self._rest(entry.work.key, time.monotonic() - began)
             if _state_of(entry.work) != state:
                 return self._again(entry, settings.quiet_seconds)
             self._memory.settle(entry.work.session_id, reads_answers=True, is_over=entry.work.ends)

@@ -7,8 +7,10 @@ seen.json         when each harness was last answered
 
 import json
 import os
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -70,13 +72,6 @@ class HookState(BaseModel):
     answered_at: dict[str, datetime] = Field(description="By harness.")
 
 
-def hooks_folder(home: Path) -> Path:
-    """The folder of these files, for this user alone; made where it is missing."""
-    folder = home / "hooks"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
-
-
 def hook_state(home: Path) -> HookState:
     """Read whether hooks find the server; nothing changes."""
     missed = _missed_in([home / "hooks" / "missed.jsonl", *_set_aside(home)])
@@ -96,10 +91,15 @@ def has_missed(home: Path) -> bool:
 
 
 def set_missed_aside(home: Path) -> tuple[list[Work], list[Path]]:
-    """The work that missed events leave, and the files to remove once it is promised."""
+    """The work that missed events leave, and the files to remove once it is promised.
+
+    Raises:
+        TransientError: the folder cannot be written.
+    """
     path = home / "hooks" / "missed.jsonl"
     if path.exists():
-        path.rename(path.with_name(f"missed-{time.time_ns()}.jsonl"))
+        with writable(path):
+            path.rename(path.with_name(f"missed-{time.time_ns()}.jsonl"))
         time.sleep(APPEND_SECONDS)
     paths = _set_aside(home)
     return work_of(_missed_in(paths)), paths
@@ -138,7 +138,7 @@ def write_accepted(home: Path, works: Sequence[Work]) -> None:
     Raises:
         TransientError: it cannot be written.
     """
-    _write(hooks_folder(home) / "accepted.json", [work.model_dump() for work in works])
+    _write(home / "hooks" / "accepted.json", [work.model_dump() for work in works])
 
 
 def read_seen(home: Path) -> dict[str, datetime]:
@@ -154,7 +154,7 @@ def write_seen(home: Path, harness: HarnessName) -> None:
     """Note that a harness is answered now. Raises as `write_accepted`."""
     seen = {**read_seen(home), harness: datetime.now(UTC)}
     _write(
-        hooks_folder(home) / "seen.json",
+        home / "hooks" / "seen.json",
         {name: at.isoformat(timespec="seconds") for name, at in seen.items()},
     )
 
@@ -189,10 +189,22 @@ def _read(path: Path) -> Any:
 
 
 def _write(path: Path, document: Any) -> None:
-    draft = path.with_suffix(".draft")
-    try:
+    draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.draft")  # threads write at once
+    with writable(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(document, file)
         draft.replace(path)
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Turn an error of writing a file into ours.
+
+    Raises:
+        TransientError: it cannot be written.
+    """
+    try:
+        yield
     except OSError as error:
         raise TransientError(f"{path} cannot be written: {error.strerror}") from error
