@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.resident import client
-from slowwave.entrypoints.resident.client import ask_resident, fingerprint, leave_resident, socket_path
+from slowwave.entrypoints.resident.client import ask_server, fingerprint, leave_resident, socket_path
 from slowwave.errors import ConfigError, InputError
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
@@ -41,7 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def resident(home: Path) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen([*SERVER, str(home)]) as process:
         try:
-            until(lambda: ask_resident(str(home), "search", QUESTION) is not None)
+            until(lambda: ask_server(str(home), "search", QUESTION) is not None)
             yield process
         finally:
             process.kill()
@@ -90,9 +90,9 @@ def test_it_answers_what_a_process_of_its_own_answers(home: Path):
         shown = subprocess.run(call, capture_output=True, text=True, check=True).stdout
         assert shown.splitlines()[-1] == "False False False"
         with pytest.raises(InputError, match="limit 99"):  # its errors are those of a search
-            ask_resident(str(home), "search", {**QUESTION, "limit": 99})
+            ask_server(str(home), "search", {**QUESTION, "limit": 99})
         assert subprocess.run([*SERVER, str(home)], timeout=60, check=False).returncode == 0  # one a home
-        assert ask_resident(str(home), "search", QUESTION) is not None
+        assert ask_server(str(home), "search", QUESTION) is not None
 
 
 @pytest.mark.processes
@@ -140,7 +140,7 @@ def test_the_first_question_starts_one_which_answers_it_and_the_next_at_once(hom
         memory.remember("The kiln is blue.")
     try:
         assert "The kiln is blue." in command(home, "kiln", name=name).stdout
-        assert ask_resident(str(home), "search", QUESTION) is not None
+        assert ask_server(str(home), "search", QUESTION) is not None
     finally:
         end_readers(home)
 
@@ -153,7 +153,7 @@ def test_where_none_comes_up_the_question_is_answered_all_the_same(home: Path):
         socket_path(home.resolve()).with_suffix(".lock")
     ):  # whoever is started finds one there, and ends
         assert "The kiln is blue." in command(home, "kiln").stdout
-        assert ask_resident(str(home), "search", QUESTION) is None
+        assert ask_server(str(home), "search", QUESTION) is None
 
 
 @pytest.mark.processes
@@ -161,7 +161,7 @@ def test_other_settings_end_it(home: Path):
     with resident(home) as process:
         home.mkdir(exist_ok=True)
         (home / "slowwave.toml").write_text("[search]\nlimit = 4\n", encoding="utf-8")
-        assert ask_resident(str(home), "search", QUESTION) is None
+        assert ask_server(str(home), "search", QUESTION) is None
         assert process.wait(30) == 0
         assert not socket_path(home.resolve()).exists()
 
@@ -173,7 +173,7 @@ def test_nonsense_on_its_socket_does_not_end_it(home: Path):
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.connect(str(socket_path(home.resolve())))
                 connection.sendall(line)
-        assert ask_resident(str(home), "search", QUESTION) is not None
+        assert ask_server(str(home), "search", QUESTION) is not None
 
 
 @pytest.mark.processes
@@ -182,14 +182,14 @@ def test_a_dead_one_is_passed_over(home: Path):
         process.kill()
         process.wait(30)
         assert socket_path(home.resolve()).exists()
-        assert ask_resident(str(home), "search", QUESTION) is None
+        assert ask_server(str(home), "search", QUESTION) is None
         assert command(home, "kiln").returncode == 0
 
 
 def test_a_folder_that_others_can_open_is_refused(home: Path):
     socket_path(home.resolve()).parent.chmod(0o755)
     with pytest.raises(ConfigError, match="not a folder of this user alone"):
-        ask_resident(str(home), "search", QUESTION)
+        ask_server(str(home), "search", QUESTION)
 
 
 @pytest.mark.processes

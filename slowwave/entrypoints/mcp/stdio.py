@@ -10,7 +10,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from uuid import uuid4
 
 from anyio.to_thread import run_sync
@@ -20,14 +20,7 @@ from pydantic import TypeAdapter
 from slowwave import errors
 from slowwave.entrypoints.mcp.asking import Ask, Caller
 from slowwave.entrypoints.mcp.server import mcp_server
-from slowwave.entrypoints.resident.client import (
-    PACKAGE,
-    WRITE_SECONDS,
-    Reading,
-    ask_resident,
-    ask_server,
-    home_folder,
-)
+from slowwave.entrypoints.resident.client import PACKAGE, WRITE_SECONDS, ask_server, home_folder
 from slowwave.settings.projects import repository_project
 from slowwave.settings.tree import load_settings
 
@@ -48,13 +41,8 @@ def ask_home(home: str | None) -> Ask:
     """Ask the memory of a home, wherever it is warm."""
 
     def wherever(operation: Any, arguments: dict[str, Any], answer: Any) -> Any:
-        if operation in get_args(Reading):
-            found = ask_resident(home, operation, arguments)
-        else:
-            said = ask_server(home, operation, arguments)
-            found = said[0] if said else None
-        if found is None:
-            found = _ask_alone(str(home_folder(home)), operation, arguments)
+        said = ask_server(home, operation, arguments)
+        found = said[0] if said else _ask_alone(str(home_folder(home)), operation, arguments)
         return TypeAdapter(answer).validate_python(found)
 
     async def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:

@@ -81,7 +81,7 @@ def call(home: str | None, operation: Operation, arguments: dict[str, Any], answ
     """Do as `Memory` does, by the server of this home where one runs; else in this process. Starts no reader.
 
     Raises:
-        TransientError: the server left while it was asked: it may have done what was asked, or not.
+        TransientError: the server left while it was to write: it may have done what was asked, or not.
         SlowwaveError: what the operation raised.
     """
     said = ask_server(home, operation, arguments)
@@ -93,28 +93,17 @@ def call(home: str | None, operation: Operation, arguments: dict[str, Any], answ
 def ask_server(home: str | None, operation: Operation, arguments: dict[str, Any]) -> tuple[Any] | None:
     """The answer of whoever listens for this home, alone in a tuple; None where nobody does that can answer.
 
-    Raises as `call`.
+    A question that was left without an answer may be asked again elsewhere; of a write that is an error, as of `call`.
     """
-    folder = home_folder(home)
-    seconds = WRITE_SECONDS if operation in get_args(Writing) else ANSWER_SECONDS
-    said = _exchange(socket_path(folder), _request(folder, operation, arguments), seconds, is_once=True)
+    folder, writes = home_folder(home), operation in get_args(Writing)
+    seconds = WRITE_SECONDS if writes else ANSWER_SECONDS
+    said = _exchange(socket_path(folder), _request(folder, operation, arguments), seconds, is_once=writes)
     return None if said is None or said.get("stale") else (_answer_of(said),)
 
 
 def home_folder(home: str | None) -> Path:
     """The home that a command means, as `load_settings` takes it, without reading its settings."""
     return Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser().resolve()
-
-
-def ask_resident(home: str | None, operation: Reading, arguments: dict[str, Any]) -> Any | None:
-    """The answer of who listens for this home; None where nobody does that can answer.
-
-    Raises:
-        SlowwaveError: what answering raised.
-    """
-    folder = home_folder(home)
-    said = _exchange(socket_path(folder), _request(folder, operation, arguments), ANSWER_SECONDS)
-    return None if said is None or said.get("stale") else _answer_of(said)
 
 
 def leave_resident(home: str | None) -> "subprocess.Popen[bytes] | None":
