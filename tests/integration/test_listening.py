@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from slowwave.errors import InputError, TransientError
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered
 from slowwave.schemas.search import SearchResult
+
+STORED = "The kiln is blue."
 
 
 @pytest.fixture
@@ -37,13 +40,20 @@ def _leave(listener: socket.socket) -> None:
     connection.close()
 
 
+def until_logged(caplog: pytest.LogCaptureFixture, told: str) -> None:
+    deadline = time.monotonic() + 30
+    while told not in caplog.text:
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+
+
 def refuse_alone(*given: object) -> None:
     raise AssertionError("the server was to answer")
 
 
 def test_reads_and_writes_go_to_the_server(served: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(client, "_alone", refuse_alone)
-    said = call(served, "remember", {"text": "The kiln is blue."}, Remembered)
+    said = call(served, "remember", {"text": STORED}, Remembered)
     assert said.is_searchable
     found = read(served, "search", {"query": "kiln"}, SearchResult)
     assert [cell.cell_id for cell in found.cells] == [said.cell_id]
@@ -65,7 +75,7 @@ def test_whoever_has_other_settings_is_not_answered_and_the_server_stays(
 
 
 def test_without_a_server_what_writes_is_done_here(home: Path):
-    assert call(str(home), "remember", {"text": "The kiln is blue."}, Remembered).is_searchable
+    assert call(str(home), "remember", {"text": STORED}, Remembered).is_searchable
 
 
 def test_a_write_without_an_answer_is_not_done_twice(home: Path, monkeypatch: pytest.MonkeyPatch):
@@ -75,7 +85,7 @@ def test_a_write_without_an_answer_is_not_done_twice(home: Path, monkeypatch: py
         listener.listen()
         threading.Thread(target=_leave, args=(listener,), daemon=True).start()
         with pytest.raises(TransientError, match="left without an answer"):
-            call(str(home), "remember", {"text": "The kiln is blue."}, Remembered)
+            call(str(home), "remember", {"text": STORED}, Remembered)
 
 
 def test_nonsense_does_not_end_it(served: str, home: Path):
@@ -84,6 +94,36 @@ def test_nonsense_does_not_end_it(served: str, home: Path):
             connection.connect(str(socket_path(home.resolve())))
             connection.sendall(line)
     assert ask_server(served, "stats", {}) is not None
+
+
+def test_an_error_that_nobody_foresaw_is_in_the_log_without_its_text(
+    served: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def broken(memory: Memory) -> None:
+        raise ZeroDivisionError(STORED)
+
+    with monkeypatch.context() as other:
+        other.setattr(Memory, "stats", broken)
+        assert ask_server(served, "stats", {}) is None
+    until_logged(caplog, "ZeroDivisionError")
+    assert STORED not in caplog.text
+    assert ask_server(served, "stats", {}) is not None
+
+
+def test_too_many_open_files_do_not_end_it(home: Path, monkeypatch: pytest.MonkeyPatch, caplog):
+    accept, refused = socket.socket.accept, list[int]()
+
+    def full(listener: socket.socket):
+        if not refused:
+            refused.append(1)
+            raise OSError(24, "Too many open files")
+        return accept(listener)
+
+    monkeypatch.setattr(socket.socket, "accept", full)
+    with Memory(home) as memory, listening(home.resolve(), memory, threads=1):
+        assert ask_server(str(home), "stats", {}) is not None
+    assert refused
+    assert "Too many open files" in caplog.text
 
 
 def test_it_lets_go_of_the_socket_at_its_end(home: Path):

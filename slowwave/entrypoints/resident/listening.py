@@ -3,8 +3,9 @@
 import logging
 import socket
 import threading
+import traceback
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -65,9 +66,22 @@ def _accept(
 ) -> None:
     with ThreadPoolExecutor(threads, thread_name_prefix="socket") as pool:
         while not is_over.is_set():
-            with suppress(TimeoutError):
+            try:
                 connection, _ = listener.accept()
-                pool.submit(_answer, connection, memory, own_print)
+            except TimeoutError:
+                continue
+            except OSError as error:  # such as too many open files: who asks waits, and is answered after it
+                _log.warning("the command line waits: %s", error.strerror)
+                is_over.wait(LOOK_SECONDS)
+                continue
+            pool.submit(_answer, connection, memory, own_print).add_done_callback(_tell)
+
+
+def _tell(answered_call: "Future[None]") -> None:
+    """Tell the log the place of an error that nobody foresaw; its text may quote what is stored."""
+    if (error := answered_call.exception()) is not None:
+        place = "".join(traceback.format_tb(error.__traceback__))
+        _log.error("a call of the command line failed: %s\n%s", type(error).__name__, place)
 
 
 def _answer(connection: socket.socket, memory: Memory, own_print: str) -> None:
