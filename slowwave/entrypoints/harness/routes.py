@@ -57,7 +57,11 @@ class Lanes(Protocol):
     memory: Memory
 
     async def read(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
-        """The answer of a method of the memory."""
+        """The answer of a method that changes nothing."""
+        ...
+
+    async def write(self, method: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> Found:
+        """The answer of a method that writes."""
         ...
 
 
@@ -103,7 +107,7 @@ async def hook(
     else:
         payload = possible(Payload, body)
         if payload.messages:
-            await run_sync(record_messages, lanes.memory, harness, payload)
+            await lanes.write(record_messages, lanes.memory, harness, payload)
         if payload.transcript_path or action == "end":
             await run_sync(recorder.accept, _work(harness, action, payload))
     answer = answer_of(harness, name, text)
