@@ -7,6 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from slowwave.entrypoints.server.runs import FlowRuns
+from slowwave.errors import TransientError
 from slowwave.memory import Memory
 from tests.integration.test_edits import OWNER, two_ports
 from tests.scripted_model import write_settings
@@ -194,6 +196,18 @@ def test_a_flow_is_started_once_asked_after_and_found_by_the_next_server(tmp_pat
         gone = post(client, f"/v1/cells/{cell_id}/erase")
         assert gone["rewritten"]["run reports"] == 1  # type: ignore[index]
         assert gone["remaining"] == {}
+
+
+def test_a_flow_that_could_not_be_started_leaves_its_id_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*words: object, **given: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    runs = FlowRuns(tmp_path, most=1, kept=5, niceness=0)
+    monkeypatch.setattr("slowwave.entrypoints.server.runs.subprocess.Popen", full)
+    for _ in range(2):
+        with pytest.raises(TransientError, match="could not be started"):
+            runs.start("decay", run_id="decay-2026-11-23")
+    assert runs.runs() == []
 
 
 def test_lists_go_on_where_the_cursor_says(served: httpx.Client):

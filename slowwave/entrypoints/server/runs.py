@@ -163,6 +163,7 @@ class FlowRuns:
                 env={name: value for name, value in os.environ.items() if name not in SINGLE},
             )
         except OSError as error:
+            (self._folder / f"{started.run_id}.json").unlink(missing_ok=True)  # asked again, it is to start
             raise TransientError(f"the flow could not be started: {error.strerror}") from error
 
     def _read(self, run_id: str) -> FlowRun | None:
