@@ -371,6 +371,11 @@ class Memory(Lists, Edits, Sources):
         if self._reader.current() is not None:
             ask(self._reader, "warm")
 
+    def fold_soon(self) -> None:
+        """Make findable, some seconds from now, what a process that was killed had recorded."""
+        if self._home.journal.segment_ids():
+            self._folding.soon()
+
     def flush(self) -> None:
         """Write the uses noted so far to the home; a TransientError says that they wait for the next time."""
         self._usage.flush()

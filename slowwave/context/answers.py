@@ -5,7 +5,8 @@ A memory that the conversation was shown is cited by an answer of the assistant 
 - and names its id, whole or from its first 8 characters on, as the shown lines do (`mem:1a2b3c4d`);
 - or, to the very prompt at which it was shown, states its value and names its subject, and no person had said the
   value in the conversation before. Only a value that can hardly be met by chance counts: with a digit or a sign of
-  code in it, or of two words.
+  code in it, or of two words;
+- or, to that prompt, says the whole memory word for word, where no person had.
 
 That is all. An answer in other words, or one that merely follows what a memory says, is not told apart from one that
 would have come without it. Tool output is not stored, so a value that the assistant also read in a file counts as
@@ -34,6 +35,9 @@ _CODE_SIGN = re.compile(r"\w[-_./:@]\w")
 LEAST_VALUE = 4
 """Characters of a value that may count as a citation."""
 
+LEAST_WORDS = 4
+"""Words of a memory that an answer may cite by saying it whole."""
+
 CLOCKS = timedelta(seconds=2)
 """Seconds by which an answer's time may lie before the moment at which a memory was shown."""
 
@@ -55,6 +59,7 @@ class Shown:
     at: datetime
     subject: str
     value: str
+    content: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,13 +116,14 @@ def settle_by_answers(reader: Reader, conversation_id: str, *, now: datetime) ->
 
 def _cells(store: Store, shown: Mapping[str, str]) -> list[Shown]:
     """The memories among what was shown; topics and turns are none."""
-    found = store.by_key("cells", shown, ["cell_id", "subject", "value"])
+    found = store.by_key("cells", shown, ["cell_id", "subject", "value", "content"])
     return [
         Shown(
             cell_id=row["cell_id"],
             at=datetime.fromisoformat(shown[row["cell_id"]]),
             subject=row["subject"] or "",
             value=row["value"] or "",
+            content=row["content"],
         )
         for row in found.sort("cell_id").iter_rows(named=True)
     ]
@@ -131,16 +137,19 @@ def _turns(reader: Reader, store: Store, conversation_id: str) -> list[Turn]:
 
 
 def _stating(turns: Sequence[Turn], later: Sequence[Turn], memory: Shown) -> Turn | None:
-    """The first answer to the prompt at which the memory was shown that states its value and names its subject."""
+    """The first answer to the prompt at which the memory was shown that says it whole, or its value of its subject."""
     words = frozenset(telling_words(memory.subject, most=QUERY_WORDS).split())
-    if not words or not _is_telling(memory.value):
-        return None
+    has_value = bool(words) and _is_telling(memory.value)
+    whole = memory.content.strip().rstrip(".!")
     for turn in _first_answers(later):
-        if _holds(turn.text, memory.value) and holds_words(turn.text, words) > 0:
-            before = turns[: turns.index(turn)]
-            if any(_holds(said.text, memory.value) for said in before if not said.is_answer):
-                return None
-            return turn
+        if has_value and _holds(turn.text, memory.value) and holds_words(turn.text, words) > 0:
+            said = memory.value
+        elif len(whole.split()) >= LEAST_WORDS and _holds(turn.text, whole):
+            said = whole
+        else:
+            continue
+        before = turns[: turns.index(turn)]
+        return None if any(_holds(one.text, said) for one in before if not one.is_answer) else turn
     return None
 
 

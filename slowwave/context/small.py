@@ -5,6 +5,7 @@ best of these (what was shown counts there too, so that a conversation that has 
 best instead). The more of the message's telling words one holds, the less similar to it by the embedder it must be:
 with none of them twice the `relevance_threshold`, with half of them once, with all not at all. One with fewer than two
 of the words needs one and a half times the threshold. Without an embedder it must hold half of them, and two at least.
+A message that only greets or tells to go on calls for nothing, and the same message said before tells nothing.
 
 On two LoCoMo conversations (embedded embedder, the set's own memories) 66 of 100 questions get evidence, and 91 of 100
 questions about the other conversation get nothing; by the threshold alone it was 69 and 21.
@@ -19,6 +20,7 @@ from slowwave.context.matches import Matches, find_matches, key_of
 from slowwave.context.question_page import match_lines
 from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
+from slowwave.language.query_words import calls_for_nothing, is_repeated
 from slowwave.language.signals import holds_words
 from slowwave.schemas.search import MAX_LIMIT, CellHit, TurnHit
 
@@ -43,7 +45,7 @@ SomeHit = TypeVar("SomeHit", CellHit, TurnHit)
 def small_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Candidate], list[str]]:
     """Lines for one message, with notes. Memories of the asking conversation itself are left out."""
     lines = [replace(line, tier="relevant") for line in fix_lines(situation)]
-    if not situation.request.question:
+    if calls_for_nothing(situation.request.question):
         return lines, []
     matches = find_matches(situation, most_cells=MAX_LIMIT, most_turns=MAX_LIMIT)
     cells, turns = _relevant(situation, matches, matches.cells), _relevant(situation, matches, matches.turns)
@@ -69,4 +71,9 @@ def _relevant(situation: Situation, matches: Matches, hits: Sequence[SomeHit]) -
         least = WORDLESS * (1.0 - share) if has_words else max(FEW_WORDS, WORDLESS * (1.0 - share))
         return matches.similarity.get(key_of(hit), 0.0) >= least * embedder.profile.relevance_threshold
 
-    return [hit for hit in hits if hit.session_id != conversation and is_relevant(hit)]
+    asked = situation.request.question
+    return [
+        hit
+        for hit in hits
+        if hit.session_id != conversation and is_relevant(hit) and not is_repeated(hit.content, asked)
+    ]

@@ -149,7 +149,7 @@ def _core_reason(row: dict[str, object], quotes: list[Quote], *, is_there: bool)
             if quotes and by_persons
             else ""
         )
-        return f"core memory holds only what a person said: this is {why}{taken}"
+        return f"core memory holds only what a person said; whose word this is: {why}{taken}"
     if row["prompt_version"] == RAW_PROMPT:
         return "core memory holds what a person said once a language model has read it: this is raw talk"
     return "core memory may hold it: a person said it"

@@ -40,6 +40,8 @@ HABITS: Final = _words("habits")
 """Words of a sentence that tells a habit or a lasting state."""
 SMALL_TALK: Final = _set("small_talk")
 """Words of greetings, thanks and acknowledgements, of several languages."""
+CALLING_WORDLESS: Final = THEMELESS_WORDS | SMALL_TALK | _set("going_on")
+"""Words of a message that calls for no memory: greetings, thanks, "ok", "go on", "why?"."""
 ANNOUNCING: Final = _words("announcing")
 PERSONAL: Final = _words("personal")
 DAY_WORDS: Final = _words("day_words")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from slowwave.language.lexicon import ASKED_KINDS, MATTERLESS_WORDS, STOP_WORDS
+from slowwave.language.lexicon import ASKED_KINDS, CALLING_WORDLESS, MATTERLESS_WORDS, STOP_WORDS
 
 QUERY_WORDS = 64
 """Most different words of a question in a full-text search."""
@@ -35,6 +35,16 @@ def plain_words(text: str) -> set[str]:
 def names_a_thing(text: str) -> bool:
     """Return whether a question asks for something, and not for whatever there was ("what happened?")."""
     return not plain_words(text) <= MATTERLESS_WORDS
+
+
+def calls_for_nothing(text: str) -> bool:
+    """Return whether a message only greets, thanks or tells to go on ("ok", "go on", "continue with the next step")."""
+    return plain_words(text) <= CALLING_WORDLESS
+
+
+def is_repeated(text: str, other: str) -> bool:
+    """Return whether two texts have the same words in the same order."""
+    return _WORD.findall(text.lower()) == _WORD.findall(other.lower())
 
 
 def named_speaker(speakers: Collection[str], words: Collection[str]) -> str | None:

@@ -240,6 +240,22 @@ def test_the_small_form_is_silent_about_what_nobody_knows(reader: Reader):
     assert told(reader, question="", small=True).text == ""
 
 
+@pytest.mark.parametrize(
+    "message", ["ok", "OK.", "go on", "hello, how are you?", "why?", "continue with the next step", "thanks!"]
+)
+def test_a_message_that_only_greets_or_tells_to_go_on_calls_for_nothing(reader: Reader, message: str):
+    assert told(reader, question=message, small=True).text == ""
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_the_same_message_said_before_is_told_on_a_page_and_never_unasked(reader: Reader, small: bool):
+    store = reader.current()
+    assert store is not None
+    said = store.by_key("turns", ["o1"], ["turn_id", "content"])["content"].item()
+    context = told(reader, question=said, small=small)
+    assert (("o1",) in [line.turn_ids for line in context.lines]) is not small
+
+
 def test_what_a_whole_context_told_the_small_form_does_not_repeat(reader: Reader):
     conversation = f"both-{id(reader)}"
     told(reader, question="celadon glaze degrees", conversation_id=conversation)

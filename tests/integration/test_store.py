@@ -186,7 +186,7 @@ def test_a_backslash_before_a_quote_does_not_end_a_value(store: Store, text: str
     assert store.count("sources", col("user_id") == lit(text)) == 1
     assert store.count("sources", (col("user_id") == lit(text)) & col("source_id").is_not_null()) == 1
     assert store.count("sources", (col("user_id") == lit(text)) & col("source_id").is_null()) == 0
-    nowhere = owned_by(ScopeSettings(user_id=text, project_id="nowhere"))
+    nowhere = owned_by(ScopeSettings(user_id=text, project_id="nowhere", project_from="setting"))
     assert store.rows("sources", ["source_id"], nowhere).is_empty()
     write(store, "sources", table_of("sources", "c"))
     assert store.by_key("sources", [text]).is_empty()

@@ -85,3 +85,16 @@ def test_only_the_answer_to_the_prompt_at_which_it_was_shown_counts_for_a_value(
     turns = [ASKED, turn(2, "I will look.", answer=True), turn(3, "And?"), late]
     assert cited(turns, shown()) == []
     assert cited([*turns, turn(5, "by mem:3fa81c2e", answer=True)], shown()) == [PORT]
+
+
+def test_an_answer_that_says_the_whole_memory_word_for_word_cites_it_unless_a_person_had():
+    memory = Shown(FLAG, NOW + timedelta(minutes=1), "", "", "The dunlin burner runs at 37 mbar.")
+    answer = turn(2, "The dunlin burner runs at 37 mbar, as you noted.", answer=True)
+    assert cited([ASKED, answer], memory) == [FLAG]
+    assert cited([turn(0, "The dunlin burner runs at 37 mbar."), ASKED, answer], memory) == []
+    assert cited([ASKED, turn(2, "It runs at 37 mbar.", answer=True)], memory) == []
+
+
+def test_a_short_memory_is_not_cited_by_its_words():
+    memory = Shown(FLAG, NOW + timedelta(minutes=1), "", "", "Use tabs.")
+    assert cited([ASKED, turn(2, "I use tabs.", answer=True)], memory) == []

@@ -91,6 +91,7 @@ def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], Abstrac
 async def _warm(app: FastAPI, memory: Memory) -> None:
     try:
         await run_sync(memory.warm)
+        await run_sync(memory.fold_soon)
     except SlowwaveError as error:  # /health/ready says it, and so does every question
         _log.warning("the memory could not be made warm: %s", error)
     app.state.is_warm = True
