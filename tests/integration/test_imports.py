@@ -230,6 +230,31 @@ def test_lines_that_nobody_could_have_exported_are_left_out_and_named(exported, 
     assert "etc/passwd" not in " ".join(report.notes)
 
 
+@pytest.mark.parametrize("lost", [1, 40])
+def test_an_export_that_was_cut_off_is_refused_before_anything_of_it_is_here(exported, other, lost):
+    whole = exported.read_bytes()
+    exported.write_bytes(whole.rstrip()[:-lost])
+    report = take(other, exported)
+    assert any("is not whole" in note for note in report.notes)
+    assert store_of(other).count("cells") == 0
+    exported.write_bytes(whole.rstrip())
+    take(other, exported)
+    assert store_of(other).count("cells") == 2
+
+
+def test_memories_without_any_turn_are_taken_in_and_get_a_vector_space(exported, tmp_path):
+    header, *lines = [json.loads(line) for line in exported.read_text().splitlines()]
+    memory = next(line for line in lines if line["type"] == "memory")
+    many = [
+        {**memory, "cell_id": f"x{number}", "content": f"Mara fires kiln {number} on Fridays."}
+        for number in range(60)
+    ]
+    write_lines(exported, [{**header, "counts": {}}, *many])
+    home = write_settings(tmp_path / "fitted", embedding={"provider": "wordllama"})
+    assert take(Path(home), exported).counts["space.fitted"] == 1
+    assert store_of(Path(home)).count("cells") == 60
+
+
 def test_an_export_of_a_later_form_is_refused(exported, other):
     header, *lines = [json.loads(line) for line in exported.read_text().splitlines()]
     write_lines(exported, [{**header, "format": 2}, *lines])

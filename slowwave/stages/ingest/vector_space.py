@@ -81,7 +81,7 @@ def _fitted(run: Stage, base: Embedder) -> pl.DataFrame:
 def _sample(store: Store, most: int) -> list[str]:
     """Texts of turns and memories as they are embedded, evenly spaced in the order of their keys."""
     keys = {table: store.rows(table, [KEYS[table]])[KEYS[table]].sort() for table in FITTED}
-    rows = pl.concat(pl.DataFrame({"table": table, "key": found}) for table, found in keys.items())
+    rows = pl.concat(found.to_frame("key").with_columns(table=pl.lit(table)) for table, found in keys.items())
     chosen = rows.gather_every(max(-(-rows.height // most), 1))
     texts = [
         store.embedded_texts(table, chosen.filter(pl.col("table") == table)["key"])["text"]
