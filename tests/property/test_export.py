@@ -176,6 +176,18 @@ def test_a_home_of_any_events_is_the_same_after_export_and_ingest(left_out):
     check(folder)
 
 
+def test_memories_that_a_summary_left_out_wait_for_none_in_the_other_home_either():
+    folder = home()
+    lived(folder, whole_history())
+    with open_workspace(folder) as workspace:
+        topics = workspace.store.rows("topics").filter(pl.col("unsummarized_count") > 0)
+        assert topics.height, "a living memory waits for a summary"
+        none = pl.lit([], dtype=pl.List(pl.String))
+        told = topics.head(1).with_columns(summary=pl.lit("The kiln is hot."), cell_ids=none)
+        workspace.commit_plan({"topic.summarized": told}, now=NOW)
+    check(folder)
+
+
 def test_another_owner_takes_an_export_in_as_its_own():
     folder = home()
     lived(folder, whole_history())

@@ -143,10 +143,16 @@ class OwnImport:
             run.steps.commit(run.workspace, events, run.now)
 
     def _finish(self) -> None:
-        """Counts the topics by what is here now, and writes core memory where lines came."""
+        """Counts the topics of which other memories live here than there, and writes core memory where lines came.
+
+        Whoever has the same ones keeps its counts: a summary may leave memories out that wait for no other one.
+        """
         run = self._run
         if run.report.dry_run:
             return
-        run.commit({"topic.counted": topic_counts(run.store, sorted(self._topics), {})})
+        counts = topic_counts(run.store, sorted(self._topics), {})
+        ends = ["topic_id", "cell_count"]
+        as_exported = run.store.by_key("topics", counts["topic_id"], ends)
+        run.commit({"topic.counted": counts.join(as_exported, on=ends, how="anti")})
         if self._is_core_new:
             write_core_file(run.workspace.home, run.store)
