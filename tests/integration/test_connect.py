@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tomllib
 from datetime import UTC, datetime
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -303,6 +304,71 @@ def test_a_difference_shows_no_text_of_others_that_goes_over_several_lines(place
     done = connect("codex", "user", places, install, dry_run=True)
     shown = "\n".join(file.difference for file in done.files)
     assert ' [profiles."a b"] # ...\n note = "..."\n' in shown
+
+
+STATES = {
+    "none": None, "empty": "{}", "one line": '{"numStartups": 3}', "lines": '{\n  "numStartups": 3\n}\n',
+    "a server": '{\n  "mcpServers": {\n    "web": {"command": "npx"}\n  },\n  "numStartups": 3\n}',
+    "a project": '{"projects": {"WORK": {"mcpServers": {}, "x": 1}}, "mcpServers": {}}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", STATES.values(), ids=STATES)
+def test_connections_that_share_a_file_leave_it_as_it_was_in_any_order(text, places, install):
+    other = places.model_copy(update={"project": places.project.parent / "other"})
+    other.project.mkdir()
+    shared = [("user", places), ("project", places), ("project", other)]
+    state = places.user / ".claude.json"
+    if text is not None:
+        state.write_text(text.replace("WORK", str(places.project)))
+    before = tree(places)
+    for made in permutations(shared):
+        for undone in permutations(shared):
+            for scope, where in made:
+                connect("claude-code", scope, where, install, dry_run=False)
+            for scope, where in undone:
+                assert disconnect("claude-code", scope, where, install, dry_run=False).notes == ()
+            assert tree(places) == before
+
+
+@pytest.mark.parametrize("left", ["", None, '{"theme": "dark"}'], ids=["emptied", "removed", "written anew"])
+@pytest.mark.parametrize("is_again", [False, True], ids=["disconnect", "connect"])
+def test_the_copy_stays_when_other_hands_took_our_entries_out(left, is_again, places, install):
+    path = places.user / ".gemini" / "settings.json"
+    copy = path.with_name("settings.json.slowwave-backup")
+    path.parent.mkdir()
+    path.write_text('{"theme": "light"}')
+    connect("gemini", "user", places, install, dry_run=False)
+    path.unlink()
+    if left is not None:
+        path.write_text(left)
+    if is_again and left is not None:
+        with pytest.raises(InputError, match=f"{copy} is there already and differs"):
+            connect("gemini", "user", places, install, dry_run=False)
+    else:
+        done = disconnect("gemini", "user", places, install, dry_run=False)
+        assert done.notes == (f"{copy} stays: it may be the only copy of what was in settings.json before.",)
+    assert copy.read_text() == '{"theme": "light"}'
+
+
+@pytest.mark.parametrize("copied", ['{"precious": 1}', "no JSON", b"\xff"])
+def test_a_file_of_the_name_of_a_copy_that_is_somebody_elses_stays(copied, places, install):
+    path = places.user / ".gemini" / "settings.json"
+    copy = path.with_name("settings.json.slowwave-backup")
+    path.parent.mkdir()
+    path.write_text('{"theme": "light"}')
+    copy.write_bytes(copied if isinstance(copied, bytes) else copied.encode())
+    before = tree(places)
+    for dry_run in (True, False):
+        assert str(copy) in disconnect("gemini", "user", places, install, dry_run=dry_run).notes[0]
+        with pytest.raises(InputError, match=f"{copy} is there already and differs"):
+            connect("gemini", "user", places, install, dry_run=dry_run)
+        assert tree(places) == before
+    path.unlink()  # connecting makes the file, and so no copy
+    before = tree(places)
+    connect("gemini", "user", places, install, dry_run=False)
+    disconnect("gemini", "user", places, install, dry_run=False)
+    assert tree(places) == before
 
 
 def test_a_second_scope_and_a_home_or_harness_that_is_not_there_are_told(places, install):

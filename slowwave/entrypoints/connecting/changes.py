@@ -1,6 +1,7 @@
 """The change of one settings file: our entries as they should be, or none of them, and everything else as it is."""
 
 import json
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +20,7 @@ _SIMPLE = (str, int, list)
 
 
 class Change(Frozen):
-    """A file as it was read, and the text that it gets: none removes it. `backup` is the text without our entries."""
+    """A file as it was read, and the text that it gets: none removes it. `backup` is it without any entry of ours."""
 
     file: FileText
     after: str | None
@@ -40,9 +41,9 @@ def to_connect(settings: SettingsFile, file: FileText, original: str | None) -> 
     found = own_values(settings, file)
     if _is_right(settings, found):
         return Change(file=file, after=file.text)
-    base = _without_own(settings, file, original)
+    base = _without_own(settings, file, original, own_paths)
     after = _with_own(settings, base or "", is_there=base is not None, name=str(file.path), found=found)
-    return Change(file=file, after=after, backup=base)
+    return Change(file=file, after=after, backup=_without_own(settings, file, original, _all_own_paths))
 
 
 def to_disconnect(settings: SettingsFile, file: FileText, original: str | None) -> Change:
@@ -53,7 +54,7 @@ def to_disconnect(settings: SettingsFile, file: FileText, original: str | None) 
     """
     if not own_values(settings, file):
         return Change(file=file, after=file.text if file.is_there else None)
-    return Change(file=file, after=_without_own(settings, file, original))
+    return Change(file=file, after=_without_own(settings, file, original, own_paths))
 
 
 def own_values(settings: SettingsFile, file: FileText) -> list[Entry]:
@@ -95,6 +96,20 @@ def named_homes(settings: SettingsFile, file: FileText) -> list[str]:
     return [after for words in commands for word, after in pairwise(words) if word == "--home"]
 
 
+def all_homes(settings: SettingsFile, file: FileText) -> list[str]:
+    """The home in each of our entries of a file, those of other scopes too: some files serve several.
+
+    Raises:
+        InputError: the file is broken.
+    """
+    if settings.kind != "json":
+        return named_homes(settings, file)
+    root = scan(file.text, str(file.path))
+    found = [child_at(root, path) for path in _all_own_paths(settings, root)]
+    commands = [words_of(plain(node)) for node in found if node]
+    return [after for words in commands for word, after in pairwise(words) if word == "--home"]
+
+
 def _is_right(settings: SettingsFile, found: list[Entry]) -> bool:
     """All entries are there as they should be; a server's entry may have more fields, which a person added."""
     if settings.kind == "script":
@@ -129,6 +144,23 @@ def own_paths(settings: SettingsFile, root: Node | None) -> list[Path]:
     return found
 
 
+def _all_own_paths(settings: SettingsFile, root: Node | None) -> list[Path]:
+    """Places of our entries, and of those that connections of other scopes have in the same document."""
+    own = own_paths(settings, root)
+    under = {entry.path[-1] for entry in settings.entries if entry.key}
+    return [*own, *(path for path in _servers(root, (), under) if path not in own)]
+
+
+def _servers(node: Node | None, path: Path, under: set[str]) -> Iterator[Path]:
+    for child in node.children if node and node.kind == "object" else ():
+        here = (*path, child.key or "")
+        if child.key == SERVER and path and path[-1] in under:
+            if is_own(plain(child.node)):
+                yield here
+        else:
+            yield from _servers(child.node, here, under)
+
+
 def _own_items(items: Node) -> list[Path]:
     """Places of our hooks in a list: whole groups, and single hooks of a group to which somebody added others."""
     found: list[Path] = []
@@ -143,19 +175,25 @@ def _own_items(items: Node) -> list[Path]:
     return found
 
 
-def _without_own(settings: SettingsFile, file: FileText, original: str | None) -> str | None:
-    """The text without our entries; None where nothing but them was ever there."""
+def _without_own(
+    settings: SettingsFile,
+    file: FileText,
+    original: str | None,
+    paths_of: Callable[[SettingsFile, Node | None], list[Path]],
+) -> str | None:
+    """The text without those of our entries that are asked for; None where nothing but them was ever there."""
     if not file.is_there:
         return None
     name, text = str(file.path), file.text
     if settings.kind == "script":
         return None if text.startswith(SCRIPT_MARK) else text
-    own = own_values(settings, file)
     if settings.kind == "toml":
-        for entry in own:
+        tables = own_values(settings, file)
+        for entry in tables:
             text = remove_table(text, (*entry.path, entry.key or ""), name=name)
-        return None if own and not text.strip() and original is None else text
-    for path in reversed(own_paths(settings, scan(text, name))):
+        return None if tables and not text.strip() and original is None else text
+    own = paths_of(settings, scan(text, name))
+    for path in reversed(own):
         text = remove(text, path, original=original, name=name)
     before = None if original is None else scan(original, name)
     if own and settings.skeleton and _plain(scan(text, name)) == settings.skeleton and not _plain(before):

@@ -1,12 +1,13 @@
 """Connect a harness with a home, and disconnect it: all of its files, or none where one of them is refused."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from slowwave.entrypoints.connecting.advice import advice_of
-from slowwave.entrypoints.connecting.changes import Change, named_homes, to_connect, to_disconnect
+from slowwave.entrypoints.connecting.changes import Change, all_homes, named_homes, to_connect, to_disconnect
 from slowwave.entrypoints.connecting.difference import difference
 from slowwave.entrypoints.connecting.files import (
     FileText,
@@ -19,8 +20,9 @@ from slowwave.entrypoints.connecting.files import (
     write_text,
 )
 from slowwave.entrypoints.connecting.harnesses import Install, Places, SettingsFile, files_of, is_found
+from slowwave.entrypoints.connecting.jsonc import scan
 from slowwave.entrypoints.connecting.names import Harness, Scope
-from slowwave.entrypoints.connecting.record import FILE, Connection, drop, keep
+from slowwave.entrypoints.connecting.record import FILE, Connection, drop, keep, made_copy
 from slowwave.errors import InputError
 from slowwave.schemas.refusals import Frozen
 
@@ -57,10 +59,13 @@ def connect(harness: Harness, scope: Scope, places: Places, install: Install, *,
     former = [home for home in homes_in(plan) if home != install.home]
     project = str(places.project) if scope == "project" else ""
     check_writable(Path(install.home) / FILE)
+    for settings, change in plan:
+        _check_room_for_copy(settings, change)
     if not dry_run:
         taken_over = [folder for home in former for folder in drop(Path(home), harness, scope, project)]
         folders = tuple(str(folder) for folder in (*taken_over, *_missing_folders(plan)))
-        connection = Connection(harness=harness, scope=scope, project=project, folders=folders)
+        copies = tuple(str(backup_of(one.path)) for one, change in plan if _is_copied(change))
+        connection = Connection(harness=harness, scope=scope, project=project, folders=folders, copies=copies)
         keep(
             Path(install.home), connection
         )  # first: whatever happens then, disconnecting finds what was made
@@ -80,10 +85,18 @@ def disconnect(harness: Harness, scope: Scope, places: Places, install: Install,
     """
     plan = _plan(harness, scope, places, install, to_disconnect)
     homes, project = homes_in(plan), str(places.project) if scope == "project" else ""
+    past = [_is_past(settings, change) for settings, change in plan]
+    notes = tuple(
+        note
+        for (settings, change), is_past in zip(plan, past, strict=True)
+        if not is_past
+        for note in _kept_copy(settings, change)
+    )
     if not dry_run:
-        for settings, change in plan:
+        for (settings, change), is_past in zip(plan, past, strict=True):
             _carry_out(settings, change)
-            remove_file(backup_of(change.file.path))
+            if is_past:
+                remove_file(backup_of(settings.path))
         for home in homes:
             remove_folders(drop(Path(home), harness, scope, project))
     return Done(
@@ -93,6 +106,7 @@ def disconnect(harness: Harness, scope: Scope, places: Places, install: Install,
         homes=homes,
         dry_run=dry_run,
         files=_told(plan, has_difference=dry_run),
+        notes=notes,
     )
 
 
@@ -136,12 +150,63 @@ def _plan(
     for settings in wanted:
         if scope == "project" and _leads_out(settings.path, places.project):
             raise InputError(f"{settings.path} leads out of the project by a link: nothing is written there")
-        file, backup = read_text(settings.path), read_text(backup_of(settings.path))
-        change = change_of(settings, file, backup.text if backup.is_there else None)
+        file = read_text(settings.path)
+        change = change_of(settings, file, _original(settings, file))
         if change.changes_file:
             check_writable(settings.path)
         plan.append((settings, change))
     return plan
+
+
+def _original(settings: SettingsFile, file: FileText) -> str | None:
+    """The text that a file had before it was connected, by the copy that was made then; None where there is none.
+
+    Raises:
+        InputError: the copy is broken.
+    """
+    if not _has_own_copy(settings, file):
+        return None
+    copy = read_text(backup_of(settings.path))
+    if settings.kind == "json":
+        scan(copy.text, str(copy.path))
+    return copy.text if copy.is_there else None
+
+
+def _has_own_copy(settings: SettingsFile, file: FileText) -> bool:
+    """The copy beside a file is by a connection whose entries the file has; any other may be a person's only one."""
+    return any(
+        made_copy(Path(home), backup_of(settings.path)) for home in dict.fromkeys(all_homes(settings, file))
+    )
+
+
+def _is_copied(change: Change) -> bool:
+    return change.changes_file and change.backup is not None
+
+
+def _check_room_for_copy(settings: SettingsFile, change: Change) -> None:
+    place = backup_of(settings.path)
+    if not _is_copied(change) or not os.path.lexists(place) or _has_own_copy(settings, change.file):
+        return
+    with suppress(InputError):
+        if read_text(place).text == change.backup:
+            return
+    raise InputError(
+        f"{place} is there already and differs from {settings.path.name}, whose copy would replace it: "
+        "move it away, then connect again"
+    )
+
+
+def _is_past(settings: SettingsFile, change: Change) -> bool:
+    """Nothing will need the copy beside a file any more: it is ours, and none of our entries is left."""
+    left = change.file.model_copy(update={"text": change.after or ""})
+    return _has_own_copy(settings, change.file) and not all_homes(settings, left)
+
+
+def _kept_copy(settings: SettingsFile, change: Change) -> Iterator[str]:
+    """A sentence on a copy that stays although none of our entries is left."""
+    place, left = backup_of(settings.path), change.file.model_copy(update={"text": change.after or ""})
+    if os.path.lexists(place) and not all_homes(settings, left):
+        yield f"{place} stays: it may be the only copy of what was in {settings.path.name} before."
 
 
 def _leads_out(path: Path, project: Path) -> bool:

@@ -18,12 +18,13 @@ FILE = "connections.json"
 
 
 class Connection(Frozen):
-    """One harness that is connected with a home, for the user or in one project, and the folders made for it."""
+    """One harness that is connected with a home, for the user or in one project, and what was made for it."""
 
     harness: Harness
     scope: Scope
     project: str = ""
     folders: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
     def is_of(self, harness: Harness, scope: Scope, project: str) -> bool:
         """It is the one of a harness in a scope."""
@@ -41,8 +42,13 @@ def connections(home: Path) -> tuple[Connection, ...]:
         return ()
 
 
+def made_copy(home: Path, place: Path) -> bool:
+    """Return whether a connection of a home made the copy of settings at a place."""
+    return any(str(place) in one.copies for one in connections(home))
+
+
 def keep(home: Path, connection: Connection) -> None:
-    """Note a connection, in the place of an earlier one of the same harness, whose folders it takes over.
+    """Note a connection, in the place of an earlier one of the same harness, whose folders and copies it takes over.
 
     Raises:
         InputError: the home cannot be written.
@@ -51,7 +57,8 @@ def keep(home: Path, connection: Connection) -> None:
     mine = (connection.harness, connection.scope, connection.project)
     folders = [folder for one in known if one.is_of(*mine) for folder in one.folders]
     folders += [str(folder) for folder in (*reversed(home.parents), home) if not folder.exists()]
-    made = connection.model_copy(update={"folders": _joined(folders, connection.folders)})
+    copies = _joined(*(one.copies for one in known if one.is_of(*mine)), connection.copies)
+    made = connection.model_copy(update={"folders": _joined(folders, connection.folders), "copies": copies})
     others = tuple(one for one in known if not one.is_of(*mine))
     if known != (*others, made):
         _write(home, (*others, made))

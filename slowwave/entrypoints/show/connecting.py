@@ -22,8 +22,10 @@ def show_disconnected(done: Done) -> None:
     if all(file.did == "kept" for file in done.files):
         where = f"the project {done.project}" if done.project else "your own settings"
         tell(f"{done.harness} is not connected in {flat(where)}.")
-        return
-    _show_files(done, "Disconnected" if not done.dry_run else "Would disconnect", _with(done.homes))
+    else:
+        _show_files(done, "Disconnected" if not done.dry_run else "Would disconnect", _with(done.homes))
+    for note in done.notes:
+        tell(f"  {flat(note)}")
 
 
 def show_states(states: Sequence[State]) -> None:
