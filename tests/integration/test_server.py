@@ -8,6 +8,7 @@ import shutil
 import socket
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -15,11 +16,15 @@ from pathlib import Path
 import httpx
 import pytest
 
+from slowwave.entrypoints.resident.client import call
+from slowwave.entrypoints.resident.listening import listening
+from slowwave.entrypoints.resident.place import HOME_GONE
 from slowwave.entrypoints.server.address import Address, own_key, read_address, remove_address, write_address
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.observing import telemetry_of
 from slowwave.errors import ConfigError, TransientError
 from slowwave.memory import Memory
+from slowwave.schemas.results import Remembered
 from slowwave.settings.server import ServerSettings
 from slowwave.settings.tree import load_settings
 from tests.serving import serving
@@ -344,6 +349,28 @@ def test_health_says_why_it_is_not_ready(tmp_path: Path):
         assert answer.status_code == 503
         assert "slowwave doctor" in answer.text
         assert str(home) not in answer.text
+
+
+def test_a_home_that_is_taken_away_is_neither_ready_nor_made_anew(tmp_path: Path):
+    home, away = tmp_path / "home", tmp_path / "away"
+    with Memory(home) as memory:
+        memory.remember("The kiln stands in the cellar.")
+    with serving(home) as client, listening(home.resolve(), Memory(home), threads=1):
+        while client.get("/health/ready").status_code != 200:
+            time.sleep(0.05)
+        home.rename(away)
+        ready = client.get("/health/ready")
+        assert (ready.status_code, ready.json()["reasons"]) == (503, [HOME_GONE])
+        for path in ("/v1/search", "/v1/remember", "/mcp", "/hooks/codex/Stop"):
+            assert_problem(client.post(path, json={"query": "kiln"}), 503, "home")
+        with pytest.raises(TransientError, match="moved or removed"):
+            call(str(home), "remember", {"text": "Kiln 2 is blue."}, Remembered)
+        assert not home.exists()
+        home.mkdir()  # another one in its place
+        assert client.get("/health/ready").status_code == 503
+        home.rmdir()
+        away.rename(home)
+        assert client.post("/v1/search", json={"query": "kiln"}).json()["cells"]
 
 
 def test_telemetry_is_off_and_says_what_it_needs(monkeypatch: pytest.MonkeyPatch):

@@ -4,15 +4,18 @@ import logging
 import socket
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from slowwave.entrypoints.resident.answering import REQUEST_SECONDS, answered
 from slowwave.entrypoints.resident.client import CONNECT_SECONDS, fingerprint, receive, send, socket_path
+from slowwave.entrypoints.resident.place import HOME_GONE, Place
+from slowwave.errors import TransientError
 from slowwave.memory import Memory
 
 TAKE_SECONDS = 10.0
@@ -40,9 +43,8 @@ def listening(folder: Path, memory: Memory, *, threads: int) -> Iterator[None]:
         listener.listen(threads * 8)
         listener.settimeout(LOOK_SECONDS)
         own_print, is_over = fingerprint(folder), threading.Event()
-        loop = threading.Thread(
-            target=_accept, args=(listener, memory, own_print, threads, is_over), daemon=True
-        )
+        answer = partial(_answer, memory=memory, own_print=own_print, place=Place(folder))
+        loop = threading.Thread(target=_accept, args=(listener, answer, threads, is_over), daemon=True)
         loop.start()
         try:
             yield
@@ -62,7 +64,7 @@ def send_away(path: Path) -> None:
 
 
 def _accept(
-    listener: socket.socket, memory: Memory, own_print: str, threads: int, is_over: threading.Event
+    listener: socket.socket, answer: Callable[[socket.socket], None], threads: int, is_over: threading.Event
 ) -> None:
     with ThreadPoolExecutor(threads, thread_name_prefix="socket") as pool:
         while not is_over.is_set():
@@ -74,7 +76,7 @@ def _accept(
                 _log.warning("the command line waits: %s", error.strerror)
                 is_over.wait(LOOK_SECONDS)
                 continue
-            pool.submit(_answer, connection, memory, own_print).add_done_callback(_tell)
+            pool.submit(answer, connection).add_done_callback(_tell)
 
 
 def _tell(answered_call: "Future[None]") -> None:
@@ -84,7 +86,7 @@ def _tell(answered_call: "Future[None]") -> None:
         _log.error("a call of the command line failed: %s\n%s", type(error).__name__, place)
 
 
-def _answer(connection: socket.socket, memory: Memory, own_print: str) -> None:
+def _answer(connection: socket.socket, *, memory: Memory, own_print: str, place: Place) -> None:
     with connection, suppress(OSError):  # who asked may have left
         connection.settimeout(REQUEST_SECONDS)
         request = receive(connection)
@@ -92,5 +94,8 @@ def _answer(connection: socket.socket, memory: Memory, own_print: str) -> None:
             return
         if request.get("print") != own_print:
             send(connection, {"stale": True, "stays": True})
+            return
+        if place.is_gone():
+            send(connection, {"error": TransientError.__name__, "message": HOME_GONE})
             return
         send(connection, answered(memory, request))

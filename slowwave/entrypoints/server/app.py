@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from slowwave.entrypoints.harness import routes as harness
 from slowwave.entrypoints.mcp.http import mount
+from slowwave.entrypoints.resident.place import Place
 from slowwave.entrypoints.server.guard import Guard
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.observing import add_metrics, telemetry_of
@@ -59,13 +60,14 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
     app.state.lanes = Lanes(memory, settings.server, settings.home.resolve())
     app.state.settings = settings
     app.state.is_warm = False
+    app.state.place = place = Place(settings.home.resolve())
     for router in ROUTERS:
         app.include_router(router)
     mount(app, memory)
     add_problems(app)
     describe(app)
     add_metrics(app)
-    app.add_middleware(Guard, key=key, settings=settings.server)
+    app.add_middleware(Guard, key=key, settings=settings.server, place=place)
     return app
 
 
@@ -74,7 +76,7 @@ def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], Abstrac
     async def living(app: FastAPI) -> AsyncIterator[None]:
         background = [
             asyncio.create_task(_warm(app, memory)),
-            asyncio.create_task(_flush(memory, settings.server.flush_seconds)),
+            asyncio.create_task(_flush(memory, settings.server.flush_seconds, app.state.place)),
         ]
         try:
             yield
@@ -83,7 +85,8 @@ def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], Abstrac
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
             app.state.lanes.runs.leave()
-            await run_sync(memory.close)
+            if not app.state.place.is_gone():  # its uses would make another home
+                await run_sync(memory.close)
 
     return living
 
@@ -97,10 +100,12 @@ async def _warm(app: FastAPI, memory: Memory) -> None:
     app.state.is_warm = True
 
 
-async def _flush(memory: Memory, seconds: float) -> None:
+async def _flush(memory: Memory, seconds: float, place: Place) -> None:
     """Write what was used to the home every few seconds; a kill loses no more than these."""
     while True:
         await asyncio.sleep(seconds)
+        if place.is_gone():
+            continue
         try:
             await run_sync(memory.flush)
         except SlowwaveError as error:

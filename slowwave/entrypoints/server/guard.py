@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from slowwave.entrypoints.resident.place import HOME_GONE, Place
 from slowwave.entrypoints.server.problems import MEDIA_TYPE, RETRY_SECONDS, STATUSES, problem_body
 from slowwave.settings.server import ServerSettings
 
@@ -32,8 +33,8 @@ _log = logging.getLogger("slowwave.server")
 class _RefusedError(Exception):
     """A request that does not pass: the status of its answer, and what to do."""
 
-    def __init__(self, status: int, detail: str) -> None:
-        self.status, self.detail = status, detail
+    def __init__(self, status: int, detail: str, kind: tuple[str, str] | None = None) -> None:
+        self.status, self.detail, self.kind = status, detail, kind or STATUSES[status]
         super().__init__(detail)
 
 
@@ -44,8 +45,8 @@ class FailedError(Exception):
 class Guard:
     """The app behind its checks."""
 
-    def __init__(self, app: ASGIApp, *, key: str, settings: ServerSettings) -> None:
-        self._app, self._key, self._settings = app, key.encode(), settings
+    def __init__(self, app: ASGIApp, *, key: str, settings: ServerSettings, place: Place) -> None:
+        self._app, self._key, self._settings, self._place = app, key.encode(), settings, place
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: refused here, or by the app."""
@@ -63,6 +64,7 @@ class Guard:
             check_origin(headers)
             if scope["path"] not in OPEN_PATHS:
                 self._check_key(headers)
+                self._check_home()
             body = await self._body(headers, receive)
             scope["slowwave.body"] = body
             await self._app(scope, _replay(body, receive), told)
@@ -84,6 +86,10 @@ class Guard:
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._key):
             raise _RefusedError(401, "send the key of <home>/server/key as `Authorization: Bearer KEY`")
+
+    def _check_home(self) -> None:
+        if self._place.is_gone():
+            raise _RefusedError(503, HOME_GONE, ("home", "The home is gone"))
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         most = self._settings.body_bytes
@@ -168,7 +174,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
-    kind, title = STATUSES[refused.status]
+    kind, title = refused.kind
     body = problem_body(refused.status, kind, title, detail=refused.detail, request_id=request_id)
     headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
     headers += _more_headers(refused.status)

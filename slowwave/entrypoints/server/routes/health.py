@@ -8,6 +8,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
+from slowwave.entrypoints.resident.place import HOME_GONE
 from slowwave.errors import SlowwaveError
 from slowwave.memory import Memory
 from slowwave.settings.tree import Settings
@@ -42,7 +43,9 @@ async def ready(request: Request, response: Response) -> Ready:
     """Say whether questions are answered and words are kept, with the reasons where not."""
     state: Any = request.app.state
     at, found = getattr(state, "ready", (0.0, None))
-    if found is None or time.monotonic() - at > LOOK_SECONDS or not found.is_ready:
+    if state.place.is_gone():
+        found = Ready(is_ready=False, reasons=[HOME_GONE])
+    elif found is None or time.monotonic() - at > LOOK_SECONDS or not found.is_ready:
         reasons = await run_sync(reasons_against, state.lanes.memory, state.settings)
         if not state.is_warm:
             reasons.insert(0, "the tables are being loaded: ask again in a moment")
