@@ -35,7 +35,7 @@ def take_spool(work: Workspace, cell_ids: Collection[str]) -> None:
 
 
 def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str]) -> dict[str, int]:
-    """Removes the answer cache, notes of what was shown, and what runs kept; writes core memory anew.
+    """Removes the answer cache, notes of what was shown, what runs and edits kept; writes core memory anew.
 
     Returns how many of each.
 
@@ -45,8 +45,9 @@ def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str
     return {
         "answers": _remove(sorted(home.cache_path.parent.glob(f"{home.cache_path.name}*"))),
         "shown": _remove(_naming(home.root / SHOWN_FOLDER, cell_ids)),
+        "texts in an editor": _remove(_quoting(home.root / "editing", texts)),
         "core file": int(write_core_file(home, store)),
-        "run reports": _remove(_reports(home.root / "server" / "runs", texts)),
+        "run reports": _remove(_quoting(home.root / "server" / "runs", texts)),
         "prefect records": _forget_runs(home.root / "prefect", texts),
     }
 
@@ -64,8 +65,8 @@ def _shown(path: Path) -> list[str]:
         return []
 
 
-def _reports(folder: Path, texts: Sequence[str]) -> list[Path]:
-    """Reports of the server's runs that quote what goes."""
+def _quoting(folder: Path, texts: Sequence[str]) -> list[Path]:
+    """Files below a folder that quote what goes."""
     return [folder / name for name in files_with(folder, texts)] if folder.is_dir() else []
 
 

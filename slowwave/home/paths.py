@@ -13,6 +13,7 @@
     |-- redacted.json        the rules by which the texts were last redacted
     |-- rederived/           a derivation beside the memory, a home of its own, until it is switched to or dropped
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
+    |-- editing/             a memory's text while `slowwave edit` has it open
     |-- connections.json    the coding agents that are connected, and the folders made for them
     |-- writer.lock          held by the one process that writes the store
     `-- writer.json          which process that is, while it writes

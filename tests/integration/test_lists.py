@@ -1,6 +1,7 @@
 """Lists by the page: every memory exactly once under any filter, whatever is written meanwhile; and the commands."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands.browse import edit
+from slowwave.entrypoints.commands.editing import in_file
 from slowwave.errors import InputError, NotFoundError
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
@@ -331,3 +333,51 @@ def test_the_editor_opens_the_text_and_what_is_saved_corrects_the_memory(
     edit(home=str(small_home), cell_id=first_id(small_home), note="", text=None, as_json=False)
     assert shown.read_text() == "The port of staging 2 is 6002.\n"
     assert "7002" in run(small_home, "list")[1]
+    assert list((small_home / "editing").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("editor", "told"),
+    [
+        ("sh -c 'rm \"$1\"' sh", "No such file or directory"),
+        ('sh -c \'printf "\\377" > "$1"\' sh', "no text in UTF-8 (byte 1)"),
+        ("sh -c 'exit 3'", "the editor failed"),
+        ("sh -c 'never closed", "VISUAL or EDITOR is no command"),
+    ],
+)
+def test_an_editor_that_goes_wrong_ends_in_a_line_and_changes_nothing(
+    small_home: Path, monkeypatch: pytest.MonkeyPatch, editor: str, told: str
+):
+    monkeypatch.setenv("VISUAL", editor)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    cell_id = first_id(small_home)
+    with pytest.raises(InputError) as refused:
+        edit(home=str(small_home), cell_id=cell_id, note="", text=None, as_json=False)
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert first_id(small_home) == cell_id
+    assert list((small_home / "editing").iterdir()) == []
+
+
+def test_the_editor_has_a_private_file_in_the_home_and_what_killed_edits_left_goes(small_home: Path):
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    with in_file(small_home, "beside") as other:
+        left = small_home / "editing" / f"{dead.pid}-left"
+        left.mkdir()
+        (left / "memory.md").write_text("left by a kill")
+        with in_file(small_home, "The port of staging 2 is 6002.\n") as path:
+            assert path.is_relative_to(small_home)
+            assert path.stat().st_mode & 0o777 == 0o600
+            assert not left.exists()
+            assert other.exists()
+    assert list((small_home / "editing").iterdir()) == []
+
+
+def test_an_erase_takes_the_text_out_of_what_a_killed_edit_left(small_home: Path):
+    left = small_home / "editing" / "1-left" / "memory.md"
+    left.parent.mkdir(parents=True)
+    left.write_text("The port of staging 2 is 6002.")
+    code, said = run(small_home, "erase", "--text", "The port of staging 2 is 6002.")
+    assert code == 0, said
+    assert not left.exists()

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 import click
 import typer
 
+from slowwave.entrypoints.commands.editing import in_file
 from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, reply
-from slowwave.entrypoints.resident.client import call, read
+from slowwave.entrypoints.resident.client import call, home_folder, read
 from slowwave.entrypoints.show.cells import show_cells
 from slowwave.entrypoints.show.edits import show_done
 from slowwave.errors import InputError
@@ -59,7 +60,7 @@ def edit(
     if found.status == "superseded":
         by = f" by {found.superseded_by}: edit that one" if found.superseded_by else ": remember what holds"
         raise InputError(f"memory {found.cell_id} was superseded{by}")
-    saved = text if text is not None else _edited(found)
+    saved = text if text is not None else _edited(found, home)
     if not saved.strip():
         raise InputError("the text is empty, and nothing was changed: `slowwave forget ID` deletes a memory")
     if saved.strip() == found.content.strip():
@@ -70,7 +71,7 @@ def edit(
     reply(done, partial(show_done, "Corrected"), as_json=as_json)
 
 
-def _edited(found: CellDetail) -> str:
+def _edited(found: CellDetail, home: str | None) -> str:
     """The text of a memory as it came back from the editor."""
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to open an editor in: give the new text by --text")
@@ -80,10 +81,21 @@ def _edited(found: CellDetail) -> str:
             "say what is right in a sentence or two by --text"
         )
     try:
-        saved = click.edit(found.content + "\n", extension=".md", require_save=False)
+        with in_file(home_folder(home), found.content + "\n") as path:
+            click.edit(filename=str(path))
+            return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except click.ClickException as error:
         raise InputError(f"the editor failed, and nothing was changed: {error.format_message()}") from error
-    return saved or ""
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"nothing was changed: what the editor saved is no text in UTF-8 (byte {error.start + 1})"
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"nothing was changed: the editor's file cannot be written or read again ({error.strerror})"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"nothing was changed: VISUAL or EDITOR is no command ({error})") from error
 
 
 COMMANDS = (edit,)
