@@ -176,6 +176,21 @@ def test_a_longer_export_gives_the_old_messages_the_same_ids(tmp_path):
     assert first["turn_id"].to_list() == second["turn_id"].head(2).to_list()
 
 
+def test_a_conversation_without_an_id_is_the_same_in_a_file_an_archive_and_a_longer_export(tmp_path):
+    messages = [
+        {key: value for key, value in one.items() if key != "uuid"} for one in CLAUDE["chat_messages"]
+    ]
+    short = {"created_at": CLAUDE["created_at"], "chat_messages": messages[:1]}
+    nameless = {name: value for name, value in tree().items() if name != "id"}
+    longer_one = short | {"chat_messages": messages}
+    for before, talk, grown in ((CLAUDE, short, longer_one), (tree(), nameless, nameless)):
+        ids = read_path(write(tmp_path, [talk])).turns["turn_id"].to_list()
+        longer = read_path(pack(tmp_path, {"conversations.json": [before, grown]})).turns
+        assert ids == [one for one in longer["turn_id"] if one in ids]
+    both = [short, short | {"created_at": "2026-05-02T10:00:00Z"}]
+    assert read_path(write(tmp_path, both)).turns["turn_id"].n_unique() == 4
+
+
 def test_a_truncated_export_gives_what_is_whole(tmp_path):
     whole = json.dumps([tree(), tree(id="talk-2")])
     (tmp_path / "conversations.json").write_text(whole[:-200])

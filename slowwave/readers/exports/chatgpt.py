@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from slowwave.readers.bounds import DEFAULTS, Counts
-from slowwave.readers.exports.conversations import BROKEN, Conversation, conversations_of, leave_out
-from slowwave.readers.files import file_time, id_of, object_of, parse_time, path_text
+from slowwave.readers.exports.conversations import (
+    BROKEN,
+    Conversation,
+    conversations_of,
+    id_by_content,
+    leave_out,
+)
+from slowwave.readers.files import file_time, id_of, object_of, parse_time
 from slowwave.readers.reading import RawMessage, Reading, Role, source_of, to_parts
 from slowwave.settings.readers import ReaderSettings
 
@@ -45,14 +51,20 @@ def read_chatgpt(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Iterator[R
 
 
 def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[RawMessage]:
-    modified, stem = file_time(path), path_text(path.stem)
+    modified = file_time(path)
     for conversation in conversations_of(path, counts, bounds):
         named = id_of(conversation.fields, "conversation_id", "id")
-        session_id = named or f"{stem}-{conversation.number}"
+        session_id = named or _id_by_content(conversation.fields)
         if not isinstance(conversation.fields.get("mapping"), dict):
             leave_out(BROKEN, counts)
             continue
         yield from _of_conversation(conversation, session_id, counts, modified)
+
+
+def _id_by_content(fields: Fields) -> str:
+    nodes = object_of(fields.get("mapping"))
+    roots = [name for name, node in nodes.items() if str(object_of(node).get("parent")) not in nodes]
+    return id_by_content(str(fields.get("create_time")), *sorted(roots))
 
 
 def _of_conversation(

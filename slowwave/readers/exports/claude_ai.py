@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from slowwave.readers.bounds import DEFAULTS, Counts
-from slowwave.readers.exports.conversations import BROKEN, Conversation, conversations_of, leave_out
-from slowwave.readers.files import file_time, id_of, list_of, object_of, parse_time, path_text, text_of
+from slowwave.readers.exports.conversations import (
+    BROKEN,
+    Conversation,
+    conversations_of,
+    id_by_content,
+    leave_out,
+)
+from slowwave.readers.files import file_time, id_of, list_of, object_of, parse_time, text_of
 from slowwave.readers.reading import RawMessage, Reading, Role, source_of, to_parts
 from slowwave.settings.readers import ReaderSettings
 
@@ -38,9 +44,9 @@ def read_claude_ai(path: Path, *, bounds: ReaderSettings = DEFAULTS) -> Iterator
 
 
 def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[RawMessage]:
-    modified, stem = file_time(path), path_text(path.stem)
+    modified = file_time(path)
     for conversation in conversations_of(path, counts, bounds):
-        session_id = id_of(conversation.fields, "uuid") or f"{stem}-{conversation.number}"
+        session_id = id_of(conversation.fields, "uuid") or _id_by_content(conversation.fields)
         time = parse_time(conversation.fields.get("created_at")) or modified
         messages = conversation.fields.get("chat_messages")
         if not isinstance(messages, list):
@@ -48,6 +54,12 @@ def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[Ra
         for message in list_of(messages):
             time = parse_time(object_of(message).get("created_at")) or time
             yield from _of_message(conversation, object_of(message), session_id, counts, time)
+
+
+def _id_by_content(fields: Fields) -> str:
+    first = object_of(next(iter(list_of(fields.get("chat_messages"))), None))
+    said = id_of(first, "uuid") or "\n\n".join(_texts(first, Counts()))
+    return id_by_content(text_of(fields, "created_at") or "", said)
 
 
 def _of_message(

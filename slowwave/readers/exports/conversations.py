@@ -9,6 +9,8 @@ from typing import NamedTuple
 from slowwave.readers.bounds import Counts
 from slowwave.readers.exports.archive import blocks_of
 from slowwave.readers.exports.objects import elements_of, fields_of
+from slowwave.schemas.identity import stable_id
+from slowwave.schemas.refusals import clean_text
 from slowwave.settings.readers import ReaderSettings
 
 LONG = "conversation over its bound"
@@ -46,6 +48,14 @@ def conversations_of(path: Path, counts: Counts, bounds: ReaderSettings) -> Iter
                 yield Conversation(number, fields)
             else:
                 leave_out(BROKEN if element.is_ended else CUT, counts)
+
+
+def id_by_content(*parts: str) -> str:
+    """An id for a conversation that its export gave none, from what stays as it grows.
+
+    Its file and place have no part in it: the same conversation stands in an archive, unpacked, and in a later export.
+    """
+    return stable_id("conversation", *map(clean_text, parts))
 
 
 def leave_out(reason: str, counts: Counts) -> None:
