@@ -1,6 +1,7 @@
 """Projects follow repositories: what is said in one stays out of another; what is of the home is known in both."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,31 @@ def test_a_conversation_that_goes_to_another_folder_stays_one(memory: Memory, ho
     memory.ingest([tmp_path / "a.jsonl"])
     rows = open_store(home / "store").rows("turns")
     assert (rows.height, {*rows["project_id"]}) == (3, {memory.project_of(kiln)})
+
+
+def test_a_note_of_claude_code_is_of_the_repository_whose_sessions_stand_beside_it(
+    memory: Memory, tmp_path: Path
+):
+    kiln, ferry = repository(tmp_path / "kiln"), repository(tmp_path / "ferry")
+    project = tmp_path / "projects" / re.sub("[^A-Za-z0-9]", "-", str(kiln))
+    (project / "memory").mkdir(parents=True)
+    note = project / "memory" / "queue.md"
+    note.write_text("The queue is Redis.\n")
+    (project / "s1.jsonl").write_text(json.dumps({"type": "summary", "cwd": str(kiln)}) + "\n")
+    memory.ingest([note])
+    assert said(memory, "queue", memory.project_of(kiln)) == ["The queue is Redis."]
+    assert said(memory, "queue", memory.project_of(ferry)) == []
+
+
+def test_what_was_said_in_a_folder_that_is_gone_is_known_everywhere_and_the_report_says_so(
+    memory: Memory, tmp_path: Path
+):
+    ferry, gone = repository(tmp_path / "ferry"), tmp_path / "gone"
+    report = memory.ingest([chat(tmp_path / "a.jsonl", ("The queue is Redis.", gone))])
+    assert said(memory, "queue", memory.project_of(ferry)) == ["The queue is Redis."]
+    assert [note for note in report.notes if str(gone) in note and "known in all" in note]
+    there = memory.ingest([chat(tmp_path / "b.jsonl", ("The kiln is hot.", ferry), session="b")])
+    assert not [note for note in there.notes if "not there" in note]
 
 
 def test_a_home_that_keeps_to_its_project_takes_everything_in_as_its_own(tmp_path: Path):

@@ -45,6 +45,17 @@ def test_a_note_is_what_an_assistant_wrote_with_its_name_and_kind(folder):
     assert reading.kind == "auto_memory"
 
 
+def test_a_note_belongs_to_the_folder_that_the_sessions_beside_it_were_held_in(folder):
+    def cwd():
+        return read_path(folder / "feedback_glazes.md").turns["cwd"].to_list()
+
+    assert cwd() == [None]
+    (folder.parent / "a.jsonl").write_text('half\n[]\n{"cwd": 1}\n{"cwd": "/home/mara/other"}\n')
+    assert cwd() == [None]
+    (folder.parent / "b.jsonl").write_text('{"type": "x"}\n{"cwd": "/home/mara/kiln"}\n')
+    assert cwd() == ["/home/mara/kiln"]
+
+
 def test_the_index_gives_only_what_stands_nowhere_else(folder):
     reading = read_path(folder / "MEMORY.md")
     (content,) = reading.turns["content"]

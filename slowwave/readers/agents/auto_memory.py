@@ -3,26 +3,38 @@
 An agent wrote these notes for itself, also where they tell of a person or repeat their wish: they have the role of an
 assistant, so that no memory made of them is taken for a person's word. Lines of `MEMORY.md` that only point to another
 note are left out. A note that is changed becomes new turns; what it said before stays what it said before.
+
+Notes belong to the folder that the project's folder is named after, which the sessions beside it tell.
 """
 
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from slowwave.errors import InputError, NotFoundError
 from slowwave.readers.bounds import DEFAULTS, Counts
 from slowwave.readers.documents import MARKDOWN_SUFFIXES, document_text, sections_of
-from slowwave.readers.files import file_time, path_text
+from slowwave.readers.files import file_time, object_of, path_text
+from slowwave.readers.lines import lines_of
 from slowwave.readers.reading import RawMessage, Reading, empty_reading, source_of, to_parts
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.settings.readers import ReaderSettings
 
 KINDS: Final = ("user", "feedback", "project", "reference")
 
+_SESSIONS: Final = 20
+_SESSION_LINES: Final = 50
+"""Sessions beside the notes, and lines of each, that are looked at for the folder of the project."""
+
 _INDEX: Final = "MEMORY.md"
 _PROJECT: Final = re.compile(r"-.*|[A-Za-z]--.*")
 """A project's folder: its path, with a hyphen for each separator."""
+_SEPARATOR: Final = re.compile(r"[^A-Za-z0-9]")
 _FIELD: Final = re.compile(r"^[ \t]*(?P<name>name|description|type):[ \t]*(?P<value>[^\n]*)$", re.MULTILINE)
 _POINTER: Final = re.compile(
     r"^[ \t]*[-*][ \t]+\[[^\]\n]*\]\((?P<file>[^)\n]{1,200}\.md)\)[^\n]*$", re.MULTILINE
@@ -60,12 +72,30 @@ def read_auto_memory(path: Path, *, folder: Path, bounds: ReaderSettings = DEFAU
         yield empty_reading()
         return
     yield from to_parts(
-        _messages(path, folder, _title(told), body, counts, file_time(path)),
+        _messages(path, folder, _title(told), body, counts, file_time(path), _cwd(folder.parent, bounds)),
         source=source_of(path, "file"),
         kind="auto_memory",
         counts=counts,
         bounds=bounds,
     )
+
+
+def _cwd(project: Path, bounds: ReaderSettings) -> str | None:
+    """The folder whose path names a project's folder, by the sessions in that; null where none of them tells it."""
+    sessions = sorted(path for path in project.glob("*.jsonl") if path.is_file())
+    for path in islice(sessions, _SESSIONS):
+        with suppress(InputError, NotFoundError):
+            for line in islice(lines_of(path, bounds), _SESSION_LINES):
+                cwd = _field(line.data or b"", "cwd")
+                if isinstance(cwd, str) and _SEPARATOR.sub("-", cwd) == project.name:
+                    return cwd
+    return None
+
+
+def _field(data: bytes, name: str) -> object:
+    with suppress(ValueError, RecursionError):
+        return object_of(json.loads(data)).get(name)
+    return None
 
 
 def _title(told: dict[str, str]) -> str:
@@ -88,7 +118,7 @@ def _without_pointers(text: str, folder: Path, counts: Counts) -> str:
 
 
 def _messages(
-    path: Path, folder: Path, title: str, body: str, counts: Counts, modified: datetime
+    path: Path, folder: Path, title: str, body: str, counts: Counts, modified: datetime, cwd: str | None
 ) -> Iterator[RawMessage]:
     below = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
     session_id = stable_id("auto_memory", path_text(folder.parent.name), path_text(below))
@@ -101,5 +131,6 @@ def _messages(
             parts=(text,),
             event_time=modified,
             identity=("auto_memory", session_id, content_hash(text)),
+            cwd=cwd,
             place=f"section {number}",
         )

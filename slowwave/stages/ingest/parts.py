@@ -4,6 +4,7 @@ A part is one segment: it survives a kill as soon as it is committed. The hash o
 part, so that a file that was cut off is read again, and what is known of it is passed by.
 """
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.chunking import cut_chunks, with_overlap
+from slowwave.readers.files import path_text
 from slowwave.readers.reading import READ_SCHEMA
 from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.ingest.redacted_turns import as_stored
@@ -96,10 +98,12 @@ class Parts:
         pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
         self._turn_count.update(added["source_id"].to_list())
         self._show(new, cut)
+        recorded = with_owner(new, owner=run.settings.owner, new=new, stored=beside)
+        self._tell_gone(recorded)
         chunks = shaped(pending, CATALOGUE["chunk.cut"].payload)
         run.commit(
             {
-                "turn.recorded": with_owner(new, owner=run.settings.owner, new=new, stored=beside),
+                "turn.recorded": recorded,
                 "chunk.cut": chunks,
                 "source.recorded": self._sources(),
             }
@@ -115,6 +119,17 @@ class Parts:
         """Stored turns of the same sessions."""
         columns = ["turn_id", "session_id", "turn_index", "content", "content_hash", "project_id"]
         return self._run.store.having("turns", "session_id", turns["session_id"].unique(), columns)
+
+    def _tell_gone(self, turns: pl.DataFrame) -> None:
+        """Says which folders are not there, so that nothing tells the repository of what was said in them."""
+        owner = self._run.settings.owner
+        own = turns.filter(pl.col("project_id") == owner.project_id).drop_nulls("cwd")
+        gone = [cwd for cwd in own["cwd"].unique().sort() if not os.path.isdir(cwd)]  # noqa: PTH112 - no error
+        if owner.project_from == "repository" and gone:
+            more = f" and {len(gone) - 1:,} more are" if len(gone) > 1 else " is"
+            self._run.note(
+                f"{path_text(gone[0])}{more} not there: what was said in it has no project and is known in all"
+            )
 
     def _sources(self) -> pl.DataFrame:
         rows = [
