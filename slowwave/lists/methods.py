@@ -54,5 +54,5 @@ class Lists:
         return others.episodes(self._reader, request_of(ProjectPageRequest, locals()))
 
     def topics(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> TopicPage:
-        """A page of the topics that have a summary, largest first (`ProjectPageRequest`)."""
+        """A page of the topics, largest first, also of those without a summary yet (`ProjectPageRequest`)."""
         return others.topics(self._reader, request_of(ProjectPageRequest, locals()))

@@ -48,11 +48,11 @@ def episodes(reader: Reader, request: ProjectPageRequest) -> EpisodePage:
 
 
 def topics(reader: Reader, request: ProjectPageRequest) -> TopicPage:
-    """A page of the topics that have a summary, largest first."""
+    """A page of the topics, largest first."""
     store = reader.current()
     if store is None:
         return TopicPage(topics=[], total=0)
-    where = _mine(reader, request) & col("merged_into").is_null() & col("summary").is_not_null()
+    where = _mine(reader, request) & col("merged_into").is_null()
     columns = tuple(TopicSummary.model_fields)
     page = read_page(store, "topics", request, by="cell_count", where=where, columns=columns)
     rows = [TopicSummary(**{name: row[name] for name in columns}) for row in page.rows]

@@ -114,6 +114,6 @@ class EpisodePage(Page):
 
 
 class TopicPage(Page):
-    """Topics that have a summary, largest first."""
+    """Topics, largest first."""
 
     topics: list[TopicSummary]

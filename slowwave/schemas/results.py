@@ -278,7 +278,7 @@ class TopicSummary(Frozen):
 
     topic_id: str
     name: str
-    summary: str
+    summary: str | None = Field(description="null as long as no night has summarized it.")
     cell_count: int
     updated_at: datetime
     project_id: str

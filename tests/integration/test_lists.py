@@ -179,8 +179,12 @@ def test_people_things_conversations_and_topics_come_by_the_page(memory: Memory)
         for cell in map(made, range(COUNT))
         if cell["cell_type"] == "episode" and cell["user_id"] == "ana"
     }
-    assert [topic.name for topic in memory.topics().topics] == ["topic T", "topic U"]
-    assert memory.topics(project="nowhere").total == 2
+    assert [(topic.name, topic.summary) for topic in memory.topics().topics] == [
+        ("topic T", "About T."),
+        ("topic U", "About U."),
+        ("topic V", None),
+    ]
+    assert memory.topics(project="nowhere").total == memory.stats().topics == 3
 
 
 def test_one_memory_is_shown_with_its_turns_and_whose_word_it_is_there(memory: Memory):

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pydantic import TypeAdapter
 from slowwave import Memory, errors
 from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS, MOST_BYTES
+from slowwave.entrypoints.mcp.resources import listed_resources
 from slowwave.entrypoints.mcp.server import mcp_server
 from slowwave.entrypoints.resident.answering import answered
 from slowwave.home.paths import open_home
@@ -26,7 +28,8 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
-from slowwave.schemas.results import Erased
+from slowwave.schemas.lists import TopicPage
+from slowwave.schemas.results import Erased, TopicSummary
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -481,6 +484,20 @@ def test_resources_are_pages_of_memories_topics_and_core_memory(memory: Memory, 
     assert "Ana wants tabs." in core
     assert core.count("</slowwave-memory>") == 1
     assert "Staging listens on 5432." in cell
+
+
+def test_a_topic_without_a_summary_is_listed_and_marked():
+    async def ask(*_: object) -> TopicPage:
+        told = {"cell_count": 3, "updated_at": datetime(2026, 7, 1, tzinfo=UTC), "project_id": "default"}
+        topics = [
+            TopicSummary(topic_id=name, name=name, summary=summary, **told)
+            for name, summary in (("kiln", "It is blue."), ("ferry", None))
+        ]
+        return TopicPage(topics=topics, total=2)
+
+    _, kiln, ferry = asyncio.run(listed_resources(ask, None)).resources
+    assert (str(ferry.uri), ferry.description) == ("slowwave://topics/ferry", "3 memories, no summary yet")
+    assert kiln.description == "3 memories"
 
 
 @pytest.mark.parametrize(

@@ -114,10 +114,14 @@ def _title(text: str) -> None:
 def _tour(folder: Path) -> None:
     with Memory(folder, records_usage=False) as memory:
         topics, replaced = memory.topics(limit=SHOWN), memory.replacements()
-        _title(f"Topics that it found: {topics.total} with a summary")
+        _title(f"Topics that it found: {topics.total}")
         for topic in topics.topics:
             head = (flat(topic.name), "bold")
-            results().print(Text.assemble(head, f" ({topic.cell_count} memories)\n  {flat(topic.summary)}"))
+            results().print(
+                Text.assemble(
+                    head, f" ({topic.cell_count} memories)\n  {flat(topic.summary or '(no summary yet)')}"
+                )
+            )
         _title(f"Superseded: {len(replaced)} memories that no longer hold")
         for one in replaced[:SHOWN]:
             line = (f"\n  {flat(one.timeline)}" if one.timeline else "", "dim")

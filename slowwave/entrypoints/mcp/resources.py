@@ -69,7 +69,7 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
         about = [
             ToldSummary(title=page_line(one.name), text=page_line(one.summary))
             for one in largest.topics
-            if one.name in (name, found.title)
+            if one.summary is not None and one.name in (name, found.title)
         ]
         return page_of(fitted(told.model_copy(update={"summaries": about[:1]}), newest_last=True))
 
@@ -104,7 +104,7 @@ def _listed(topic: TopicSummary) -> Listed:
         uri=f"slowwave://topics/{quote(topic.name, safe='')}",
         name=name,
         title=name,
-        description=f"{topic.cell_count} memories",
+        description=f"{topic.cell_count} memories" + (", no summary yet" if topic.summary is None else ""),
         mime_type=MARKDOWN,
     )
 

@@ -23,7 +23,7 @@ async def entities(asked: Asked, ask: Ask) -> EntitiesPage:
 
 @router.get("/topics")
 async def topics(asked: Asked, ask: Ask) -> TopicPage:
-    """Topics that have a summary, largest first."""
+    """Topics, largest first; `summary` is null where no night has summarized one yet."""
     return await ask.read(ask.memory.topics, **fields(asked))
 
 
