@@ -210,6 +210,29 @@ def test_a_flow_that_could_not_be_started_leaves_its_id_free(tmp_path: Path, mon
     assert runs.runs() == []
 
 
+def test_a_second_run_of_a_flow_that_goes_on_is_refused_with_the_first_ones_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class AtWork:
+        """A process that does not end."""
+
+        returncode = None
+
+        def __init__(self, *words: object, **given: object) -> None: ...
+
+        def poll(self) -> None: ...
+
+    monkeypatch.setattr("slowwave.entrypoints.server.runs.subprocess.Popen", AtWork)
+    with serving(tmp_path / "home") as client:
+        first = client.post("/v1/memory/reindex", json={}).json()["run_id"]
+        second = client.post("/v1/memory/reindex", json={})
+        assert (second.status_code, second.headers["retry-after"]) == (503, "5")
+        assert first in second.json()["detail"]
+        assert client.post("/v1/memory/reindex", json={"run_id": first}).json()["run_id"] == first
+        assert client.post("/v1/memory/reindex", json={"clear_existing": False}).status_code == 202
+        assert get(client, "/v1/runs")["total"] == 2
+
+
 def test_lists_go_on_where_the_cursor_says(served: httpx.Client):
     for place in range(3):
         said(served, f"Number {place} of the harbour sheds is painted green.")

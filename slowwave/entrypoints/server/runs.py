@@ -24,7 +24,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
 from slowwave.entrypoints.server.address import SINGLE
-from slowwave.errors import InputError, NotFoundError, TransientError
+from slowwave.errors import BusyError, InputError, NotFoundError, TransientError
 from slowwave.schemas.report import NightReport, StageReport
 
 RunState = Literal["running", "done", "failed", "lost"]
@@ -94,6 +94,7 @@ class FlowRuns:
 
         Raises:
             InputError: the flow takes no sources, or cannot be forced.
+            BusyError: a run of this flow goes on.
             TransientError: too many flows of the server run already, or the process cannot be started.
         """
         if sources and flow not in WITH_SOURCES:
@@ -103,6 +104,9 @@ class FlowRuns:
         with self._guard:
             if run_id is not None and (self._folder / f"{run_id}.json").exists():
                 return self.run(run_id)
+            going_on = next((one for one in self.runs() if one.flow == flow and one.state == "running"), None)
+            if going_on is not None:  # it would take the writer lock from it, or wait for it in vain
+                raise BusyError(f"this flow runs already, as the run {going_on.run_id}: ask after that one")
             running = sum(one.poll() is None for one in self._processes.values())
             if running >= self._most:
                 raise TransientError(f"{running} flows run already: ask again when one has ended")
