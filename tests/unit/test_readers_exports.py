@@ -271,6 +271,23 @@ def test_an_archive_of_anything_else_is_refused(tmp_path):
         read_path(pack(tmp_path, {"notes.txt": b"x"}))
 
 
+def test_an_archive_without_anything_in_it_is_named_as_one(tmp_path):
+    with pytest.raises(InputError, match="ZIP archive without a conversations.json"):
+        read_path(pack(tmp_path, {}))
+    with pytest.raises(InputError, match="ZIP archive whose conversations.json holds no conversations"):
+        read_path(pack(tmp_path, {"conversations.json": b" " * 3_000_000}))
+    late = b" " * 3_000_000 + json.dumps([tree()]).encode()
+    assert read_path(pack(tmp_path, {"conversations.json": late})).kind == "chatgpt"
+
+
+def test_a_conversation_in_another_encoding_is_counted_and_named(tmp_path):
+    wrong = json.dumps([tree()]).replace("blue", "bl\xe4u").encode("latin-1")
+    (tmp_path / "conversations.json").write_bytes(wrong)
+    reading = read_path(tmp_path / "conversations.json")
+    assert reading.skipped["conversation that is not UTF-8"] == 1
+    assert [told for _, told in reading.counts.excesses if told.startswith("conversation 1 is not UTF-8")]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_elements_do_not_depend_on_how_the_text_is_cut(size):
     elements = [{"a": 'x"}]{[\\'}, {}, {"b": [{"c": {}}, "]"]}, {"\\": "\\\\"}]

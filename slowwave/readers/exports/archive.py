@@ -13,7 +13,8 @@ from slowwave.errors import InputError
 from slowwave.readers.files import open_bytes, shown_path
 from slowwave.settings.readers import ReaderSettings
 
-ARCHIVE_START: Final = b"PK\x03\x04"
+ARCHIVE_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")
+"""How a ZIP archive begins: with a member, or with its directory where it has none."""
 
 _CONVERSATIONS: Final = re.compile(r"(?:[^/\\]+/){0,2}conversations(?:-\d{1,6})?\.json", re.IGNORECASE)
 """Names of the members that hold conversations. No member is ever written to a path."""
@@ -37,7 +38,7 @@ def blocks_of(path: Path, *, bounds: ReaderSettings) -> Iterator[tuple[int, byte
         InputError: It cannot be read, holds no conversations, or has more than `readers.file_bytes` unpacked.
     """
     with open_bytes(path, most_bytes=bounds.file_bytes) as (file, size):
-        if not file.peek(len(ARCHIVE_START)).startswith(ARCHIVE_START):
+        if not file.peek(len(ARCHIVE_STARTS[0])).startswith(ARCHIVE_STARTS):
             yield from ((0, block) for block in _blocks(file, size))
             return
         with _archive_errors(path):

@@ -15,6 +15,7 @@ from slowwave.settings.readers import ReaderSettings
 
 LONG = "conversation over its bound"
 BROKEN = "unreadable conversation"
+GARBLED = "conversation that is not UTF-8"
 CUT = "half-written last conversation"
 
 
@@ -45,9 +46,21 @@ def conversations_of(path: Path, counts: Counts, bounds: ReaderSettings) -> Iter
                     most=bounds.shown_places,
                 )
             elif (fields := fields_of(element.data)) is not None:
+                if not _is_utf8(element.data):
+                    counts.parts[GARBLED] += 1
+                    told = f"conversation {number} is not UTF-8, and letters of it are lost: save the file as UTF-8"
+                    counts.exceed(GARBLED, told, most=bounds.shown_places)
                 yield Conversation(number, fields)
             else:
                 leave_out(BROKEN if element.is_ended else CUT, counts)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def id_by_content(*parts: str) -> str:

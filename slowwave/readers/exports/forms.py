@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, TypeGuard, get_args
 
-from slowwave.readers.exports.archive import ARCHIVE_START, blocks_of
-from slowwave.readers.files import open_bytes
+from slowwave.errors import InputError
+from slowwave.readers.exports.archive import ARCHIVE_STARTS, blocks_of
+from slowwave.readers.files import open_bytes, shown_path
 from slowwave.settings.readers import ReaderSettings
 
 ChatForm: TypeAlias = Literal["chatgpt", "claude_ai"]
@@ -46,9 +47,14 @@ def export_form(path: Path, *, bounds: ReaderSettings) -> ExportForm | Literal["
     """
     with open_bytes(path, most_bytes=bounds.file_bytes) as (file, _):
         start = file.read(_MOST_LINE)
-    if start.startswith(ARCHIVE_START):
-        start = next((block for _, block in blocks_of(path, bounds=bounds)), b"[]")
-        return _form_of_array(start.removeprefix(_BOM).lstrip())
+    if start.startswith(ARCHIVE_STARTS):
+        pieces = (block.removeprefix(_BOM).lstrip() for _, block in blocks_of(path, bounds=bounds))
+        if (form := _form_of_array(next(filter(None, pieces), b""))) is None:
+            raise InputError(
+                f"{shown_path(path)} is a ZIP archive whose conversations.json holds no conversations of ChatGPT or "
+                "Claude.ai: name the export as it was downloaded."
+            )
+        return form
     start = start.removeprefix(_BOM).lstrip()
     if _RESULTS.match(start):
         return "mem0"
