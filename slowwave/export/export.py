@@ -31,6 +31,11 @@ def export(reader: Reader, request: ExportRequest, *, now: datetime) -> Exported
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
     owner = home.settings.owner
     rows = rows_of_export(store, owner, project=request.project, scopes=request.scopes)
+    if request.project is not None and all(frame.is_empty() for frame in rows.values()):
+        raise NotFoundError(
+            f"nothing that you may see is of the project {request.project!r}: check its name, "
+            "or export all projects without --project"
+        )
     notes: list[str] = []
     if needs_sweep(home):
         rows, secret_count = without_secrets(rows)

@@ -552,6 +552,13 @@ def test_what_is_kept_word_by_word_outlives_another_derivation():
     ]
 
 
+def test_a_project_that_nobody_knows_has_no_export_and_an_earlier_one_stays(home, exported):
+    before = exported.read_bytes()
+    with Memory(home) as memory, pytest.raises(NotFoundError, match="of the project 'nosuch'"):
+        memory.export(exported.parent, project="nosuch", now=NOW)
+    assert exported.read_bytes() == before
+
+
 def test_a_home_without_memory_has_no_export(home, tmp_path):
     with Memory(home) as memory, pytest.raises(NotFoundError):
         memory.export(tmp_path / "out")
