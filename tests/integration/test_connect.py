@@ -371,9 +371,25 @@ def test_a_file_of_the_name_of_a_copy_that_is_somebody_elses_stays(copied, place
     assert tree(places) == before
 
 
+def test_the_users_folder_as_a_project_is_no_second_connection(places, install):
+    there = places.model_copy(update={"project": places.user})
+    connect("gemini", "user", there, install, dry_run=False)
+    connect("codex", "user", there, install, dry_run=False)
+    moved = install.model_copy(update={"home": f"{install.home}2"})
+    again = connect("gemini", "user", there, moved, dry_run=True)
+    assert not any("as well" in note for note in again.notes)
+    assert [(one.harness, one.scope) for one in survey(there, install) if one.connected == "yes"] == [
+        ("codex", "user"), ("gemini", "user"),
+    ]  # fmt: skip
+    connect("claude-code", "user", there, install, dry_run=False)
+    assert "as well" in connect("claude-code", "project", there, install, dry_run=True).notes[0]
+
+
 def test_a_second_scope_and_a_home_or_harness_that_is_not_there_are_told(places, install):
     away = install.model_copy(update={"home": f"{install.home}-new"})
     assert connect("codex", "user", places, away, dry_run=True).notes[0].startswith("There is no home at")
+    connect("codex", "user", places, away, dry_run=False)
+    assert Path(away.home).stat().st_mode & 0o777 == 0o700
     alone = connect("cursor", "user", places, install, dry_run=False)
     assert alone.notes[0].startswith("cursor was not found on this machine")
     both = connect("cursor", "project", places, install, dry_run=False)

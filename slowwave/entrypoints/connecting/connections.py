@@ -19,7 +19,14 @@ from slowwave.entrypoints.connecting.files import (
     remove_folders,
     write_text,
 )
-from slowwave.entrypoints.connecting.harnesses import Install, Places, SettingsFile, files_of, is_found
+from slowwave.entrypoints.connecting.harnesses import (
+    Install,
+    Places,
+    SettingsFile,
+    files_of,
+    is_found,
+    is_shared,
+)
 from slowwave.entrypoints.connecting.jsonc import scan
 from slowwave.entrypoints.connecting.names import Harness, Scope
 from slowwave.entrypoints.connecting.record import FILE, Connection, drop, keep, made_copy
@@ -126,6 +133,8 @@ def _surprises(harness: Harness, scope: Scope, places: Places, install: Install)
     if not is_found(harness, places):
         yield f"{harness} was not found on this machine: its settings are written for when it is."
     other: Scope = "user" if scope == "project" else "project"
+    if is_shared(harness, places, install):
+        return
     homes = dict[str, None]()
     with suppress(InputError):  # a broken file of the other scope is for whoever connects there
         for settings in files_of(harness, other, places, install):

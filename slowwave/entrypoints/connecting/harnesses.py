@@ -89,6 +89,12 @@ def files_of(harness: Harness, scope: Scope, places: Places, install: Install) -
     return (_with_server(path, ("mcpServers",), _stdio(install)),)
 
 
+def is_shared(harness: Harness, places: Places, install: Install) -> bool:
+    """Return whether the project's files are the user's own, as in the user's folder: one connection, not two."""
+    own, others = (files_of(harness, scope, places, install) for scope in ("user", "project"))
+    return {one.path for one in own} == {one.path for one in others}
+
+
 def is_own(value: object) -> bool:
     """Return whether an MCP server's entry or a hook is one that `connect` wrote."""
     words = words_of(value) if isinstance(value, dict) else []

@@ -91,4 +91,8 @@ def _write(home: Path, known: tuple[Connection, ...]) -> None:
     if not known:
         remove_file(home / FILE)
         return
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{home} cannot be made: {error.strerror or error}") from error
     write_text(read_text(home / FILE), json.dumps([one.model_dump() for one in known], indent=2) + "\n")

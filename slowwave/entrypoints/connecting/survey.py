@@ -13,6 +13,7 @@ from slowwave.entrypoints.connecting.harnesses import (
     SettingsFile,
     files_of,
     is_found,
+    is_shared,
     words_of,
 )
 from slowwave.entrypoints.connecting.names import HARNESSES, Harness, Scope
@@ -46,6 +47,8 @@ def survey(places: Places, install: Install) -> tuple[State, ...]:
     }
     for harness, project in sorted(projects):
         there = places.model_copy(update={"project": Path(project)})
+        if is_shared(harness, there, install):
+            continue
         found = _state(harness, "project", there, install)
         states += [found] if found.connected in ("yes", "partly") else []
     return tuple(states)
