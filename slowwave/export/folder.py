@@ -49,13 +49,13 @@ def write_files(folder: Path, texts: Texts) -> None:
         InputError: the folder cannot be written; what was there stays.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         former = _former(folder)
         with _draft(folder) as draft:
             for number, (name, pieces) in enumerate(texts.items()):
                 path = draft / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("w", encoding="utf-8", newline="\n") as file:
+                with open(path, "w", encoding="utf-8", newline="\n", opener=_private) as file:
                     file.writelines(pieces)
                 if len(texts) > 1:
                     progress("export", number + 1, len(texts))
@@ -69,6 +69,11 @@ def write_files(folder: Path, texts: Texts) -> None:
         _note(folder, sorted(texts))
     except OSError as error:
         raise _unwritable(folder, error) from error
+
+
+def _private(path: str, flags: int) -> int:
+    """A new file that only this user can read."""
+    return os.open(path, flags, 0o600)
 
 
 def _unwritable(folder: Path, error: OSError) -> InputError:

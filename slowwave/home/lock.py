@@ -87,7 +87,7 @@ def _take(home: Home, key: Path, work: Work) -> _Refusal | None:
             )
         lock = FileLock(home.root / "writer.lock", timeout=0, thread_local=False)
         try:
-            home.root.mkdir(parents=True, exist_ok=True)
+            home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock.acquire()
             since = datetime.now(UTC).isoformat(timespec="seconds")
             said = json.dumps({"pid": os.getpid(), "since": since, "work": work})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes | str, *, mode: int = 0o666, is_durable: bool = True) -> None:
-    """Replaces a file by way of a draft beside it, and makes its folders.
+    """Replaces a file by way of a draft beside it, and makes its folders, for this user alone.
 
     When this returns the file survives a power cut too, unless `is_durable` is False, which is faster.
 
@@ -14,7 +14,8 @@ def write_whole(path: Path, data: bytes | str, *, mode: int = 0o666, is_durable:
         OSError: it cannot be written; what was there stays.
     """
     new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(new_folders):
+        folder.mkdir(mode=0o700, exist_ok=True)
     # several threads and processes may write the same file
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.draft")
     try:

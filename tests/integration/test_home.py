@@ -501,3 +501,24 @@ def test_an_edit_that_finds_a_derivation_in_the_journal_works_on_it(folder: Path
         assert memory.remember("The kiln holds 1,040 degrees.").is_searchable
         assert [hit.content for hit in memory.search("kiln").cells] == ["The kiln holds 1,040 degrees."]
         assert "derived before" not in [hit.content for hit in memory.search("derived before").cells]
+
+
+@pytest.mark.parametrize("first", ["remember", "record", "lock"])
+def test_a_new_home_and_an_export_are_this_users_alone(tmp_path: Path, first: str):
+    home, out = tmp_path / "home", tmp_path / "out"
+    before = os.umask(0o022)
+    try:
+        with Memory(home, records_usage=False) as memory:
+            if first == "remember":
+                memory.remember("The port of staging is 6002.")
+            elif first == "record":
+                memory.record([{"session_id": "s", "role": "user", "text": "The port is 6002."}])
+            else:
+                with writing(open_home(home), work="edit"):
+                    pass
+            assert home.stat().st_mode & 0o777 == 0o700
+            if first == "remember":
+                memory.export(out)
+                assert {path.stat().st_mode & 0o077 for path in (out, *out.glob("*.jsonl"))} == {0}
+    finally:
+        os.umask(before)

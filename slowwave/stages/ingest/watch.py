@@ -182,7 +182,7 @@ def _paths(sources: Sequence[Path], settings: Settings) -> list[Path]:
 def _alone(home: Home) -> Iterator[None]:
     lock = FileLock(home.root / "watch.lock", timeout=0, thread_local=False)
     try:
-        home.root.mkdir(parents=True, exist_ok=True)
+        home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
         raise BusyError(f"another watch follows files into {home.root}: one is enough") from error
