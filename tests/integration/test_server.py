@@ -16,13 +16,16 @@ from pathlib import Path
 import httpx
 import pytest
 
+from slowwave.entrypoints.commands.doctor import server_checks
 from slowwave.entrypoints.resident.client import call
 from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.resident.place import HOME_GONE
 from slowwave.entrypoints.server.address import Address, own_key, read_address, remove_address, write_address
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.observing import telemetry_of
+from slowwave.entrypoints.server.routes import health
 from slowwave.errors import ConfigError, TransientError
+from slowwave.home.paths import open_home
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered
 from slowwave.settings.server import ServerSettings
@@ -371,6 +374,21 @@ def test_a_home_that_is_taken_away_is_neither_ready_nor_made_anew(tmp_path: Path
         home.rmdir()
         away.rename(home)
         assert client.post("/v1/search", json={"query": "kiln"}).json()["cells"]
+
+
+def test_settings_that_were_changed_since_the_start_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home = tmp_path / "home"
+    with serving(home) as client:
+        while client.get("/health/ready").status_code != 200:
+            time.sleep(0.05)
+        assert client.get("/health/ready").json()["notes"] == []
+        url = str(client.base_url)
+        write_address(home, Address(url, os.getpid(), "2026-01-01T00:00:00+00:00", "0"))
+        (home / "slowwave.toml").write_text("[search]\nlimit = 3\n")
+        monkeypatch.setattr(health, "LOOK_SECONDS", 0.0)
+        (row,) = server_checks(open_home(home))
+        assert client.get("/health/ready").status_code == 200
+        assert (row.is_well, row.is_needed, row.found) == (False, False, f"{url}: {health.CHANGED}")
 
 
 def test_telemetry_is_off_and_says_what_it_needs(monkeypatch: pytest.MonkeyPatch):

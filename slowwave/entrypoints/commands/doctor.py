@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
+import httpx
 from pydantic import Field
 from rich.table import Column
 from rich.text import Text
@@ -16,6 +17,7 @@ from slowwave.embeddings import check_embedder
 from slowwave.entrypoints.commands.agents import agent_rows
 from slowwave.entrypoints.commands.connect import install, places
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
+from slowwave.entrypoints.server.address import read_address
 from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
@@ -30,6 +32,7 @@ PYTHONS = ((3, 11), (3, 14))
 ROOM_NEEDED = 100 * 1024**2
 ROOM_WISHED = 1024**3
 _IMPORT_SECONDS = 120
+_ANSWER_SECONDS = 5.0
 _PROBE = "import prefect, prefect.server.api.server; print(prefect.__version__)"
 
 
@@ -53,7 +56,7 @@ def examine(path: str | None) -> list[Check]:
     checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
     checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
-    return [*checks, *_agents(path), *_prefect()]
+    return [*checks, *server_checks(home), *_agents(path), *_prefect()]
 
 
 def is_broken(checks: list[Check]) -> bool:
@@ -177,6 +180,21 @@ def _secrets(home: Home) -> list[Check]:
     if is_cut_off:
         found = "a redaction was cut off: `slowwave run redact` ends it"
     return [Check(name="secrets", is_well=is_well, is_needed=False, found=found)]
+
+
+def server_checks(home: Home) -> list[Check]:
+    """The server of the home, where one runs or was killed: it is not needed."""
+    address = read_address(home.root.resolve())
+    if address is None:
+        return []
+    try:
+        with httpx.Client(trust_env=False, timeout=_ANSWER_SECONDS) as client:
+            told = client.get(f"{address.url}/health/ready").json()
+        problems = [*told["reasons"], *told["notes"]]
+    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        problems = ["it does not answer: start `slowwave serve` again"]
+    found = f"{address.url}: {'; '.join(map(str, problems))}" if problems else f"answers at {address.url}"
+    return [Check(name="server", is_well=not problems, is_needed=False, found=found)]
 
 
 def _agents(path: str | None) -> list[Check]:

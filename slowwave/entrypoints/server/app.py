@@ -59,6 +59,7 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
     )
     app.state.lanes = Lanes(memory, settings.server, settings.home.resolve())
     app.state.settings = settings
+    app.state.settings_file = health.settings_file(settings.home)
     app.state.is_warm = False
     app.state.place = place = Place(settings.home.resolve())
     for router in ROUTERS:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -19,6 +20,9 @@ LOOK_SECONDS = 5.0
 """So long an answer of `ready` stands: whoever asks often costs nothing."""
 
 
+CHANGED = "slowwave.toml was changed since the server started: start it again"
+
+
 class Live(BaseModel):
     """The server runs."""
 
@@ -30,6 +34,7 @@ class Ready(BaseModel):
 
     is_ready: bool
     reasons: list[str] = Field(default_factory=list, description="Why it is not ready; what to do.")
+    notes: list[str] = Field(default_factory=list, description="What it does without, though it is ready.")
 
 
 @router.get("/live")
@@ -49,10 +54,19 @@ async def ready(request: Request, response: Response) -> Ready:
         reasons = await run_sync(reasons_against, state.lanes.memory, state.settings)
         if not state.is_warm:
             reasons.insert(0, "the tables are being loaded: ask again in a moment")
-        found = Ready(is_ready=not reasons, reasons=reasons)
+        notes = [] if settings_file(state.settings.home) == state.settings_file else [CHANGED]
+        found = Ready(is_ready=not reasons, reasons=reasons, notes=notes)
         state.ready = (time.monotonic(), found)
     response.status_code = 200 if found.is_ready else 503
     return found
+
+
+def settings_file(home: Path) -> bytes | None:
+    """The settings file as it is now; None where there is none."""
+    try:
+        return (home / "slowwave.toml").read_bytes()
+    except OSError:
+        return None
 
 
 def reasons_against(memory: Memory, settings: Settings) -> list[str]:
