@@ -14,7 +14,7 @@ from rich.table import Column
 from rich.text import Text
 
 from slowwave.embeddings import check_embedder
-from slowwave.entrypoints.commands.agents import agent_rows
+from slowwave.entrypoints.commands.agents import agent_rows, server_rows
 from slowwave.entrypoints.commands.connect import install, places
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
 from slowwave.entrypoints.server.address import read_address
@@ -198,8 +198,9 @@ def server_checks(home: Home) -> list[Check]:
 
 
 def _agents(path: str | None) -> list[Check]:
-    """Coding agents that are connected: none of them is needed."""
-    rows = agent_rows(places(), install(path), now=datetime.now(UTC))
+    """The server, and the coding agents that are connected: none of them is needed."""
+    own = install(path)
+    rows = [*server_rows(places(), own), *agent_rows(places(), own, now=datetime.now(UTC))]
     return [Check(name=name, is_well=is_well, is_needed=False, found=found) for name, is_well, found in rows]
 
 
