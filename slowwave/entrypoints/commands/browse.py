@@ -39,7 +39,13 @@ def list_cells(
     is_past = "as_of" in asked or "known_at" in asked
     wanted = status or ("all" if is_past else "active")
     found = read(home, "cells", asked | ({} if wanted == "all" else {"status": wanted}), CellPage)
-    reply(found, partial(show_cells, has_status=wanted == "all" and not is_past), as_json=as_json)
+    shown = partial(
+        show_cells,
+        has_status=wanted == "all" and not is_past,
+        entity=asked.get("entity"),
+        project=asked.get("project"),
+    )
+    reply(found, shown, as_json=as_json)
 
 
 @asks(CellRequest, single="cell_id")

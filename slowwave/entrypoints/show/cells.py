@@ -6,12 +6,19 @@ from slowwave.schemas.lists import CellPage
 SHOWN = 240
 
 
-def show_cells(found: CellPage, *, has_status: bool) -> None:
-    """One row a memory, newest first, and how to see the next page."""
+def show_cells(
+    found: CellPage, *, has_status: bool, entity: str | None = None, project: str | None = None
+) -> None:
+    """One row a memory, newest first, and how to see the next page.
+
+    `entity` and `project` are what was asked for: where nothing is known of it, that is said.
+    """
     if not found.cells:
         tell(
             "No memory is on this page."
             if found.total
+            else f"No memory to list: none names {flat(entity)!r}, or none of these passes the other filters."
+            if entity
             else "No memory to list: nothing is remembered yet, or nothing passes the filters."
         )
         return
@@ -33,6 +40,10 @@ def show_cells(found: CellPage, *, has_status: bool) -> None:
         row += [flat(cell.project_id)] if has_projects else []
         made.add_row(*row, cell.cell_id[:12])
     results().print(made)
+    if project is not None and project not in {cell.project_id for cell in found.cells}:
+        tell(
+            f"None of these is of the project {flat(project)!r}: they are of the home's own, known in every project."
+        )
     tell(f"{len(found.cells)} of {found.total:,}." + _more(found))
 
 
