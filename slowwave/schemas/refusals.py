@@ -141,6 +141,8 @@ def sentence_of(model: type[BaseModel], error: ValidationError) -> str:
         case "greater_than_equal" | "less_than_equal":
             low, high = bounds(model, field)
             return f"{field} {value} is not possible: choose {low} " + (f"to {high}" if high else "or more")
+        case "string_type":
+            return f"{field} is not possible: give a text"
         case "tuple_type":
             return f"{field} is not possible: give a list"
         case "extra_forbidden":

@@ -182,8 +182,10 @@ class PageRequest(Request):
     """A page of a list, which goes on where the cursor of the page before says."""
 
     limit: int = Field(default=50, ge=1, le=MOST_OF_A_PAGE, description="The most entries of the page.")
-    cursor: Annotated[str, Field(max_length=LONGEST_CURSOR), CLEAN] = Field(
-        default="", description="The `next_cursor` of the page before; empty for the first page."
+    cursor: str = Field(
+        default="",
+        max_length=LONGEST_CURSOR,
+        description="The `next_cursor` of the page before; empty for the first page.",
     )
 
 

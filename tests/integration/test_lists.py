@@ -206,6 +206,7 @@ def test_one_memory_is_shown_with_its_turns_and_whose_word_it_is_there(memory: M
     "cursor",
     [
         "x",
+        "\x00",
         "zzzz",
         "é",
         "W10",

@@ -87,6 +87,12 @@ def test_a_name_that_is_not_the_loopbacks_is_refused(served: httpx.Client, host:
     assert_problem(served.post(path, json={"query": "kiln"}, headers={"Host": host}), 421, "host")
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "localhost:80", "[::1]"])
+@pytest.mark.parametrize("path", ["/v1/search", "/mcp"])
+def test_a_name_of_the_loopbacks_needs_no_port(served: httpx.Client, host: str, path: str):
+    assert served.post(path, json={"query": "kiln"}, headers={"Host": host}).status_code != 421
+
+
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://{netloc}", "x", "http://["]
 )

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, get_args
 
 from mcp.server.mcpserver import Context
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
@@ -19,6 +20,15 @@ PATH: Final = "/mcp"
 CONVERSATION_HEADERS: Final = ("x-slowwave-conversation", "mcp-session-id")
 """Where a request says which conversation it belongs to: by its own header, else by the session of the protocol."""
 
+_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+_WITH_PORTS: Final = [*_NAMES, *(f"{name}:*" for name in _NAMES)]
+SECURITY: Final = TransportSecuritySettings(
+    enable_dns_rebinding_protection=True,
+    allowed_hosts=_WITH_PORTS,
+    allowed_origins=[f"http://{name}" for name in _WITH_PORTS],
+)
+"""The names of the loopback, also without a port, as the other routes take them."""
+
 PROJECT_HEADER: Final = "x-slowwave-project"
 
 
@@ -30,7 +40,8 @@ def mount(app: Starlette, memory: Memory) -> None:
     lanes = getattr(app.state, "lanes", None)
     server = mcp_server(ask_memory(memory) if lanes is None else _ask_in(lanes), caller_of)
     # its route among the others, not a mount: that would answer `/mcp` by a redirect, which not every client follows
-    for route in server.streamable_http_app(streamable_http_path=PATH).routes:
+    own = server.streamable_http_app(streamable_http_path=PATH, transport_security=SECURITY)
+    for route in own.routes:
         app.router.routes.append(_named(route))
     around: Callable[[Any], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
 
