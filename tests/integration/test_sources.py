@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from filelock import FileLock
 from typer.testing import CliRunner
 
 from flows.ingest import ingest
@@ -281,6 +282,7 @@ def test_the_command_follows_files_until_it_is_interrupted_and_shows_a_report(ho
     written(sessions, *LEGACY, name="a.jsonl")
     shown = CliRunner().invoke(app, ["watch", str(sessions), "--home", str(home)])
     assert shown.exit_code == 0, shown.output
+    assert shown.stderr.startswith("Following what you named; Ctrl-C ends it.")
     assert "4 new turns from 1 file" in shown.stderr
     assert "4 turns came in; 1 file followed" in shown.stdout
     found = json.loads(
@@ -288,6 +290,11 @@ def test_the_command_follows_files_until_it_is_interrupted_and_shows_a_report(ho
     )
     assert (found["turn_count"], found["followed_count"]) == (0, 1)
     assert CliRunner().invoke(app, ["watch", str(sessions / "x"), "--home", str(home)]).exit_code == 66
+    with FileLock(home / "watch.lock"):
+        refused = CliRunner().invoke(app, ["watch", str(sessions), "--home", str(home)])
+    assert refused.exit_code != 0
+    assert "another watch follows files" in refused.stderr
+    assert "Following" not in refused.stderr
 
 
 # discover

@@ -56,16 +56,18 @@ def watch(
     """
     with memory_of(home) as memory:
         _wake_from_locks()
-        if not as_json:
-            where = "what you named" if paths else "what coding agents keep on this machine"
-            say(f"Following {where}; Ctrl-C ends it.")
+
+        def began() -> None:
+            if not as_json:
+                where = "what you named" if paths else "what coding agents keep on this machine"
+                say(f"Following {where}; Ctrl-C ends it.")
 
         def told(report: "StageReport") -> None:
             if not as_json:
                 show_taken(report)
 
         with listening(_show_progress):
-            report = memory.watch(paths or (), stop=threading.Event(), told=told)
+            report = memory.watch(paths or (), stop=threading.Event(), told=told, began=began)
     if as_json:
         show_json(report)
     else:

@@ -139,11 +139,17 @@ class _Watch:
 
 
 def watch(
-    home: Home, sources: Sequence[Path], *, stop: threading.Event, clock: Clock, told: Told | None = None
+    home: Home,
+    sources: Sequence[Path],
+    *,
+    stop: threading.Event,
+    clock: Clock,
+    told: Told | None = None,
+    began: Callable[[], None] | None = None,
 ) -> WatchReport:
     """Follow files and folders, or where none is named what `discover` finds, until `stop` is set or Ctrl-C.
 
-    `told` gets the report of each ingest.
+    `told` gets the report of each ingest; `began` is called once nothing refuses the watch any more.
 
     Raises:
         NotFoundError: a named path does not exist.
@@ -152,6 +158,8 @@ def watch(
     started = time.monotonic()
     with _alone(home):
         find_sources(sources)
+        if began:
+            began()
         state = _Watch(home, home.settings)
         try:
             while True:
