@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import tomllib
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.commands.agents import agent_rows, server_rows
+from slowwave.entrypoints.commands.agents import agent_rows, no_server_row
 from slowwave.entrypoints.connecting.connections import connect, disconnect
 from slowwave.entrypoints.connecting.harnesses import Install, Places, files_of, words_of
 from slowwave.entrypoints.connecting.jsonc import plain, scan
@@ -22,7 +21,6 @@ from slowwave.entrypoints.connecting.names import HARNESSES
 from slowwave.entrypoints.connecting.survey import survey
 from slowwave.entrypoints.harness.events import event_of
 from slowwave.entrypoints.harness.hook import _named
-from slowwave.entrypoints.server.address import Address, write_address
 from slowwave.errors import InputError
 from tests.harness_settings import CLAUDE_SETTINGS, CODEX_CONFIG, CODEX_HOOKS, PROJECT, USER
 
@@ -650,22 +648,13 @@ def test_what_was_made_is_known_before_it_is_made(places, install, monkeypatch):
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def test_doctor_says_whether_the_server_runs_that_hooks_need(places, install):
-    def row() -> tuple[bool, str]:
-        ((name, is_well, found),) = server_rows(places, install)
-        assert name == "server"
-        return is_well, found
-
+def test_doctor_says_whose_hooks_miss_a_server(places, install):
     connect("vscode", "user", places, install, dry_run=False)
-    assert row() == (True, "none runs; agents' hooks would need one (`slowwave serve`)")
+    told = "none runs; agents' hooks would need one (`slowwave serve`)"
+    assert no_server_row(places, install) == ("server", True, told)
     connect("codex", "user", places, install, dry_run=False)
-    alone = (False, "none runs: until `slowwave serve` does, hooks of codex are silent")
-    assert row() == alone
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        write_address(Path(install.home), Address(url, 1, "2026-11-20T12:00:00+00:00", "0"))
-        assert row() == (True, f"runs at {url}")
-    assert row() == alone
+    told = "none runs: until `slowwave serve` does, hooks of codex are silent"
+    assert no_server_row(places, install) == ("server", False, told)
 
 
 def test_doctor_says_what_is_connected_when_it_last_worked_and_since_when_not(places, install):

@@ -1,20 +1,14 @@
 """Rows of `slowwave doctor` about coding agents: what is connected, what is still to do, and when it last worked."""
 
-import socket
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from slowwave.entrypoints.connecting.advice import WITH_HOOKS
 from slowwave.entrypoints.connecting.harnesses import Install, Places
 from slowwave.entrypoints.connecting.survey import State, survey
 from slowwave.entrypoints.harness.state import HookState, hook_state
-from slowwave.entrypoints.server.address import Address, read_address
 from slowwave.entrypoints.show.terminal import ago
-
-LISTEN_SECONDS = 1.0
-"""So long a server of this machine may take to accept a connection."""
 
 Row = tuple[str, bool, str]
 """Name, whether it is well, and what was found or what to do."""
@@ -35,31 +29,14 @@ def agent_rows(places: Places, install: Install, *, now: datetime) -> Iterator[R
         yield "hooks", False, f"{count} ({why}), {when}: start `slowwave serve`, it catches up"
 
 
-def server_rows(places: Places, install: Install) -> Iterator[Row]:
-    """A row for the server of the home; that none runs is worth a look only where an agent's hooks need it."""
-    address = read_address(Path(install.home))
-    if address is not None and _listens(address):
-        yield "server", True, f"runs at {address.url}"
-        return
+def no_server_row(places: Places, install: Install) -> Row:
+    """The row of a home that no server serves; that is worth a look only where an agent's hooks need one."""
     needed = [one.harness for one in survey(places, install)
               if install.home in one.homes and one.harness in WITH_HOOKS]  # fmt: skip
-    if needed:
-        told = (
-            f"none runs: until `slowwave serve` does, hooks of {', '.join(dict.fromkeys(needed))} are silent"
-        )
-        yield "server", False, told
-    else:
-        yield "server", True, "none runs; agents' hooks would need one (`slowwave serve`)"
-
-
-def _listens(address: Address) -> bool:
-    """Something takes connections there; a killed server leaves its address behind."""
-    place = urlsplit(address.url)
-    try:
-        with socket.create_connection((place.hostname or "", place.port or 0), timeout=LISTEN_SECONDS):
-            return True
-    except (OSError, ValueError):
-        return False
+    if not needed:
+        return "server", True, "none runs; agents' hooks would need one (`slowwave serve`)"
+    names = ", ".join(dict.fromkeys(needed))
+    return "server", False, f"none runs: until `slowwave serve` does, hooks of {names} are silent"
 
 
 def _row(state: State, hooks: HookState, home: str, *, now: datetime) -> Row:

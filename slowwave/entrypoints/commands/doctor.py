@@ -14,7 +14,7 @@ from rich.table import Column
 from rich.text import Text
 
 from slowwave.embeddings import check_embedder
-from slowwave.entrypoints.commands.agents import agent_rows, server_rows
+from slowwave.entrypoints.commands.agents import agent_rows, no_server_row
 from slowwave.entrypoints.commands.connect import install, places
 from slowwave.entrypoints.prefect_ui.environment import api_address, check_server
 from slowwave.entrypoints.server.address import read_address
@@ -56,7 +56,7 @@ def examine(path: str | None) -> list[Check]:
     checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
     checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
-    return [*checks, *server_checks(home), *_agents(path), *_prefect()]
+    return [*checks, *_agents(path, server_checks(home)), *_prefect()]
 
 
 def is_broken(checks: list[Check]) -> bool:
@@ -197,11 +197,13 @@ def server_checks(home: Home) -> list[Check]:
     return [Check(name="server", is_well=not problems, is_needed=False, found=found)]
 
 
-def _agents(path: str | None) -> list[Check]:
+def _agents(path: str | None, server: list[Check]) -> list[Check]:
     """The server, and the coding agents that are connected: none of them is needed."""
     own = install(path)
-    rows = [*server_rows(places(), own), *agent_rows(places(), own, now=datetime.now(UTC))]
-    return [Check(name=name, is_well=is_well, is_needed=False, found=found) for name, is_well, found in rows]
+    rows = [] if server else [no_server_row(places(), own)]
+    rows += agent_rows(places(), own, now=datetime.now(UTC))
+    told = [Check(name=name, is_well=is_well, is_needed=False, found=found) for name, is_well, found in rows]
+    return [*server, *told]
 
 
 def _prefect() -> list[Check]:
