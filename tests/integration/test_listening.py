@@ -133,3 +133,15 @@ def test_it_lets_go_of_the_socket_at_its_end(home: Path):
     assert not path.exists()
     with FileLock(path.with_suffix(".lock"), timeout=0):
         pass
+
+
+@pytest.mark.parametrize("name", ["missing", "long" * 30])
+def test_a_runtime_folder_that_is_gone_or_has_a_long_path_gives_way(name, tmp_path, monkeypatch):
+    if name != "missing":
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / name))
+    found = socket_path(tmp_path / "home")
+    assert tmp_path not in found.parents
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(found))
+    found.unlink()

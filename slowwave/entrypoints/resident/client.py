@@ -32,6 +32,9 @@ from slowwave import errors
 ENDLESS_LINE = 4_000_000
 """Bytes of a request or an answer that are read at most."""
 
+LONGEST_SOCKET = 103
+"""Bytes that a socket's path may have on macOS; Linux takes four more."""
+
 CONNECT_SECONDS = 0.5
 ANSWER_SECONDS = 30.0
 WRITE_SECONDS = 900.0
@@ -124,14 +127,22 @@ def socket_path(folder: Path) -> Path:
     """The socket of a home's reader, in a folder of this user alone, since a home's own path may be too long.
 
     Raises:
-        ConfigError: the folder belongs to somebody else or is open to others.
+        ConfigError: the folder belongs to somebody else or is open to others, or every path is too long.
     """
-    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"slowwave-{os.getuid()}"
+    name = f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.sock"
+    for place in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108 # short
+        runtime = Path(place or "") / f"slowwave-{os.getuid()}"
+        if place and os.path.isdir(place) and len(os.fsencode(runtime / name)) <= LONGEST_SOCKET:  # noqa: PTH112
+            break
+    else:
+        raise errors.ConfigError(
+            "there is no folder with a short path for a socket: set XDG_RUNTIME_DIR to one"
+        )
     runtime.mkdir(mode=0o700, exist_ok=True)
     found = runtime.lstat()
     if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077 or not stat.S_ISDIR(found.st_mode):
         raise errors.ConfigError(f"{runtime} is not a folder of this user alone: remove it, then ask again")
-    return runtime / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.sock"
+    return runtime / name
 
 
 def fingerprint(folder: Path) -> str:
