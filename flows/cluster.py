@@ -32,7 +32,6 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
             run.skip("every memory has its topic")
         else:
             filed = group(run, cells)
-            run.refresh_vectors()
             touched = assign(run, cells.join(filed, on="cell_id", how="anti")) | miscounted
             run.refresh_vectors()
             touched |= merge(run, touched)

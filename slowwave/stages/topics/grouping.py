@@ -57,6 +57,8 @@ def group(run: Stage, cells: pl.DataFrame) -> pl.DataFrame:
             )
             topics = _grown(run, topics, assigned, opened)
             filed = pl.concat([filed, assigned])
+    if filed.height:
+        run.refresh_vectors()  # the centroids by which the rest is placed
     return filed
 
 
