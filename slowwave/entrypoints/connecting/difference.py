@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from slowwave.entrypoints.connecting.changes import Change, own_paths
 from slowwave.entrypoints.connecting.harnesses import SERVER, SettingsFile
@@ -13,6 +14,9 @@ _AROUND = 2
 """Lines shown around a change. They are not ours: a token may stand in them."""
 
 _LONGEST_LINE = 240
+_LONGEST_ADDED = 4_000
+"""Settings may stand on one line: of what is added more is shown, from where it begins to differ."""
+
 _TEXT_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 _LEFT_OUT = '"..."'
 _OWN_TABLE = ("mcp_servers", SERVER)
@@ -25,7 +29,24 @@ def difference(settings: SettingsFile, change: Change) -> str:
     after = _masked(settings, change.after or "", path)
     names = (path if change.file.is_there else "/dev/null", path if change.after is not None else "/dev/null")
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, n=_AROUND, lineterm="")
-    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..." for line in lines)
+    return "\n".join(_cut(line, before.splitlines()) for line in lines)
+
+
+def _cut(line: str, before: list[str]) -> str:
+    """A line of the difference; of a long one that is added, what it has beyond the line that it replaces."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    if not line.startswith("+"):
+        return f"{line[:_LONGEST_LINE]}..."
+    same = max((_same_start(line[1:], old) for old in before), default=0)
+    start = max(0, same - _LONGEST_LINE // 2)
+    added = line[1:][start:]
+    return f"+{'...' if start else ''}{added[:_LONGEST_ADDED]}{'...' if len(added) > _LONGEST_ADDED else ''}"
+
+
+def _same_start(one: str, other: str) -> int:
+    """Characters that both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _masked(settings: SettingsFile, text: str, name: str) -> str:
