@@ -5,7 +5,8 @@ best of these (what was shown counts there too, so that a conversation that has 
 best instead). The more of the message's telling words one holds, the less similar to it by the embedder it must be:
 with none of them twice the `relevance_threshold`, with half of them once, with all not at all. One with fewer than two
 of the words needs one and a half times the threshold. Without an embedder it must hold half of them, and two at least.
-A message that only greets or tells to go on calls for nothing, and the same message said before tells nothing.
+A message that only greets or tells to go on calls for nothing, and the same message said before tells nothing. A turn
+whose matter a person changed later stands below the turn that says so (`later_turns`).
 
 On two LoCoMo conversations (embedded embedder, the set's own memories) 66 of 100 questions get evidence, and 91 of 100
 questions about the other conversation get nothing; by the threshold alone it was 69 and 21.
@@ -16,6 +17,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from slowwave.context.fixes import fix_lines
+from slowwave.context.later_turns import with_later_turns
 from slowwave.context.matches import Matches, find_matches, key_of
 from slowwave.context.question_page import match_lines
 from slowwave.context.situation import Situation
@@ -53,7 +55,9 @@ def small_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Candi
     told = replace(
         matches,
         cells=[hit for hit in cells if hit.score >= NEAR_BEST * best],
-        turns=[hit for hit in turns if hit.score >= NEAR_BEST * best],
+        turns=with_later_turns(
+            situation, [hit for hit in turns if hit.score >= NEAR_BEST * best], matches.turns
+        ),
     )
     return lines + match_lines(situation, told, budget_tokens=budget_tokens), matches.notes
 

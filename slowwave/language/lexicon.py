@@ -47,6 +47,8 @@ PERSONAL: Final = _words("personal")
 DAY_WORDS: Final = _words("day_words")
 
 DENIALS: Final = _words("denials")
+CHANGED: Final = _words("changed")
+"""Words of a sentence that tells that something is otherwise than before."""
 WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")
 """Small words that may stand between a denial and the word that it denies."""
 

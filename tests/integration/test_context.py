@@ -100,6 +100,12 @@ TALK = [
 ORDERED = {"o1": datetime(2025, 2, 1, tzinfo=UTC), "o2": datetime(2026, 2, 1, tzinfo=UTC)}
 """Turns with the same words, both older than the days after which age used to be cut off."""
 
+DECIDED = {
+    "d1": (datetime(2026, 3, 2, tzinfo=UTC), "The firing logs of the raku kiln are kept in a spreadsheet."),
+    "d2": (datetime(2026, 6, 2, tzinfo=UTC), "We moved the firing logs of the raku kiln into Grafana."),
+}
+"""A decision, and the one that took its place, from talk that no model has read."""
+
 
 def fill(home: Path) -> None:
     turns = [
@@ -112,6 +118,9 @@ def fill(home: Path) -> None:
     ] + [
         row("turns", key, session_id=key, content="We order porcelain tiles from Lund.", event_time=at, **MINE)
         for key, at in ORDERED.items()
+    ] + [
+        row("turns", key, session_id=key, content=text, event_time=at, **MINE)
+        for key, (at, text) in DECIDED.items()
     ]  # fmt: skip
     retired = {"cell_id": "old", "superseded_at": NOW}
     open_pair = {**row("contradictions", "x1", cell_a="shift", cell_b="shift2", note="which day?", **MINE)}
@@ -299,6 +308,13 @@ def test_a_start_asks_nothing():
 def test_of_two_old_turns_with_the_same_words_the_later_comes_first(reader: Reader, small: bool):
     context = told(reader, question="where do we order porcelain tiles", small=small)
     assert [line.turn_ids for line in context.lines if line.kind == "quote"][:2] == [("o2",), ("o1",)]
+
+
+def test_a_decision_stands_below_the_one_that_changed_it_later(reader: Reader):
+    question = "add a row to the spreadsheet with the firing logs of the raku kiln"
+    for conversation, told_first in (("c-raku", ["d2", "d1"]), ("d2", ["d1"])):
+        context = told(reader, question=question, small=True, conversation_id=conversation)
+        assert [line.turn_ids[0] for line in context.lines] == told_first
 
 
 def test_without_an_embedder_it_says_so(reader: Reader):
