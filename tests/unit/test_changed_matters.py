@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from slowwave.context.changed_matters import tells_change
+from slowwave.context.small_form.changed_matters import tells_change
 
 
 def alike(terms: Sequence[str]) -> list[float]:

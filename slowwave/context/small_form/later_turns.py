@@ -12,8 +12,8 @@ nine lines more among 455.
 from collections.abc import Sequence
 from functools import partial
 
-from slowwave.context.changed_matters import tells_change
 from slowwave.context.situation import Situation
+from slowwave.context.small_form.changed_matters import tells_change
 from slowwave.language.query_words import telling_words
 from slowwave.schemas.search import TurnHit
 

@@ -17,10 +17,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from slowwave.context.fixes import fix_lines
-from slowwave.context.later_turns import with_later_turns
 from slowwave.context.matches import Matches, find_matches, key_of
 from slowwave.context.question_page import match_lines
 from slowwave.context.situation import Situation
+from slowwave.context.small_form.later_turns import with_later_turns
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import calls_for_nothing, is_repeated
 from slowwave.language.signals import holds_words
