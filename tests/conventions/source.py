@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -15,11 +15,20 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Module:
-    """One Python file: its path from the root, its text and its tree."""
+    """One Python file: its path from the root, its text and its tree, which is made when it is asked for."""
 
     path: str
     text: str
-    tree: ast.Module
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return ast.parse(self.text, self.path)
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree, in the order of `ast.walk`."""
+        return tuple(ast.walk(self.tree))
 
     def at(self, node: ast.AST) -> str:
         """Where a node stands, as an editor can open it."""
@@ -33,14 +42,17 @@ def modules(*folders: str) -> tuple[Module, ...]:
 
 @cache
 def _folder(folder: str) -> tuple[Module, ...]:
-    paths = sorted((ROOT / folder).rglob("*.py"))
-    texts = [(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
-    return tuple(Module(path, text, ast.parse(text, path)) for path, text in texts)
+    return tuple(_module(path) for path in sorted((ROOT / folder).rglob("*.py")))
 
 
-def functions(tree: ast.AST) -> Iterator[Function]:
+@cache
+def _module(path: Path) -> Module:
+    return Module(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+
+
+def functions(module: Module) -> Iterator[Function]:
     """All functions and methods, nested ones too."""
-    return (node for node in ast.walk(tree) if isinstance(node, Function))
+    return (node for node in module.nodes if isinstance(node, Function))
 
 
 def public_functions(tree: ast.Module) -> Iterator[Function]:
@@ -66,9 +78,9 @@ def dotted(node: ast.AST) -> str:
     return ""
 
 
-def calls(tree: ast.AST) -> Iterator[ast.Call]:
-    """All calls under a node."""
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+def calls(module: Module) -> Iterator[ast.Call]:
+    """All calls."""
+    return (node for node in module.nodes if isinstance(node, ast.Call))
 
 
 @cache

@@ -115,10 +115,10 @@ def imported(node: ast.Import | ast.ImportFrom) -> set[str]:
     return {name.split(".", 1)[0] for name in names}
 
 
-def modules_imported(tree: ast.Module) -> set[str]:
+def modules_imported(module: Module) -> set[str]:
     """Full names of the modules, or of names in them, that a module imports at any place."""
     found = set()
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
@@ -165,7 +165,7 @@ def test_a_function_fits_on_a_screen():
     assert [
         f"{module.at(function)} {function.name}: {lines_of(function)} lines"
         for module in modules(*LIBRARY, "benchmarks")
-        for function in functions(module.tree)
+        for function in functions(module)
         if lines_of(function) > FUNCTION_LINES
     ] == []
 
@@ -179,7 +179,7 @@ def reaches_outside(module: Module) -> bool:
     """Whether a module imports a store, a home, a model or an embedder, at any place: then it is not pure."""
     return any(
         name == outside or name.startswith(f"{outside}.")
-        for name in modules_imported(module.tree)
+        for name in modules_imported(module)
         if not name.startswith(PURE_ALTHOUGH_IN_HOME)
         for outside in OUTSIDE
     )
@@ -195,7 +195,7 @@ def test_pure_modules_never_go_row_by_row():
     assert [
         f"{module.at(call)} {call.func.attr}"
         for module in pure
-        for call in calls(module.tree)
+        for call in calls(module)
         if isinstance(call.func, ast.Attribute) and call.func.attr in ROW_BY_ROW
     ] == []
 
@@ -205,10 +205,10 @@ def test_only_named_modules_read_the_clock_or_draw_an_unseeded_number():
     for module in modules(*TIMELESS_ROOMS):
         if module.path in HAVE_A_CLOCK:
             continue
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Import | ast.ImportFrom) and imported(node) & UNSTEADY:
                 wrong.append(f"{module.at(node)} imports {imported(node) & UNSTEADY}")
-        wrong += [f"{module.at(call)} {name}" for call in calls(module.tree) if (name := unsteady(call))]
+        wrong += [f"{module.at(call)} {name}" for call in calls(module) if (name := unsteady(call))]
     assert wrong == []
 
 
@@ -237,7 +237,7 @@ def test_catching_everything_always_raises_again():
     assert [
         module.at(handler)
         for module in modules(*LIBRARY)
-        for handler in ast.walk(module.tree)
+        for handler in module.nodes
         if isinstance(handler, ast.ExceptHandler)
         and catches_everything(handler)
         and not isinstance(handler.body[-1], ast.Raise)
@@ -257,7 +257,7 @@ def test_the_library_never_prints():
         module.at(call)
         for module in modules(*LIBRARY)
         if not module.path.startswith("slowwave/entrypoints/")
-        for call in calls(module.tree)
+        for call in calls(module)
         if dotted(call.func) == "print"
     ] == []
 
@@ -276,18 +276,17 @@ def test_the_checks_of_this_file_can_fail():
         "def f(x: Any, y):\n    return datetime.now(), numpy.random.rand(), default_rng(), frame.sample(3)\n"
         "try:\n    import prefect\nexcept Exception:\n    pass\n"
     )
-    tree = ast.parse(bad)
-    module = Module("bad.py", bad, tree)
-    function = next(functions(module.tree))
+    module = Module("bad.py", bad)
+    function = next(functions(module))
     assert missing_annotations(function) == ["y", "return"]
     assert bare_any(function) == ["x"]
-    assert [name for call in calls(tree) if (name := unsteady(call))] == [
+    assert [name for call in calls(module) if (name := unsteady(call))] == [
         "datetime.now",
         "numpy.random.rand",
         "default_rng",
         "frame.sample",
     ]
-    assert [imported(node) for node in at_module_level(tree.body)] == [{"prefect"}]
-    assert [catches_everything(node) for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)] == [
+    assert [imported(node) for node in at_module_level(module.tree.body)] == [{"prefect"}]
+    assert [catches_everything(node) for node in module.nodes if isinstance(node, ast.ExceptHandler)] == [
         True
     ]

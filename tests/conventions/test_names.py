@@ -45,7 +45,7 @@ def test_a_task_lives_in_tasks_and_a_flow_in_flows():
     wrong = []
     for module in modules(*LIBRARY):
         room = module.path.split("/", 1)[0]
-        for function in functions(module.tree):
+        for function in functions(module):
             marks = [mark.func if isinstance(mark, ast.Call) else mark for mark in function.decorator_list]
             kinds = {dotted(mark).rsplit(".", 1)[-1] for mark in marks} & {"flow", "task"}
             if kinds - {room.removesuffix("s")}:
@@ -65,7 +65,7 @@ def test_a_task_file_holds_a_task():
         for module in files
         if any(
             dotted(mark.func if isinstance(mark, ast.Call) else mark) == "task"
-            for function in functions(module.tree)
+            for function in functions(module)
             for mark in function.decorator_list
         )
     ]

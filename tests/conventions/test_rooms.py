@@ -6,6 +6,7 @@ import re
 import tokenize
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import PurePosixPath
 
 import pytest
@@ -52,25 +53,32 @@ def test_the_root_of_the_library_holds_the_door_and_little_else():
 
 
 def identifiers(module: Module) -> set[str]:
-    """Names of a module in `snake_case`: what its code says, and the parts of its path."""
+    """Names of a module: what its code says, and the parts of its path."""
     tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
     names = {token.string for token in tokens if token.type == tokenize.NAME}
-    names |= set(module.path.removesuffix(".py").split("/"))
-    return {re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_") for name in names}
+    return names | set(module.path.removesuffix(".py").split("/"))
 
 
+@cache
 def private_words(name: str) -> list[str]:
-    """The private words in a name, as whole words of it."""
+    """The private words in a name, as whole words of its `snake_case`."""
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
     return [word for word in PRIVATE if f"_{word}_" in f"_{name}_"]
+
+
+def private_names(module: Module) -> dict[str, list[str]]:
+    """Names of a module with their private words; only a text that has such a word anywhere is taken apart."""
+    if not any(map(private_words, re.findall(r"\w+", f"{module.path} {module.text}"))):
+        return {}
+    return {name: words for name in identifiers(module) if (words := private_words(name))}
 
 
 def test_names_are_words_that_others_know():
     found = {
-        f"{module.path}: {name}": PRIVATE[word]
+        f"{module.path}: {name}": [PRIVATE[word] for word in words]
         for module in modules(*LIBRARY, "benchmarks", "tests")
         if module.path != "tests/conventions/test_rooms.py"
-        for name in identifiers(module)
-        for word in private_words(name)
+        for name, words in private_names(module).items()
     }
     assert found == {}
 
@@ -93,7 +101,7 @@ RIDDLES = re.compile(r"(What|Whether|That which|Who|Whom|Whose|Where|Which|How|W
 def test_a_docstring_begins_with_what_it_does_or_is():
     found = []
     for module in modules(*LIBRARY):
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef) and module.path.endswith("_answers.py"):
                 continue  # sent to the model as the description of its answer: it changes only with a prompt
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -140,5 +148,6 @@ def test_every_room_has_its_place_in_the_contract():
     ("name", "words"), [("EditDesk", ["desk"]), ("twin_ids", ["twin"]), ("legend", []), ("to_bury", ["bury"])]
 )
 def test_the_check_of_names_can_fail(name: str, words: list[str]):
-    (found,) = identifiers(Module("x.py", name, ast.parse(name))) - {"x"}
-    assert private_words(found) == words
+    found = private_names(Module("x.py", f"{name} = 1"))
+    assert found == ({name: words} if words else {})
+    assert private_names(Module("x.py", f"_ = 1  # the {name}")) == {}
