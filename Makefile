@@ -10,6 +10,9 @@ STAMP := $(VENV)/.installed
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
+# Each worker and each process of the tests would compile the library and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # An interpreter counts only if it runs, has the right version and can make a virtual environment: the first
 # name on the PATH may be a version manager's shim with nothing behind it, so every folder is tried.
 SUITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))

@@ -234,8 +234,10 @@ def test_a_text_that_also_stands_in_times_ids_and_choices_harms_none_of_them(fol
         assert memory.explain(other.cell_id).before[0].cell_id == kept.cell_id
 
 
-@pytest.mark.parametrize("part", ["_commit", "_rewrite", "regenerate", "clean", "files_with"])
-@pytest.mark.parametrize("is_done", [False, True])
+@pytest.mark.parametrize(
+    ("part", "is_done"),
+    [(part, False) for part in ("_commit", "_rewrite", "regenerate", "clean", "files_with")] + [("files_with", True)],
+)  # fmt: skip
 def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, part, is_done):
     memory = Memory(folder)
     said = memory.remember(SECRET, now=NOW)
