@@ -6,7 +6,11 @@ first name at once can find it half loaded.
 """
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
@@ -43,3 +47,69 @@ def defer_package(name: str) -> None:
 
     package.__dict__["__getattr__"] = loaded
     sys.modules[name] = package
+
+
+@contextmanager
+def names_deferred(package: str) -> Iterator[None]:
+    """A block in which other libraries get stand-ins for what they import from a package and its modules.
+
+    Each stands for one name, and imports the package when it is called, asked for an attribute, or asked about an
+    object. After the block the package is imported as ever.
+    """
+    stands_in = _StandIns(package)
+    sys.meta_path.insert(0, stands_in)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(stands_in)
+        for name in [name for name, module in sys.modules.items() if isinstance(module, _StandIn)]:
+            del sys.modules[name]
+
+
+class _Name:
+    """A stand-in for one name of a module."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    def _found(self) -> Any:
+        return getattr(import_module(self._module), self._name)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self._found()(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by who looks at all that a module holds
+            raise AttributeError(f"{self._name!r} has no attribute {name!r} yet")
+        return getattr(self._found(), name)
+
+    def __instancecheck__(self, given: object) -> bool:
+        return isinstance(given, self._found())
+
+
+class _StandIn(ModuleType):
+    """A module whose names are stand-ins."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return _Name(self.__name__, name)
+
+
+class _StandIns(MetaPathFinder, Loader):
+    """The modules of a package as stand-ins; those that were imported before stay."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        is_of_it = name == self._package or name.startswith(f"{self._package}.")
+        return ModuleSpec(name, self, is_package=True) if is_of_it else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _StandIn(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: names are made as they are asked for."""

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class LedgerLine(BaseModel):
     """Sums of some calls. `cost` is in US dollars; null once a model without a price was called."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     call_count: int = Field(default=0, ge=0, description="Requests sent, repeats included.")
     cached_count: int = Field(default=0, ge=0, description="Answers that came from the cache.")
@@ -27,7 +27,7 @@ class LedgerLine(BaseModel):
 class Ledger(BaseModel):
     """A snapshot; ledgers of several runs or stages add up with `+`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     total: LedgerLine = LedgerLine()
     by_model: dict[str, LedgerLine] = Field(default_factory=dict)

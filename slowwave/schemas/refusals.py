@@ -47,7 +47,7 @@ Text = Annotated[str, Field(max_length=LONGEST_ASKED), CLEAN]
 class Frozen(BaseModel):
     """Base of requests and results: no other fields, and no change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Request(Frozen):

@@ -12,7 +12,7 @@ UNREADABLE = "file that cannot be read"
 class StageReport(BaseModel):
     """One stage's run in numbers and a few examples that a person can read."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     stage: str
     dry_run: bool = False
@@ -38,7 +38,7 @@ class StageReport(BaseModel):
 class WatchReport(BaseModel):
     """A watch that has ended, in numbers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     seconds: float
     followed_count: int = Field(description="Files that it followed at its end.")
@@ -54,7 +54,7 @@ class WatchReport(BaseModel):
 class Forgetting(BaseModel):
     """Archived memories and how many of them came back: how often forgetting was wrong."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     archived_count: int = Field(default=0, ge=0, description="Times that memories were archived.")
     revived_count: int = Field(default=0, ge=0, description="Times that archived memories came back.")
@@ -76,7 +76,7 @@ class Forgetting(BaseModel):
 class StoryPart(BaseModel):
     """One part of a night's story: a sentence, and some of the things that it speaks of, a line each."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: str = Field(description="What the part is about, such as `learned` or `core_lost`.")
     said: str
@@ -90,7 +90,7 @@ class StoryPart(BaseModel):
 class NightReport(BaseModel):
     """All stages of one night."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     night_id: str
     dry_run: bool = False
@@ -117,7 +117,7 @@ class NightReport(BaseModel):
 class Exported(BaseModel):
     """An export as it was written, or in a dry run would be."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     format: ExportFormat
     folder: str

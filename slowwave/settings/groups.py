@@ -33,7 +33,7 @@ def setting(
 class Group(BaseModel):
     """A group of settings; an unknown name is an error, so that a typing slip cannot pass unseen."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ScopeSettings(Group):

@@ -78,7 +78,7 @@ class Settings(BaseSettings):
     """Everything that can be set."""
 
     model_config = SettingsConfigDict(
-        env_prefix="SLOWWAVE_", env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix="SLOWWAVE_", env_nested_delimiter="__", extra="forbid", frozen=True, defer_build=True
     )
 
     home: Path = Field(default=Path("data/home"), description="Where journal, store and caches live.")

@@ -5,32 +5,46 @@ It is imported before every other file of this room.
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import typing_extensions
+from pydantic import BaseModel
 
-from slowwave.deferred import defer_package
+from slowwave.deferred import names_deferred
 
 os.environ.setdefault("LANCEDB_LOG", "error")  # its warnings would stand beside our one line
 
-defer_package("lance_namespace_urllib3_client")
-"""The client of a server of tables: half of the time that importing LanceDB takes."""
 
-
-def _import_with_plain_marks() -> None:
+@contextmanager
+def _with_plain_marks() -> Iterator[None]:
     """Import LanceDB with Python's own mark of a method that overrides another.
 
     Before Python 3.12 it takes that of the package `overrides`, which disassembles the whole module for each of its
-    hundred methods: a third of the rest.
+    hundred methods.
     """
+    if sys.version_info >= (3, 12):
+        yield
+        return
     overrides = import_module("overrides")
     checked = overrides.override
     overrides.__dict__["override"] = typing_extensions.override
     try:
-        import_module("lancedb")
+        yield
     finally:
         overrides.__dict__["override"] = checked
 
 
-if sys.version_info < (3, 12):
-    _import_with_plain_marks()
+@contextmanager
+def _with_models_unbuilt() -> Iterator[None]:
+    """Models that are defined in this block are built when they are first used, which those of LanceDB never are."""
+    BaseModel.model_config["defer_build"] = True
+    try:
+        yield
+    finally:
+        del BaseModel.model_config["defer_build"]
+
+
+with _with_plain_marks(), _with_models_unbuilt(), names_deferred("lance_namespace_urllib3_client"):
+    import_module("lancedb")  # the client of a server of tables alone is a third of the time

@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.processes
 
 SLOW = {
-    "instructor", "lance_namespace_urllib3_client.api", "ollama", "openai", "pandas", "prefect", "scipy.cluster",
+    "instructor", "lance_namespace_urllib3_client", "ollama", "openai", "pandas", "prefect", "scipy.cluster",
     "scipy.sparse", "wordllama",
 }  # fmt: skip
 """Libraries that take a tenth of a second or more, and that answering a question does not need."""
@@ -60,9 +60,13 @@ def test_a_deferred_library_is_there_as_soon_as_something_of_it_is_used():
     code = """
 import sys
 from slowwave.store import lance
-import lancedb, lance_namespace_urllib3_client as client
-assert "lance_namespace_urllib3_client.api" not in sys.modules
+import lancedb, lance_namespace
+assert "lance_namespace_urllib3_client" not in sys.modules
+assert not isinstance(3, lance_namespace.ListTablesResponse)
+assert lance_namespace.ListTablesResponse(tables=["cells"]).tables == ["cells"]
+import lance_namespace_urllib3_client as client
 assert client.TableApi.__module__.startswith("lance_namespace_urllib3_client.api")
+assert client.ListTablesResponse.__pydantic_complete__
 from slowwave.llm.servers import openai
 assert "openai" not in sys.modules
 import openai as whole
