@@ -29,11 +29,14 @@ def read_status(home: Home, *, now: datetime) -> Status:
         store = open_store(home.store_root)
     except NotFoundError:
         return Status(home=home.root, has_memory=False, pending=Pending(segments=len(segments)), **sizes)
+    applied = store.applied_segments()
+    unreadable = _unreadable(journal, segments - applied)
     return Status(
         home=home.root,
         has_memory=True,
         embedder_id=store.meta.embedder_id,
-        pending=_pending(store, segments, _unreadable(journal, segments - store.applied_segments())),
+        pending=_pending(store, segments - applied - unreadable),
+        lost_segments=len(unreadable | (applied - segments)),
         last_night=_last_night(store),
         forgetting=forgetting_of(store, now=now, days=home.settings.forget.recent_days),
         rows={name: store.count(name) for name in TABLES},
@@ -58,14 +61,14 @@ def _unreadable(journal: Journal, segment_ids: set[str]) -> set[str]:
     return {problem.path.stem for problem in journal.read(sorted(segment_ids)).problems}
 
 
-def _pending(store: Store, segments: set[str], unreadable: set[str]) -> Pending:
+def _pending(store: Store, segments: set[str]) -> Pending:
     chunks = store.rows("chunks", ["status"]).group_by("status").len().sort("status")
     active = col("status") == lit("active")
     unembedded = col(EMBEDDER_OF["vector"]) == lit("")
     has_embedder = bool(store.meta.embedder_id)
     return Pending(
         chunks=dict(zip(chunks["status"], chunks["len"], strict=True)),
-        segments=len(segments - store.applied_segments() - unreadable),
+        segments=len(segments),
         unjudged_cells=store.count("cells", active & (col("is_judged") == lit(False))),
         unjudged_pairs=store.count("judgements", col("verdict") == lit("unjudged")),
         cells_to_review=store.count("cells", active & (col("needs_review") == lit(value=True))),

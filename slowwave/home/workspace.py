@@ -17,6 +17,7 @@ from slowwave.embeddings import Embedder, base_of, open_embedder
 from slowwave.errors import ConfigError, ContractError, NotFoundError
 from slowwave.home.centroids import centroids
 from slowwave.home.lock import writing
+from slowwave.home.lost_segments import loss_note, lost_segments
 from slowwave.home.paths import Home, open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.stored_embedder import embedder_of
@@ -225,6 +226,8 @@ def workspace_of(home: Home, *, clock: Clock) -> Workspace:
     workspace.notes += [
         f"skipped in the journal: {problem.path.name} ({problem.reason})" for problem in workspace.apply_all()
     ]
+    if lost := lost_segments(home.journal, workspace.store):
+        workspace.notes.append(loss_note(len(lost)))
     return workspace
 
 

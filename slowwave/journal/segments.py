@@ -135,6 +135,10 @@ class Journal:
         """Ids of all files that are named and placed like segments, in the order in which they fold."""
         return self.listing()[0]
 
+    def names(self) -> set[str]:
+        """Names without their ending of all files below the folder, wherever they lie: faster than a listing."""
+        return {name.removesuffix(".jsonl") for _, _, names in os.walk(self.root) for name in names}
+
     def segment_ids_after(self, segment_id: str) -> list[str]:
         """Ids of the segments after this one, in their order, without a look at older days."""
         first = self.path_of(segment_id).parent

@@ -369,6 +369,10 @@ class Status(Frozen):
     has_memory: bool
     embedder_id: str = Field(default="", description="Empty when the store holds no vectors.")
     pending: Pending = Pending()
+    lost_segments: int = Field(
+        default=0,
+        description="Journal segments that are gone or cannot be read; `slowwave doctor` names them.",
+    )
     last_night: Night | None = None
     forgetting: Forgetting = Forgetting()
     rows: dict[str, int] = Field(default_factory=dict)

@@ -1,11 +1,13 @@
 """An open store for reading, kept warm: tables, indices and embedder stay loaded from question to question."""
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 
 from slowwave.embeddings import Embedder, Vectors
-from slowwave.errors import InputError, NotFoundError, OutputError, TransientError
+from slowwave.errors import InputError, NotFoundError, OutputError, SlowwaveError, TransientError
 from slowwave.home.lock import is_written_elsewhere
+from slowwave.home.lost_segments import loss_note, lost_segments
 from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.language.intents import EXEMPLARS
@@ -24,7 +26,7 @@ class Reader:
     note: str
     """Why there is no embedder; "" where there is one."""
     damage: str = ""
-    """A note on what is damaged of the store; an answer that did not need it stands all the same."""
+    """A note on what is damaged of the store or gone from the journal; an answer stands all the same."""
     _exemplars: Vectors | None = field(default=None, repr=False)
     _whole: "Reader | None" = field(default=None, repr=False)
     """The reader that this one is a view of, from within a project."""
@@ -33,6 +35,8 @@ class Reader:
         if self.store is not None:
             if found := self.store.visible_damage():
                 self.damage = f"the store is damaged: {told(found)}; run `slowwave rebuild`"
+            with suppress(SlowwaveError):  # a broken table is told where it is needed
+                self.damage = self.damage or loss_note(len(lost_segments(self.home.journal, self.store)))
             self.store.keep_in_memory(
                 most_rows=self.settings.search.memory_rows,
                 exact_rows=self.settings.store.vector_index_rows,

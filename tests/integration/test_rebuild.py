@@ -270,6 +270,26 @@ def test_a_torn_segment_is_named_and_the_rest_is_rebuilt(home):
     assert store_of(home).count("turns") == 13
 
 
+def test_a_segment_that_is_gone_is_missed_by_answers_status_and_nights_before_a_rebuild_forgets_it(home):
+    journal = open_home(home).journal
+    with Memory(home) as memory:
+        whole = memory.search("What is the rate limit?")
+        assert memory.status().lost_segments == 0
+    journal.path_of(journal.segment_ids()[3]).unlink()
+    with Memory(home) as memory:
+        found = memory.search("What is the rate limit?")
+        assert memory.status().lost_segments == 1
+    assert [cell.cell_id for cell in found.cells] == [cell.cell_id for cell in whole.cells]
+    (note,) = set(found.notes) - set(whole.notes)
+    assert note.startswith("1 segment of the journal is gone, and only the store has what it told: ")
+    with open_workspace(home) as workspace:
+        assert note in workspace.notes
+    rebuild.fn(home=home)
+    with Memory(home) as memory:
+        assert note not in memory.search("What is the rate limit?").notes
+        assert memory.status().lost_segments == 0
+
+
 # damage: the store's own files are not needed (tests/e2e/test_damage.py breaks every one of them)
 
 

@@ -25,6 +25,12 @@ def show_status(status: Status, *, now: datetime) -> None:
     console.print(f"embedder  {flat(status.embedder_id or 'none: full-text search only')}", soft_wrap=True)
     console.print(f"night     {_night_line(status.last_night, now)}", soft_wrap=True)
     console.print(f"forgotten {forgetting_line(status.forgetting)}", soft_wrap=True)
+    if count := status.lost_segments:
+        gone = "segments are" if count > 1 else "segment is"
+        told = (
+            f"{count} {gone} gone or cannot be read: `slowwave doctor` names {'them' if count > 1 else 'it'}"
+        )
+        console.print(f"journal   {told}", soft_wrap=True)
     console.print()
     console.print(counts_table("waiting", pending_lines(status.pending)))
     console.print()
