@@ -27,16 +27,18 @@ def _written(text: str) -> set[bytes]:
     return forms | {text.encode(name, "surrogatepass") for name in ("utf-16-le", "utf-16-be")}
 
 
-def files_with(root: Path, texts: Sequence[str], *, without: Sequence[Path] = ()) -> dict[str, int]:
+def files_with(
+    root: Path, texts: Sequence[str], *, without: Sequence[Path] = (), named: str = "*"
+) -> dict[str, int]:
     """Files below a folder that hold one of the texts, with how many of the texts, by path from the folder.
 
-    `without` are files and folders that are not looked at.
+    `without` are files and folders that are not looked at; `named` is the pattern of the names of those that are.
     """
     forms = [forms_of(text) for text in texts]
     longest = max((len(form) for group in forms for form in group), default=0)
     every = sorted({form.decode("latin-1") for group in forms for form in group})
     found: dict[str, int] = {}
-    for path in sorted(root.rglob("*")):
+    for path in sorted(root.rglob(named)):
         if not path.is_file() or any(path.is_relative_to(place) for place in without):
             continue
         held: set[int] = set()

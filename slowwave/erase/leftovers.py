@@ -16,6 +16,7 @@ from slowwave.home.paths import Home
 from slowwave.home.usage import RECORDED, collect_spools
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode
+from slowwave.journal.whole_file import DRAFTS
 from slowwave.store import Store
 
 RECORD_TABLES = ("artifact_collection", "artifact", "log", "event_resources", "events")
@@ -35,7 +36,7 @@ def take_spool(work: Workspace, cell_ids: Collection[str]) -> None:
 
 
 def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str]) -> dict[str, int]:
-    """Removes the answer cache, notes of what was shown, what runs and edits kept; writes core memory anew.
+    """Removes the answer cache, notes of what was shown, what runs, edits and kills left; writes core memory anew.
 
     Returns how many of each.
 
@@ -48,6 +49,7 @@ def clean(home: Home, store: Store, cell_ids: Sequence[str], texts: Sequence[str
         "texts in an editor": _remove(_quoting(home.root / "editing", texts)),
         "core file": int(write_core_file(home, store)),
         "run reports": _remove(_quoting(home.root / "server" / "runs", texts)),
+        "drafts": _remove(_quoting(home.root, texts, named=DRAFTS)),
         "prefect records": _forget_runs(home.root / "prefect", texts),
     }
 
@@ -65,9 +67,9 @@ def _shown(path: Path) -> list[str]:
         return []
 
 
-def _quoting(folder: Path, texts: Sequence[str]) -> list[Path]:
+def _quoting(folder: Path, texts: Sequence[str], *, named: str = "*") -> list[Path]:
     """Files below a folder that quote what goes."""
-    return [folder / name for name in files_with(folder, texts)] if folder.is_dir() else []
+    return [folder / name for name in files_with(folder, texts, named=named)] if folder.is_dir() else []
 
 
 def _remove(paths: Sequence[Path]) -> int:

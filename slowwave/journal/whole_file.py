@@ -4,6 +4,9 @@ import os
 import threading
 from pathlib import Path
 
+DRAFTS = ".*.draft"
+"""Names of the files that killed writers leave behind."""
+
 
 def write_whole(path: Path, data: bytes | str, *, mode: int = 0o666, is_durable: bool = True) -> None:
     """Replaces a file by way of a draft beside it, and makes its folders, for this user alone.

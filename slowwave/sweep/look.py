@@ -4,6 +4,7 @@ A segment, a line and an answer are looked at one at a time, so that memory is b
 """
 
 import json
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -22,6 +23,9 @@ from slowwave.redaction.redaction import redact
 from slowwave.sweep.rewriting import as_reply, named_value, read_line, texts_in
 
 JOURNAL, CACHE, LOGS, TORN, DERIVATION = "journal", "answer cache", "logs", "torn files", "derivation"
+
+_NO_TEXT = re.compile(r'"\w+_(?:id|ids|hash|at|time|from|until)"\s*:\s*(?:"[^"]*"|\[[^\]]*\])')
+"""An id, a hash or a time in half an event, which is looked at as plain text: an id may look like a secret there."""
 
 IDENTIFIED = {"turn.recorded": "turn_id", "cell.extracted": "cell_id"}
 """Kinds of rows whose new ids must not meet those that are there."""
@@ -87,7 +91,8 @@ def _journal(journal: Journal, evidence: Evidence) -> None:
     for path in torn:
         before = evidence.places[TORN]
         for line in _text_lines(path):
-            evidence.note(secrets_in(line), TORN)
+            for text in _texts_of_torn(line):
+                evidence.note(secrets_in(text), TORN)
         if evidence.places[TORN] > before:
             evidence.torn.append(path)
 
@@ -109,6 +114,15 @@ def _line(line: str, evidence: Evidence) -> bool:
         evidence.last_said = (str(payload["session_id"]), reply)
     evidence.secrets.update(found)
     return bool(found)
+
+
+def _texts_of_torn(line: str) -> Iterable[str]:
+    """The texts of a line in a torn file of the journal; where it is no whole event, all of it but ids and times."""
+    try:
+        _, kind, payload = read_line(line)
+        return list(texts_in(kind, payload))
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return [_NO_TEXT.sub("", line)]
 
 
 def _answers(path: Path) -> Iterator[object]:

@@ -170,10 +170,13 @@ def test_leftovers_of_a_kill_in_the_journal_and_other_files_are_found(folder):
     draft = journal.path_of(journal.segment_ids()[0]).with_name(".torn.jsonl.draft")
     draft.write_bytes(sorted(forms_of(SECRET))[0])
     (folder / "notes.txt").write_text(SECRET, encoding="utf-16-le")
+    of_core = folder / ".MEMORY.md.1-2.draft"
+    of_core.write_text(f"- {SECRET}")
     done = memory.erase(said.cell_id)
     assert done.remaining == {"notes.txt": 1}
-    assert done.rewritten["torn files"] == 1
+    assert (done.rewritten["torn files"], done.rewritten["drafts"]) == (1, 1)
     assert not draft.exists()
+    assert not of_core.exists()
 
 
 def test_a_text_is_found_in_every_column_of_a_memory(folder):

@@ -185,6 +185,19 @@ def test_a_source_that_grew_brings_neither_a_secret_nor_a_turn_back(tmp_path: Pa
     assert_clean(home)
 
 
+def test_what_killed_writers_left_goes_and_an_id_in_it_is_no_secret(home: Path) -> None:
+    segment = next(path for path in (home / "journal").rglob("*.jsonl") if "notes.md" in path.read_text())
+    of_journal, of_core = segment.with_name(f".{segment.name}.1-2.draft"), home / ".MEMORY.md.1-2.draft"
+    whole = segment.read_bytes()
+    of_journal.write_bytes(whole + whole[: whole.index(KEY.encode()) + len(KEY)])  # the last line is cut
+    of_core.write_text(f"- The key is {KEY}\n")
+    report = redact.fn(home=str(home))
+    assert not of_journal.exists()
+    assert not of_core.exists()
+    assert report.rejected == {}, report.notes
+    assert_clean(home)
+
+
 def test_a_second_run_finds_nothing_and_rewrites_nothing(home: Path) -> None:
     redact.fn(home=str(home))
     before = bytes_of(home)
