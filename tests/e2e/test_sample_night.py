@@ -247,6 +247,7 @@ def test_what_was_injected_or_planted_is_no_memory(night: SampleNight):
     assert not any(EXPECTED["planted"]["phrase"] in text for text in texts)
 
 
+@pytest.mark.nights
 @pytest.mark.parametrize(
     ("way", "budget_tokens", "least"),
     [("memories", None, 0.95), ("context", 500, 0.65), ("context", 1000, 0.85), ("context", 2000, 0.9)],
@@ -259,6 +260,7 @@ def test_what_is_shown_for_a_question_rests_on_the_turns_that_answer_it(
     assert line.coverage >= least, line
 
 
+@pytest.mark.nights
 def test_when_all_causes_were_asked_a_night_asks_nothing_and_changes_nothing(night: SampleNight):
     rest = night.run()  # a night looks for causes on so many pages and leaves the others to the next one
     assert {name.split(".")[0] for name in rest.ledger.by_prompt_version} <= {"infer_cause"}

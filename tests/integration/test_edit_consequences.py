@@ -190,6 +190,7 @@ def telling(folder: Path) -> str:
     return "\n".join(episodes["content"])
 
 
+@pytest.mark.nights
 @pytest.mark.parametrize("word", ["forget", "erase"])
 def test_the_telling_of_a_conversation_goes_and_is_told_anew_without_it(memory, folder, tmp_path, word):
     nightly.fn(home=str(folder), sources=talk(tmp_path))
@@ -293,6 +294,7 @@ def named_people(folder: Path) -> None:
     commit(folder, events("entity.enriched", told))
 
 
+@pytest.mark.nights
 @pytest.mark.parametrize("word", ["forget", "erase"])
 def test_who_somebody_is_is_not_told_from_what_went(memory, folder, word):
     named_people(folder)
@@ -307,6 +309,7 @@ def test_who_somebody_is_is_not_told_from_what_went(memory, folder, word):
     assert_rebuilds(folder)
 
 
+@pytest.mark.nights
 def test_an_erased_full_name_leaves_the_first_name_as_it_is_said(memory, folder):
     named_people(folder)
     memory.erase("aaaaaa1")

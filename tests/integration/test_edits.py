@@ -167,6 +167,7 @@ def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, 
     assert_rebuilds(folder)
 
 
+@pytest.mark.nights
 def test_a_judge_never_retires_what_a_person_confirmed_but_opens_a_contradiction(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
@@ -253,6 +254,7 @@ def test_a_summary_that_knew_a_forgotten_memory_is_gone_at_once(memory, folder):
     assert_rebuilds(folder)
 
 
+@pytest.mark.nights
 @pytest.mark.parametrize("has_model", [True, False])
 def test_a_paraphrase_of_what_was_forgotten_is_kept_out_and_a_new_value_is_not(tmp_path, has_model):
     with OpenAIServer(ScriptedModel()) as server:

@@ -239,6 +239,7 @@ def test_a_model_tells_what_was_told_without_one_and_the_prompt_holds_memories_a
     assert "## Turns: 4 of 4" in asked[0]
 
 
+@pytest.mark.nights
 def test_an_episode_whose_memory_was_superseded_is_told_again_with_what_replaced_it(
     plain: str, tmp_path: Path
 ):
@@ -258,6 +259,7 @@ def test_an_episode_whose_memory_was_superseded_is_told_again_with_what_replaced
     assert len(told_again) == 1
 
 
+@pytest.mark.nights
 def test_a_conversation_that_always_fails_ends_in_quarantine_and_blocks_no_other(tmp_path: Path):
     talk = ScriptedModel()
 
@@ -290,6 +292,7 @@ def test_a_conversation_that_always_fails_ends_in_quarantine_and_blocks_no_other
     assert episodes(home)["source_name"].to_list() == ["pooler.jsonl", "port.jsonl"]
 
 
+@pytest.mark.nights
 def test_a_spent_budget_leaves_conversations_for_the_next_run(tmp_path: Path):
     with OpenAIServer(ScriptedModel()) as server:
         home = write_settings(tmp_path / "home", llm=model(server), **PLAIN)

@@ -223,6 +223,7 @@ def test_another_owner_s_note_is_not_found(folder):
     assert files_with(folder, ["2345678"])
 
 
+@pytest.mark.nights
 def test_a_text_that_also_stands_in_times_ids_and_choices_harms_none_of_them(folder):
     memory = Memory(folder)
     kept = memory.remember("Quillon Vexford keeps the kiln.", entities=["Quillon Vexford"], now=NOW)
@@ -304,6 +305,7 @@ def test_nothing_is_erased_while_another_process_writes(folder):
     assert files_with(folder, [PLAIN]) == before
 
 
+@pytest.mark.nights
 def test_a_person_whom_nothing_else_names_goes_too(folder):
     with Memory(folder) as memory:
         gone = memory.remember("Hortensia Plumley has the code of the alarm.", entities=["Hortensia Plumley"])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -178,15 +179,24 @@ def test_a_real_graph_is_taken_in_whole_and_comes_out_as_the_same_graph(home, tm
     assert contents(other) == contents(home)
 
 
-@pytest.fixture
-def exported(home, tmp_path) -> Path:
-    """The export of a home with two memories, of which one is confirmed."""
-    with Memory(home) as memory:
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with two memories, of which one is confirmed, and its export beside it."""
+    folder = tmp_path_factory.mktemp("told")
+    write_settings(folder / "home", embedding={"provider": "none"})
+    with Memory(folder / "home") as memory:
         said = memory.remember("Mara fires the kiln on Fridays.", now=NOW)
         memory.remember("The glaze of line 2 is blue.", now=NOW)
         memory.confirm(said.cell_id, now=NOW)
-        memory.export(tmp_path / "out", now=NOW)
-    return tmp_path / "out" / "memories.jsonl"
+        memory.export(folder / "out", now=NOW)
+    return folder
+
+
+@pytest.fixture
+def exported(told, home, tmp_path) -> Path:
+    """The export of that home, of which `home` is a copy then."""
+    shutil.copytree(told / "home", home, dirs_exist_ok=True)
+    return shutil.copytree(told / "out", tmp_path / "out") / "memories.jsonl"
 
 
 @pytest.fixture

@@ -128,6 +128,7 @@ def test_a_dry_run_tells_and_writes_nothing(home: str) -> None:
     assert store_of(home).count("entities") == 0
 
 
+@pytest.mark.nights
 def test_nights_in_any_order_give_the_graph_of_one_night(tmp_path: Path) -> None:
     parts = [
         [session(1), cell("a", "Mara said it.", "Mara (person)")],
@@ -177,6 +178,7 @@ def test_what_is_deleted_leaves_the_graph_and_its_name_with_it(spoken: str) -> N
     assert link.fn(home=spoken).is_skipped
 
 
+@pytest.mark.nights
 def test_edges_say_what_the_statuses_say_night_after_night(home: str) -> None:
     values = [f"v{n}" for n in range(6)]
     record(home, *(cell(key, f"The value is {key}.", day=n) for n, key in enumerate(values)))
@@ -287,6 +289,7 @@ def run(home: str) -> StageReport:
     return link.fn(home=home)
 
 
+@pytest.mark.nights
 def test_a_model_writes_who_an_entity_is_at_three_mentions_and_again_when_they_doubled(tmp_path, model):
     server, scripted = model
     home = with_model(tmp_path, server)
@@ -365,6 +368,7 @@ def test_a_cause_that_is_told_late_is_asked_about_and_old_pairs_are_not(tmp_path
     assert scripted.said == {"CausesAnswer": 1}, "it came later and tells of no change"
 
 
+@pytest.mark.nights
 def test_pages_of_causes_are_bounded_a_night_and_the_rest_waits(tmp_path, model):
     server, scripted = model
     home = with_model(tmp_path, server, causal_pages=1, causal_cells=2)

@@ -1,6 +1,7 @@
 """Lists by the page: every memory exactly once under any filter, whatever is written meanwhile; and the commands."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
@@ -271,13 +272,20 @@ def run(home: Path, *words: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-@pytest.fixture
-def small_home(tmp_path: Path) -> Path:
-    write_settings(tmp_path / "home", embedding={"provider": "none"}, search={"resident_minutes": 0})
-    with Memory(tmp_path / "home", records_usage=False) as memory:
+@pytest.fixture(scope="module")
+def three_ports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("small") / "home"
+    write_settings(home, embedding={"provider": "none"}, search={"resident_minutes": 0})
+    with Memory(home, records_usage=False) as memory:
         for number in range(3):
             memory.remember(f"The port of staging {number} is {6000 + number}.", now=NOW + number * DAY)
-    return tmp_path / "home"
+    return home
+
+
+@pytest.fixture
+def small_home(three_ports: Path, tmp_path: Path) -> Path:
+    """A copy of it that a test may change."""
+    return shutil.copytree(three_ports, tmp_path / "home")
 
 
 def test_the_list_shows_a_page_and_how_to_go_on(small_home: Path):

@@ -480,6 +480,7 @@ def test_a_name_that_the_package_lacks_is_an_attribute_error():
 # while a night writes
 
 
+@pytest.mark.nights
 @pytest.mark.timeout(600)  # a night, a rebuild and eight readers share the cores with other tests
 def test_eight_readers_get_whole_answers_while_a_night_and_a_rebuild_write(folder, tmp_path):
     chats = tmp_path / "chats"

@@ -99,6 +99,7 @@ def test_a_value_that_changed_twice_in_one_night_shows_its_latest_state_and_its_
     assert_rate_is_settled(night)
 
 
+@pytest.mark.nights
 @pytest.mark.parametrize("order", [("june", "july", "august"), ("august", "june", "july")])
 def test_a_value_told_over_three_nights_ends_the_same_in_whatever_order_the_nights_learn_it(night, order):
     say_three_rates(night)
@@ -123,6 +124,7 @@ def test_a_correction_leaves_no_active_memory_of_the_wrong_value(night):
     assert not [text for text in night.found("port of the staging database") if "5433" in text]
 
 
+@pytest.mark.nights
 def test_a_fact_said_again_in_other_words_and_word_for_word_is_one_memory_with_confirmations(night):
     night.say("june", ("2026-06-05T09:00:00Z", "Mara", "The length of a seat hold is 12 minutes."))
     night.sleep()
@@ -139,6 +141,7 @@ def test_a_fact_said_again_in_other_words_and_word_for_word_is_one_memory_with_c
     assert set(night.cells("superseded")["superseded_by"]) == {active["cell_id"][0]}
 
 
+@pytest.mark.nights
 def test_an_extractor_that_sees_a_known_memory_confirms_it_without_making_another(tmp_path):
     with OpenAIServer(ScriptedModel(uses_known=True)) as server:
         night = Night(tmp_path, server)
@@ -155,6 +158,7 @@ def test_an_extractor_that_sees_a_known_memory_confirms_it_without_making_anothe
         assert len(cells["evidence"][0]) == 2
 
 
+@pytest.mark.nights
 def test_two_voices_that_disagree_stay_both_and_the_contradiction_stays_open(night):
     weekday = "the weekday of the settlement job is"
     night.say("june", ("2026-06-16T09:00:00Z", "Priya", f"According to Priya {weekday} Tuesday."))
@@ -228,8 +232,7 @@ QUEUES = (
 )
 
 
-@pytest.mark.parametrize("verdict", ["updates", "corrects"])
-@pytest.mark.parametrize("subject", ["settlement queue", "the notify queue", "judging"])
+@pytest.mark.parametrize(("verdict", "subject"), [("updates", "settlement queue"), ("corrects", "judging")])
 def test_a_judge_that_retires_across_subjects_opens_a_contradiction_and_hides_nothing(
     tmp_path, verdict, subject
 ):
@@ -259,6 +262,7 @@ def test_a_judge_that_confirms_a_changed_number_opens_a_contradiction_and_hides_
         assert store_of(night.home).rows("cell_usage")["confirmations"].sum() == 0
 
 
+@pytest.mark.nights
 def test_a_judge_that_invents_numbers_changes_nothing_and_is_asked_again_the_next_night(tmp_path):
     def invented(shown):
         return [
@@ -322,6 +326,7 @@ def test_a_file_that_anybody_may_have_written_never_retires_what_a_person_said(t
         assert "less trusted" in night.contradictions()["note"][0]
 
 
+@pytest.mark.nights
 def test_the_memories_of_two_owners_in_one_home_never_meet(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         first = Night(tmp_path, server, owner={"user_id": "mara"})
@@ -346,6 +351,7 @@ def test_the_memories_of_two_owners_in_one_home_never_meet(tmp_path):
         assert not [page for page in shown if "[1]" in page and "Mara" in page and "Jonas" in page]
 
 
+@pytest.mark.nights
 def test_the_same_conversation_in_two_homes_gives_the_same_memories_and_neither_home_sees_the_other(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         homes = [Night(tmp_path / name, server) for name in ("one", "two")]
@@ -381,6 +387,7 @@ def test_pairs_noted_while_there_was_no_judge_are_judged_once_and_not_every_nigh
         assert len(server.requests) == asked + 1
 
 
+@pytest.mark.nights
 def test_a_topic_that_a_run_left_uncounted_is_tended_by_the_next_one_though_no_memory_is_new(
     night, monkeypatch
 ):
@@ -404,6 +411,7 @@ def pages_of(server: OpenAIServer) -> list[str]:
     return [user_text(body) for body in asked if answer_name(body) == "ExtractAnswer"]
 
 
+@pytest.mark.nights
 def test_a_page_is_shown_what_was_before_it_and_nothing_that_came_later(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         night = Night(tmp_path, server)
@@ -425,6 +433,7 @@ def test_a_page_is_shown_what_was_before_it_and_nothing_that_came_later(tmp_path
         assert "## Topics" not in june
 
 
+@pytest.mark.nights
 def test_a_session_that_grew_is_shown_its_last_turns_as_read_and_what_they_gave(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:
         night = Night(tmp_path, server, night={"known_cells": 15})
@@ -449,6 +458,7 @@ def test_a_session_that_grew_is_shown_its_last_turns_as_read_and_what_they_gave(
         assert sorted(cells["content"]) == sorted(text for _, _, text in said)
 
 
+@pytest.mark.nights
 def test_what_was_read_before_becomes_no_memory_again(tmp_path):
     model = ScriptedModel()
 
@@ -484,6 +494,7 @@ def test_what_was_read_before_becomes_no_memory_again(tmp_path):
         assert "pages for the extractor: plain rules passed" in " ".join(told.notes)
 
 
+@pytest.mark.nights
 def test_a_failed_page_holds_nobody_up_and_its_chunks_are_tried_one_by_one(tmp_path):
     model = ScriptedModel()
 

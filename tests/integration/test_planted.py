@@ -29,8 +29,11 @@ from tests.servers import OpenAIServer
 
 NO_MODEL = {"provider": "none"}
 
-PLANTED = [(100, 1, 30), (100, 20, 30)] if os.environ.get("MANY_PLANTED") else [(39, 1, 10), (26, 6, 10)]
-"""Planted texts, how often each is told, and wishes."""
+PLANTED = [(True, 39, 1, 10), (True, 26, 6, 10), (False, 26, 6, 10)]
+"""Whether there is a model, planted texts, how often each is told, and wishes."""
+
+if os.environ.get("MANY_PLANTED"):
+    PLANTED = [(has_model, 100, times, 30) for has_model in (True, False) for times in (1, 20)]
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,7 @@ def test_what_persons_want_stands_in_core_memory(few: Believed):
 
 @pytest.mark.nights
 @pytest.mark.timeout(1_500)
-@pytest.mark.parametrize(("count", "times", "wish_count"), PLANTED)
-@pytest.mark.parametrize("has_model", [True, False])
+@pytest.mark.parametrize(("has_model", "count", "times", "wish_count"), PLANTED)
 def test_planted_texts_told_once_and_often_reach_no_place_that_is_believed(
     tmp_path: Path, *, has_model: bool, count: int, times: int, wish_count: int
 ):
