@@ -10,7 +10,7 @@ from slowwave.context.page import Layout, counted, finished, frame_tokens, group
 from slowwave.context.question_page import more_line, question_lines
 from slowwave.context.shown import keep_shown, shown_to, shown_unasked
 from slowwave.context.situation import Situation
-from slowwave.context.small_form.small import small_lines
+from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines, opening_lines
 from slowwave.context.tiers import Candidate, Chosen, pack, pack_best
 from slowwave.language.intents import asks_for_list

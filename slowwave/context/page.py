@@ -4,12 +4,13 @@ Stored text is data. It stands in one line, without control and invisible charac
 with nothing in it that a reader of transcripts would take for the fence.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
 from slowwave.context.tiers import Candidate, Chosen, allot
+from slowwave.home.ids import ID_MARK, TURN_MARK
 from slowwave.language.tokens import count_tokens
 from slowwave.prompting.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
@@ -36,8 +37,9 @@ small form under one line of head."""
 ID_CHARACTERS = 8
 """Characters of an id that name a memory in a text."""
 
-ID_MARK = "mem:"
-IDS_LINE = f"The code behind {ID_MARK} names a memory, so that an answer can cite it."
+IDS_LINE = (
+    f"The code behind {ID_MARK} names a memory, behind {TURN_MARK} a message, so that an answer can cite it."
+)
 
 SOURCE_CHARACTERS = 24
 """Most characters of a source's name: some are long ids, each digit is a token, and a file may have any text for a
@@ -76,9 +78,10 @@ def day_heading(event_time: datetime, source_name: str) -> str:
     return f"{event_time:%Y-%m-%d}, {source}:"
 
 
-def with_id(form: str, cell_ids: Iterable[str]) -> str:
-    """A line with the start of the ids of its memories behind it."""
-    return " ".join([form, *(f"{ID_MARK}{cell_id[:ID_CHARACTERS]}" for cell_id in cell_ids)])
+def with_ids(form: str, line: Candidate) -> str:
+    """A line with the start of the ids of its memories, or of the message that it quotes, behind it."""
+    named = {ID_MARK: line.cell_ids, TURN_MARK: () if line.cell_ids else line.turn_ids}
+    return " ".join([form, *(f"{mark}{name[:ID_CHARACTERS]}" for mark, ids in named.items() for name in ids)])
 
 
 def frame_tokens(now: datetime, layout: Layout, *, has_ids: bool = False) -> int:
@@ -96,9 +99,7 @@ def heading_tokens(layout: Layout = "tiers") -> dict[TierName, int]:
 def counted(lines: Sequence[Candidate], *, has_ids: bool = False) -> list[Candidate]:
     """The same lines with the tokens of their forms, all counted at once; with the ids of memories where wanted."""
     if has_ids:
-        lines = [
-            replace(line, forms=tuple(with_id(form, line.cell_ids) for form in line.forms)) for line in lines
-        ]
+        lines = [replace(line, forms=tuple(with_ids(form, line) for form in line.forms)) for line in lines]
     counts = iter(count_tokens([f"{form}\n" for line in lines for form in line.forms]))
     return [replace(line, tokens=tuple(next(counts) for _ in line.forms)) for line in lines]
 

@@ -19,6 +19,7 @@ from slowwave.context.memories import (
 )
 from slowwave.context.near import Findings, Near, look_near
 from slowwave.context.situation import Situation
+from slowwave.context.statements.preferences import preference_lines
 from slowwave.context.tiers import Candidate
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
@@ -157,7 +158,7 @@ def index_lines(situation: Situation, lines: Iterable[Candidate], found: Finding
 
 
 def opening_lines(situation: Situation) -> list[Candidate]:
-    """Lines for the start of a conversation: open contradictions, open tasks, and core memory.
+    """Lines for the start of a conversation: open contradictions, open tasks, core memory, and fresh preferences.
 
     Core memory is what persons said or confirmed. Of tasks without a day only the recent ones are told.
     """
@@ -170,7 +171,7 @@ def opening_lines(situation: Situation) -> list[Candidate]:
     ]
     tasks.sort(key=lambda memory: -memory.salience)
     lines += [cell_line("critical", task, 1.0 + task.salience, "open task") for task in tasks[:OPEN_TASKS]]
-    return lines + _core_lines(situation, most=MOST_CORE_ROWS)
+    return lines + _core_lines(situation, most=MOST_CORE_ROWS) + preference_lines(situation)
 
 
 # Inside

@@ -3,16 +3,22 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+import polars as pl
+
 from slowwave.errors import InputError, NotFoundError
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import ID_LENGTH
 from slowwave.schemas.tables import KEYS
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Store, col, lit, owned_by
+from slowwave.store import Expr, Store, col, lit, owned_by
 
 SHORTEST_PREFIX = 6
 """Characters of an id that may stand for all of it."""
 
 SHOWN_IDS = 3
+
+ID_MARK, TURN_MARK = "mem:", "msg:"
+"""What stands before the id of a memory, and of a message (a turn), in text for agents, who may give it with the id."""
 
 _ID = re.compile(r"[0-9A-Za-z_-]+")
 _ABOVE_ALL = "\U0010ffff"
@@ -28,16 +34,18 @@ def whole_ids(
     noun: str = "memory",
     hint: str = "`slowwave search` shows the ids",
     elsewhere: Callable[[str], Iterable[str]] = lambda _: (),
+    has_turns: bool = False,
 ) -> list[str]:
     """The whole ids, each once, in the order given, among the rows of these tables that the owner may see.
 
-    `elsewhere` returns ids outside the tables that begin with a text; it is asked only where the tables know none.
+    `elsewhere` returns ids outside the tables that begin with a text; it is asked only where the tables know none. With
+    `has_turns` the id of a turn stands for the memories that rest on it.
 
     Raises:
-        InputError: a text is no id, or stands for several.
+        InputError: a text is no id, stands for several, or is a turn's that stands for no memory here.
         NotFoundError: none begins so, or the text is too short for that.
     """
-    names = list(dict.fromkeys(name.strip() for name in wanted))
+    names = list(dict.fromkeys(_unmarked(name.strip()) for name in wanted))
     for name in names:
         if not _ID.fullmatch(name) or len(name) > 2 * ID_LENGTH:
             raise InputError(f"{name[:60]!r} is no {noun}'s id: {hint}")
@@ -56,8 +64,35 @@ def whole_ids(
         if not near:
             others = {*elsewhere(name)}
             near = {name} & others or {other for other in others if len(name) >= SHORTEST_PREFIX}
+        if not near and "cells" in tables and len(name) >= SHORTEST_PREFIX:
+            made = _made_from(store, mine, name)
+            if made is not None and not (has_turns and made):
+                raise InputError(_of_turn(name, made))
+            whole += made or ()
+            if made:
+                continue
         whole.append(_only(name, sorted(near), noun=noun, hint=hint))
     return list(dict.fromkeys(whole))
+
+
+def _unmarked(name: str) -> str:
+    return name.removeprefix(ID_MARK).removeprefix(TURN_MARK)
+
+
+def _made_from(store: Store, mine: Expr, name: str) -> list[str] | None:
+    """The memories, but episodes, that rest on the one turn whose id begins so; None where there is no such turn."""
+    begins = (col("turn_id") >= lit(name)) & (col("turn_id") < lit(name + _ABOVE_ALL))
+    turns = store.rows("turns", ["turn_id"], mine & begins)["turn_id"]
+    if len(turns) != 1:
+        return None
+    cells = store.rows("cells", ["cell_id", "evidence"], mine & (col("cell_type") != lit(EPISODE)))
+    return cells.filter(pl.col("evidence").list.contains(turns[0]))["cell_id"].sort().to_list()
+
+
+def _of_turn(name: str, made: Sequence[str]) -> str:
+    shown = ", ".join(made[:SHOWN_IDS]) + (", ..." if len(made) > SHOWN_IDS else "")
+    told = f"name the memory that rests on it ({shown})" if made else "no memory rests on it yet"
+    return f"{name} is a message and no memory: {told}, or remember what is right"
 
 
 def _only(name: str, found: Sequence[str], *, noun: str, hint: str) -> str:

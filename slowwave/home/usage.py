@@ -122,7 +122,8 @@ def cite(
 ) -> list[str]:
     """Records that memories were used in an answer, as one segment: when this returns, they survive a kill.
 
-    Ids may be cut to `SHORTEST_PREFIX` characters or more where one memory alone begins so. Any memory that the
+    Ids may be cut to `SHORTEST_PREFIX` characters or more where one memory alone begins so; a turn's id cites the
+    memories that rest on it. Any memory that the
     asking owner may see can be cited, superseded and archived ones too. `store` is an open one, where the caller
     has it. Returns the whole ids, each once, in the order given.
 
@@ -137,7 +138,7 @@ def cite(
         raise InputError("no memory is named: give the id of one, as `slowwave search` shows it")
     if len(wanted) > MOST_CITED:
         raise InputError(f"{len(wanted)} memories at once are too many: cite at most {MOST_CITED}")
-    found = whole_ids(store or open_store(home.store_root), wanted, owner=home.settings.owner)
+    found = whole_ids(store or open_store(home.store_root), wanted, owner=home.settings.owner, has_turns=True)
     where = _label(context)
     uses = [Use(cell_id, "cited", now, where) for cell_id in found]
     home.journal.commit(encode(RECORDED, _rows(uses)), now=now)

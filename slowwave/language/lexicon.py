@@ -49,6 +49,10 @@ DAY_WORDS: Final = _words("day_words")
 DENIALS: Final = _words("denials")
 CHANGED: Final = _words("changed")
 """Words of a sentence that tells that something is otherwise than before."""
+STANDING: Final = _words("standing")
+"""Words of a sentence that says how something is always to be done."""
+NO_ORDER: Final = _words("no_order")
+"""Words after those of `STANDING` where something is told and nothing is asked for."""
 WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")
 """Small words that may stand between a denial and the word that it denies."""
 

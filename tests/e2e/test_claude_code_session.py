@@ -121,6 +121,7 @@ def test_what_was_said_in_one_conversation_stands_in_the_next_ones_prompt(sessio
 
     second = Transcript(session.folder, "second")
     start = session.hook("SessionStart", second)
+    assert PREFERENCE in start, "core memory needs no prompt that shares its words"
     second.hook("SessionStart", start)
     told = [
         session.exchange(second, "Does Ana prefer tests without mocks?", "She does."),

@@ -95,6 +95,25 @@ def test_a_start_tells_open_tasks_and_a_prompt_does_not_repeat_them(served):
     assert post(served, "claude-code", "UserPromptSubmit", session="c1-fork", **asked) == ""
 
 
+def test_a_preference_said_in_one_conversation_stands_at_the_start_of_the_next_without_a_model(
+    served, home, tmp_path
+):
+    transcript = Transcript(tmp_path, "prefers")
+    transcript.user("Always write the kiln reports in German.")
+    transcript.assistant("Always glad to.")
+    transcript.user("Never mind the last warning. Why does the furnace always beep?")
+    given = {"session": "prefers", "transcript": str(transcript.path)}
+    post(served, "claude-code", "Stop", **given)
+    done(home)
+    told = post(served, "claude-code", "SessionStart", session="after-it")
+    assert told.count("Always write the kiln reports in German.") == 1
+    assert "warning" not in told
+    assert "glad" not in told
+    asked = {"prompt": "write the kiln reports of October"}
+    assert "German" not in post(served, "claude-code", "UserPromptSubmit", session="after-it", **asked)
+    assert "German" not in post(served, "claude-code", "SessionStart", session="prefers", source="resume")
+
+
 def test_nothing_is_told_twice_in_a_conversation_and_nothing_that_does_not_matter(served):
     assert PORT in post(served, "codex", "UserPromptSubmit", session="c2", prompt=ASKED)
     assert post(served, "codex", "UserPromptSubmit", session="c2", prompt=ASKED) == ""

@@ -30,6 +30,7 @@ from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
 from slowwave.schemas.lists import TopicPage
 from slowwave.schemas.results import Erased, TopicSummary
+from slowwave.schemas.tables import RAW_PROMPT
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -316,6 +317,34 @@ def test_a_citation_counts_in_its_conversation(memory: Memory):
     told = call(memory, "cite", cell_ids=["aaaaaa"])
     assert told.structured_content == {"cited": ["aaaaaa1"]}
     assert memory.settle(CONVERSATION) == [], "what was cited is not ignored"
+
+
+def test_a_quoted_message_has_an_id_by_which_it_is_cited_and_erased(tmp_path: Path):
+    home = tmp_path / "home"
+    write_settings(home, embedding={"provider": "none"}, owner=OWNER)
+    said = [("user", "The celadon jars are packed in straw."), ("assistant", "Noted.")]
+    turns = [
+        row("turns", f"{place}" * 24, session_id="s1", turn_index=place, role=role, content=text, **OWNER)
+        for place, (role, text) in enumerate(said, start=1)
+    ]
+    raw = row("cells", "c" * 24, content=said[0][1], prompt_version=RAW_PROMPT, entities=[], artifacts=[],
+              evidence=["1" * 24], source_name="s1", **OWNER)  # fmt: skip
+    with open_workspace(home) as workspace:
+        workspace.commit(encode("turn.recorded", rows("turns", *turns)), now=NOW)
+        workspace.commit(encode("cell.extracted", rows("cells", raw)), now=NOW)
+    memory = Memory(home)
+    told = text_of(call(memory, "get_context", question="How are the celadon jars packed?", ids=True))
+    assert "msg:11111111" in told
+    assert call(memory, "cite", cell_ids=["msg:11111111"]).structured_content == {"cited": ["c" * 24]}
+    for name in ("explain_fact", "confirm_fact"):
+        refused = call(memory, name, cell_id="msg:11111111")
+        assert refused.is_error
+        assert f"name the memory that rests on it ({'c' * 24})" in text_of(refused)
+    assert "no memory rests on it yet" in text_of(call(memory, "cite", cell_ids=["22222222"]))
+    assert "c" * 24 in text_of(call(memory, "explain_fact", cell_id="mem:cccccccc"))
+    assert "Would erase 1 message" in text_of(
+        call(memory, "erase_fact", turn_id="msg:11111111", dry_run=True)
+    )
 
 
 def test_a_client_asks_from_within_its_project_and_can_ask_in_all_of_them(memory: Memory):

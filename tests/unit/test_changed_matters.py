@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from slowwave.context.small_form.changed_matters import tells_change
+from slowwave.context.statements.changed_matters import tells_change
 
 
 def alike(terms: Sequence[str]) -> list[float]:

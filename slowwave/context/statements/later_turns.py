@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from slowwave.context.situation import Situation
-from slowwave.context.small_form.changed_matters import tells_change
+from slowwave.context.statements.changed_matters import tells_change
 from slowwave.language.query_words import telling_words
 from slowwave.schemas.search import TurnHit
 
-LOOKED_AT = 3
+LOOKED_AT = 5
 """Quoted turns, best first, for which later turns are looked for."""
 
 MOST_WORDS = 40
@@ -37,8 +37,8 @@ def with_later_turns(
     """
     known = {turn.turn_id: turn for turn in told}
     newest_first = sorted(found, key=lambda turn: (turn.event_time, turn.turn_id), reverse=True)
-    statements = [turn for turn in newest_first if _is_statement(turn)]
-    looked_at = [turn for turn in told[:LOOKED_AT] if _is_statement(turn)]
+    statements = [turn for turn in newest_first if is_statement(turn)]
+    looked_at = [turn for turn in told[:LOOKED_AT] if is_statement(turn)]
     for turn in sorted(looked_at, key=lambda turn: turn.event_time):
         newest = next((later for later in statements if _is_changed_by(situation, turn, later)), None)
         if newest is not None:
@@ -47,7 +47,8 @@ def with_later_turns(
     return sorted(known.values(), key=lambda turn: (-turn.score, -turn.event_time.timestamp(), turn.turn_id))
 
 
-def _is_statement(turn: TurnHit) -> bool:
+def is_statement(turn: TurnHit) -> bool:
+    """Return whether a turn is a few sentences of a person, and no paste or report."""
     words = telling_words(turn.content, most=MOST_WORDS + 1).split()
     return turn.role == "user" and 0 < len(words) <= MOST_WORDS
 

@@ -20,7 +20,7 @@ from slowwave.context.fixes import fix_lines
 from slowwave.context.matches import Matches, find_matches, key_of
 from slowwave.context.question_page import match_lines
 from slowwave.context.situation import Situation
-from slowwave.context.small_form.later_turns import with_later_turns
+from slowwave.context.statements.later_turns import with_later_turns
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import calls_for_nothing, is_repeated
 from slowwave.language.signals import holds_words

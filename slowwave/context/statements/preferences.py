@@ -1,0 +1,83 @@
+"""Standing preferences from the raw record: what a person said to be done always or never, word by word.
+
+A model's night makes memories of them, of which core memory tells the best at every start. Until then, and where there
+is no model at all, the newest of those turns are quoted: they concern every conversation and seldom share a word with
+its prompts.
+"""
+
+import re
+
+from slowwave.context.memories import quote_lines, untold_turns
+from slowwave.context.situation import Situation
+from slowwave.context.statements.later_turns import is_statement, with_later_turns
+from slowwave.context.tiers import Candidate
+from slowwave.language.lexicon import NO_ORDER, STANDING
+from slowwave.language.query_words import telling_words
+from slowwave.schemas.search import Filters, TurnHit
+from slowwave.search.conditions import turn_condition
+from slowwave.search.fusing import Fused
+from slowwave.search.turns import by_turn, turn_hits
+from slowwave.store import TextQuery, col, lit
+from slowwave.trust.origins import PERSON
+from slowwave.trust.own_words import parts_of
+
+MOST = 5
+"""Preferences that are quoted."""
+
+READ_ROWS = 200
+"""Turns with the words of a preference that are looked at, the shortest first."""
+
+LATER_ROWS = 50
+"""Turns near those that are quoted, of which some may say that one changed."""
+
+WHY = "said to hold always, and not yet worked through"
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_OPENER = r"(?:(?:ok|okay|and|but|also|please|so|yes|no|remember|note)[,:.]?\s+)*"
+_WORDS = rf"(?:{'|'.join(STANDING)})\b(?!,?\s+(?:{'|'.join(NO_ORDER)})\b|[.!])"
+_STANDING = re.compile(
+    rf"^{_OPENER}{_WORDS}|\b(?:please|you (?:should|must)|i want you to)\s+{_WORDS}"
+    r"|\b(?:i|we|[\w-]+ and i)\s+(?:\w+ly\s+)?prefer\b|^[\w-]+ prefers\b|\bfrom now on\b|\bby default\b"
+)
+
+
+def preference_lines(situation: Situation) -> list[Candidate]:
+    """Quotes of the newest preferences that no model has worked through, each below what changed it later."""
+    found = _with_words(situation, " ".join(STANDING), READ_ROWS, Filters())
+    standing = [turn for turn in found if turn.origin == PERSON and is_standing(_own_words(turn))]
+    newest = sorted(standing, key=lambda turn: (turn.event_time, turn.turn_id), reverse=True)
+    told = untold_turns(situation, newest)[:MOST]
+    if not told:
+        return []
+    ranked = [turn.model_copy(update={"score": 1 - place / READ_ROWS}) for place, turn in enumerate(told)]
+    words = " ".join(telling_words(turn.content, most=12) for turn in ranked)
+    later = _with_words(situation, words, LATER_ROWS, Filters(after=min(turn.event_time for turn in ranked)))
+    most = situation.settings.context.quote_characters
+    return [
+        line
+        for turn in with_later_turns(situation, ranked, later)
+        for line in quote_lines(
+            "background", turn, 0.5 * turn.score, WHY, asked=situation.asked, most=most, kind="preference"
+        )
+    ]
+
+
+def is_standing(text: str) -> bool:
+    """Return whether a text says, and does not ask, how something is always to be done or what is preferred."""
+    plain = text.lower().replace("\u2019", "'")
+    return any(_STANDING.search(part) and not part.endswith("?") for part in _SENTENCE.split(plain.strip()))
+
+
+def _own_words(turn: TurnHit) -> str:
+    """A turn without what it quotes."""
+    return parts_of(turn.content, is_typed=True).own
+
+
+def _with_words(situation: Situation, words: str, most: int, filters: Filters) -> list[TurnHit]:
+    """Short statements of persons, in other conversations, that hold most of the words."""
+    where = turn_condition(situation.settings.owner, filters)
+    single = where & (col("scale") == lit("turn"))
+    (found,) = situation.store.find([TextQuery("passages", words, most, single, columns=("turn_ids",))])
+    hits = turn_hits(situation.store, [Fused(turn_id, 0.0, ()) for turn_id in by_turn(found)], where)
+    here = situation.request.conversation_id
+    return [turn for turn in hits if is_statement(turn) and turn.session_id != here]
