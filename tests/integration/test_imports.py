@@ -213,7 +213,12 @@ def test_an_export_in_a_folder_is_passed_by_since_it_says_whose_word_a_memory_is
         assert memory.ingest([exported], are_found=True).rejected == {
             "export of Slowwave that nobody named": 1
         }
-    take(other, exported)
+    believed = "memories.jsonl is believed: 2 memories as a person's word, 1 as confirmed. "
+    with Memory(other) as memory:
+        dry = memory.ingest([exported], dry_run=True)
+    assert any(note.startswith(believed) for note in dry.notes)
+    assert store_of(other).count("cells") == 0
+    assert any(note.startswith(believed) for note in take(other, exported).notes)
     assert store_of(other).count("cells") == 2
 
 

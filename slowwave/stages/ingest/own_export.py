@@ -4,6 +4,7 @@ What is here already stays as it is, and what was deleted or erased here stays o
 and core memory, as if this home had made it: so it is taken in only where a person names it, never from a folder.
 """
 
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -38,8 +39,9 @@ class OwnImport:
         self._renamed: dict[str, str] = {}
         """Episodes, whose ids are made from their owner, by the ids that they had."""
         self._topics: set[str] = set()
+        self._believed: Counter[str] = Counter()
+        """What counts as a person's word because the file says so."""
         self._has_core = run.store.count("core") > 0
-        self._is_core_new = False
 
     def read(self, counts: Counts) -> None:
         """Commits all that is new, batch by batch; a second time adds only what a first one left out."""
@@ -50,9 +52,14 @@ class OwnImport:
             if batch.kind == "memory":
                 self._taken.update(rows["cell_id"])
                 self._run.show(rows["content"])
+                self._believed["memories as a person's word"] += rows.filter(
+                    pl.col("origin") == "user"
+                ).height
+                self._believed["as confirmed"] += rows.filter("protected").height
             if batch.kind == "topic":
                 self._topics.update(rows["topic_id"])
-            self._is_core_new |= batch.kind == "core_line" and rows.height > 0
+            if batch.kind == "core_line":
+                self._believed["lines of core memory"] += rows.height
             self._commit(batch.kind, rows)
         self._finish()
 
@@ -148,11 +155,16 @@ class OwnImport:
         Whoever has the same ones keeps its counts: a summary may leave memories out that wait for no other one.
         """
         run = self._run
+        if believed := +self._believed:
+            told = ", ".join(f"{number:,} {what}" for what, number in believed.items())
+            run.note(
+                f"{path_text(self._path.name)} is believed: {told}. Take in only what you exported yourself"
+            )
         if run.report.dry_run:
             return
         counts = topic_counts(run.store, sorted(self._topics), {})
         ends = ["topic_id", "cell_count"]
         as_exported = run.store.by_key("topics", counts["topic_id"], ends)
         run.commit({"topic.counted": counts.join(as_exported, on=ends, how="anti")})
-        if self._is_core_new:
+        if believed["lines of core memory"]:
             write_core_file(run.workspace.home, run.store)
