@@ -11,7 +11,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -154,7 +154,7 @@ def assert_told_or_right(
     answers: dict[str, object],
     names: tuple[str, ...] = tuple(READING),
     *,
-    telling: str = "slowwave rebuild",
+    telling: Sequence[str] = ("slowwave rebuild",),
 ) -> int:
     """Each command tells in one line what to do, or answers as before; returns how many tell."""
     told = 0
@@ -164,7 +164,7 @@ def assert_told_or_right(
         if isinstance(found, SlowwaveError):
             told += 1
             assert isinstance(found, ConfigError | NotFoundError), f"{name}: {found!r}"
-            assert telling in str(found), name
+            assert any(told_as in str(found) for told_as in telling), name
             assert "\n" not in str(found), name
         else:
             assert found == answers[name], f"{name} answers something else, and does not say so"
@@ -230,12 +230,12 @@ def test_a_table_that_is_cut_swapped_or_gone_is_told(home, table, answers):
     folder.rename(kept := home / "kept")
     other.rename(folder)
     kept.rename(other)
-    assert assert_told_or_right(home, answers) > 0
+    assert assert_told_or_right(home, answers, A_FEW) > 0
     shutil.rmtree(folder)
-    assert assert_told_or_right(home, answers) > 0
+    assert assert_told_or_right(home, answers, A_FEW) > 0
 
 
-@pytest.mark.parametrize("table", ["cells", "turns", "topics", "nights", "applied"])
+@pytest.mark.parametrize("table", ["cells", "nights", "applied"])
 def test_a_table_that_is_gone_is_named_and_made_anew(home, table, wanted):
     shutil.rmtree(generation(home) / f"{table}.lance")
     done = assert_rescued_for_good(home, wanted)
@@ -342,8 +342,12 @@ AT_THE_FILES: dict[str, Callable[[Path], object]] = {
     "garbled": lambda path: path.write_bytes(b"\xff\x00{\xfe"),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-2]),
     "a folder": as_folder,
+}
+AT_THE_POINTER: dict[str, Callable[[Path], object]] = {
     "nowhere": lambda path: path.write_text("g-01M8348P1D80Y0AYE5EDEK10XC"),
     "outside": lambda path: path.write_text("../../elsewhere"),
+}
+AT_THE_DESCRIPTION: dict[str, Callable[[Path], object]] = {
     "other json": lambda path: path.write_text(
         '{"schema_version": "6", "embedder_id": 5, "dims": [], "x": 1}'
     ),
@@ -352,11 +356,18 @@ AT_THE_FILES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("damage", AT_THE_FILES)
-@pytest.mark.parametrize("name", ["CURRENT", "meta.json"])
-def test_a_pointer_or_description_that_is_broken_is_told_and_rescued(home, name, damage, answers, wanted):
-    AT_THE_FILES[damage]((home / "store" if name == "CURRENT" else generation(home)) / name)
-    if (name, damage) == ("CURRENT", "deleted"):
+BROKEN = {
+    f"{name}: {damage}": (name, harm)
+    for name, own in (("CURRENT", AT_THE_POINTER), ("meta.json", AT_THE_DESCRIPTION))
+    for damage, harm in (AT_THE_FILES | own).items()
+}
+
+
+@pytest.mark.parametrize(("name", "harm"), BROKEN.values(), ids=BROKEN)
+def test_a_pointer_or_description_that_is_broken_is_told_and_rescued(home, name, harm, answers, wanted):
+    is_gone = harm is AT_THE_FILES["deleted"]
+    harm((home / "store" if name == "CURRENT" else generation(home)) / name)
+    if name == "CURRENT" and is_gone:
         found = call("search", home, "rate limit")
         assert "slowwave rebuild" in found.output
     else:
@@ -450,14 +461,16 @@ def without(lived: Path, folder: Path, segment_id: str) -> Tables:
     return tables(str(folder))
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(3))
 def test_after_a_loss_in_the_journal_the_memory_is_that_of_what_is_left(lived, tmp_path, part, answers):
-    """Every segment of a night is lost once; how goes in turns."""
+    """Segments are lost one by one, each in another way; those of one night, evenly, and with `MANY_DAMAGED` all."""
     chance = random.Random(f"{SEED} {part}")
     segment_ids = Journal(lived / "journal").segment_ids()
     third = len(segment_ids) // 3
-    for number, segment_id in enumerate(segment_ids if IS_MANY else segment_ids[third : 2 * third]):
-        if number % 4 != part:
+    some = segment_ids[third : 2 * third]
+    lost = segment_ids if IS_MANY else [some[number * len(some) // len(LOSSES)] for number in range(len(LOSSES))]
+    for number, segment_id in enumerate(lost):
+        if number % 3 != part:
             continue
         home, loss = tmp_path / f"home-{number}", list(LOSSES)[number % len(LOSSES)]
         shutil.copytree(lived, home)
@@ -536,34 +549,30 @@ def test_a_home_is_rescued_without_its_settings(home, wanted, monkeypatch):
     assert_rescued(home, wanted)
 
 
-OTHERS = (
-    "MEMORY.md",
-    "calibration.json",
-    "writer.json",
-    "cache/answers.sqlite",
-    "spool/usage.jsonl",
-    "rederived/derivation.json",
-)
+HELD = ("calibration.json", "writer.json")
+"""As with settings: what a person measured or holds is not removed for them."""
+OTHERS = ("MEMORY.md", "cache/answers.sqlite", "spool/usage.jsonl", "rederived/derivation.json")
 
 
 @pytest.mark.parametrize("damage", ["garbled", "empty", "a folder"])
-@pytest.mark.parametrize("name", OTHERS)
-def test_no_other_file_of_the_home_keeps_the_rescue_from_its_work(home, name, damage, answers, wanted):
-    path = home / name
-    path.parent.mkdir(exist_ok=True)
-    path.touch()
-    AT_THE_FILES[damage](path)
-    assert_told_or_right(home, {**answers, "core": asked(home, ("core",))["core"]}, telling=name)
+@pytest.mark.parametrize("names", [*([name] for name in HELD), OTHERS], ids=[*HELD, "all others"])
+def test_no_other_file_of_the_home_keeps_the_rescue_from_its_work(home, names, damage, answers, wanted):
+    for path in (home / name for name in names):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        AT_THE_FILES[damage](path)
+    assert_told_or_right(home, {**answers, "core": asked(home, ("core",))["core"]}, telling=names)
     shutil.rmtree(generation(home) / "cells.lance")
     done = call("rebuild", home)
-    if done.exit_code:  # as with settings: what a person measured or holds is not removed for them
-        assert name in ("calibration.json", "writer.json")
+    if done.exit_code:
+        (name,) = names
+        assert name in HELD
         assert name in done.output.replace("\n", "")
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.rmtree(home / name) if (home / name).is_dir() else (home / name).unlink()
         done = call("rebuild", home)
     assert done.exit_code == 0, done.output
     assert_same(home, wanted)
-    assert path.is_dir() or "- [" in (home / "MEMORY.md").read_text()
+    assert (home / "MEMORY.md").is_dir() or "- [" in (home / "MEMORY.md").read_text()
 
 
 # real processes
@@ -584,12 +593,11 @@ def test_the_program_itself_tells_one_line_and_rescues(home):
     folder = generation(home) / "cells.lance"
     newest = min((folder / "_versions").glob("*.manifest"))
     newest.write_bytes(b"")
-    for words in (("search", "rate limit"), ("context", "rate limit"), ("stats",)):
-        done = process(*words, "--home", home)
-        assert done.returncode == 78
-        (line,) = done.stderr.splitlines()
-        assert "run `slowwave rebuild`" in line
-        assert done.stdout == ""
+    done = process("search", "rate limit", "--home", home)
+    assert done.returncode == 78
+    (line,) = done.stderr.splitlines()
+    assert "run `slowwave rebuild`" in line
+    assert done.stdout == ""
     index = next(folder.glob("_indices/*/*.lance"), None)
     assert index is not None
     assert process("rebuild", "--home", home).returncode == 0
