@@ -111,6 +111,7 @@ LASTING = {
     "home",
     "cache_bytes",
     "journal_segments",
+    "lost_segments",
     "store_bytes",
     "journal_bytes",
     "took_ms",
