@@ -469,7 +469,9 @@ def test_after_a_loss_in_the_journal_the_memory_is_that_of_what_is_left(lived, t
     segment_ids = Journal(lived / "journal").segment_ids()
     third = len(segment_ids) // 3
     some = segment_ids[third : 2 * third]
-    lost = segment_ids if IS_MANY else [some[number * len(some) // len(LOSSES)] for number in range(len(LOSSES))]
+    lost = (
+        segment_ids if IS_MANY else [some[number * len(some) // len(LOSSES)] for number in range(len(LOSSES))]
+    )
     for number, segment_id in enumerate(lost):
         if number % 3 != part:
             continue
