@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from typer.core import TyperGroup
 
+from slowwave.entrypoints.caller import current_folder
 from slowwave.entrypoints.commands import browse, connect, edits, export, inspect, recall, redact, sources
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.commands.serve import serve
@@ -125,7 +126,7 @@ def ingest(
     if not isinstance(report, StageReport):
         return
     refused = report.rejected.get(UNREADABLE, 0)
-    is_named = not discover and all(path.is_file() for path in paths)
+    is_named = not discover and all((current_folder() / path).is_file() for path in paths)
     if refused and (refused == report.rows_in or is_named):
         raise InputError(
             f"{refused} of {report.rows_in} files could not be read; the report says which and why"
@@ -137,7 +138,7 @@ def _ingested(home: str | None, found: list[str], *, dry_run: bool, are_found: b
     from slowwave.entrypoints.resident.client import ask_server
     from slowwave.schemas.report import StageReport
 
-    whole = [str(Path(path).absolute()) for path in found]
+    whole = [str(current_folder() / path) for path in found]
     asked = {"dry_run": dry_run, "are_found": are_found}
     said = ask_server(home, "ingest", {"sources": whole, **asked})
     if said is not None:
@@ -360,7 +361,7 @@ def _leave(message: bytes) -> None:
 def _existing(paths: list[Path]) -> list[str]:
     """The paths as text, all of which exist: a slip of the pen is told before anything is opened."""
     for path in paths:
-        if not path.exists():
+        if not (current_folder() / path).exists():
             raise NotFoundError(f"there is no file or folder {path}: check the path")
     return [str(path) for path in paths]
 

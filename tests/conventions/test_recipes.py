@@ -289,7 +289,7 @@ async def tool():
     async with Client(mcp_server(ask_memory(memory), lambda _: Caller())) as client:
         told = await client.call_tool("count_dreams", {})
         return [told.content[0].text, told.structured_content]
-over_the_socket = answered(memory, {"ask": "dreams", "arguments": {}})
+over_the_socket = answered(lambda: memory, {"ask": "dreams", "arguments": {}})
 answer = [http.get("/v1/dreams").json(), over_the_socket, *asyncio.run(tool())]
 """,
         [7, {"answer": 7}, "7 dreams", {"count": 7}],

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from slowwave.entrypoints.resident.client import socket_path
+from slowwave.entrypoints.resident.wire import socket_path
 from slowwave.entrypoints.server.address import read_address, read_key
 from slowwave.memory import Memory
 

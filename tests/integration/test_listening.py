@@ -11,8 +11,9 @@ import pytest
 from filelock import FileLock
 
 from slowwave.entrypoints.resident import client
-from slowwave.entrypoints.resident.client import ask_server, call, read, socket_path
+from slowwave.entrypoints.resident.client import ask_server, call, read
 from slowwave.entrypoints.resident.listening import listening
+from slowwave.entrypoints.resident.wire import socket_path
 from slowwave.errors import InputError, TransientError
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered

@@ -292,7 +292,9 @@ def over_a_socket(memory: Memory) -> Ask:
 
     async def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:
         said = json.loads(
-            json.dumps(answered(memory, json.loads(json.dumps({"ask": operation, "arguments": arguments}))))
+            json.dumps(
+                answered(lambda: memory, json.loads(json.dumps({"ask": operation, "arguments": arguments})))
+            )
         )
         if "error" in said:
             raise getattr(errors, said["error"])(said["message"])

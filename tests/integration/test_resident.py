@@ -18,13 +18,14 @@ from typer.testing import CliRunner
 
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.resident import client
-from slowwave.entrypoints.resident.client import ask_server, fingerprint, leave_resident, socket_path
+from slowwave.entrypoints.resident import wire
+from slowwave.entrypoints.resident.client import ask_server
+from slowwave.entrypoints.resident.wire import fingerprint, leave_reader, socket_path
 from slowwave.errors import ConfigError, InputError
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 
-SERVER = [sys.executable, "-m", "slowwave.entrypoints.resident.server"]
+SERVER = [sys.executable, "-m", "slowwave.entrypoints.reader"]
 QUESTION = {"query": "kiln", "limit": 3, "detail_level": "full"}
 
 
@@ -120,17 +121,16 @@ def test_it_answers_the_other_questions_too_and_what_it_shows_is_noted(home: Pat
 
 
 def test_every_file_of_the_program_counts_for_whether_it_is_the_same_program(home: Path, monkeypatch):
+    program = home.parent / "program" / "search"
+    program.mkdir(parents=True)
+    (program / "search.py").touch()
+    monkeypatch.setattr(wire, "PACKAGE", program.parent)
     before = fingerprint(home)
-    changed = Path(client.PACKAGE) / "search" / "search.py"
-    stat = Path.stat
-
-    class Later:
-        st_mtime_ns = 1
-
-    monkeypatch.setattr(
-        Path, "stat", lambda path, **named: Later() if path == changed else stat(path, **named)
-    )
-    assert fingerprint(home) != before
+    os.utime(program / "search.py", (1, 1))
+    changed = fingerprint(home)
+    (program / "__pycache__").mkdir()
+    (program / "__pycache__" / "search.py").touch()
+    assert before != changed == fingerprint(home)
 
 
 @pytest.mark.processes
@@ -202,5 +202,5 @@ def test_nobody_asking_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch):
 def test_where_nothing_is_stored_none_is_left_behind(home: Path, monkeypatch: pytest.MonkeyPatch):
     started: list[object] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: started.append(given))
-    leave_resident(str(home))
+    leave_reader(home)
     assert started == []

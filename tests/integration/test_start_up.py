@@ -22,6 +22,9 @@ MOST_MODULES = 1_100
 MOST_MODULES_OF_A_COMMAND = 1_400
 """With the command line, its output and the embedder."""
 
+MOST_MODULES_OF_A_HANDED_COMMAND = 110
+"""Modules that the program has when a server answers: Python's own start, sockets, JSON."""
+
 LOADED = "import json, sys; import {}; print(json.dumps(sorted(sys.modules)))"
 
 
@@ -78,3 +81,24 @@ except AttributeError:
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("told\n", "")
+
+
+def test_a_command_that_a_server_answers_imports_next_to_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    code = """
+import sys
+from slowwave.entrypoints import program
+for name in ("search", "ingest"):
+    sys.argv = ["slowwave", name, "kiln", "--home", sys.argv[-1]]
+    assert program._ran_elsewhere(sys.argv[1:]) is None
+import json; print(json.dumps(sorted(sys.modules)))
+"""
+    call = [sys.executable, "-c", code, str(tmp_path / "home")]
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    own = {name for name in loaded if name.startswith("slowwave")}
+    assert own == {
+        "slowwave", "slowwave.entrypoints", "slowwave.entrypoints.program", "slowwave.entrypoints.resident",
+        "slowwave.entrypoints.resident.handed", "slowwave.entrypoints.resident.wire", "slowwave.errors",
+    }  # fmt: skip
+    assert len(of_others(loaded)) <= MOST_MODULES_OF_A_HANDED_COMMAND

@@ -9,7 +9,8 @@ import typer
 
 from slowwave.entrypoints.commands.editing import in_file
 from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, reply
-from slowwave.entrypoints.resident.client import call, home_folder, read
+from slowwave.entrypoints.resident.client import call, read
+from slowwave.entrypoints.resident.wire import home_folder
 from slowwave.entrypoints.show.cells import show_cells
 from slowwave.entrypoints.show.edits import show_done
 from slowwave.errors import InputError

@@ -10,7 +10,7 @@ import typer
 import slowwave
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption, reply
 from slowwave.entrypoints.connecting.names import HARNESSES, Harness, Scope
-from slowwave.entrypoints.resident.client import home_folder
+from slowwave.entrypoints.resident.wire import home_folder
 from slowwave.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from slowwave.entrypoints.caller import CALLER
 from slowwave.entrypoints.show.terminal import show_json
 from slowwave.schemas.refusals import Request, bounds
 from slowwave.schemas.search import FROM_WITHIN
-from slowwave.settings.projects import project_of
 
 if TYPE_CHECKING:
     from slowwave.memory import Memory
@@ -98,6 +98,10 @@ def named_project(project: str | None, home: str | None) -> str | None:
     """The project that an option names: `.` is that of the folder in which the command runs."""
     if project != ".":
         return project
+    caller = CALLER.get()
+    if caller is not None:
+        return caller.memory().project_of(caller.folder)
+    from slowwave.settings.projects import project_of
     from slowwave.settings.tree import load_settings
 
     return project_of(load_settings(home).owner, str(Path.cwd()))

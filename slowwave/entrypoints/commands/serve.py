@@ -9,6 +9,7 @@ from slowwave.entrypoints.commands.options import HomeOption
 
 
 def serve(
+    context: typer.Context,
     *,
     port: Annotated[
         int | None,
@@ -38,4 +39,4 @@ def serve(
         os.environ.setdefault(name, "1")
     from slowwave.entrypoints.server.serve import serve as serve_memory
 
-    serve_memory(home, port=port)
+    serve_memory(home, port=port, program=context.find_root().command)

@@ -20,7 +20,8 @@ from pydantic import TypeAdapter
 from slowwave import errors
 from slowwave.entrypoints.mcp.asking import Ask, Caller
 from slowwave.entrypoints.mcp.server import mcp_server
-from slowwave.entrypoints.resident.client import PACKAGE, WRITE_SECONDS, ask_server, home_folder
+from slowwave.entrypoints.resident.client import ask_server
+from slowwave.entrypoints.resident.wire import PACKAGE, WRITE_SECONDS, home_folder
 from slowwave.settings.projects import repository_project
 from slowwave.settings.tree import load_settings
 

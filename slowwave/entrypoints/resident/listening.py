@@ -13,8 +13,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from slowwave.entrypoints.resident.answering import REQUEST_SECONDS, answered
-from slowwave.entrypoints.resident.client import CONNECT_SECONDS, fingerprint, receive, send, socket_path
+from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.place import HOME_GONE, Place
+from slowwave.entrypoints.resident.wire import CONNECT_SECONDS, fingerprint, receive, send, socket_path
 from slowwave.errors import TransientError
 from slowwave.memory import Memory
 
@@ -26,8 +27,13 @@ _log = logging.getLogger("slowwave.server")
 
 
 @contextmanager
-def listening(folder: Path, memory: Memory, *, threads: int) -> Iterator[None]:
-    """A block in which the home's socket is answered; a reader that stays makes way. Without the socket it goes on."""
+def listening(
+    folder: Path, memory: Memory, *, threads: int, program: Program | None = None
+) -> Iterator[None]:
+    """A block in which the home's socket is answered; a reader that stays makes way. Without the socket it goes on.
+
+    With the command line (`program`) it runs whole commands, too.
+    """
     path = socket_path(folder)
     lock = FileLock(path.with_suffix(".lock"))
     send_away(path)
@@ -43,7 +49,7 @@ def listening(folder: Path, memory: Memory, *, threads: int) -> Iterator[None]:
         listener.listen(threads * 8)
         listener.settimeout(LOOK_SECONDS)
         own_print, is_over = fingerprint(folder), threading.Event()
-        answer = partial(_answer, memory=memory, own_print=own_print, place=Place(folder))
+        answer = partial(_answer, memory=memory, program=program, own_print=own_print, place=Place(folder))
         loop = threading.Thread(target=_accept, args=(listener, answer, threads, is_over), daemon=True)
         loop.start()
         try:
@@ -86,7 +92,9 @@ def _tell(answered_call: "Future[None]") -> None:
         _log.error("a call of the command line failed: %s\n%s", type(error).__name__, place)
 
 
-def _answer(connection: socket.socket, *, memory: Memory, own_print: str, place: Place) -> None:
+def _answer(
+    connection: socket.socket, *, memory: Memory, program: Program | None, own_print: str, place: Place
+) -> None:
     with connection, suppress(OSError):  # who asked may have left
         connection.settimeout(REQUEST_SECONDS)
         request = receive(connection)
@@ -98,4 +106,4 @@ def _answer(connection: socket.socket, *, memory: Memory, own_print: str, place:
         if place.is_gone():
             send(connection, {"error": TransientError.__name__, "message": HOME_GONE})
             return
-        send(connection, answered(memory, request))
+        send(connection, answered(lambda: memory, request, program=program))

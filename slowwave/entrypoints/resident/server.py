@@ -1,23 +1,21 @@
-"""The process of the reader that stays: `python -m slowwave.entrypoints.resident.server HOME`."""
+"""The reader that stays: answers questions from a memory that is warm, and leaves when nobody asks any more."""
 
-import os
 import select
 import socket
-import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import get_args
 
 from filelock import FileLock, Timeout
 
-from slowwave.entrypoints.resident.answering import REQUEST_SECONDS, answered
-from slowwave.entrypoints.resident.client import Reading, fingerprint, receive, send, socket_path
+from slowwave.entrypoints.resident.answering import READS, REQUEST_SECONDS, answered
+from slowwave.entrypoints.resident.commands import Program
+from slowwave.entrypoints.resident.wire import fingerprint, receive, send, socket_path
 from slowwave.errors import TransientError
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
 
 
-def serve(folder: Path) -> None:
+def serve(folder: Path, program: Program) -> None:
     """Answers until nobody asked for a while, or who asks needs another program; one reader a home."""
     own_print = fingerprint(folder)
     minutes = load_settings(folder).search.resident_minutes
@@ -36,14 +34,14 @@ def serve(folder: Path) -> None:
             with suppress(TimeoutError), Memory(folder) as memory:
                 if not select.select([listener], [], [], 0)[0]:  # who started it may ask already
                     memory.warm()
-                while _answer_one(listener, memory, own_print):
+                while _answer_one(listener, memory, program, own_print):
                     with suppress(TransientError):  # the uses wait for the next time
                         memory.flush()
         finally:
             path.unlink(missing_ok=True)
 
 
-def _answer_one(listener: socket.socket, memory: Memory, own_print: str) -> bool:
+def _answer_one(listener: socket.socket, memory: Memory, program: Program, own_print: str) -> bool:
     """Return whether to go on: a question from another program, other settings or for a home that is gone ends it."""
     connection, _ = listener.accept()
     with connection, suppress(OSError):  # who asked may have left
@@ -55,13 +53,5 @@ def _answer_one(listener: socket.socket, memory: Memory, own_print: str) -> bool
             with suppress(OSError):
                 send(connection, {"stale": True})
             return False
-        if request.get("ask") not in get_args(Reading):
-            send(connection, {"stale": True, "stays": True})
-        else:
-            send(connection, answered(memory, request))
+        send(connection, answered(lambda: memory, request, operations=READS, program=program))
     return True
-
-
-if __name__ == "__main__":
-    os.umask(0o077)
-    serve(Path(sys.argv[1]))

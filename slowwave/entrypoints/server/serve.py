@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 from filelock import FileLock, Timeout
 
+from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.server.address import (
     Address,
@@ -34,8 +35,8 @@ LOOPBACK = "127.0.0.1"
 KEEP_ALIVE_SECONDS = 5
 
 
-def serve(home: str | None, *, port: int | None = None) -> None:
-    """Serve a home's memory until SIGTERM or Ctrl-C.
+def serve(home: str | None, *, port: int | None = None, program: Program | None = None) -> None:
+    """Serve a home's memory until SIGTERM or Ctrl-C; with the command line (`program`) also what is typed elsewhere.
 
     Raises:
         BusyError: a server of this home runs already.
@@ -62,7 +63,7 @@ def serve(home: str | None, *, port: int | None = None) -> None:
         logged()
         memory = Memory(folder)
         app = create_app(memory, key=key, settings=settings)
-        with listening(folder, memory, threads=own.reads + own.writes):
+        with listening(folder, memory, threads=own.reads + own.writes, program=program):
             _Server(configured(app, own), folder=folder).run(sockets=[listener])
 
 

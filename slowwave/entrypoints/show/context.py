@@ -1,12 +1,11 @@
 """The output of `slowwave context`: in a pipe the plain text for a prompt, on a terminal headings and notes too."""
 
-import sys
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from slowwave.entrypoints.show.answer import FIRST_STEPS
-from slowwave.entrypoints.show.terminal import flat, results, say, visible
+from slowwave.entrypoints.show.terminal import flat, results, say, visible, write
 
 if TYPE_CHECKING:
     from slowwave.schemas.context import Context
@@ -22,7 +21,7 @@ def show_context(context: "Context") -> None:
         return
     console = results()
     if not console.is_terminal:
-        sys.stdout.write(context.text + "\n")
+        write(context.text + "\n")
         return
     for line in visible(context.text).splitlines():
         is_frame = line.startswith("<")

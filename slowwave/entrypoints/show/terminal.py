@@ -7,18 +7,19 @@ markup, so that a memory cannot colour, hide or move anything. Nothing here open
 import json
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 from rich.text import Text
 
+from slowwave.entrypoints.caller import CALLER, Caller, Stream
 from slowwave.progress import listening
 
 PIPE_WIDTH = 120
@@ -86,16 +87,46 @@ def messages() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    caller = CALLER.get()
+    if caller is None:
+        console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    else:
+        console = _console_of(caller, which=int(stderr))
     if not console.is_terminal and console.width < PIPE_WIDTH and "COLUMNS" not in console._environ:
         console.width = PIPE_WIDTH
     return console
 
 
+def _console_of(caller: Caller, which: int) -> Console:
+    """The console of a caller elsewhere, as it would be there."""
+    terminal = caller.terminal
+    console = Console(
+        file=Stream(caller, which), markup=False, emoji=False, highlight=False, _environ=terminal.environ
+    )
+    if not console.is_dumb_terminal:
+        console.size = ConsoleDimensions(
+            _whole(terminal.environ, "COLUMNS") or terminal.columns,
+            _whole(terminal.environ, "LINES") or terminal.lines,
+        )
+    return console
+
+
+def _whole(environ: Mapping[str, str], name: str) -> int:
+    """A variable that is a number; 0 where it is none."""
+    given = environ.get(name, "")
+    return int(given) if given.isdigit() else 0
+
+
+def write(text: str) -> None:
+    """Text on stdout as it is."""
+    caller = CALLER.get()
+    (sys.stdout if caller is None else Stream(caller, 0)).write(text)
+
+
 def show_json(document: BaseModel | Sequence[BaseModel] | dict[str, object]) -> None:
     """One JSON document on stdout, in ASCII, so that no terminal and no encoding can be hurt by it."""
     plain = to_jsonable_python(document)
-    sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True, default=str) + "\n")
+    write(json.dumps(plain, indent=2, ensure_ascii=True, default=str) + "\n")
 
 
 def tell(text: str) -> None:

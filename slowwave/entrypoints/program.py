@@ -1,0 +1,128 @@
+"""The program `slowwave`: hands a command to whoever listens for its home, else it is the whole command line.
+
+To import the command line takes as long as ten answers of a server, so until it is plain that nobody else runs the
+command this imports next to nothing: the standard library, and `resident/wire.py`, which is made of it.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from slowwave.entrypoints.resident.handed import HANDED, OF_A_TERMINAL, QUESTIONS, TYPED_HERE, WRITES, home_in
+from slowwave.entrypoints.resident.wire import (
+    ANSWER_SECONDS,
+    WRITE_SECONDS,
+    ask_new_reader,
+    exchange,
+    home_folder,
+    request_of,
+    socket_path,
+)
+from slowwave.errors import SlowwaveError
+
+INTERRUPTED = 130
+CLOSED = 1
+"""Exit code where nobody reads the output any more."""
+
+RESIDENT_MINUTES = "resident_minutes"
+"""The setting that may say that no reader is wanted; the whole command line reads it."""
+
+
+def main() -> None:
+    """The console script."""
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        from importlib import metadata  # for this alone
+
+        print(f"slowwave {metadata.version('slowwave')}")
+        return
+    try:
+        ran = _ran_elsewhere(words)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except SlowwaveError as error:
+        sys.stderr.write(f"slowwave: {error}\n")
+        sys.exit(error.exit_code)
+    except OSError:  # the folder in which this runs is gone, or that of the sockets cannot be made
+        ran = None
+    if ran is None:
+        from slowwave.entrypoints.cli import main as whole  # it takes long
+
+        whole()
+        return
+    sys.exit(_show(ran))
+
+
+def _ran_elsewhere(words: list[str]) -> dict[str, Any] | None:
+    """Exit code and output of a command that another process ran; None where this one must."""
+    if (
+        not words
+        or words[0] not in HANDED
+        or TYPED_HERE.intersection(words)
+        or not (sys.stdout and sys.stderr)
+    ):
+        return None
+    home, writes = home_in(words), words[0] in WRITES
+    folder = home_folder(home)
+    arguments = {"words": words, "home": home, "folder": str(Path.cwd()), "terminal": _terminal()}
+    request = request_of(folder, "command", arguments)
+    said = exchange(socket_path(folder), request, WRITE_SECONDS if writes else ANSWER_SECONDS, is_once=writes)
+    if words[0] in QUESTIONS and (said is None or (said.get("stale") and not said.get("stays"))):
+        said = ask_new_reader(folder, request) if _may_leave_reader(folder) else None
+    found: dict[str, Any] | None = None if said is None else said.get("answer")
+    return found
+
+
+def _may_leave_reader(folder: Path) -> bool:
+    """Return whether no setting says how long a reader stays, which may be not at all."""
+    if any(RESIDENT_MINUTES in name.lower() for name in os.environ):
+        return False
+    try:
+        return RESIDENT_MINUTES not in (folder / "slowwave.toml").read_text(
+            encoding="utf-8", errors="replace"
+        )
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
+def _terminal() -> dict[str, Any]:
+    """The terminal of this process, as a `Terminal` has it."""
+    size = os.terminal_size((80, 25))
+    for stream in (0, 1, 2):
+        try:
+            size = os.get_terminal_size(stream)
+        except OSError:
+            continue
+        break
+    streams = (sys.stdout, sys.stderr)
+    return {
+        "are_terminals": [stream.isatty() for stream in streams],
+        "encodings": [stream.encoding for stream in streams],
+        "columns": size.columns,
+        "lines": size.lines,
+        "environ": {name: os.environ[name] for name in OF_A_TERMINAL if name in os.environ},
+    }
+
+
+def _show(ran: dict[str, Any]) -> int:
+    """Write what a command wrote elsewhere; its exit code."""
+    streams = (sys.stdout, sys.stderr)
+    for stream in streams:
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a character that cannot be shown becomes a question mark
+    try:
+        for which, text in ran["output"]:
+            streams[which].write(text)
+            streams[which].flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED
+    code: int = ran["code"]
+    return code
+
+
+if __name__ == "__main__":
+    main()

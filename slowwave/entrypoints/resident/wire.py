@@ -1,0 +1,171 @@
+"""The socket of a home from the side of who asks: one line of JSON there, one back. The standard library alone.
+
+Each command starts with it, so it imports nothing that takes long; `client.py` says who listens and what it answers.
+"""
+
+import hashlib
+import json
+import os
+import socket
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import slowwave
+from slowwave import errors
+
+if TYPE_CHECKING:
+    import subprocess
+
+READER = "slowwave.entrypoints.reader"
+"""The module that a reader runs."""
+
+MOST_ASKED = 4_000_000
+"""Bytes of a request that are read at most."""
+
+MOST_ANSWERED = 64_000_000
+"""Bytes of an answer that are read at most."""
+
+LONGEST_SOCKET = 103
+"""Bytes that a socket's path may have on macOS; Linux takes four more."""
+
+CONNECT_SECONDS = 0.5
+ANSWER_SECONDS = 30.0
+WRITE_SECONDS = 900.0
+"""So long an answer may take: of a question, and of what writes (an erase searches every byte of the home)."""
+
+START_SECONDS, LOOK_SECONDS = 30.0, 0.03
+"""So long a reader that was started may take to listen, and so often it is looked whether it does."""
+
+PACKAGE = Path(slowwave.__file__).parent
+
+
+def home_folder(home: str | None) -> Path:
+    """The home that a command means, as `load_settings` takes it, without reading its settings."""
+    return Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser().resolve()
+
+
+def socket_path(folder: Path) -> Path:
+    """The socket of a home's reader, in a folder of this user alone, since a home's own path may be too long.
+
+    Raises:
+        ConfigError: the folder belongs to somebody else or is open to others, or every path is too long.
+    """
+    name = f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.sock"
+    for place in (os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"), "/tmp"):  # noqa: S108 # short
+        runtime = Path(place or "") / f"slowwave-{os.getuid()}"
+        if place and os.path.isdir(place) and len(os.fsencode(runtime / name)) <= LONGEST_SOCKET:  # noqa: PTH112
+            break
+    else:
+        raise errors.ConfigError(
+            "there is no folder with a short path for a socket: set XDG_RUNTIME_DIR to one"
+        )
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    found = runtime.lstat()
+    if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077 or not stat.S_ISDIR(found.st_mode):
+        raise errors.ConfigError(f"{runtime} is not a folder of this user alone: remove it, then ask again")
+    return runtime / name
+
+
+def fingerprint(folder: Path) -> str:
+    """Hash of what a reader must share with its callers: the program's files, its settings file, the environment."""
+    stamps = [*_stamps(str(PACKAGE))]
+    for path in (folder / "slowwave.toml", folder / "calibration.json"):
+        if path.exists():
+            stamps.append((str(path), path.stat().st_mtime_ns))
+    settings = sorted(
+        item
+        for item in os.environ.items()
+        if item[0].upper().startswith("SLOWWAVE_") and item[0].upper() != "SLOWWAVE_HOME"
+    )
+    return hashlib.sha256(repr((sys.version, stamps, settings)).encode()).hexdigest()
+
+
+def _stamps(folder: str) -> Iterator[tuple[str, int]]:
+    """Each Python file under a folder with the time of its last change, in an order of their own."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.endswith(".py"):
+            yield entry.path, entry.stat().st_mtime_ns
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from _stamps(entry.path)
+
+
+def request_of(folder: Path, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A request, with the fingerprint of who asks."""
+    return {"print": fingerprint(folder), "ask": operation, "arguments": arguments}
+
+
+def send(connection: socket.socket, document: dict[str, Any]) -> None:
+    """One line of JSON."""
+    connection.sendall(json.dumps(document).encode() + b"\n")
+
+
+def receive(connection: socket.socket, *, most: int = MOST_ASKED) -> dict[str, Any] | None:
+    """The next line as JSON; None where the other side left or sent something else."""
+    with connection.makefile("rb") as stream:
+        line = stream.readline(most)
+    try:
+        document = json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def exchange(
+    path: Path, request: dict[str, Any], seconds: float, *, is_once: bool = False
+) -> dict[str, Any] | None:
+    """The reply of the other side; None where nobody listens, or where it left and asking again harms nothing.
+
+    Raises:
+        TransientError: it left without an answer, and `is_once` forbids to ask somebody else.
+    """
+    is_sent = False
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(CONNECT_SECONDS)
+            connection.connect(str(path))
+            connection.settimeout(seconds)
+            is_sent = True
+            send(connection, request)
+            said = receive(connection, most=MOST_ANSWERED)
+    except (OSError, AttributeError):  # nobody listens, or this system has no such sockets
+        said = None
+    if said is None and is_sent and is_once:
+        raise errors.TransientError(
+            "the server left without an answer: look whether it was done, then say it again"
+        )
+    return said
+
+
+def leave_reader(folder: Path) -> "subprocess.Popen[bytes] | None":
+    """Start a reader of a home, detached from the terminal; None where nothing is stored."""
+    if not hasattr(socket, "AF_UNIX") or not (folder / "store" / "CURRENT").exists():
+        return None
+    import subprocess  # where somebody listens it is not needed
+
+    return subprocess.Popen(  # noqa: S603 # our own module, with our own interpreter
+        [sys.executable, "-m", READER, str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=PACKAGE.parent,
+    )
+
+
+def ask_new_reader(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
+    """The reply of a reader that is started now; None where it ends, does not listen in time, or nothing is stored."""
+    process = leave_reader(folder)
+    deadline = time.monotonic() + START_SECONDS
+    while process is not None and time.monotonic() < deadline:
+        has_ended = process.poll() is not None
+        said = exchange(socket_path(folder), request, ANSWER_SECONDS)
+        if has_ended or (said is not None and (not said.get("stale") or said.get("stays"))):
+            return said
+        time.sleep(LOOK_SECONDS)
+    return None

@@ -1,0 +1,143 @@
+"""Commands that another process runs: the same output, refusals and exit codes as where they were typed."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from slowwave.entrypoints import program
+from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.resident import answering
+from slowwave.entrypoints.resident.client import Reading, Writing
+from slowwave.entrypoints.resident.handed import HANDED, WRITES, home_in
+from slowwave.entrypoints.resident.listening import listening
+from slowwave.memory import Memory
+
+STORED = "The kiln is blue."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        yield from served(tmp_path_factory.mktemp("served"), monkeypatch)
+
+
+def served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "SLOWWAVE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    monkeypatch.setenv("SLOWWAVE_SEARCH__RESIDENT_MINUTES", "0")
+    home = folder / "home"
+    home.mkdir()
+    (home / "slowwave.toml").write_text('[embedding]\nprovider = "none"\n', encoding="utf-8")
+    with Memory(home) as memory:
+        memory.remember(STORED, entities=["kiln"])
+        with listening(home.resolve(), memory, threads=2, program=get_command(app)):
+            yield str(home)
+
+
+def handed(home: str, *words: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command that the server ran."""
+    ran = program._ran_elsewhere([*words, "--home", home])
+    assert ran is not None, words
+    streams = ["", ""]
+    for which, text in ran["output"]:
+        streams[which] += text
+    return ran["code"], rounded(streams[0]), streams[1]
+
+
+def typed(home: str, *words: str) -> tuple[int, str, str]:
+    """The same of a command that runs where it is typed."""
+    shown = CliRunner().invoke(app, [*words, "--home", home])
+    return shown.exit_code, rounded(shown.stdout), shown.stderr
+
+
+def rounded(text: str) -> str:
+    """A text whose numbers have two digits: what is computed of the present moment differs in the last ones."""
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["search", "kiln", "blue"],
+        ["search", "kiln", "--json"],
+        ["search", "kiln", "--explain", "--entity", "kiln"],
+        ["search", "nothing of this"],
+        ["search", "kiln", "--entity", "--home"],
+        ["context", "kiln", "--project", "."],
+        ["context", "kiln", "--budget", "1"],
+        ["list", "--json"],
+        ["entity", "kiln"],
+        ["timeline"],
+        ["status", "--json"],
+        ["contradictions"],
+        ["explain", "nosuch"],
+        ["search", "kiln", "--as-of", "never"],
+        ["ingest", "no/such/file"],
+        ["forget", "nosuch"],
+        ["erase", "nosuch", "--dry-run"],
+    ],
+)
+def test_what_another_process_runs_is_what_runs_here(home: str, words: list[str]):
+    assert handed(home, *words) == typed(home, *words)
+
+
+def test_what_writes_is_done_by_the_server(home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    code, out, _ = handed(home, "remember", "The glaze is", "green.")
+    assert (code, out.startswith("Remembered: ")) == (0, True)
+    assert "The glaze is green." in handed(home, "search", "glaze")[1]
+    (tmp_path / "chat.jsonl").write_text(
+        '{"role": "user", "content": "The shed is red."}\n', encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)  # a path is meant as it was typed
+    assert handed(home, "ingest", "chat.jsonl")[0] == 0
+    assert "The shed is red." in handed(home, "search", "shed", "--detail", "evidence")[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["search", "--help"],
+        ["search", "kiln", "--no-such-option"],
+        ["search"],
+        ["remember", "--", "--home"],
+        ["ingest", "--discover"],
+        ["edit", "nosuch"],
+        ["nightly"],
+    ],
+)
+def test_what_only_the_process_that_was_called_can_do_stays_there(home: str, words: list[str]):
+    assert program._ran_elsewhere([*words, "--home", home]) is None
+
+
+def test_a_home_that_is_no_option_is_not_asked(home: str):
+    assert program._ran_elsewhere(["search", "kiln", "--entity", "--home", home]) is None
+
+
+def test_a_reader_runs_no_command_that_writes(home: str):
+    request = {"ask": "command", "arguments": {"words": ["remember", "It is.", "--home", home], "home": home}}
+    request["arguments"] |= {"folder": home, "terminal": program._terminal()}
+    with Memory(home) as memory:
+        before = memory.stats().cells
+        told = answering.answered(
+            lambda: memory, request, operations=answering.READS, program=get_command(app)
+        )
+        assert told == answering.HERE_ONLY
+        assert memory.stats().cells == before
+
+
+def test_every_command_that_is_handed_over_is_one(home: str):
+    commands = get_command(app).commands
+    assert set(HANDED) <= set(commands)
+    assert {name for name in HANDED if name in Writing.__args__} | {"resolve", "ingest"} == set(WRITES)
+    assert not set(WRITES) & set(Reading.__args__)
+
+
+def test_the_home_of_a_command_line_is_the_last_that_it_names():
+    assert home_in(["search", "kiln"]) is None
+    assert home_in(["search", "--home", "a", "kiln", "--home=b"]) == "b"
+    assert home_in(["search", "--home"]) is None
