@@ -50,6 +50,9 @@ READ = {
 }
 """Every tool that says it only reads, with arguments for the small home."""
 
+MOST_TOOL_BYTES = 16_000
+"""What all tools together say of themselves: it stands in every agent's context."""
+
 Said = Callable[[ElicitRequestFormParams], ElicitResult]
 
 
@@ -157,7 +160,19 @@ def test_every_tool_has_a_title_a_description_hints_and_bounded_arguments(memory
     schema = next(tool.input_schema for tool in tools if tool.name == "search_memory")
     assert {"query", "source_type", "detail_level", "limit"} <= set(schema["properties"])
     assert schema["required"] == ["query"]
-    assert schema["properties"]["limit"]["anyOf"][0] == {"maximum": 25, "minimum": 1, "type": "integer"}
+    limit = {name: part for name, part in schema["properties"]["limit"].items() if name != "description"}
+    assert limit == {"maximum": 25, "minimum": 1, "type": "integer"}
+
+
+def test_the_tools_leave_an_agents_context_to_the_agent(memory: Memory):
+    tools = with_client(memory, lambda client: client.list_tools()).tools
+    told = [tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tools]
+    assert sum(map(len, told)) < MOST_TOOL_BYTES
+    assert not any('"$ref"' in one or '"anyOf"' in one for one in told)
+
+
+def test_a_null_is_an_argument_that_was_left_out(memory: Memory):
+    assert not call(memory, "search_memory", query="staging", entity=None, limit=None).is_error
 
 
 def test_no_tool_lets_an_agent_speak_as_a_person(memory: Memory):

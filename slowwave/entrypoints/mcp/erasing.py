@@ -71,10 +71,8 @@ def add_erase(server: MCPServer[Any], ask: Ask) -> None:
         erase,
         NAME,
         title="Erase for good",
-        told="Take what was said out of the memory down to the bytes, with all that rests on it: one memory with the "
-        "messages it was made from, one message, a conversation, or everything that contains a text. Only when the "
-        "user asks for it. The user is shown what goes and asked to agree; this cannot be undone. dry_run shows what "
-        "would go and asks nobody.",
+        told="Erase what was said down to the bytes, with all that rests on it, for good. Name one of the four. Only "
+        "when the user asks for it: the user is shown what goes and asked to agree.",
         hints=REMOVE,
         meta=FOR_A_PERSON,
         parameters=parameters_of(EraseRequest),

@@ -40,7 +40,7 @@ class FromWithin(Request):
         default=None,
         min_length=1,
         max_length=LONGEST_NAME,
-        description="`*` for all projects of the user (default: this one, and what is known in all of them).",
+        description="`*` for all projects (default: this one, and what is known in all).",
     )
 
 
@@ -83,9 +83,8 @@ class NothingAsked(Request):
 SEARCH: Final = Tool(
     name="search_memory",
     title="Search memory",
-    told="Search what was said, decided and learned in earlier conversations. Memories come best first, each with its "
-    "date, source, whose word it is and what held before. Ask with names and words of the matter; a question works "
-    "as well. detail_level evidence adds the messages word by word.",
+    told="Search what was said, decided and learned in earlier conversations: best first, with date, source, whose "
+    "word it is and what held before. Ask with a question, or names and words of the matter.",
     hints=READ,
     operation="search",
     request=SearchRequest,
@@ -100,9 +99,8 @@ SEARCH: Final = Tool(
 CONTEXT: Final = Tool(
     name="get_context",
     title="Get context for a task",
-    told="Memory for the task at hand within a budget of tokens: what holds about it, open contradictions and tasks, "
-    "conventions. Call it once at the start of a task, with the question, file, branch or error you work on. Without "
-    "a question it tells open matters and the newest memories.",
+    told="Memory for the task at hand: what holds about it, open contradictions and tasks, conventions. Call it once "
+    "at the start of a task, with the question, file, branch or error you work on.",
     hints=READ,
     operation="context",
     request=ContextRequest,
@@ -117,8 +115,8 @@ CONTEXT: Final = Tool(
 LIST: Final = Tool(
     name="list_memories",
     title="List memories",
-    told="Memories that pass all filters, newest first, a page at a time: for an overview or to review what is kept. "
-    "Without a status it lists superseded and archived ones too. To find an answer use search_memory.",
+    told="Memories that pass all filters, newest first, a page at a time, superseded and archived ones too: to review "
+    "what is kept. To find an answer use search_memory.",
     hints=READ,
     operation="cells",
     request=CellsRequest,
@@ -126,15 +124,15 @@ LIST: Final = Tool(
     shaped=Told,
     shape=lambda found: fitted(told_list(found)),
     show=page_of,
-    without=("scope", "known_at"),
+    without=("scope", "known_at", "as_of", "source_type"),
     narrowed=ToolPage,
 )
 
 ENTITY: Final = Tool(
     name="get_entity",
     title="Look up a person or thing",
-    told="Everything memory holds of one person, project, tool or place: other names, summary, values now and before, "
-    "who and what it is named together with, and what was said of it lately.",
+    told="Everything known of one person, project, tool or place: other names, summary, values now and before, what it "
+    "is named together with, what was said lately.",
     hints=READ,
     operation="entity",
     request=EntityRequest,
@@ -147,8 +145,7 @@ ENTITY: Final = Tool(
 TIMELINE: Final = Tool(
     name="timeline",
     title="Timeline",
-    told="Dated memories of exactly one name, topic or conversation in their order, superseded ones marked. Use it to "
-    "see how something came to be as it is.",
+    told="Dated memories of exactly one name, topic or conversation in their order: how something came to be as it is.",
     hints=READ,
     operation="timeline",
     request=TimelineRequest,
@@ -162,8 +159,8 @@ TIMELINE: Final = Tool(
 EXPLAIN: Final = Tool(
     name="explain_fact",
     title="Explain a memory",
-    told="Why a memory is there: the messages it rests on, what it replaced and what replaced it, every step of its "
-    "life, and why core memory holds it or not. Use it before you correct or rely on a doubtful memory.",
+    told="Why a memory is there: the messages it rests on, what it replaced or what replaced it, every step of its "
+    "life. Use it before you correct or rely on a doubtful memory.",
     hints=READ,
     operation="explain",
     request=CellRequest,
@@ -177,8 +174,7 @@ EXPLAIN: Final = Tool(
 WEAK: Final = Tool(
     name="weak_facts",
     title="Memories about to fade",
-    told="Memories that will be archived in the next days because nobody used them. Confirm with the user those that "
-    "still matter; the others may go.",
+    told="Memories that will be archived soon because nobody used them: confirm with the user those that still matter.",
     hints=READ,
     operation="weak",
     request=WeakRequest,
@@ -191,7 +187,7 @@ WEAK: Final = Tool(
 STATS: Final = Tool(
     name="memory_stats",
     title="Memory statistics",
-    told="Counts of all memories by type, status, topic, age and origin, of their use, and of open contradictions.",
+    told="Counts of memories by type, status, topic, age and origin, of their use, of open contradictions.",
     hints=READ,
     operation="stats",
     request=NothingAsked,
@@ -204,8 +200,8 @@ STATS: Final = Tool(
 CONTRADICTIONS: Final = Tool(
     name="contradictions",
     title="Open contradictions",
-    told="Pairs of memories that cannot both hold, with dates, sources and whose word each is. A person decides: show "
-    "both sides to the user, then call resolve_contradiction with their decision.",
+    told="Pairs of memories that cannot both hold. Show both sides to the user, who decides, then call "
+    "resolve_contradiction.",
     hints=READ,
     operation="contradictions",
     request=DisputesRequest,

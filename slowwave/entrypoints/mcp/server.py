@@ -24,6 +24,7 @@ from mcp.types import (
     InputRequiredResult,
     ListResourcesResult,
     PaginatedRequestParams,
+    Tool,
 )
 from pydantic import AnyUrl, ValidationError
 
@@ -33,6 +34,7 @@ from slowwave.entrypoints.mcp.erasing import add_erase
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS
 from slowwave.entrypoints.mcp.prompts import add_prompts
 from slowwave.entrypoints.mcp.resources import add_resources, listed_resources
+from slowwave.entrypoints.mcp.short_schemas import short_input, short_output
 from slowwave.entrypoints.mcp.tools import CallerOf, add_tool
 from slowwave.schemas.refusals import sentence_of
 
@@ -65,6 +67,18 @@ class _Server(MCPServer[Any]):
             log_level="WARNING",
         )
         self._ask, self._caller_of = ask, caller_of
+
+    async def list_tools(self) -> list[Tool]:
+        """List the tools, with schemas that leave an agent's context to the agent."""
+        return [
+            tool.model_copy(
+                update={
+                    "input_schema": short_input(tool.input_schema),
+                    "output_schema": tool.output_schema and short_output(tool.output_schema),
+                }
+            )
+            for tool in await super().list_tools()
+        ]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None

@@ -21,12 +21,8 @@ READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADD: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-COUNT: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-CHANGE: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
-)
+COUNT: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+CHANGE: Final = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 REMOVE: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )

@@ -31,7 +31,7 @@ class AgentsWord(Request):
         default=None,
         min_length=1,
         max_length=LONGEST_NAME,
-        description="`*` where it holds in all projects of the user (default: it is known in this one alone).",
+        description="`*` where it holds in all projects (default: in this one alone).",
     )
     origin: Literal["reported", "agent"] = Field(
         default="agent",
@@ -71,9 +71,8 @@ def _lines(first: str, notes: list[str] | tuple[str, ...]) -> str:
 REMEMBER: Final = Tool(
     name="remember_fact",
     title="Remember a fact",
-    told="Keep something for later conversations: a decision with its reason, a preference, a fact, a task, a risk, "
-    "something you found out. One or two whole sentences that can be understood alone, with names and dates instead "
-    "of 'it' and 'today'. It can be found at once; secrets in it are redacted. Search first: what is known already "
+    told="Keep something for later conversations: a decision with its reason, a preference, a fact, a task, a risk, a "
+    "finding. Write names and dates instead of 'it' and 'today'; secrets are redacted. Search first: what is known "
     "and has changed is corrected, not remembered again.",
     hints=ADD,
     operation="remember",
@@ -82,14 +81,15 @@ REMEMBER: Final = Tool(
     shaped=Remembered,
     shape=_same,
     show=_remembered,
+    without=("salience",),
     narrowed=AgentsWord,
 )
 
 CORRECT: Final = Tool(
     name="correct_fact",
     title="Correct a memory",
-    told="Put what is right in the place of a memory that the user says is wrong or out of date. The new text counts "
-    "as the user's word; the old memory stays in the history. Only with the user's agreement.",
+    told="Replace a memory that the user says is wrong or out of date. The new text counts as the user's word, the old "
+    "one stays in the history. Only with the user's agreement.",
     hints=CHANGE,
     operation="correct",
     request=CorrectRequest,
@@ -97,6 +97,7 @@ CORRECT: Final = Tool(
     shaped=Done,
     shape=_safe,
     show=lambda done: _done("Corrected", done),
+    without=("entities",),
     meta=FOR_A_PERSON,
 )
 
@@ -104,7 +105,7 @@ CONFIRM: Final = Tool(
     name="confirm_fact",
     title="Confirm a memory",
     told="Note that the user says a memory holds: it never fades, and nothing replaces it without asking. Only when "
-    "the user said so, not because you find it plausible.",
+    "the user said so.",
     hints=COUNT,
     operation="confirm",
     request=CellRequest,
@@ -118,8 +119,8 @@ CONFIRM: Final = Tool(
 FORGET: Final = Tool(
     name="forget_fact",
     title="Forget a memory",
-    told="Delete a memory that the user wants gone: it stays out even if it is said again. What was said remains in "
-    "the record of the conversation; erase_fact takes that too. Only when the user asks for it.",
+    told="Delete a memory: it stays out even if it is said again. The messages remain; erase_fact takes them too. Only "
+    "when the user asks for it.",
     hints=REMOVE,
     operation="forget",
     request=CellRequest,
@@ -133,8 +134,8 @@ FORGET: Final = Tool(
 RESOLVE: Final = Tool(
     name="resolve_contradiction",
     title="Resolve a contradiction",
-    told="End a contradiction as the user decided: a_wins or b_wins (the other side is superseded), both_valid, or "
-    "merged with a text that replaces both. Ask the user first; never choose a side yourself.",
+    told="End a contradiction as the user decided; the side that loses is superseded. Ask first, and never choose a "
+    "side yourself.",
     hints=CHANGE,
     operation="resolve",
     request=ResolveRequest,
@@ -148,8 +149,8 @@ RESOLVE: Final = Tool(
 CITE: Final = Tool(
     name="cite",
     title="Cite memories",
-    told="Say which memories you used in your answer, by their ids. Cited memories are kept longest; what is never "
-    "used fades. Call it once at the end, with only those that really helped.",
+    told="Say which memories, or quoted messages, helped in your answer, by their ids: they are kept longest, what is "
+    "never used fades. Call it once at the end.",
     hints=COUNT,
     operation="cite",
     request=CiteRequest,
