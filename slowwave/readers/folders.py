@@ -4,13 +4,14 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.readers.bounds import DEFAULTS
 from slowwave.readers.files import shown_path
+from slowwave.schemas.report import UNREADABLE
 from slowwave.settings.readers import ReaderSettings
 
 FOLDER_SUFFIXES = frozenset({".jsonl", ".md", ".markdown", ".txt"})
@@ -51,7 +52,7 @@ def find_sources(paths: Iterable[Path], *, bounds: ReaderSettings = DEFAULTS) ->
 
     Folders are walked in sorted order; hidden files and folders, symbolic links, pipes and other endings in them are
     passed by and counted, and so is a README beside or above transcripts, which speaks about them. A folder that
-    cannot be listed stands in the result itself, so that reading it gives the error without losing the rest.
+    cannot be listed is named.
 
     Raises:
         NotFoundError: A named path is not there.
@@ -72,7 +73,7 @@ def find_sources(paths: Iterable[Path], *, bounds: ReaderSettings = DEFAULTS) ->
 
 def _walk(folder: Path, found: Found, bounds: ReaderSettings) -> list[Path]:
     files: list[Path] = []
-    for parent, folders, names in os.walk(folder, onerror=lambda error: files.append(Path(error.filename))):
+    for parent, folders, names in listings(folder, found):
         linked = [name for name in folders if Path(parent, name).is_symlink()]
         found.passed_by[LINK] += len(linked)
         found.passed_by[HIDDEN] += sum(name.startswith(".") for name in [*folders, *names])
@@ -102,6 +103,37 @@ def _walk(folder: Path, found: Found, bounds: ReaderSettings) -> list[Path]:
         told = f"{late:,} of its {len(wanted):,} files are left out: readers.folder_files allows"
         found.named.append((LATE_FILE, f"{shown_path(folder)}: {told} {bounds.folder_files:,}"))
     return wanted[: bounds.folder_files]
+
+
+def listings(top: Path, found: Found) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each folder with the names of its folders and of all else; taken out of these, a folder is not looked into.
+
+    One that cannot be listed is named in `found`.
+
+    `os.walk` calls itself for each folder below before Python 3.12, and a thousand within each other end it.
+    """
+    waiting = [str(top)]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            with os.scandir(parent) as entries:
+                kinds = [(entry.name, _is_folder(entry)) for entry in entries]
+        except OSError as error:
+            found.passed_by[UNREADABLE] += 1
+            told = f"{shown_path(Path(parent))} cannot be listed ({error.strerror}): check its permissions"
+            found.named.append((UNREADABLE, told))
+            continue
+        folders = [name for name, is_folder in kinds if is_folder]
+        yield parent, folders, [name for name, is_folder in kinds if not is_folder]
+        below = (os.path.join(parent, name) for name in folders)  # noqa: PTH118 - a path object each takes ten times as long
+        waiting += [path for path in below if not os.path.islink(path)]  # noqa: PTH114
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle
+        return False
 
 
 def _reason_to_pass_by(path: Path) -> str | None:

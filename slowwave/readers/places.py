@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from slowwave.readers.folders import COMPRESSED
+from slowwave.readers.folders import COMPRESSED, Found, listings
 
 
 class Place(NamedTuple):
@@ -75,7 +75,7 @@ def files_of(place: Place) -> list[Path]:
 
 
 def _walk(place: Place) -> Iterator[Path]:
-    for parent, folders, names in os.walk(place.folder):
+    for parent, folders, names in listings(place.folder, Found()):
         below = Path(parent).relative_to(place.folder)
         if place.depth is not None and len(below.parts) >= place.depth:
             folders.clear()  # such as the snapshots of whole projects that OpenCode keeps beside its database

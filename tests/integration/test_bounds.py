@@ -207,7 +207,7 @@ def test_a_folder_that_cannot_be_listed_is_named_and_the_others_are_read(
     report = run(tmp_path / "home", incoming)
     assert turns_of(tmp_path / "home").height == 1
     assert report.rejected == {UNREADABLE: 1}
-    assert [note for note in report.notes if "shut" in note]
+    assert [note for note in report.notes if "shut' cannot be listed (Permission denied)" in note]
 
 
 def test_a_file_that_changes_while_it_is_read_is_named_and_read_again(
