@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
 
@@ -26,27 +25,6 @@ class _Deferred(ModuleType):
 def deferred(name: str) -> ModuleType:
     """The module of that name, imported by the first use of something in it."""
     return _Deferred(name)
-
-
-def defer_package(name: str) -> None:
-    """Let a package's modules be imported without what the package itself imports, until a name of it is used.
-
-    For a package that another library imports parts of, and that imports all of its parts itself.
-    """
-    spec = find_spec(name)
-    if name in sys.modules or spec is None or spec.loader is None:
-        return
-    package, loader = module_from_spec(spec), spec.loader
-
-    def loaded(wanted: str) -> Any:
-        if wanted.startswith("__"):  # asked by who looks at all modules, and in no package's own names
-            raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
-        if package.__dict__.pop("__getattr__", None) is not None:
-            loader.exec_module(package)
-        return getattr(package, wanted)
-
-    package.__dict__["__getattr__"] = loaded
-    sys.modules[name] = package
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""Text to vectors: the one place that imports ollama, openai and wordllama for embeddings.
+"""Text to vectors: the one place that imports ollama and openai, and reads WordLlama's vectors, for embeddings.
 
 One small protocol, three ways behind it, and none at all. Vectors are L2-normalised; what could not be
 embedded is a row of NaN with its reason, never a made-up vector. A server that is away or unconfigured is
-an error, not a row: an outage must not be stored as a property of a text. The three libraries are imported
+an error, not a row: an outage must not be stored as a property of a text. The libraries are imported
 where they are used, so that a face which only reads the journal does not pay for them. Texts never appear
 in messages.
 """

@@ -1,4 +1,4 @@
-"""Counting tokens with a real tokenizer that is here without a network: the one inside WordLlama's wheel.
+"""Tokens by a real tokenizer that is here without a network, counted and for vectors: the one in WordLlama's wheel.
 
 It is Llama 2's (byte-pair encoding, 32,000 entries). Newer models have larger vocabularies and need fewer tokens
 for the same text, so that a budget kept by this count is kept there too.
@@ -24,21 +24,40 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
     Raises:
         ConfigError: the tokenizer is not installed, or cannot be read.
     """
+    return [len(ids) for ids in token_ids(texts)]
+
+
+def token_ids(texts: Sequence[str]) -> list[list[int]]:
+    """The numbers of each text's tokens, in order, without markers of begin and end.
+
+    Raises:
+        ConfigError: as `count_tokens`.
+    """
     if not texts:
         return []
     # half characters have no tokens
     whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-    return [len(entry.ids) for entry in _tokenizer().encode_batch(whole, add_special_tokens=False)]
+    return [entry.ids for entry in _tokenizer().encode_batch(whole, add_special_tokens=False)]
+
+
+def package_file(name: Path) -> Path:
+    """A file inside WordLlama's wheel, found without importing the package, which takes longer.
+
+    Raises:
+        ConfigError: it is not there.
+    """
+    found = find_spec("wordllama")
+    folders = list(found.submodule_search_locations or ()) if found else []
+    path = next((Path(folder) / name for folder in folders if (Path(folder) / name).is_file()), None)
+    if path is None:
+        raise ConfigError(f"{name.name} inside `wordllama` is not there: reinstall `wordllama`.")
+    return path
 
 
 @cache
 def _tokenizer() -> "Tokenizer":
     """The tokenizer of the wheel, read once a process (about 0.1 s)."""
-    found = find_spec("wordllama")  # finds the folder without importing the package, which takes longer
-    folders = list(found.submodule_search_locations or ()) if found else []
-    path = next((Path(folder) / FILE for folder in folders if (Path(folder) / FILE).is_file()), None)
-    if path is None:
-        raise ConfigError("the tokenizer inside `wordllama` is not there: reinstall `wordllama`.")
+    path = package_file(FILE)
     try:
         from tokenizers import Tokenizer  # noqa: PLC0415
     except ImportError as error:

@@ -55,7 +55,7 @@ def test_the_commands_that_are_called_often_import_neither_prefect_nor_a_client_
         call = [sys.executable, "-c", code, *words, "--home", str(tmp_path / "home")]
         done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
         loaded = set(json.loads(done.stdout.splitlines()[-1]))
-        assert loaded & (SLOW - {"wordllama"}) == set(), words
+        assert loaded & SLOW == set(), words
         assert len(of_others(loaded)) <= MOST_MODULES_OF_A_COMMAND, words
 
 

@@ -3,6 +3,7 @@ import logging
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from slowwave.embeddings import (
 )
 from slowwave.embeddings import wordllama as wordllama_module
 from slowwave.errors import ConfigError, InputError, TransientError
+from slowwave.language.tokens import token_ids
 from slowwave.settings.groups import EmbeddingSettings
 
 WORDLLAMA = EmbeddingSettings(provider="wordllama")
@@ -48,7 +50,7 @@ def wordllama():
 
 
 def test_wordllama_embeds_without_touching_the_network(no_network):
-    wordllama_module._wordllama.cache_clear()
+    wordllama_module._weights.cache_clear()
     embedder, note = open_embedder(WORDLLAMA)
     made = embedder.embed_documents(["the invoice was paid", "zebras have stripes"])
     assert made.vectors.shape == (2, 256)
@@ -126,16 +128,22 @@ def test_the_id_names_provider_model_width_and_prefix_version(wordllama):
     assert wordllama.embedder_id == "wordllama/l2_supercat/256/v1"
 
 
-@pytest.mark.processes
-def test_importing_wordllama_leaves_the_root_logger_as_it_was():
-    code = (
-        "import logging; from slowwave.embeddings import open_embedder;"
-        "from slowwave.settings.groups import EmbeddingSettings;"
-        "open_embedder(EmbeddingSettings(provider='wordllama'));"
-        "print(logging.getLogger().handlers, logging.getLogger().level)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == f"[] {logging.WARNING}"
+def test_the_vectors_are_those_that_the_package_computes(monkeypatch):
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)  # it configures the root logger
+    import wordllama as package
+
+    texts = ["one", "the invoice was paid", "Zebras\tau\u00dferhalb \U0001f993 \ufffd " * 40, "  ", "x" * 500]
+    theirs = package.WordLlama.load(cache_dir=Path(package.__file__).parent).embed(texts)
+    ours = wordllama_module._means(wordllama_module._weights(), token_ids(texts))
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_damaged_weights_are_said_in_one_line(tmp_path, monkeypatch):
+    wordllama_module._weights.cache_clear()
+    (tmp_path / "weights").write_bytes(b"\x10\0\0\0\0\0\0\0{}")
+    monkeypatch.setattr(wordllama_module, "package_file", lambda _: tmp_path / "weights")
+    with pytest.raises(ConfigError, match="reinstall `wordllama`"):
+        open_embedder(WORDLLAMA)
 
 
 @pytest.mark.processes
