@@ -225,7 +225,7 @@ class Store(StoreReader):
             rows = self._with_known_vectors(table, rows, known)
         if table == "cells":
             self._forget_centroids(left_and_joined(known, rows))
-        self._upsert(table, rows)
+        self._upsert(table, rows, are_new=known.is_empty())
         return rows.height + len(change.removed)
 
     def _write_passages(self, changes: dict[str, TableChange]) -> None:
@@ -297,18 +297,25 @@ class Store(StoreReader):
             gone = topics.with_columns(nothing.alias("centroid"), pl.lit("").alias(EMBEDDER_OF["centroid"]))
             self._upsert("topics", gone)
 
-    def _upsert(self, table: str, rows: pl.DataFrame) -> None:
+    def _upsert(self, table: str, rows: pl.DataFrame, *, are_new: bool = False) -> None:
+        """Put rows in the place of those with their keys; rows of which none is there are appended, for less work."""
         if rows.is_empty():
             return
         shape = arrow_schema(table, self.meta.dims)
         data = rows.to_arrow().select(shape.names).cast(shape)
-        merge = self._table(table).merge_insert(KEYS[table])
-        merge = merge.when_matched_update_all().when_not_matched_insert_all()
-        before = int(self._table(table).version)
-        with writing(self.root):
-            result = merge.execute(data, on_bad_vectors="null")  # a row without a vector yet is no error
+        handle = self._table(table)
+        before = int(handle.version)
+        with writing(self.root):  # a row without a vector yet is no error
+            if are_new:
+                handle.add(data, on_bad_vectors="null")
+                written = rows.height
+            else:
+                merge = (
+                    handle.merge_insert(KEYS[table]).when_matched_update_all().when_not_matched_insert_all()
+                )
+                result = merge.execute(data, on_bad_vectors="null")
+                written = result.num_inserted_rows + result.num_updated_rows
         self._cache.wrote(table, before, rows=rows)
-        written = result.num_inserted_rows + result.num_updated_rows
         if written != rows.height:
             raise ContractError(
                 f"the store wrote {written} of {rows.height} rows of {table}; run `slowwave rebuild`"
