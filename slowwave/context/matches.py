@@ -29,6 +29,9 @@ DEPTH = 50
 PERIOD_ROWS = 100
 """Memories, and turns, of the time that a question names, the nearest to its words."""
 
+UNRANKED_BY = ("salience",)
+"""The column that orders a list without an order of its own; age and use weigh nothing here."""
+
 EVIDENCE, FORMER, TIME = "evidence", "former", "time"
 """The lists of memories by the turns that they rest on, of superseded ones, and by the time that the question names."""
 
@@ -80,7 +83,7 @@ def key_of(hit: CellHit | TurnHit) -> str:
 
 def _found(question: Question, asked: TurnQuestion) -> _Found:
     """All lists, read at once; rows of memories carry their evidence."""
-    of_cells = {**cell_queries(question, count=DEPTH), **_cells_then(question)}
+    of_cells = {**cell_queries(question, count=DEPTH, columns=UNRANKED_BY), **_cells_then(question)}
     if not question.is_about_time:
         of_cells.pop(EPISODE_LIST, None)
     of_cells = with_turns(of_cells)
@@ -97,7 +100,7 @@ def _cells_then(question: Question) -> dict[str, Query]:
     if question.period is None or question.is_about_time:
         return {}
     then = question.where & (_within(question.period, "event_time") | _within(question.period, "valid_from"))
-    return {TIME: _of_time(question, "cells", then, ("salience", "event_time", "protected", "decay_rate"))}
+    return {TIME: _of_time(question, "cells", then, UNRANKED_BY)}
 
 
 def _turns_then(question: Question) -> list[Query]:
@@ -158,9 +161,9 @@ def _by_evidence(found: Mapping[str, list[Row]], said: Mapping[str, float]) -> l
     """The memories that were found, by the best of the turns that they rest on; those that rest on none of them not."""
     rows = {row["cell_id"]: row for name, part in found.items() if name != FORMER for row in part}
     best = {
-        key: max((said.get(name, 0.0) for name in row["evidence"]), default=0.0) for key, row in rows.items()
+        key: max([said.get(name, 0.0) for name in row["evidence"]], default=0.0) for key, row in rows.items()
     }
-    return [{**rows[key], SCORE: score} for key, score in best.items() if score > 0]
+    return [{"cell_id": key, SCORE: score} for key, score in best.items() if score > 0]
 
 
 def _shares(scores: Mapping[str, float]) -> dict[str, float]:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from slowwave.journal.whole_file import write_whole
 
 FOLDER = Path("cache") / "shown"
 
-TIDY_FILES = 200
-"""Files of other conversations that are looked at for having expired, each time."""
+TIDY_FILES = 20
+"""Files of other conversations that are looked at for having expired when one begins, others each time."""
 
 
 def shown_to(home: Home, conversation_id: str, *, now: datetime) -> dict[str, str]:
@@ -59,20 +60,24 @@ def keep_shown(
     whole = {**{name: at for name, at in known.items() if name not in fresh}, **fresh}
     newest = dict(sorted(whole.items(), key=lambda entry: entry[1])[-home.settings.context.shown_entries :])
     path = _path(home, conversation_id)
+    is_begin = not any(lists.values())
     try:
         write_whole(path, json.dumps({**lists, "unasked" if unasked else "shown": newest}), is_durable=False)
-        _tidy(home, now)
+        if is_begin:
+            _tidy(home, path, now)
     except OSError as error:
         return f"what was shown could not be kept ({error.strerror}): it may be shown again"
     return ""
 
 
-def _tidy(home: Home, now: datetime) -> None:
+def _tidy(home: Home, path: Path, now: datetime) -> None:
     oldest = (now - timedelta(days=home.settings.context.shown_days)).timestamp()
-    with os.scandir(home.root / FOLDER) as entries:
-        for _, entry in zip(range(TIDY_FILES), entries, strict=False):
-            if entry.stat().st_mtime < oldest:
-                Path(entry.path).unlink(missing_ok=True)
+    names = os.listdir(home.root / FOLDER)  # noqa: PTH208 - there may be thousands, and a Path for each takes long
+    for name in names[int(path.stem, 16) % len(names) :][:TIDY_FILES]:
+        with suppress(FileNotFoundError):  # another thread was faster
+            other = home.root / FOLDER / name
+            if other.stat().st_mtime < oldest:
+                other.unlink()
 
 
 def _path(home: Home, conversation_id: str) -> Path:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from slowwave.language.lexicon import EVERYDAY_ERRORS, GENERAL_FOLDERS, STOP_WORDS, TRUNK_BRANCHES
@@ -23,6 +24,7 @@ STEMMED = 4
 """Words of so many letters may have an ending that does not count."""
 
 _WORD = re.compile(r"[^\W_]+")
+_ENDING = re.compile(r"(?:ings?|ed|es|e|s)$")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BRANCH_PREFIX = re.compile(
     r"^(?:feat|feature|fix|bugfix|hotfix|chore|refactor|docs|test|tests|release|user|users|wip)[/_-]",
@@ -133,13 +135,14 @@ def holds_words(text: str, words: Collection[str]) -> float:
     """Share of the words that a text holds, 0..1; a plural or another ending of a longer word counts as the word."""
     if not words:
         return 0.0
-    said = {stem(word) for word in plain_words(text)}
+    said = set(map(stem, plain_words(text)))
     return sum(stem(word) in said for word in words) / len(words)
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """A word without its ending, where it is long enough to have one."""
-    return re.sub(r"(?:ings?|ed|es|e|s)$", "", word) if len(word) >= STEMMED else word
+    return _ENDING.sub("", word) if len(word) >= STEMMED else word
 
 
 def _parts(path: str) -> list[str]:

@@ -5,7 +5,7 @@ for the same text, so that a budget kept by this count is kept there too.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,12 @@ from slowwave.errors import ConfigError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+FEW_TEXTS = 32
+"""Texts up to which one by one costs less than a batch, which goes to threads."""
+
+LINE_CHARACTERS = 500
+"""Texts up to this length are the lines of pages, and counted again and again."""
 
 FILE = Path("tokenizers") / "l2_supercat_tokenizer_config.json"
 
@@ -24,7 +30,19 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
     Raises:
         ConfigError: the tokenizer is not installed, or cannot be read.
     """
-    return [len(ids) for ids in token_ids(texts)]
+    if len(texts) > FEW_TEXTS:
+        return [len(ids) for ids in token_ids(texts)]
+    return [_line_tokens(text) if len(text) <= LINE_CHARACTERS else _tokens(text) for text in texts]
+
+
+@lru_cache(maxsize=10_000)  # the frame of a page, its headings, and lines that are shown again
+def _line_tokens(text: str) -> int:
+    return _tokens(text)
+
+
+def _tokens(text: str) -> int:
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    return len(_tokenizer().encode(whole, add_special_tokens=False).ids)
 
 
 def token_ids(texts: Sequence[str]) -> list[list[int]]:

@@ -50,7 +50,9 @@ def fenced_line(value: object) -> Fenced:
 
 def _lines(value: object) -> list[str]:
     """Lines of a text without invisible and control characters, chat markup broken by a blank."""
-    text = "".join(_visible(character) for character in str(value))
+    text = str(value)
+    if not (text.isascii() and text.isprintable()):  # then every character is visible
+        text = "".join(map(_visible, text))
     return [_CHAT_MARKUP.sub(lambda match: match[0] + " ", line) for line in text.strip().splitlines()]
 
 

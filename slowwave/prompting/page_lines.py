@@ -59,7 +59,8 @@ def page_line(text: str) -> str:
 
 def _broken(line: str, pattern: re.Pattern[str], broken: Callable[[str], str]) -> str:
     """The line with every match broken, where it looks like one in plain letters."""
-    plain, told, position = "".join(map(_plain, line)), list[str](), 0
+    plain = line if line.isascii() else "".join(map(_plain, line))
+    told, position = list[str](), 0
     for match in pattern.finditer(plain):
         told += [line[position : match.start()], broken(match[0])]
         position = match.end()

@@ -44,8 +44,10 @@ class RankedCell:
     confirmations: int
 
 
-def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
-    """The lists of this tier by name.
+def cell_queries(
+    question: Question, *, count: int, columns: tuple[str, ...] | None = None
+) -> dict[str, Query]:
+    """The lists of this tier by name, with the columns that weighing them takes, unless others are named.
 
     Full text, the people and things that cells name (by name, or by the kind that is asked for), vectors, cells of the
     time that the question names, and what superseded cells would have answered. A question about nothing but a time
@@ -54,7 +56,7 @@ def cell_queries(question: Question, *, count: int) -> dict[str, Query]:
     filters, settings = question.filters, question.settings
     where = without_episodes(question.where, filters)
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
-    columns = _weighed_columns(filters)
+    columns = _weighed_columns(filters) if columns is None else columns
     if question.is_about_time and question.period is not None:
         then = _within(question.period)
         episodes = episode_list(question.where & then, filters, settings, words=None, columns=columns)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from slowwave.chains.walker import ends
@@ -103,5 +104,6 @@ def _holding(cell: Row) -> tuple[Any, ...]:
     return cell["valid_from"], cell["recorded_at"], cell["cell_id"]
 
 
+@lru_cache(maxsize=50_000)  # subjects and attributes are few, and asked about again and again
 def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", text.lower()).strip(" .")

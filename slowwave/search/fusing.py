@@ -74,12 +74,10 @@ def fused_scores(lists: Sequence[RankedList]) -> dict[str, float]:
     totals: dict[str, float] = {}
     for entry in lists:
         if entry.values:
-            best, worst = max(entry.values.values()), min(entry.values.values())
-            for (key, _), share in zip(
-                entry.values.items(),
-                _stretched([best, *entry.values.values(), worst], entry.weight)[1:-1],
-                strict=True,
-            ):
+            best, worst, weight = max(entry.values.values()), min(entry.values.values()), entry.weight
+            is_even, width = best == worst, best - worst
+            for key, value in entry.values.items():
+                share = weight if is_even else weight * (value - worst) / width
                 totals[key] = totals.get(key, 0.0) + share
     return totals
 

@@ -26,6 +26,13 @@ _SHOWN = (
 )  # fmt: skip
 
 _HIT_COLUMNS = [name for name in CellHit.model_fields if name in _SHOWN and name != "evidence"]
+_FORMER_COLUMNS = [name for name in FormerValue.model_fields if name != "value"]
+
+_COMPARED = (
+    "cell_id", "content", "subject", "attribute", "value", "status", "event_time", "valid_from", "valid_until",
+    "recorded_at", "topic_id", "superseded_by", "superseded_at", "protected",
+)  # fmt: skip
+"""Columns that say which value holds now, and what held before: they are read of many cells for each that is shown."""
 
 
 def cell_hits(question: Question, ranked: Sequence[RankedCell]) -> list[CellHit]:
@@ -34,30 +41,32 @@ def cell_hits(question: Question, ranked: Sequence[RankedCell]) -> list[CellHit]
         return []
     store, filters = question.store, question.filters
     ids = [entry.fused.key for entry in ranked]
-    (found,) = store.find([RowsQuery("cells", _SHOWN, col("cell_id").isin(ids))])
-    around, contradictions, topics = store.find(
-        [
-            RowsQuery("cells", _SHOWN, _related(found, cell_condition(question.settings.owner, filters))),
-            side_by_side(ids),
-            RowsQuery("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
-        ]
-    )
+    (found,) = store.find([RowsQuery("cells", _COMPARED, col("cell_id").isin(ids))])
+    related = _related(found, cell_condition(question.settings.owner, filters))
+    around, contradictions = store.find([RowsQuery("cells", _COMPARED, related), side_by_side(ids)])
     if filters.is_historical and contradictions:
         contradictions = _between_known(question, contradictions)
     doubted, both_valid = doubted_and_both_valid(contradictions)
     known = _with_chain(question, found, around)
     outdated = outdated_values(list(known.values()), doubted=doubted, both_valid=both_valid)
     former = former_values(list(known.values()), outdated)
-    names = {row["topic_id"]: row["name"] for row in topics}
     # the current value takes the place of the best of the cells that it outdates, and is shown once
     places: dict[str, RankedCell] = {}
     for entry in ranked:
         places.setdefault(outdated.get(entry.fused.key, entry.fused.key), entry)
     said = _confirmations(question, ranked, places)
+    whole, topics = store.find(
+        [
+            RowsQuery("cells", _SHOWN, col("cell_id").isin([key for key in places if key in known])),
+            RowsQuery("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
+        ]
+    )
+    rows = {row["cell_id"]: {**row, **known[row["cell_id"]]} for row in whole}
+    names = {row["topic_id"]: row["name"] for row in topics}
     return [
-        _hit(entry, known[shown], said[shown], former.get(shown, []), doubted, names)
+        _hit(entry, rows[shown], said[shown], former.get(shown, []), doubted, names)
         for shown, entry in places.items()
-        if shown in known
+        if shown in rows
     ]
 
 
@@ -105,7 +114,7 @@ def _hit(
         has_open_contradiction=row["cell_id"] in doubted,
         history=[
             FormerValue(
-                **{name: past[name] for name in FormerValue.model_fields if name != "value"},
+                **{name: past[name] for name in _FORMER_COLUMNS},
                 value=past["value"] or past["content"],
             )
             for past in former
@@ -123,7 +132,7 @@ def _with_chain(question: Question, cells: list[Row], around: list[Row]) -> dict
     known = {row["cell_id"]: row for row in (*cells, *around)}
 
     def reach(ids: list[str]) -> list[str]:
-        (before,) = store.find([RowsQuery("cells", _SHOWN, col("superseded_by").isin(ids))])
+        (before,) = store.find([RowsQuery("cells", _COMPARED, col("superseded_by").isin(ids))])
         fresh = {row["cell_id"]: row for row in before if row["cell_id"] not in known}
         known.update(fresh)
         return list(fresh)

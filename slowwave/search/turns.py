@@ -1,8 +1,7 @@
 """Raw turns by full text at three scales, by vectors, and by the cells that came from them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import nsmallest
 
 from slowwave.embeddings import Vectors
 from slowwave.language.query_words import named_speaker
@@ -71,7 +70,7 @@ def turn_scores(
 ) -> dict[str, float]:
     """The scores of `find_turns` by turn, of rows that are found already, without what each list gave."""
     scores = fused_scores(_ranked_lists(found))
-    best = nsmallest(DIALOGUE_TURNS, scores, key=lambda turn_id: (-scores[turn_id], turn_id))
+    best = _best(scores, DIALOGUE_TURNS)
     said = _said(store, best, recorded_condition(settings.owner, question.filters))
     for shares in _dialogue_shares(scores, said, question.words.split(), settings.search).values():
         for turn_id, share in shares.items():
@@ -144,6 +143,15 @@ def _dialogue_shares(
     return given
 
 
+def _best(scores: Mapping[str, float], count: int) -> list[str]:
+    """The `count` keys of the highest scores, best first, ties by key."""
+    found: Iterable[str] = scores
+    if len(scores) > count:
+        least = sorted(scores.values(), reverse=True)[count - 1]
+        found = [key for key, score in scores.items() if score >= least]
+    return sorted(found, key=lambda key: (-scores[key], key))[:count]
+
+
 def turn_hits(store: Store, ranked: Sequence[Fused], where: Expr) -> list[TurnHit]:
     """Hits of ranked turns, in their order; those that `where` keeps out are left out."""
     return _hits(ranked, _said(store, [entry.key for entry in ranked], where))
@@ -166,12 +174,13 @@ def _hits(ranked: Sequence[Fused], rows: Mapping[str, Row]) -> list[TurnHit]:
 
 
 def by_turn(rows: list[Row]) -> dict[str, float]:
-    """The best value of each turn that the rows (turns, passages or cells) name, in their order."""
+    """The best value of each turn that the rows (turns, passages or cells, best first) name, in their order."""
     best: dict[str, float] = {}
     for row in rows:
-        named = row.get("turn_ids") or row.get("evidence")
+        named, score = row.get("turn_ids") or row.get("evidence"), row[SCORE]
         for turn_id in [row["turn_id"]] if named is None else named:
-            best[turn_id] = max(row[SCORE], best.get(turn_id, row[SCORE]))
+            if turn_id not in best:
+                best[turn_id] = score
     return best
 
 

@@ -32,8 +32,11 @@ LOOKED_UP = frozenset(
 OF_FEW_VALUES = frozenset({"cell_type", "status", "scope", "source_type", "scale"})
 """Columns whose lists of values come again with other questions."""
 
-MOST_MASKS, MOST_SCORES, MOST_NARROW = 64, 8, 16
+MOST_MASKS, MOST_SCORES = 64, 8
 """Conditions and questions whose rows are kept: those of one question are asked by several lists."""
+
+MOST_LISTED = 50_000
+"""Rows up to which the columns that questions show are kept as Python values, too: some 20 MB of 10,000 memories."""
 
 Kept = TypeVar("Kept")
 
@@ -53,7 +56,7 @@ class MemoryTable:
     vectors: MemoryVectors | None = None
     is_indexed: bool = True
     _masks: "OrderedDict[Hashable, Mask]" = field(default_factory=OrderedDict, repr=False)
-    _narrow: "OrderedDict[Hashable, pl.DataFrame]" = field(default_factory=OrderedDict, repr=False)
+    _columns: dict[str, list[Any]] = field(default_factory=dict, repr=False)
     _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
     _lookups: dict[str, dict[str, list[int]]] = field(default_factory=dict, repr=False)
     _orders: dict[str, Places] = field(default_factory=dict, repr=False)
@@ -79,10 +82,12 @@ class MemoryTable:
         return MemoryTable(self.table, version, frame, is_indexed=False)
 
     def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
-        """Rows at these places, by column name. For a few rows one by one is faster than a frame of them."""
-        names = tuple(columns)
-        narrow = _kept(self._narrow, names, MOST_NARROW, lambda: self.frame.select(names))
-        return [dict(zip(names, narrow.row(place), strict=True)) for place in places.tolist()]
+        """Rows at these places, by column name."""
+        wanted = places.tolist()
+        if self.frame.height > MOST_LISTED:
+            return self.frame.select(columns)[places].rows(named=True)
+        parts = [[values[place] for place in wanted] for values in map(self._values, columns)]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*parts, strict=True)]
 
     def matching(self, text: str, k: int, where: Expr | None, fields: Sequence[str]) -> tuple[Places, Floats]:
         """Places and BM25 of the `k` rows that match best, best first, ties by key.
@@ -142,6 +147,12 @@ class MemoryTable:
 
     # -- inside
 
+    def _values(self, column: str) -> list[Any]:
+        """The values of a column, made once: a frame of a few rows costs more than all that is asked of them."""
+        if column not in self._columns:
+            self._columns[column] = self.frame[column].to_list()
+        return self._columns[column]
+
     def _looked_up(self, where: Expr) -> Places | None:
         """Places of all rows that a condition may hold for, by a look-up; None where every row must be compared."""
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
@@ -163,10 +174,13 @@ class MemoryTable:
         if isinstance(where, Or):
             return np.union1d(self._left(where.left, places), self._left(where.right, places))
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
-            return np.intersect1d(places, self._rows_with(where))
+            return places[self.mask(where)[places]]
         if isinstance(where, IsIn) and where.column not in OF_FEW_VALUES:
-            column, wanted = self.frame[where.column], set(where.values)
-            return np.array([place for place in places.tolist() if column[place] in wanted], np.intp)
+            column, wanted = self.frame[where.column].gather(places), set(where.values)
+            return np.array(
+                [place for place, value in zip(places.tolist(), column, strict=True) if value in wanted],
+                np.intp,
+            )
         return places[self.mask(where)[places]]
 
     def _rows_with(self, where: IsIn) -> Places:

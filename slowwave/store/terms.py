@@ -38,17 +38,21 @@ def terms_of(texts: pl.Series) -> pl.DataFrame:
 @lru_cache(maxsize=256)
 def query_terms(text: str) -> tuple[str, ...]:
     """The terms of a question; one that is said twice counts twice."""
-    return tuple(terms_of(pl.Series([text]))["term"])
+    return _terms(text)
 
 
 @lru_cache(maxsize=50_000)
 def word_terms(word: str) -> tuple[str, ...]:
-    """The terms of one word, as `terms_of` has them, without a frame: for words whose places are wanted."""
-    plain = "".join(
-        letter
-        for letter in unicodedata.normalize("NFKD", word.lower())
-        if unicodedata.category(letter)[0] != "M"
-    )
-    for letter, folded in FOLDED_LETTERS.items():
-        plain = plain.replace(letter, folded)
+    """The terms of one word, as `terms_of` has them: for words whose places are wanted."""
+    return _terms(word)
+
+
+def _terms(text: str) -> tuple[str, ...]:
+    """The terms of one text without a frame, which costs more than all of its words."""
+    plain = text.lower()
+    if not plain.isascii():
+        decomposed = unicodedata.normalize("NFKD", plain)
+        plain = "".join(letter for letter in decomposed if unicodedata.category(letter)[0] != "M")
+        for letter, folded in FOLDED_LETTERS.items():
+            plain = plain.replace(letter, folded)
     return tuple(_STEMMER.stemWord(part) for part in _WORD.findall(plain) if len(part) <= LONGEST_WORD)

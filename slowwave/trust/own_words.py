@@ -167,7 +167,7 @@ _QUOTES = re.compile(
 )
 
 
-@lru_cache(maxsize=64)  # a page asks for the same few messages line by line
+@lru_cache(maxsize=512)  # a page asks for the same few messages line by line
 def parts_of(text: str, *, is_typed: bool = True) -> Parts:
     """Part a message in what it says itself, what it may be passing on, and what it plainly quotes.
 
