@@ -1,10 +1,11 @@
-"""Foreign libraries that take long to import and that most commands never ask for anything.
+"""Foreign libraries that take long to import and that most commands never ask for anything; patterns likewise.
 
 The file that needs one writes `openai = deferred("openai")` in the place of `import openai`, and imports it under
 `TYPE_CHECKING` for its types. Python's own lazy loader is not used: until 3.12 two threads that ask a library for its
 first name at once can find it half loaded.
 """
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 
 class _Deferred(ModuleType):
@@ -25,6 +26,25 @@ class _Deferred(ModuleType):
 def deferred(name: str) -> ModuleType:
     """The module of that name, imported by the first use of something in it."""
     return _Deferred(name)
+
+
+class _Pattern:
+    """A regular expression that is compiled when it is first used."""
+
+    def __init__(self, expression: str, flags: int) -> None:
+        self._expression, self._flags = expression, flags
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(
+            re.compile(self._expression, self._flags), name
+        )  # what is compiled is kept by the library
+        self.__dict__[name] = found
+        return found
+
+
+def pattern(expression: str, flags: int = 0) -> re.Pattern[str]:
+    """A regular expression that is compiled by its first use: a long one takes milliseconds."""
+    return cast("re.Pattern[str]", _Pattern(expression, flags))
 
 
 @contextmanager

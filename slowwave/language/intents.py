@@ -14,6 +14,7 @@ from typing import cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from slowwave.deferred import pattern
 from slowwave.errors import ContractError
 from slowwave.schemas.search import Intent
 
@@ -35,7 +36,7 @@ _AFTER_WHEN = (
     r"(?:['’]s|['’]d)?\s*(?:$|[?.!,]|(?:did|was|were|is|are|am|do|does|will|would|should|shall|can|could|has|have|"
     r"had|must|might|exactly|else|precisely|approximately|roughly|about|in|on|the\s+(?:first|last)\s+time)\b)"
 )
-_CUES = re.compile(
+_CUES = pattern(
     r"\b(?:"
     r"(?P<why>why|how\s+come|(?:what|which)\s+(?:else\s+|exactly\s+|has\s+|have\s+|originally\s+|really\s+)?"
     r"(?:made|makes|making|motivat\w+|caus(?:e|es|ed|ing)(?!\s+(?:has|have|did|does|do|is|are)\b)|"
@@ -55,16 +56,16 @@ _CUES = re.compile(
     r")\b",
     re.I | re.A,
 )
-_WEAK = re.compile(
+_WEAK = pattern(
     r"\b(?P<why>because|reasons?|rationale)\b|\b(?P<when>when|timeline|chronology|date\s+of)\b", re.I | re.A
 )
-_CHATTER = re.compile(
+_CHATTER = pattern(
     r"^.*\b(?:i|we|you)\s+(?:already\s+|do\s+)?know\b[^?]*?\bbut\b|"
     r"\b(?:what\s+(?:i|we)(?:['’]d)?\s+(?:\w+\s+){1,3}?to\s+know\s+is|(?:guess|know)\s+what|who\s+knows|"
     r"whatever|what['’]s\s+up|what\s+about\s+this|how\s+are\s+you|can\s+you\s+tell\s+me\s+how\s+it\s+is\s+that)\b",
     re.I | re.S | re.A,
 )
-_SENTENCE_END = re.compile(r"(?<=[?.!])\s+|\n")
+_SENTENCE_END = pattern(r"(?<=[?.!])\s+|\n")
 LONGEST_QUESTION = 2_000
 
 
@@ -130,7 +131,7 @@ def intent_by_vectors(
 
 LONG_QUESTION = 18
 """Words past which a question counts as complex."""
-_COMPLEX = re.compile(
+_COMPLEX = pattern(
     r"\b(?:and|both|versus|vs|as\s+well\s+as|compar\w+|differ(?:s|ed|ent|ence|ences)?|similar\w*|in\s+common|than|"
     r"rather|either|all|every|each|list|everything|summary|summari[sz]e|overview|history|timeline|evol\w+|over\s+time|"
     r"over\s+the\s+(?:years?|months?|weeks?)|so\s+far|trade-?offs?|pros|relat(?:e|es|ed|ionship)|"
@@ -138,7 +139,7 @@ _COMPLEX = re.compile(
     r"would|might|could|likely|ways)\b",
     re.I | re.A,
 )
-_LIST = re.compile(
+_LIST = pattern(
     r"^\W*(?:in\s+)?(?:what|which)\s+(?:are\b|(?:(?!is|was|does|did|has|do|the|kind|type|sort)\w+\s+){0,3}?"
     r"(?!(?:is|was|does|has|this|his|its)\b)\w+[^s\W]s\s+(?:has|have|had|do|does|did|are|were)\b)",
     re.I | re.A,
@@ -162,7 +163,7 @@ def is_complex(question: str) -> bool:
 
 _VERB = r"(?:do|does|did|has|have|had|is|are|was|were|will|would|can|could|should|might)\b"
 _MANY = rf"(?!{_VERB})(?!\w*(?:ss|us|is)\b)[a-z]{{3,}}s"
-_LIST = re.compile(
+_LIST = pattern(
     rf"\b(?:what|which)(?:\s+(?!{_VERB})\w+){{0,3}}?\s+(?:{_MANY}|people|children)\b(?:\s+(?!{_VERB})[\w'’]+){{0,4}}?\s+{_VERB}"
     r"|\b(?:what|which|who)\s+are\b|\bwhere\s+(?:all\s+)?(?:has|have|had)\b|\b(?:what|who)\s+(?:all|else)\b"
     r"|\bhow\s+many\b(?!\s+(?:minute|hour|day|week|month|year)s\b)"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from slowwave.deferred import pattern
 from slowwave.language.calendar_words import (
     AMOUNTS,
     DAY,
@@ -62,7 +63,7 @@ _SPRING_SOFTWARE = (
     r"(?!\s+(?:framework|boot|security|cloud|data|mvc|batch|beans?|context|app|config|webflux|jpa)\b)"
 )
 _OF_OTHER = r"(?!\s+of\b)"
-_OWN = re.compile(r"(?:\b(?:my|our|your|his|her|its|their|one)|['’]s?)\s+(?:the\s+)?$", re.I)
+_OWN = pattern(r"(?:\b(?:my|our|your|his|her|its|their|one)|['’]s?)\s+(?:the\s+)?$", re.I)
 
 
 @dataclass(frozen=True)
@@ -294,4 +295,4 @@ _FORMS: tuple[tuple[str, Read], ...] = (
     (rf"(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}{_OF_OTHER}", _rolling),
     (rf"the\s+(?:last|past)\s+{_UNIT}{_OF_OTHER}", _rolling),
 )  # fmt: skip
-FORMS = tuple((re.compile(form + r"(?!\w)", re.I | re.A), read) for form, read in _FORMS)
+FORMS = tuple((pattern(form + r"(?!\w)", re.I | re.A), read) for form, read in _FORMS)

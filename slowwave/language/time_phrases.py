@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 
+from slowwave.deferred import pattern
 from slowwave.errors import InputError
 from slowwave.language.calendar_words import DAY, SPREAD, UNIT_DAYS, counted, midnight
 from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, SINCE, UNTIL, WEEKDAYS
@@ -55,17 +56,17 @@ class Anchored(NamedTuple):
 
 _LEADS = INSIDE | LEADS_OF_BORDERS | {"on", "at", "for", "from", "by"}
 _LEAD_WORDS = "|".join(sorted(_LEADS, key=len, reverse=True)).replace(" ", r"\s+")
-_LEAD = re.compile(
+_LEAD = pattern(
     rf"(?:(?P<lead>{_LEAD_WORDS})\s+(?:(?:the\s+)?(?:month|year)\s+(?:of\s+)?(?=\w))?)?(?P<rest>\w)",
     re.I | re.A,
 )
-_DIGIT = re.compile(r"\d")
-_WORD = re.compile(r"(?<![\w./@#:\\-])(?=[A-Za-z0-9])[^\W_]+")
-_TO = re.compile(r"\s*(?:\b(?P<word>and|to|until|till|through)\b|[–—]|\s-\s)\s*", re.I | re.A)
-_POSSESSIVE = re.compile(r"['’]s?(?!\w)")
-_END_OF = re.compile(r"(?:the\s+)?end\s+of\b", re.I | re.A)
-_ONWARDS = re.compile(r"\s+(?:on|onwards?)\b(?!\s+(?:the|a|an)\b)", re.I | re.A)
-_QUOTED = re.compile(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`")
+_DIGIT = pattern(r"\d")
+_WORD = pattern(r"(?<![\w./@#:\\-])(?=[A-Za-z0-9])[^\W_]+")
+_TO = pattern(r"\s*(?:\b(?P<word>and|to|until|till|through)\b|[–—]|\s-\s)\s*", re.I | re.A)
+_POSSESSIVE = pattern(r"['’]s?(?!\w)")
+_END_OF = pattern(r"(?:the\s+)?end\s+of\b", re.I | re.A)
+_ONWARDS = pattern(r"\s+(?:on|onwards?)\b(?!\s+(?:the|a|an)\b)", re.I | re.A)
+_QUOTED = pattern(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`")
 
 
 def time_of_filter(word: str, *, use: Use, now: datetime) -> datetime:
@@ -182,23 +183,23 @@ def _second(
 
 _UNIT_NAMES = "|".join([*WEEKDAYS, *UNIT_DAYS])
 _SIDE = r"(?P<side>before|prior\s+to|after|following|later\s+than)"
-_ANCHORED = re.compile(
+_ANCHORED = pattern(
     rf"(?<![\w-])(?:{COUNTED}\s+{_SIDE}"
     rf"|(?:the|a|last|one)\s+(?P<next>{_UNIT_NAMES})\s+(?P<next_side>before|prior\s+to|after|following)"
     rf"|the\s+(?P<same>day|night|morning|evening|week|weekend)\s+of(?=\s+(?:the|our|my|his|her|their|your)\s)"
     r"|(?P<close>(?:right|just|immediately|shortly|soon|directly|straight)\s+)?(?P<open>before|after|since|until))\s+",
     re.I | re.A,
 )
-_NO_EVENT = re.compile(
+_NO_EVENT = pattern(
     r"(?:all|long|that|this|then|it|hours|which|what|who|whom|how|and|or|me|you|him|them|us|each|every|yesterday|"
     r"today|now|dark|noon|midnight|lunch|dinner|breakfast|work|school|bed|last)(?:\s*[,.;:?!]|\s*$|\s+(?:many|much|long)\b)"
     r"|(?:which|what|who|whom|how|and|or)\b",
     re.I | re.A,
 )
-_VERB_OF_AFTER = re.compile(r"\b(?:look(?:s|ed|ing)?|named?|naming|tak(?:es?|ing)|took|ask(?:s|ed|ing)?|call(?:ed)?|"
+_VERB_OF_AFTER = pattern(r"\b(?:look(?:s|ed|ing)?|named?|naming|tak(?:es?|ing)|took|ask(?:s|ed|ing)?|call(?:ed)?|"
                             r"ever|day|week|month|year|one|and)\s+$", re.I | re.A)  # fmt: skip
-_ANCHOR_END = re.compile(r"[?!,;:\n]|\.(?:\s|$)", re.A)
-_MAIN_CLAUSE = re.compile(
+_ANCHOR_END = pattern(r"[?!,;:\n]|\.(?:\s|$)", re.A)
+_MAIN_CLAUSE = pattern(
     r"\s(?:what|who|which|how|why|where|when|did|do|does|was|were|is|are|has|have)\s", re.I | re.A
 )
 

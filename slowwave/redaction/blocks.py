@@ -1,40 +1,40 @@
 """Blocks that are secrets as a whole or in each of their lines: private keys, and objects named after secrets."""
 
-import re
 from collections.abc import Iterator
 
+from slowwave.deferred import pattern
 from slowwave.redaction.shapes import is_mixed, is_mundane
 from slowwave.redaction.values import is_ordinary, is_reference
 
-_KEY_BORDER = re.compile(r"-----(?P<side>BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_LINES = re.compile(
+_KEY_BORDER = pattern(r"-----(?P<side>BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINES = pattern(
     r"(?:(?:[\s\"'`+,>|*#.;\\()-]|\\+[nrt\"]|\d{1,6}[→:|]){0,80}+"
     r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash)\\?: [^\n\\]{0,120}|[A-Za-z0-9+/=]{16,}+))+"
     r"(?:(?:\s|\\+[nrt])[A-Za-z0-9+/=]{1,15}(?=[\s\"'`\\]|\Z))?"
 )
-_KEY_TAIL = re.compile(
+_KEY_TAIL = pattern(
     r"(?m)^[ \t>]{0,8}(?:[A-Za-z0-9+/]{40,76}={0,2}\r?\n[ \t>]{0,8}){0,80}[A-Za-z0-9+/]{4,76}={0,2}\r?\n[ \t>]{0,8}\Z"
 )
 _KEY_TAIL_REACH = 6_000
 _KEY_MAX_LENGTH = 20_000
-_PUTTY = re.compile(
+_PUTTY = pattern(
     r"PuTTY-User-Key-File-\d[^\n]{0,80}\n(?:[^\n]{0,200}\n){1,80}?Private-Lines: \d{1,3}\n(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\n){1,80})"
 )
-_SECRET_OBJECT = re.compile(
+_SECRET_OBJECT = pattern(
     r"(?m)^[ \t\"'-]{0,8}kind[\"']?:[ \t]{0,4}[\"']?(?:Secret|SealedSecretData)\b|\"kind\":\s{0,2}\"Secret\""
 )
-_DATA = re.compile(r"(?m)^(?P<indent>[ \t]{0,16})[\"']?(?:stringData|data)[\"']?:[ \t]{0,4}\{?[ \t]{0,4}\n")
-_ENTRY = re.compile(
+_DATA = pattern(r"(?m)^(?P<indent>[ \t]{0,16})[\"']?(?:stringData|data)[\"']?:[ \t]{0,4}\{?[ \t]{0,4}\n")
+_ENTRY = pattern(
     r"[ \t]{1,24}[\"']?[\w.-]{1,100}[\"']?:[ \t]{1,4}[\"']?(?P<secret>[^\s\"',#|>][^\s\"',]{3,4000})[\"',]{0,2}[ \t]*(?:\n|\Z)"
 )
-_FOLDED = re.compile(
+_FOLDED = pattern(
     r"[ \t]{1,24}[\"']?[\w.-]{1,100}[\"']?:[ \t]{1,4}[|>][+-]?[ \t]{0,4}\n(?P<secret>(?:[ \t]{2,32}\S[^\n]{0,400}(?:\n|\Z)){1,100})"
 )
-_SECTION = re.compile(
+_SECTION = pattern(
     r"(?im)^(?P<indent>[ \t]{0,16})(?:[\"']?(?:[\w-]{0,24}[_-])?(?:secrets?|credentials|passwords|api_?keys|tokens|auths|secret_?environment)[\"']?[ \t]{0,4}[:=][ \t]{0,4}\{?|"
     r"\[(?:[\w.-]{0,30}\.)?(?:secrets?|credentials|passwords|api_?keys|tokens)\])[ \t]{0,4}\n"
 )
-_LEAF = re.compile(
+_LEAF = pattern(
     r"(?P<name>[ \t]{0,32}[\"']?[\w.@/-]{1,100}[\"']?[ \t]{0,8}(?::|=>?)[ \t]{0,8})(?:[\"'](?P<double>[^\"'\n]{4,400})[\"']|(?P<bare>[^\s\"',{}\[\]]{4,400}))?[^\n]{0,400}(?:\n|\Z)"
 )
 _MOST_ENTRIES = 60

@@ -2,10 +2,11 @@
 
 import re
 
+from slowwave.deferred import pattern
 from slowwave.language.lexicon import NO_SECRET
 from slowwave.redaction.shapes import SHORTEST_CHOSEN, SHORTEST_MIXED, SHORTEST_RANDOM, is_mundane, word_share
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = pattern(
     r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
     r"|<.*>?|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|%\w+%|%\(\w.*|%-?\d*[sdrfqvx]|@?\{.*|\[.*\]?"
     r"|[xX*.•…#_?=-]+|\.{3}.*|&lt;.*|\$\w+(?:->|::|\.).*|[A-Z_]{2,}=(?:value|\.\.\.|<).*"
@@ -15,43 +16,43 @@ _PLACEHOLDER = re.compile(
     r"|\\+\(.*|\([a-z].*)",
     re.IGNORECASE | re.DOTALL,
 )
-_SETTING = re.compile(r"[A-Z][A-Z0-9_]{2,40}=(?=.)")
+_SETTING = pattern(r"[A-Z][A-Z0-9_]{2,40}=(?=.)")
 _NAMES_OF_SECRETS = frozenset(
     {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "passwort", "user", "username"}
 )
-_HASH_NAME = re.compile(
+_HASH_NAME = pattern(
     r"(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed)-?\d*", re.IGNORECASE
 )
-_LOWER_PATH = re.compile(
+_LOWER_PATH = pattern(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][A-Za-z0-9._@-]*)+|(?:[a-z0-9._-]+/)+[a-z0-9_-]+\.[a-z]{1,5}"
 )
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^@]*", re.IGNORECASE)
-_CALL = re.compile(
+_URL = pattern(r"[a-z][a-z0-9+.-]*://[^@]*", re.IGNORECASE)
+_CALL = pattern(
     r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9}[(\[]|[A-Za-z_][A-Za-z_.]*(?:\d{1,3}[a-z_]+)?(?:\.\w+)*[(\[]"
 )
-_CODE_ROOT = re.compile(
+_CODE_ROOT = pattern(
     r"(?:self|this|settings|config|conf|cfg|os|sys|process|env|args|opts|options|params|req|request|res|response|user|form"
     r"|data|ctx|context|secrets|credentials|creds|event|body|props|state|app|import|account|client|session|values|var"
     r"|local|each|module|Settings|Config|System|Environment)(?:\?)?(?:\.|->|::|\[).*",
 )
-_REFERENCE = re.compile(
+_REFERENCE = pattern(
     r"(?:[a-z]+_\w+|data|module|resource|local|each|values|inputs|outputs|needs|steps|matrix|stdenv)\.[a-z_][\w.\[\]-]*"
     r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z]\w*[a-z]"
     r"|[a-z]{1,3}\.[A-Z][A-Za-z]{1,20}\d{0,2}|\*{1,2}[a-z_]\w*"
     r"|[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*(?:\.|->|::)(?:password|passwd|pwd|pass|secret|token|key|credentials?)s?|[a-z]+(?:\.[a-z_]+){2,}"
     r"|(?:Read|Get|New|Import|ConvertTo|ConvertFrom|Convert|Invoke|Select)-[A-Z][A-Za-z]+"
 )
-_NAMED_LIKE_SECRET = re.compile(
+_NAMED_LIKE_SECRET = pattern(
     r"(?:[A-Za-z]+_)+(?i:password|passwd|pwd|pass|secret|token|key|hash|credentials?)s?"
     r"|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Passwd|Pwd|Secret|Token|Key|Hash)s?"
 )
-_CLASS_NAME = re.compile(r"(?:[A-Z]{1,4}[a-z]{1,20}\d?){3,10}(?<=[a-z])")
-_VARIABLE = re.compile(r"_?[a-z]+(?:_[a-z]+)+")
-_FUNCTION_WORD = re.compile(
+_CLASS_NAME = pattern(r"(?:[A-Z]{1,4}[a-z]{1,20}\d?){3,10}(?<=[a-z])")
+_VARIABLE = pattern(r"_?[a-z]+(?:_[a-z]+)+")
+_FUNCTION_WORD = pattern(
     r"\b(?:is|are|was|the|your|you|must|should|an?|be|enter|required|please|not|for|of|to|cannot|can|with|this|has)\b",
     re.IGNORECASE,
 )
-_LINE_START = re.compile(r"[\s>*|\"'`#+-]*[\w.-]*")
+_LINE_START = pattern(r"[\s>*|\"'`#+-]*[\w.-]*")
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LONGEST_ORDINARY = 120
 _LINE_REACH = 64

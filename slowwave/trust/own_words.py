@@ -9,6 +9,8 @@ import re
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from slowwave.deferred import pattern
+
 TYPED_WORDS: Final = 400
 """A longer message of a person is taken for a paste as a whole: people type less than that."""
 
@@ -53,7 +55,7 @@ _SPEECH = (
     r"|sagt|steht|schreibt|meldet|lautet|zeigt|dit|écrit|indique|affiche|dice|pone|muestra|escribe)"
 )
 _AT = r"(?<![\w./-])"
-_REPORTS = re.compile(
+_REPORTS = pattern(
     rf"{_AT}{_SOURCE}(?:[ '’](?:[\w./'’-]+ ){{0,5}}?){_SPEECH}\b"
     rf"|\b{_SPEECH}\b (?:by|in|on|at|from) (?:(?:the|a|an|this|that|my|our) )?(?:[\w-]+ ){{0,3}}?{_SOURCE}(?![\w-])"
     rf"|\b(?:read|saw|seen|heard|noticed|found"
@@ -65,7 +67,7 @@ _REPORTS = re.compile(
 )
 """A document, a tool or an assistant is said to say something: the sentence is hearsay, and so is what follows it."""
 
-_SAYS = re.compile(
+_SAYS = pattern(
     rf"{_AT}{_SOURCE}[ '’](?:[\w./'’-]+ ){{0,3}}?"
     r"(?:says?|said|states?|stated|claims?|claimed|writes?|wrote|recommends?|recommended|suggests?|instructs?|demands?"
     r"|sagt|schreibt|dit|écrit|dice)\b",
@@ -73,7 +75,7 @@ _SAYS = re.compile(
 )
 """A document or somebody else plainly says what the sentence tells."""
 
-_INTRODUCES = re.compile(
+_INTRODUCES = pattern(
     rf"{_AT}{_SOURCE}(?![\w-])|\b{_SPEECH}\b|\b(?:th(?:is|ese)|the following|following|below"
     rf"|folgende[snr]?|diese[srn]?"
     r"|ci-dessous|suivante?s?|voici|esto|estas?|siguientes?|aquí|here|here's|hier|paste[ds]?|pasting"
@@ -82,13 +84,13 @@ _INTRODUCES = re.compile(
 )
 """Before a colon: somebody else's text follows, unless the clause states something of the writer's own."""
 
-_TAKEN_FROM = re.compile(
+_TAKEN_FROM = pattern(
     rf"\b(?:from|in|on|off|out of|via)\s+(?:(?:the|this|that|my|our|a"
     rf"|an)\s+)?(?:[\w'’-]+ ){{0,2}}?{_SOURCE}(?![\w-])",
     re.IGNORECASE,
 )
 
-_STATES = re.compile(
+_STATES = pattern(
     r"\b(?:remember|keep in mind|from now on|my (?:rules?|preferences?|wishes|style|way|setup|defaults?"
     r"|conventions?|answers?)"
     r"|our (?:rules?|conventions?|style|defaults?|way|decisions?)|i (?:prefer|like|want|need|decided"
@@ -101,7 +103,7 @@ _STATES = re.compile(
 )
 """Before a colon: the writer's own statement follows."""
 
-_HANDS_OVER = re.compile(
+_HANDS_OVER = pattern(
     r"(?:^\s*(?:see|pasted) (?:below|above)[.:]?\s*\Z)|\b(?:look at|have a look at|see|read|check out"
     r"|summari[sz]e|translate|proofread|explain|found|got|received|saw|copied"
     r"|pasted|forwarded|came across|what do you (?:think|make) of|what does|what about|thoughts on"
@@ -112,7 +114,7 @@ _HANDS_OVER = re.compile(
 )
 """A sentence that hands a text over: what stands after it is that text."""
 
-_GOES_ON = re.compile(
+_GOES_ON = pattern(
     r"\s*(?:(?:and|also|but|then|so|ok(?:ay)?|thanks?(?: you)?|please|anyway|btw|by the way|for (?:me|us)"
     r"|personally"
     r"|as for me)\b[,:]?\s+)*(?:i|i'(?:m|d|ll|ve)|my|we|we'(?:re|d|ll|ve)|our|let's|ich|wir|je|nous|yo"
@@ -123,7 +125,7 @@ _GOES_ON = re.compile(
 
 _HEADING_MARKS = r"#{1,6}\s+\S|={3,}\s*$|-{3}\s*$"
 
-_REST = re.compile(
+_REST = pattern(
     r"\s*(?:-{2,}\s*(?:original|forwarded|begin)\b|(?:begin )?forwarded message\b|(?:on|am|le"
     r"|el)\b.{4,120}\b(?:wrote|schrieb"
     r"|a écrit|escribió)\s*:?\s*$|(?:from|von|de|sent|gesendet|subject|betreff|objet|asunto)\s*:\s*\S"
@@ -138,7 +140,7 @@ _REST = re.compile(
 )
 """A line from which on the message is no typed one: quoted mail, a document's heading, a transcript, a patch."""
 
-_COPIED = re.compile(
+_COPIED = pattern(
     r"\s*(?:>|\||│|┃|\$ |% |# |>>> |\.\.\. |PS [A-Z]:|[\w.-]+@[\w.-]+[:~ ]|\+ |- \[[ x]\] .*https?:"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:"
     r"|\[?\d\d:\d\d(?::\d\d)?\b.{0,20}(?:\]|>|\s-\s)|\[(?:info|warn(?:ing)?|error|debug|trace|fatal|notice)\]"
@@ -149,19 +151,19 @@ _COPIED = re.compile(
 )
 """A line of a quote, a table, a shell, a log or a comment: so is what follows it up to the next empty line."""
 
-_HEADING = re.compile(rf"\s*(?:{_HEADING_MARKS})")
+_HEADING = pattern(rf"\s*(?:{_HEADING_MARKS})")
 """A person who writes in Markdown types these as well."""
 
-_INDENTED = re.compile(r"(?: {4,}|\t)\s*(?![-*•\d])\S")
-_FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,}|\"{3}|'{3})")
-_ELEMENT = re.compile(r"\s*<(?P<name>[a-z][\w-]*)\b[^>]*>", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|(?<=\s)[—–-]{1,2}\s+")
-_COLON = re.compile(r":(?=\s|$)")
-_ATTRIBUTION = re.compile(r"\s*(?:—|–|--|~)\s*\S.{0,60}$")
+_INDENTED = pattern(r"(?: {4,}|\t)\s*(?![-*•\d])\S")
+_FENCE = pattern(r"\s*(?P<mark>`{3,}|~{3,}|\"{3}|'{3})")
+_ELEMENT = pattern(r"\s*<(?P<name>[a-z][\w-]*)\b[^>]*>", re.IGNORECASE)
+_SENTENCE = pattern(r"(?<=[.!?])[\"'”’)]*\s+|(?<=\s)[—–-]{1,2}\s+")
+_COLON = pattern(r":(?=\s|$)")
+_ATTRIBUTION = pattern(r"\s*(?:—|–|--|~)\s*\S.{0,60}$")
 _CUT = "\ufdd0"
 """Stands where a quote was cut out: a character that no text has."""
 
-_QUOTES = re.compile(
+_QUOTES = pattern(
     r"“[^”]*+(?:”|\Z)|„[^“”]*+(?:[“”]|\Z)|«[^»]*+(?:»|\Z)|‘[^’\n]*+’(?!\w)|(?<![\w\"])\"[^\"]*+(?:\"(?!\w)|\Z)"
     r"|(?<!`)`[^`\n]++`(?!`)|(?<![\w'])'(?:[^'\n]|'(?=\w)){16,}?'(?!\w)"
 )

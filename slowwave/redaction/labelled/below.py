@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from slowwave.deferred import pattern
 from slowwave.redaction.labelled.given import fits, fitting_at
 from slowwave.redaction.labelled.labels import ABOUT, Label
 from slowwave.redaction.labelled.written import line_end, line_start, value_at
@@ -21,23 +22,23 @@ _LONGEST_LINE: Final = 400
 _MOST_ROWS: Final = 200
 _MOST_EMPTY: Final = 8
 _MOST_CODES: Final = 40
-_RULE = re.compile(r"[\s>]{0,8}[|+]?[\s:|+=─┼│├┤╞═╪╡╠╬╣┌┐└┘┬┴-]{3,400}")
-_NEXT = re.compile(
+_RULE = pattern(r"[\s>]{0,8}[|+]?[\s:|+=─┼│├┤╞═╪╡╠╬╣┌┐└┘┬┴-]{3,400}")
+_NEXT = pattern(
     r"(?P<rest>[^\n]{0,80}?)[:：=>→.)*`\"'_#\]]{0,4}[ \t]{0,8}(?:\|[ \t]?-?[ \t]*|>-?[ \t]*|[|>][+-]?[ \t]*)?\r?\n"
     r"(?:[ \t>|]{0,12}\r?\n){0,2}(?:[ \t>|]{0,12}(?:```|~~~)[^\n]{0,20}\n)?[ \t>|]{0,24}(?:[-*•$][ \t]{1,4}|\d{1,2}[.)][ \t]{1,4})?"
 )
-_FULL_LINE = re.compile(r"[ \t]{0,8}(?:[\"'`”»|*,.]{0,4})[ \t]{0,8}(?:\r?\n|\Z)")
-_CODE = re.compile(
+_FULL_LINE = pattern(r"[ \t]{0,8}(?:[\"'`”»|*,.]{0,4})[ \t]{0,8}(?:\r?\n|\Z)")
+_CODE = pattern(
     r"(?:[A-Za-z0-9]{3,12}(?:[-–][A-Za-z0-9]{3,12}){1,7}|[A-Za-z0-9]{5,16}|\d{3,5}(?: \d{3,5}){1,3}|[A-Za-z0-9]{4,6}(?: [A-Za-z0-9]{4,6}){1,3}"
     r"|[A-Za-z0-9+/]{40,}={0,2})"
 )
-_CODE_GAP = re.compile(
+_CODE_GAP = pattern(
     r"(?:\s(?:and|und|et|y|e|en|i)\s)?[\s,;|\"'`*•>\[\](){}:/·-]{0,24}(?:\d{1,2}[.):][ \t]{1,4})?(?:\[[ xX]?\][ \t])?[\s\"'`]{0,8}"
 )
-_PROMPT = re.compile(
+_PROMPT = pattern(
     r"[ \t>]{0,8}(?:[\w.@~:/\\ \[\]()-]{0,60}[$#%❯➜>][ \t]|(?:cat|echo|printenv|pass|op|gopass|bw|vault|kubectl|less|more|head|type)[ \t])"
 )
-_ENDS = re.compile(
+_ENDS = pattern(
     r"[:：=→]\s*\Z|(?i:below|this|follows|following|unten|folgt|suivant|siguiente|seguente|seguinte|volgt|poniżej|here|now|\bis|\bist|\best|\bes|è|\bé|jest|lautet)[.:]?\s*\Z"
 )
 
@@ -91,10 +92,10 @@ def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
         yield found.start, found.end
 
 
-_SPEAKER = re.compile(
+_SPEAKER = pattern(
     r"[ \t>*_-]{0,6}(?:[\[(<]?[\d:. /TZ-]{0,24}[\])>]?[ \t]{0,3})?(?:[*_<@]{0,2}[\w .-]{1,30}[*_>]{0,2}[ ]?:[ \t]{1,3})?"
 )
-_ANSWER = re.compile(
+_ANSWER = pattern(
     r"(?i)(?:(?:sure|yes|ok(?:ay)?|yep|it'?s|here|es|c'est|ist|das ist|klar|ja|oui|sí|si|sì|sim|tak|jasne|è|é|jest|to|het is|het|is|claro|certo|voilà|try|:)[,.:!]?\s{1,3}){0,3}"
 )
 

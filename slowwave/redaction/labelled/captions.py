@@ -1,11 +1,10 @@
 """Captions: what a form or a screen calls a secret, in the words of `labels.toml`."""
 
-import re
-
+from slowwave.deferred import pattern
 from slowwave.redaction.labelled.labels import LABEL_WORDS
 
-_WORD = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
-_CAPTION = re.compile(rf"(?:{_WORD.pattern}[ ]?){{1,6}}[?!:.…*]{{0,3}}")
+_WORD = pattern(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
+_CAPTION = pattern(rf"(?:{_WORD.pattern}[ ]?){{1,6}}[?!:.…*]{{0,3}}")
 """Its words are never tried in parts: a long word that ends in a digit would take minutes."""
 _LONGEST_CAPTION = 6
 

@@ -3,10 +3,10 @@
 `password = x`, `"password": "x"`, `<password>x</password>`, `name: DB_PASSWORD` with `value: x` under it.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from slowwave.deferred import pattern
 from slowwave.redaction.labelled.captions import is_caption
 from slowwave.redaction.labelled.labels import ABOUT, Label
 from slowwave.redaction.labelled.written import Written, line_end, value_at
@@ -28,46 +28,46 @@ from slowwave.redaction.values import (
     looks_chosen,
 )
 
-_LINK = re.compile(
+_LINK = pattern(
     r"\\{0,3}[\"'`*_\])»”’]{0,4}[ \t]{0,40}"
     r"(?:::?[ \t]{0,2}(?:&(?:'\w{1,20}[ ])?)?[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?\?=?|\?=|\+=|\.{3,60}|={1,3}|!={1,2}|->|→|⇒|=|::(?=[ \t])|(?P<colon>[::](?!:)))[ \t]{0,40}"
     r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4}|(?:\[\]byte|bytes|bytearray|SecretStr|String::from)\((?=[\"'`]))?"
 )
-_BRACKETS = re.compile(r"[ \t]{0,4}(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,60}\))[ \t]{0,4}(?=[:=])")
-_ELEMENT = re.compile(
+_BRACKETS = pattern(r"[ \t]{0,4}(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,60}\))[ \t]{0,4}(?=[:=])")
+_ELEMENT = pattern(
     r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,300}[\"']){0,4}[\"']?(?:[ \t][^<>\n]{0,80})?>[ \t]{0,4}(?:<!\[CDATA\[)?"
 )
-_NAME_OF = re.compile(
+_NAME_OF = pattern(
     r"(?:[ ](?:field|input|box|textbox|Feld))?[\"'`]?[ \t]{0,4}[)>,;]{0,2}(?:</(?:[Kk]ey|[Nn]ame|td|th|dt|[Ss]tring|label)>)?\s{0,80}(?:[\"'`{(\[]|-[ ])?\s{0,4}"
     r"(?:<?(?:\w{0,20}Value|value|default|val|content|string|data|current|plaintext|secret|result|text|plain|new_value|"
     r"SecretString|secret_string|string_value|Value|Default|td|dd|valor|wert|waarde|valeur|valore)\b)"
     r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,40}[\"'])?[\"'`]?\s{0,4}(?:[:=]|=>|>|,)\s{0,4}"
 )
-_PAIR = re.compile(r"[\"'`]{1,2}[ \t]{0,4}(?:,|\)|\]\s{0,2}=)[ \t]{0,4}(?=[\"'`])")
-_CALL = re.compile(r"(?:[\w]{0,20}\([ \t]{0,4}|[\"'\])]{1,4}[ \t]{0,4}\.\w{1,30}\([ \t]{0,4})(?=[\"'`])")
-_BLOCK = re.compile(
+_PAIR = pattern(r"[\"'`]{1,2}[ \t]{0,4}(?:,|\)|\]\s{0,2}=)[ \t]{0,4}(?=[\"'`])")
+_CALL = pattern(r"(?:[\w]{0,20}\([ \t]{0,4}|[\"'\])]{1,4}[ \t]{0,4}\.\w{1,30}\([ \t]{0,4})(?=[\"'`])")
+_BLOCK = pattern(
     r"(?i)[\"']?[ \t]{0,4}[{:][ \t]{0,4}\n(?:[ \t]{0,16}(?!default)\w[^\n]{0,200}\n){0,8}[ \t]{0,16}(?:default|value|result)[\"']?[ \t]{0,12}[:=][ \t]{0,4}"
 )
-_SENT = re.compile(
+_SENT = pattern(
     r"[:\s]{0,3}[\"'](?:[ \t]{0,4}[,)])?[ \t]{0,4}\r?\n[ \t]{0,16}(?:send|sendline|exp_send|\w{1,20}\.send(?:line)?)[ (]{1,2}[\"']?(?:--[ ])?(?=[\"'])"
 )
-_LIST = re.compile(r"[\[({]\s{0,40}(?=[\"'`])")
-_LIST_GAP = re.compile(r"[\"'`]\s{0,4},\s{0,40}(?=[\"'`])")
-_KEY = re.compile(r"[\"'`][\w$. -]{1,60}[\"'`]\s{0,4}:")
+_LIST = pattern(r"[\[({]\s{0,40}(?=[\"'`])")
+_LIST_GAP = pattern(r"[\"'`]\s{0,4},\s{0,40}(?=[\"'`])")
+_KEY = pattern(r"[\"'`][\w$. -]{1,60}[\"'`]\s{0,4}:")
 _MOST_LISTED = 40
-_QUOTED_DIRECTLY = re.compile(r"[ \t]{1,4}(?=[\"'`“„«‘]\S)")
-_FLAG_VALUE = re.compile(r"[ \t]{1,4}(?=[^\s-])|[ \t]{1,4}(?=-[^-\s]{5,}[\s])")
-_CELL = re.compile(r"[ \t*`_]{0,20}\|[ \t]{0,40}")
-_SQL = re.compile(
+_QUOTED_DIRECTLY = pattern(r"[ \t]{1,4}(?=[\"'`“„«‘]\S)")
+_FLAG_VALUE = pattern(r"[ \t]{1,4}(?=[^\s-])|[ \t]{1,4}(?=-[^-\s]{5,}[\s])")
+_CELL = pattern(r"[ \t*`_]{0,20}\|[ \t]{0,40}")
+_SQL = pattern(
     r"(?i)(?:with\s{1,4}(?:encrypted\s{1,4})?|identified\s{1,4}(?:with\s\w{1,40}\s)?by\s{0,4}|set\s{1,4})\Z"
 )
-_PIN = re.compile(r"\d{3,10}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]?")
-_BASE32 = re.compile(
+_PIN = pattern(r"\d{3,10}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]?")
+_BASE32 = pattern(
     r"[A-Z2-7]{16,128}=*|[a-z2-7]{16,128}|[A-Za-z2-7]{4}(?:[ -][A-Za-z2-7]{4}){3,31}(?:[ -][A-Za-z2-7]{1,4})?"
 )
-_FOUR_BY_FOUR = re.compile(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![a-z])")
-CACHE_KEY = re.compile(r"[a-z]{2,20}-[a-z]{2,20}-")
-_CLASS = re.compile(r"(?:[A-Z][a-z]+){2,}")
+_FOUR_BY_FOUR = pattern(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![a-z])")
+CACHE_KEY = pattern(r"[a-z]{2,20}-[a-z]{2,20}-")
+_CLASS = pattern(r"(?:[A-Z][a-z]+){2,}")
 _PASS_WORDS = frozenset({"pass", "pw", "pwd"})
 SHORTEST_PIN: Final = 4
 
@@ -88,7 +88,7 @@ def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
         if found and _is_given(text, label, found, is_colon=bool(link["colon"])):
             yield _whole(text, label, found)
             return
-    for pattern, judge in (
+    for form, judge in (
         (_ELEMENT, _is_element),
         (_NAME_OF, _is_named),
         (_PAIR, _is_in_call),
@@ -100,7 +100,7 @@ def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
         (_QUOTED_DIRECTLY, _is_quoted),
     ):
         if (
-            (link := pattern.match(text, end))
+            (link := form.match(text, end))
             and (found := value_at(text, link.end()))
             and judge(text, label, found)
         ):

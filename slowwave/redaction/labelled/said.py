@@ -4,10 +4,10 @@ The languages differ in their labels and in the words that link them to a value;
 looks like nothing but a password is taken without a link.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from slowwave.deferred import pattern
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.redaction.labelled.given import CACHE_KEY, fits, fitting_at
 from slowwave.redaction.labelled.labels import (
@@ -44,30 +44,30 @@ REACH: Final = 140
 """Characters after a label in which its value is looked for, on its line."""
 _REACH_BEFORE: Final = 90
 _FILLERS: Final = 5
-_MAYBE = re.compile(r"[\d\"'`“„«‹‘‚!@#$%^&*+=_~-]|\w\.\w|[a-z][A-Z]")
+_MAYBE = pattern(r"[\d\"'`“„«‹‘‚!@#$%^&*+=_~-]|\w\.\w|[a-z][A-Z]")
 """Without one of these a word is no secret, unless it is told as one."""
-_OTHER_FIELD = re.compile(r"[\"'`][:=,]\Z")
-_CHANGED = re.compile(
+_OTHER_FIELD = pattern(r"[\"'`][:=,]\Z")
+_CHANGED = pattern(
     r"(?i)chang|reset|rotat|updat|geänd|gewijz|cambi|modif|alter|zmien|ustaw|aangepas|verander"
 )
-_TOKEN = re.compile(r"\S+")
-_MARKS = re.compile(r"(?:[:=→⇒>]|->|—|–)\Z")
-_TELLING = re.compile(r"[\d\"'`“„«‹‘‚!@#$%^&*=:]|[-_]\w+[-_]|(?i:" + "|".join(sorted(LINKS_REPORTING)) + ")")
+_TOKEN = pattern(r"\S+")
+_MARKS = pattern(r"(?:[:=→⇒>]|->|—|–)\Z")
+_TELLING = pattern(r"[\d\"'`“„«‹‘‚!@#$%^&*=:]|[-_]\w+[-_]|(?i:" + "|".join(sorted(LINKS_REPORTING)) + ")")
 """Without one of these a line tells no secret."""
 _OPENERS = "\"'`“„«‹‘‚*([\\-+!%_?.~"
-_END = re.compile(r"[.!]?[\"'”»`)*]{0,3}(?:\s*$|\s*\n|[.,;!]\s)")
+_END = pattern(r"[.!]?[\"'”»`)*]{0,3}(?:\s*$|\s*\n|[.,;!]\s)")
 _PAIR_BODY = (
     r"[\"'`“„«(]?(?P<user>[\w.@+\\-]{2,64})[\"'`”“»]?\s{0,3}(?:/|:|\||,|;|\s(?:and|und|et|y|e|en|i|with|using|plus|&|con|mit|avec|com|met|z)\s)\s{0,3}"
     r"(?:(?:password|passwort|pw|pass)\s)?[\"'`“„«]?(?P<secret>[^\s\"'`“”„«»/][^\s\"'`“”„«»]{4,80})"
 )
 _LINKED = r"(?:\b(?:with|as|using|via|is|was|are|sind|sont|son|sono|são|zijn|są|to|mit|als|avec|con|com|met|z|by|come|como|comme|used)\b|[:=>→|-])\s{1,4}(?:[^\W\d]{1,12}\s){0,2}?"
-_PAIR = re.compile("(?i)" + _LINKED + _PAIR_BODY)
-_PAIR_AT_ONCE = re.compile(r"(?i)s?\s{1,3}" + _PAIR_BODY)
-_WIFI = re.compile(r"(?i)wi-?fi|wlan|wpa|hotspot|ssid|router|livebox|fritz")
-_STOPS = re.compile(
+_PAIR = pattern("(?i)" + _LINKED + _PAIR_BODY)
+_PAIR_AT_ONCE = pattern(r"(?i)s?\s{1,3}" + _PAIR_BODY)
+_WIFI = pattern(r"(?i)wi-?fi|wlan|wpa|hotspot|ssid|router|livebox|fritz")
+_STOPS = pattern(
     r"[,.;:!?#*)\]]|\s{0,2}$|\s{0,2}\n|\s(?:and|then|und|dann|et|puis|y|luego|e|poi|depois|en|daarna|i|potem|\(|-|–|—)\s"
 )
-_PHRASE = re.compile(r"(?:phrase|frase|fraza|zin\b|parole|satz|passphrase)")
+_PHRASE = pattern(r"(?:phrase|frase|fraza|zin\b|parole|satz|passphrase)")
 _ACCOUNTS = frozenset(
     [
         "user",
@@ -85,12 +85,12 @@ _ACCOUNTS = frozenset(
         "usuário",
     ]
 )
-_OTHER_CODES = re.compile(
+_OTHER_CODES = pattern(
     r"(?i)post|zip|area|country|status|error|exit|product|artic|fiscal|prefi|kierunk|indicati|vorwahl|land|http|return|response|source|bar|qr|swift|tax|net"
 )
-_KEYWORD = re.compile(r"[a-z_]{3,}=[(\[{\d]")
+_KEYWORD = pattern(r"[a-z_]{3,}=[(\[{\d]")
 _OLD_AND_NEW = frozenset(["in", "from", "von", "de", "da", "van", "z"])
-_COMMENT = re.compile(r"(?:#|//|--|/\*)\s")
+_COMMENT = pattern(r"(?:#|//|--|/\*)\s")
 
 
 def said_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:

@@ -1,8 +1,8 @@
 """Reading the value that is written at a place: in quotes of any kind, or bare up to its end."""
 
-import re
 from typing import Final, NamedTuple
 
+from slowwave.deferred import pattern
 from slowwave.redaction.values import without_closers
 
 
@@ -15,14 +15,14 @@ class Written(NamedTuple):
     is_quoted: bool
 
 
-_QUOTED = re.compile(
+_QUOTED = pattern(
     r"[bBrRuUfF@$]{0,2}(?:"
     r"(?P<quote>\\{0,3}(?:\"\"\"|'''|```|[\"'`]))(?P<inside>(?:(?!(?P=quote))(?:\\.|[^\r\n\\])){1,2000}+)(?P=quote)"
     r"|[“„”](?P<low>[^“”„\n]{1,500})[”“\"]|[«»]\s?(?P<angle>[^«»\n]{1,500}?)\s?[»«]|[‹›](?P<single>[^‹›\n]{1,500})[›‹]"
     r"|[‘‚’](?P<curly>[^‘’‚\n]{1,500})[’‘]|\*\*(?P<bold>[^*\n]{1,200})\*\*|「(?P<corner>[^」\n]{1,200})」"
     r"|<(?:b|i|code|strong|em|kbd|tt|pre)>(?P<tag>[^<\n]{1,500})</)"
 )
-_BARE = re.compile(
+_BARE = pattern(
     r"\\{0,3}[\"'`]?(?P<bare>(?:(?!&[\w.-]{1,40}=|\\+[nrt\"']|</|\]\]>|\)\.[A-Za-z_]|[,;]{1,2}[\w. -]{1,40}[=:])"
     r"(?:[^\s\"'`,;“”„«»‹›‘’]|[,;](?=[^\s\"'`,;“”])|(?<=\w)[\"'](?=[\w!?#]))){1,2000}+)"
 )
