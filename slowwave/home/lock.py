@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,7 +54,7 @@ def writing(
     """Holds the writer lock; a run may take it again in its own thread. A killed holder lets go at once.
 
     Waits up to `patience_seconds` for a person's edit to be written, and for a run of another process only where
-    `waits_for_runs`.
+    `waits_for_runs`. Edits that come while a run waits let it go first: many of them would keep it out.
 
     Raises:
         BusyError: someone else holds it; the message says who.
@@ -62,11 +62,14 @@ def writing(
     """
     key = home.root.resolve()
     deadline = time.monotonic() + patience_seconds
-    while refusal := _take(home, key, work):
-        is_short = refusal.work == "edit" or (waits_for_runs and not refusal.is_here)
-        if not is_short or time.monotonic() >= deadline:
-            raise BusyError(refusal.message)
-        time.sleep(POLL_SECONDS)
+    with ExitStack() as waiting:
+        while refusal := _take(home, key, work):
+            is_short = refusal.work == "edit" or (waits_for_runs and not refusal.is_here)
+            if not is_short or time.monotonic() >= deadline:
+                raise BusyError(refusal.message)
+            if work == "run":
+                _go_first(home, waiting)
+            time.sleep(POLL_SECONDS)
     try:
         yield
     finally:
@@ -85,6 +88,8 @@ def _take(home: Home, key: Path, work: Work) -> _Refusal | None:
             return _Refusal(
                 f"{who} in this program is writing to {home.root}; try again later", held.work, True
             )
+        if work == "edit" and _has_run_waiting(home):
+            return _Refusal(f"a run waits to write to {home.root}; try again later", "run", False)
         lock = FileLock(home.root / "writer.lock", timeout=0, thread_local=False)
         try:
             home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,6 +107,22 @@ def _take(home: Home, key: Path, work: Work) -> _Refusal | None:
             ) from error
         _HELD[key] = _Holder(lock, threading.get_ident(), work)
     return None
+
+
+def _go_first(home: Home, waiting: ExitStack) -> None:
+    """Keeps edits from beginning for as long as this run waits; where another run does, that is done already."""
+    with suppress(Timeout, OSError):
+        waiting.enter_context(FileLock(home.next_path, timeout=0, thread_local=False))
+
+
+def _has_run_waiting(home: Home) -> bool:
+    if not home.next_path.exists():
+        return False
+    try:
+        with FileLock(home.next_path, timeout=0, thread_local=False):
+            return False
+    except (Timeout, OSError):
+        return True
 
 
 def _release(home: Home, key: Path) -> None:

@@ -16,6 +16,7 @@
     |-- editing/             a memory's text while `slowwave edit` has it open
     |-- connections.json    the coding agents that are connected, and the folders made for them
     |-- writer.lock          held by the one process that writes the store
+    |-- writer.next          held by a run that waits for it
     `-- writer.json          which process that is, while it writes
 
 Any process may commit to the journal. Only the holder of the writer lock changes the store
@@ -123,6 +124,11 @@ class Home:
     def writer_path(self) -> Path:
         """Names the process that writes the store. A killed one leaves it behind, and the next one replaces it."""
         return self.root / "writer.json"
+
+    @property
+    def next_path(self) -> Path:
+        """The lock of the run that is the next writer: edits wait for it."""
+        return self.root / "writer.next"
 
 
 def open_home(path: Path | str | None = None) -> Home:

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +137,29 @@ def test_two_threads_of_a_process_never_write_at_once(folder: Path):
         edit.enter_context(writing(home, work="edit"))
         assert another(work) == "wrote"
     assert not home.writer_path.exists()
+
+
+def test_an_edit_lets_a_run_go_first_that_waits(folder: Path):
+    home, told = open_home(folder), list[str]()
+
+    def run() -> None:
+        with writing(home, patience_seconds=30):
+            told.append("run")
+
+    waiting = threading.Thread(target=run)
+    with writing(home, work="edit"):
+        waiting.start()
+        deadline = time.monotonic() + 30
+        while not home.next_path.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    with suppress(BusyError), writing(home, work="edit"):  # as one of many that would keep it out
+        told.append("edit")
+    waiting.join(30)
+    assert told[0] == "run"
+    with writing(home, work="edit"):
+        told.append("edit")
+    assert told[-1] == "edit"
 
 
 def test_a_lock_is_let_go_when_the_work_fails(folder: Path):

@@ -71,7 +71,7 @@ def open_night(home: str, *, dry_run: bool, steps: Steps = PLAIN) -> Iterator[Ni
 def _rescue(home: str, *, dry_run: bool, steps: Steps) -> list[str]:
     """Looks through the whole store before any work; one that is damaged is made anew if the settings say so."""
     where = open_home(home)
-    with writing(where):
+    with writing(where, patience_seconds=where.settings.edits.lock_seconds):
         remove_damaged(
             where.store_root, until=wall_clock() - timedelta(days=where.settings.store.keep_damaged_days)
         )
