@@ -11,9 +11,13 @@ import threading
 from collections import Counter
 from typing import Any
 
+from slowwave.prompting.extract_answers import MAX_CELLS
+from slowwave.prompting.text_answers import MAX_GROUPS
+
 CHARACTERS_A_TOKEN = 4.0
 FACT = re.compile(r"The (?P<attribute>[a-z ]+) of (?P<subject>[A-Z]\w+ [a-z]+) is now (?P<value>\d+ \w+)\.")
-_ITEM = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
+_ITEM = re.compile(r"^\[(\d+)\] ?(.*)$", re.MULTILINE)
+_SUBJECT = re.compile(r" of ([A-Z]\w+ [a-z]+) is ")
 _FIELD = re.compile(r"^(subject|attribute|value): (.*)$", re.MULTILINE)
 
 Item = dict[str, str]
@@ -32,7 +36,7 @@ class ScriptedAnswers:
         """The answer's JSON text; tokens are estimated from the characters of the whole request and the answer."""
         name = str(body["tools"][0]["function"]["name"])
         page = next(str(message["content"]) for message in body["messages"] if message["role"] == "user")
-        answer = json.dumps(_ANSWERS[name](page))
+        answer = json.dumps(ANSWERS[name](page))
         asked = json.dumps([body["messages"], body["tools"]], ensure_ascii=False)
         with self._lock:
             self.calls[name] += 1
@@ -90,7 +94,7 @@ def _extract(page: str) -> dict[str, Any]:
                 "steps": [],
             }
         )
-    return {"cells": cells[:20]}
+    return {"cells": cells[:MAX_CELLS]}
 
 
 def _reconcile(page: str) -> dict[str, Any]:
@@ -126,6 +130,23 @@ def _is_about_same(one: Item, other: Item) -> bool:
     return bool(one.get("attribute")) and all(
         one.get(name) == other.get(name) for name in ("subject", "attribute")
     )
+
+
+def group(page: str) -> dict[str, Any]:
+    """A topic for each subject, as far as an answer may have so many, and one for everything else."""
+    before, _, memories = page.partition("## New memories")
+    known = {item["head"].rpartition(" (")[0]: int(item["number"]) for item in items_of(before)}
+    groups: dict[str, list[int]] = {}
+    for item in items_of(memories):
+        found = _SUBJECT.search(item["text"])
+        name = found[1] if found and (found[1] in groups or len(groups) < MAX_GROUPS - 1) else "other things"
+        groups.setdefault(name, []).append(int(item["number"]))
+    return {
+        "groups": [
+            {"topic": known.get(name, 0), "name": "" if name in known else name, "memories": numbers}
+            for name, numbers in groups.items()
+        ]
+    }
 
 
 def summarize(page: str) -> dict[str, Any]:
@@ -168,10 +189,11 @@ def match(_: str) -> dict[str, Any]:
     return {"same": []}
 
 
-_ANSWERS = {
+ANSWERS = {
     "GateAnswer": _gate,
     "ExtractAnswer": _extract,
     "ReconcileAnswer": _reconcile,
+    "GroupsAnswer": group,
     "SummaryAnswer": summarize,
     "EpisodeAnswer": tell,
     "PromoteAnswer": _promote,
@@ -179,3 +201,4 @@ _ANSWERS = {
     "CausesAnswer": infer,
     "PeopleAnswer": match,
 }
+"""By answer model: nights of the benchmarks review and delete nothing."""

@@ -8,8 +8,9 @@ import json
 import re
 from typing import Any
 
-from benchmarks.scripted_answers import Item, enrich, infer, items_of, match, summarize, tell
+from benchmarks.scripted_answers import Item, enrich, group, infer, items_of, match, summarize, tell
 from benchmarks.year_world import World
+from slowwave.prompting.extract_answers import MAX_CELLS
 
 FACT = re.compile(r"[Tt]he (?P<attribute>[a-z ]+?) of (?P<subject>[A-Z]\w+ [a-z]+) is (?P<value>\d+ \w+)\.")
 NOISE = re.compile(r"[A-Z]\w+ counted \d+ \w+ at the \w+ on day \d+\.")
@@ -22,12 +23,13 @@ class Oracle:
     def __init__(self, world: World) -> None:
         self.calls: dict[str, int] = {}
         self._world = world
-        self._answers = {
+        self.answers = {
             "GateAnswer": self._gate,
             "ExtractAnswer": self._extract,
             "ReconcileAnswer": self._reconcile,
             "ReviewAnswer": self._review,
             "TombstoneAnswer": self._compare_with_deleted,
+            "GroupsAnswer": group,
             "SummaryAnswer": summarize,
             "EpisodeAnswer": tell,
             "EntityAnswer": enrich,
@@ -41,7 +43,7 @@ class Oracle:
         name = str(body["tools"][0]["function"]["name"])
         page = next(str(message["content"]) for message in body["messages"] if message["role"] == "user")
         self.calls[name] = self.calls.get(name, 0) + 1
-        return json.dumps(self._answers[name](page))
+        return json.dumps(self.answers[name](page))
 
     def _gate(self, _: str) -> dict[str, Any]:
         return {"reason": "Somebody says something.", "is_worth_remembering": True}
@@ -67,7 +69,7 @@ class Oracle:
                 cell = {"cell_type": "fact", "content": text, "topic": "things seen", "salience": 0.3}
                 nothing = {"subject": "", "attribute": "", "value": "", "relation": "new", "known": 0}
                 noise.append(self._cell(turn, {**cell, **nothing}))
-        return {"cells": [*facts, *noise][:20]}  # an answer may have no more
+        return {"cells": [*facts, *noise][:MAX_CELLS]}
 
     @staticmethod
     def _cell(turn: Item, given: dict[str, Any]) -> dict[str, Any]:

@@ -95,12 +95,13 @@ PEOPLE = ("Mara", "Ilya", "Noor", "Teo", "Priya")
 SEEN = ("geese", "bicycles", "umbrellas", "lorries", "kites", "lanterns", "barrels", "posters")
 PLACES = ("harbour", "market", "station", "bridge", "orchard", "mill", "quarry", "tower")
 AROUND = (
-    "Before we close this point, and so that nobody has to ask around for it again next month:",
-    "I went through my notes from the call this morning and found this, please keep it in mind:",
-    "Somebody wanted to know at lunch, I looked it up for them and it turned out like this:",
-    "We talked about it for quite a while yesterday, and here is where we stand after all of that:",
+    "I say it before we close this point, so that nobody has to ask around for it again next month.",
+    "I went through my notes from the call this morning and looked it up; please keep it in mind.",
+    "Somebody wanted to know at lunch, I looked it up for them and here is what I told them.",
+    "We talked about it for quite a while yesterday, and here is where we stand after all of that.",
 )
-"""Talk around what is said, as it is in life: a page of turns holds a dozen facts then, and not three dozen."""
+"""Talk around what is said, as it is in life: a page of turns holds a dozen facts then, and not three dozen. None of it
+ends in a colon: what somebody hands on from elsewhere is not taken for their own word."""
 TYPES = ("fact", "fact", "fact", "decision", "preference", "insight")
 
 CITED_SHARE = 0.7
