@@ -8,7 +8,7 @@ not two. So what is believed does not depend on the order in which the memories 
 import polars as pl
 
 from slowwave.chains.stored import PAIR
-from slowwave.chains.timelines import HOLDING_ORDER
+from slowwave.chains.timelines import HOLDING_ORDER, held_from
 from slowwave.chains.walker import connected
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.text import days_and_months, names, numbers, without_telling_date, words
@@ -48,7 +48,7 @@ def richness(cells: pl.DataFrame) -> pl.DataFrame:
         .select(
             "cell_id",
             *HOLDING_ORDER[1:-1],
-            valid_day=pl.col("valid_from").dt.truncate("1d"),
+            valid_day=held_from().dt.truncate("1d"),
             is_protected=pl.col("protected"),
             trust=-rank_of(pl.col("origin")),
             value_count=pl.col("values").list.len(),
@@ -93,15 +93,18 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
     corrected = groups.join(wrong, on="cell_id", how="semi").select("group").unique()
     return (
         groups.join(
-            cells.select("cell_id", "valid_from", "event_time", "recorded_at", said=plain_value(value)),
+            cells.select(
+                "cell_id",
+                "event_time",
+                "recorded_at",
+                valid_day=held_from().dt.truncate("1d"),
+                said=plain_value(value),
+            ),
             on="cell_id",
             how="inner",
         )
         .join(kinds, on="cell_id", how="left")
-        .with_columns(
-            kind=pl.coalesce(pl.format("r{}", "kind"), "cell_id"),
-            valid_day=pl.col("valid_from").dt.truncate("1d"),
-        )
+        .with_columns(kind=pl.coalesce(pl.format("r{}", "kind"), "cell_id"))
         .join(corrected.with_columns(is_corrected=pl.lit(value=True)), on="group", how="left")
         .sort("group", *HOLDING_ORDER)
         # what says the same has the value of its oldest, however it was put

@@ -16,21 +16,37 @@ AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
 
 HOLDING_ORDER = ["valid_day", "event_time", "recorded_at", "cell_id"]
 """Oldest first; the last cell of a group is the one that holds now. A date without a time is as good as the time of
-a turn of that day, so days are compared, and within a day the order in which things were said."""
+a turn of that day, so days are compared (`held_from`), and within a day the order in which things were said."""
+
+
+def held_from() -> pl.Expr:
+    """Since when a memory is taken to hold beside others: `valid_from`, where no month or year was told instead.
+
+    Such a date is a range, and the moment of it is taken that is nearest to when it was said. So "in August", said on
+    the 31st, comes after what held from the 10th and before what holds from September.
+    """
+    since, precision = pl.col("valid_from"), pl.col("valid_precision")
+    months = pl.when(precision == "month").then(pl.lit("1mo")).when(precision == "year").then(pl.lit("1y"))
+    end = since.dt.offset_by(months) - pl.duration(days=1)
+    return (
+        pl.when(months.is_null())
+        .then(since)
+        .otherwise(pl.max_horizontal(since, pl.min_horizontal("event_time", end)))
+    )
 
 
 def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """Supersessions that follow from pairs of the same subject and attribute.
 
     `pairs` has `cell_id`, `target_id`, `verdict` (the judged ones and, from earlier nights, the links of the
-    cells involved); `cells` has those cells. Each connected group is put in order of `valid_from`, then
-    `recorded_at`: every cell is superseded by the next, the last one holds now, whatever order they came in. A
+    cells involved); `cells` has those cells. Each connected group is put in order of `held_from`, then of when
+    things were said: every cell is superseded by the next, the last one holds now, whatever order they came in. A
     correction comes after what it corrects, and an outcome after its plan, whatever day the plan was for.
 
     Returns `cell_id`, `superseded_by`, `valid_until`, `verdict`, oldest first; empty groups give no rows.
     """
     groups = connected(pairs)
-    said = cells.select(AGE_ORDER).sort(AGE_ORDER[1:]).with_row_index("said_rank")
+    said = cells.select(*AGE_ORDER, held_from=held_from()).sort(AGE_ORDER[1:]).with_row_index("said_rank")
     ordered = (
         pairs.filter(pl.col("verdict").is_in(["corrects", "completes"]))
         .join(said, on="cell_id", how="inner")
@@ -43,14 +59,14 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     # a plan that was met and was wrong all along was wrong
     wrong = ended.unique("cell_id", keep="last", maintain_order=True).rename({"verdict": "ended_by"})
     return (
-        groups.join(said.rename({"valid_from": "said_from"}), on="cell_id", how="inner")
+        groups.join(said.rename({"valid_from": "said_from"}).drop("held_from"), on="cell_id", how="inner")
         .join(_holding_from(said, ordered), on="cell_id", how="inner")
         .join(wrong, on="cell_id", how="left")
-        .with_columns(valid_day=pl.col("valid_from").dt.truncate("1d"))
+        .with_columns(valid_day=pl.col("held_from").dt.truncate("1d"))
         .sort("group", *HOLDING_ORDER)
         .with_columns(
             superseded_by=pl.col("cell_id").shift(-1).over("group", order_by=HOLDING_ORDER),
-            next_from=pl.col("valid_from").shift(-1).over("group", order_by=HOLDING_ORDER),
+            next_from=pl.col("held_from").shift(-1).over("group", order_by=HOLDING_ORDER),
         )
         .filter(pl.col("superseded_by").is_not_null())
         .select(
@@ -64,7 +80,7 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _holding_from(said: pl.DataFrame, ordered: pl.DataFrame) -> pl.DataFrame:
-    """`cell_id`, `valid_from`: a correction that says "since ever" still comes after the memory that it corrects.
+    """`cell_id`, `held_from`: a correction that says "since ever" still comes after the memory that it corrects.
 
     That memory may itself be a correction, so the dates pass along until none moves; corrections go from the
     earlier said to the later said and have no circle.
@@ -73,16 +89,16 @@ def _holding_from(said: pl.DataFrame, ordered: pl.DataFrame) -> pl.DataFrame:
         cell_id=pl.when("is_later").then("cell_id").otherwise("target_id"),
         wrong_id=pl.when("is_later").then("target_id").otherwise("cell_id"),
     )
-    holding, before = said.select("cell_id", "valid_from").sort("cell_id"), pl.DataFrame()
+    holding, before = said.select("cell_id", "held_from").sort("cell_id"), pl.DataFrame()
     while not holding.equals(before):
         before = holding
         not_before = (
             right.join(before, left_on="wrong_id", right_on="cell_id", how="inner")
             .group_by("cell_id")
-            .agg(not_before=pl.col("valid_from").max())
+            .agg(not_before=pl.col("held_from").max())
         )
         holding = before.join(not_before, on="cell_id", how="left", maintain_order="left").select(
-            "cell_id", pl.max_horizontal("valid_from", "not_before").alias("valid_from")
+            "cell_id", pl.max_horizontal("held_from", "not_before").alias("held_from")
         )
     return holding
 
@@ -96,9 +112,9 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """For every cell that holds now after supersessions: what it supersedes, and the timeline as its summary.
 
     `links` is what `supersessions` returned. Returns `cell_id`, `supersedes`, `summary`:
-    "now 180; previously 250 (until 2026-08-19), 100 (until 2026-07-08)", and of an outcome "done it was sent; planned
-    it will be sent (until 2026-08-19)". A corrected value never held and is not part of the timeline, nor is one that
-    nobody answers for; a value that several memories told one after the other is told once.
+    "now 180; previously 250 (until 2026-08-19), 100 (until 2026-07-08)", and of an outcome without values "outcome: it
+    was sent; plan: it will be sent (until 2026-08-19)". A corrected value never held and is not part of the timeline,
+    nor is one that nobody answers for; a value that several memories told one after the other is told once.
     """
     groups = connected(links.select("cell_id", target_id="superseded_by"))
     value = pl.coalesce("value", "content")
@@ -121,10 +137,13 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .group_by("group", maintain_order=True)
         .agg(
             history=until.reverse().str.join(", "),
-            is_outcome=(pl.col("verdict").last() == "completes"),
+            # "now done; previously open" says it where there are values
+            is_outcome=(pl.col("verdict").last() == "completes") & pl.col("value").last().is_null(),
         )
     )
-    now = facts.filter(pl.col("superseded_by").is_null()).select("group", "cell_id", now=value)
+    now = facts.filter(pl.col("superseded_by").is_null()).select(
+        "group", "cell_id", now=value, has_value=pl.col("value").is_not_null()
+    )
     return (
         now.join(history, on="group", how="left")
         .join(links.select(cell_id="superseded_by", supersedes="cell_id"), on="cell_id", how="inner")
@@ -132,8 +151,8 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             "cell_id",
             "supersedes",
             summary=pl.when(pl.col("history").is_not_null()).then(
-                pl.when("is_outcome")
-                .then(pl.format("done {}; planned {}", "now", "history"))
+                pl.when(pl.col("is_outcome") & ~pl.col("has_value"))
+                .then(pl.format("outcome: {}; plan: {}", "now", "history"))
                 .otherwise(pl.format("now {}; previously {}", "now", "history"))
             ),
         )

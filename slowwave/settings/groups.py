@@ -184,7 +184,7 @@ class ReconcileSettings(Group):
         gt=0,
         le=1,
     )
-    component_cells: int = setting(30, "Cells on one page for the judge.", ge=2, le=100)
+    component_cells: int = setting(40, "Cells on one page for the judge.", ge=2, le=100)
     group_cells: int = setting(6, "Cells that a page shows together, as one group.", ge=2, le=100)
     scan_cells: Count = setting(
         200, "Known cells whose neighbours a night looks at again, those longest not looked at first."

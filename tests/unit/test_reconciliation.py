@@ -11,6 +11,7 @@ from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
 from slowwave.stages.reconcile.contradictions import contradiction_rows
 from slowwave.stages.reconcile.guard import guard
+from slowwave.stages.reconcile.related import related, word_weights
 from slowwave.stages.reconcile.vetoes import keep_whole
 from tests.rows import DAY, NOW, row, rows
 
@@ -303,6 +304,22 @@ def test_a_memory_with_the_same_value_does_not_retire_the_other(verdict: str):
     assert ruled(verdict, {**NEW, "value": None}, {**OLD, "value": None})[0] == "elaborated"
 
 
+def test_a_setting_by_its_name_in_code_is_a_subject_that_texts_name():
+    old = {"content": "`max_retries` of the mailer is 3."}
+    new = {"content": "`max_retries` is 5 since the outage."}
+    named = {"subject": "max_retries", "attribute": "value", "target_value": "3", "new_value": "5"}
+    assert ruled("updates", new, old, **named) == ("superseded", None)
+
+
+def test_two_memories_with_one_value_of_one_property_contradict_nothing_whatever_property_was_judged():
+    same = {**NEW, "value": "1060 °C", "content": "The kiln of line 2 is still at 1060 °C."}
+    assert ruled("updates", same, OLD, attribute="progress") == (
+        "elaborated",
+        "both memories carry the same value",
+    )
+    assert ruled("updates", {**same, "value": "1040 °C"}, OLD, attribute="progress")[0] == "contradiction"
+
+
 @pytest.mark.parametrize(
     ("new", "old", "effect"),
     [
@@ -521,6 +538,32 @@ def test_what_three_say_alike_keeps_the_one_with_a_value_of_its_own():
     assert incomplete(repeats.head(1), known).is_empty()
 
 
+# what could be about the same
+
+
+@pytest.mark.parametrize(
+    ("later", "is_asked"),
+    [
+        ({"session_id": "other"}, True),
+        ({"session_id": "talk", "event_time": day(4)}, True),
+        ({"session_id": "talk"}, False),
+        ({"session_id": "talk", "cell_type": "task"}, True),
+    ],
+)
+def test_what_one_conversation_told_on_a_day_is_asked_about_only_where_its_words_are_close(
+    later: dict[str, object], *, is_asked: bool
+):
+    told = {"event_time": day(3), "session_id": "talk"}
+    one = cell("one", content="Signe bakes rye bread with caraway on Mondays.", **told)
+    two = cell("two", **{**told, "content": "Signe sold her sister some bread.", **later})
+    pair = pl.DataFrame(
+        {"cell_id": ["two"], "target_id": ["one"], "score": [0.5], "similarity": [0.5], "is_noted": [False]}
+    )
+    known = cells(one, two)
+    bounds = {"near_words": 0.6, "near_vectors": 0.45}
+    assert related(pair, known, word_weights(known), **bounds).height == int(is_asked)
+
+
 # which value holds
 
 
@@ -530,7 +573,35 @@ def test_an_outcome_follows_its_plan_though_the_plan_was_for_a_later_day():
     links = supersessions(pairs_of(("done", "plan", "completes")), cells(plan, done))
     assert links.select("cell_id", "superseded_by", "verdict").rows() == [("plan", "done", "completes")]
     told = timelines(links, cells(plan, done))
-    assert told["summary"].to_list() == ["done sailed to Gotland; planned sail to Gotland (until 2026-06-20)"]
+    assert told["summary"].to_list() == [
+        "now sailed to Gotland; previously sail to Gotland (until 2026-06-20)"
+    ]
+
+
+def test_an_outcome_with_a_value_is_told_by_it_and_one_without_by_its_text():
+    plan, done = value("plan", "open", day(1)), value("done", "done", day(12))
+    known = cells(plan, done)
+    links = supersessions(pairs_of(("done", "plan", "completes")), known)
+    assert timelines(links, known)["summary"].to_list() == ["now done; previously open (until 2026-06-12)"]
+    told = timelines(links, known.with_columns(value=pl.lit(None, dtype=pl.String)))
+    assert told["summary"].to_list() == ["outcome: limit done; plan: limit open (until 2026-06-12)"]
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        (day(1), "plain"),  # before what is dated, of the same month
+        (day(30), "vague"),
+        (day(3, month=9), "plain"),  # a month after another one is no later than the end of its own
+    ],
+)
+def test_a_month_is_ordered_by_when_it_was_told_and_never_past_its_end(said: datetime, last: str):
+    vague = {**value("vague", "250", day(1), said), "valid_precision": "month"}
+    plain = value("plain", "180", day(10) if said.month == 6 else day(1, month=7))
+    for pair in (("vague", "plain", "updates"), ("plain", "vague", "updates")):
+        links = supersessions(pairs_of(pair), cells(vague, plain))
+        assert links["superseded_by"].to_list() == [last]
+        assert links["valid_until"].to_list() == [said if last == "vague" else plain["valid_from"]]
 
 
 def pairs_of(*pairs: tuple[str, str, str]) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from slowwave.home.persons_words import persons_words
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import promote_prompt
 from slowwave.prompting.judging_answers import PromoteAnswer
-from slowwave.prompting.prompt_inputs import CandidateCell
+from slowwave.prompting.prompt_inputs import CandidateCell, told_date
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.stages.asking import ask, author_columns
@@ -31,7 +31,17 @@ COUNTS = [
     *("cell_id", "retrieval_count", "citation_count", "ignore_count", "confirmations"),
     *("last_accessed", "retrieved_at"),
 ]
-TOLD = [*OWNER, "cell_type", "subject", "attribute", "content", "summary", "valid_from", "source_id"]
+TOLD = [
+    *OWNER,
+    "cell_type",
+    "subject",
+    "attribute",
+    "content",
+    "summary",
+    "valid_from",
+    "valid_precision",
+    "source_id",
+]
 """Columns that only the memories in question are read with."""
 
 LEAVING = {
@@ -155,7 +165,7 @@ def choose_lines(run: Stage, candidates: pl.DataFrame, project: str) -> pl.DataF
         retrievals="retrieval_count",
         citations="citation_count",
         ignores="ignore_count",
-        date=pl.col("valid_from").dt.strftime("%Y-%m-%d"),
+        date=told_date(),
     )
     shown = [CandidateCell(**row) for row in cells.iter_rows(named=True)]
     context = {"candidate_numbers": {cell.number for cell in shown}, "max_lines": most}

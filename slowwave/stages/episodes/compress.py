@@ -137,7 +137,7 @@ def _by_model(run: Stage, material: Material) -> Plan:
     room = run.settings.llm.context_tokens - run.settings.llm.max_answer_tokens
     characters = min(settings.page_characters, int(room * PAGE_SHARE * CHARACTERS_A_TOKEN))
     cells = _page_cells(run, material, characters // 2)
-    dated = cells.with_columns(date=told_date()).rename({"replaced_from": "replaced_date"})
+    dated = cells.with_columns(date=told_date())
     columns = ["episode_id", "cell_type", "date", "content", "replaced_by", "replaced_date"]
     lines = items_by(EpisodeCell, dated.select(columns))
     excerpts = _excerpts(run, material, cells, characters).rename({"event_time": "date"})
@@ -211,8 +211,10 @@ def _page_cells(run: Stage, material: Material, characters: int) -> pl.DataFrame
     replaced = (pl.col("status") == "superseded") & pl.col("valid_until").is_not_null()
     is_shown = (pl.col("status") == "active") | replaced
     wanted = material.cells.filter(is_shown & (pl.col("prompt_version") != RAW_PROMPT))
-    columns = {"cell_id": "superseded_by", "content": "replaced_by", "valid_from": "replaced_from"}
-    later = run.store.by_key("cells", wanted["superseded_by"].drop_nulls(), list(columns)).rename(columns)
+    columns = ["cell_id", "content", "valid_from", "valid_precision"]
+    later = run.store.by_key("cells", wanted["superseded_by"].drop_nulls(), columns).select(
+        superseded_by="cell_id", replaced_by="content", replaced_date=told_date()
+    )
     ranked = wanted.join(later, on="superseded_by", how="left").sort(
         "episode_id", "salience", "event_time", "cell_id", descending=[False, True, True, False]
     )

@@ -119,8 +119,8 @@ def _heard_again(events: Events, texts: pl.DataFrame) -> StoryPart:
 
 def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
     named = pl.format("{}, {}", "subject", "attribute")
-    new = texts.select(superseded_by="cell_id", now="content", now_value="value", about=named)
-    old = texts.select("cell_id", before="content", old_value="value")
+    new = texts.select("attribute", superseded_by="cell_id", now="content", now_value="value", about=named)
+    old = texts.select("cell_id", before="content", old_value="value", old_attribute="attribute")
     both = _told(events["cell.superseded"], old).join(
         new, on="superseded_by", how="inner", maintain_order="left"
     )
@@ -136,7 +136,9 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
         .then(pl.format("{} What was wrong: {}", "now", "before"))
         .otherwise(pl.format("{} Until {}: {}", "now", until, "before"))
     )
-    lines = both.select(line=pl.coalesce(by_value, by_text))  # where a value is missing its sentence is too
+    # values of two properties are no change of either, and where a value is missing its sentence is, too
+    is_one = pl.col("attribute").str.to_lowercase() == pl.col("old_attribute").str.to_lowercase()
+    lines = both.select(line=pl.coalesce(pl.when(is_one).then(by_value), by_text))
     return _part("changed", f"Changed its mind about {many(both.height, 'thing')}.", lines)
 
 

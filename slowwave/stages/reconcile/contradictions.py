@@ -58,7 +58,8 @@ def close_contradictions(run: Stage) -> None:
     left = ended.with_columns(
         pl.col(names).replace_strict(ends, default=None, return_dtype=pl.String)
     ).filter(pl.col("successor_a") != pl.col("successor_b"))
-    cells = run.store.by_key("cells", pl.concat([left[name] for name in names]), AGE_ORDER)
+    dates = [*AGE_ORDER, "valid_precision"]
+    cells = run.store.by_key("cells", pl.concat([left[name] for name in names]), dates)
     pairs = oriented(left.with_columns(cell_id="successor_a", target_id="successor_b"), cells)
     fresh = without_named(pairs, contradicting_pairs(run, cells["cell_id"]))
     merged = fresh.filter("is_merged").with_columns(*author_columns(), cell_a="target_id", cell_b="cell_id")

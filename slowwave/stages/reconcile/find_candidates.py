@@ -12,7 +12,7 @@ from slowwave.schemas.tables import OWNER
 from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.reconcile.candidates import best_of_later, fuse_candidates
 from slowwave.stages.reconcile.pairs import judged_pairs
-from slowwave.stages.reconcile.related import SHOWN_FACTS, related, word_weights
+from slowwave.stages.reconcile.related import SHOWN_FACTS, TOLD_FACTS, related, word_weights
 from slowwave.stages.run import Stage
 from slowwave.store import Expr, col, lit, same_owner
 
@@ -48,7 +48,7 @@ def find_candidates(run: Stage, new: pl.DataFrame, *, k: int | None = None) -> p
         neighbours = _neighbours(run, owner, vectors, where, k=k or settings.neighbours)
         noted = _noted(run, owner["cell_id"])
         pairs = pl.concat([noted, neighbours]).unique(PAIR, keep="first", maintain_order=True)
-        cells = run.store.by_key("cells", pl.concat([pairs[name] for name in PAIR]), [*SHOWN_FACTS, "status"])
+        cells = run.store.by_key("cells", pl.concat([pairs[name] for name in PAIR]), [*TOLD_FACTS, "status"])
         standing = cells.filter(pl.col("status") != "superseded")
         sample = run.store.rows("cells", SHOWN_FACTS, where).sort("cell_id").head(SAMPLE)
         near = related(

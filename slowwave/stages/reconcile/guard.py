@@ -61,10 +61,10 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit(None, dtype=pl.String))
         .when(~is_there)
         .then(pl.lit("the target is not among the memories shown"))
+        .when(changes & pl.col("is_same_state"))
+        .then(pl.lit("both memories carry the same value"))
         .when(changes & ~pl.col("is_shared") & ~pl.col("is_copied"))
         .then(pl.lit("the two memories do not share the named subject and attribute"))
-        .when(changes & pl.col("is_same_value"))
-        .then(pl.lit("both memories carry the same value"))
         .when(completes & ~pl.col("is_outcome"))
         .then(pl.lit("the target is no plan of the same subject that came before"))
         .when(retires & _in_one_breath())
@@ -81,7 +81,7 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("none"))
         .when(repeats & ~pl.col("differs"))
         .then(pl.when(pl.col("holds_all")).then(pl.lit("confirmed")).otherwise(pl.lit("elaborated")))
-        .when(changes & pl.col("is_same_value") & pl.col("is_shared"))
+        .when(changes & pl.col("is_same_state"))
         .then(pl.lit("elaborated"))
         .when(retires & note.is_null())
         .then(pl.lit("superseded"))
@@ -105,7 +105,12 @@ def _checked(both: pl.DataFrame) -> pl.DataFrame:
         is_trusted=trust_new <= trust_old.clip(lower_bound=TRUST.index("agent")),
         differs=_differs(),
         holds_all=_holds_all(),
-    ).with_columns(is_same_value=~pl.col("is_copied") & is_same_value)
+    ).with_columns(
+        # whatever property was judged, what carries one value of one property contradicts nothing
+        is_same_state=~pl.col("is_copied")
+        & is_same_value
+        & (pl.col("is_shared") | _is_one_property().fill_null(value=False))
+    )
 
 
 def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
@@ -140,7 +145,7 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
         .list.unique()
         .list.sort(),
         words=words(content).list.unique(),
-        named=words(pl.concat_str(["content", "value"], separator=" ", ignore_nulls=True)).list.unique(),
+        named=_name_words(pl.concat_str(["content", "value"], separator=" ", ignore_nulls=True)),
         things=pl.col("entities").list.eval(
             pl.element().filter(~pl.element().str.ends_with("(person)")).str.to_lowercase()
         ),
@@ -167,9 +172,15 @@ def _names_values() -> pl.Expr:
     are about one thing, of which another property changed (the due date of a task that is open).
     """
     is_one_thing = _same_name(pl.col("attribute_new"), pl.col("attribute_old")).fill_null(value=False)
-    new, old = (words(pl.col(name)).list.unique() for name in ("new_value", "target_value"))
+    new, old = (_name_words(pl.col(name)) for name in ("new_value", "target_value"))
     stands = _all_in(new, "named_new") & _all_in(old, "named_old") & ~_all_in(new, "named_old")
     return stands & _fits("subject", has_text=True) & (is_one_thing | _fits("attribute", has_text=False))
+
+
+def _is_one_property() -> pl.Expr:
+    """Both memories carry a value of one attribute of one subject."""
+    named = [_same_name(pl.col(f"{name}_new"), pl.col(f"{name}_old")) for name in ("subject", "attribute")]
+    return pl.all_horizontal(*named, pl.col("value_new").is_not_null())
 
 
 def _fits(column: str, *, has_text: bool) -> pl.Expr:
@@ -228,12 +239,12 @@ def _in_one_breath() -> pl.Expr:
 
 
 def _word_set(text: pl.Expr) -> pl.Expr:
-    return (
-        normalized(text)
-        .str.split(" ")
-        .list.set_difference(["", "the", "a", "an", "of", "for", "s"])
-        .list.sort()
-    )
+    return _name_words(text).list.set_difference(["the", "a", "an", "of", "for", "s"]).list.sort()
+
+
+def _name_words(text: pl.Expr) -> pl.Expr:
+    """Different words as names are compared: "max_retries" has two, in a subject as in a text."""
+    return normalized(text).str.split(" ").list.set_difference([""])
 
 
 def _differs() -> pl.Expr:

@@ -8,7 +8,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.chains.stored import PAIR
-from slowwave.chains.timelines import AGE_ORDER
+from slowwave.chains.timelines import AGE_ORDER, held_from
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import reconcile_prompt
 from slowwave.prompting.judging_answers import ReconcileAnswer
@@ -69,7 +69,9 @@ def judge(run: Stage, new: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[P
     ]
     ids = pl.concat([pl.Series(dtype=pl.String), *(page["cell_id"] for page in pages)])
     cells = _with_speakers(run, run.store.by_key("cells", ids))
-    shown = [page.join(cells, on="cell_id", how="inner").sort("group", *AGE_ORDER) for page in pages]
+    shown = [
+        page.join(cells, on="cell_id", how="inner").sort("group", held_from(), *AGE_ORDER) for page in pages
+    ]
     shown.sort(key=lambda page: page.filter("is_new")["event_time"].min())  # type: ignore[arg-type,return-value]
     outcomes = ask(run, [_request(page) for page in shown], work="reconcile")
     waiting: list[tuple[str, Outcome]] = []

@@ -5,7 +5,7 @@ from collections.abc import Collection
 import polars as pl
 
 from slowwave.chains.stored import PAIR
-from slowwave.chains.timelines import AGE_ORDER, pair_key
+from slowwave.chains.timelines import AGE_ORDER, held_from, pair_key
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import frame_schema
 from slowwave.stages.asking import author_columns
@@ -39,7 +39,7 @@ def oriented(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
     A pair of which a side is not in `cells` is left out.
     """
-    age = cells.sort(AGE_ORDER).select("cell_id").with_row_index("age")
+    age = cells.sort(held_from(), *AGE_ORDER).select("cell_id").with_row_index("age")
     is_later = pl.col("age") >= pl.col("age_target")
     turned = with_both(pairs, age).with_columns(
         cell_id=pl.when(is_later).then("cell_id").otherwise("target_id"),

@@ -20,6 +20,9 @@ ENDING = r"^(.{3,}?)(?:'s|ings?|ies|ed|es|s)$"
 SHOWN_FACTS = ["cell_id", "subject", "attribute", "content", "entities"]
 """Columns of `cells` that say what a memory is about."""
 
+TOLD_FACTS = [*SHOWN_FACTS, "cell_type", "session_id", "event_time"]
+"""The same, with where and when it was said."""
+
 
 def word_weights(sample: pl.DataFrame) -> pl.DataFrame:
     """`word`, `weight` (>= 0): how much a word tells that two memories share. `sample` has `SHOWN_FACTS`.
@@ -91,20 +94,33 @@ def related(
     """Candidates that could be about the same as their memory, with a new `score`.
 
     `candidates` has `cell_id`, `target_id`, `score`, `similarity` and `is_noted` (somebody said that the two belong
-    together), `cells` the `SHOWN_FACTS` of both. A pair passes that is noted, or shares subject and attribute, or whose
+    together), `cells` the `TOLD_FACTS` of both. A pair passes that is noted, or shares subject and attribute, or whose
     words are close: `near_words` for any two, less for one of the nearest by vector (`NEAR_ASKS` of it), less again for
     the nearest of them (`NEAREST_ASKS`), or where their similarity is `near_vectors` at least. Of two subjects that
-    share no word half as much again is asked.
+    share no word half as much again is asked. What was told in one conversation on one day gets no discount, unless it
+    is a task: the extractor knew what it had said before, and wrote what is new.
     """
-    about = cells.select("cell_id", subject=_name_words("subject"), attribute=_name_words("attribute"))
+    about = cells.select(
+        "cell_id",
+        "session_id",
+        subject=_name_words("subject"),
+        attribute=_name_words("attribute"),
+        day=pl.col("event_time").dt.date(),
+        is_task=pl.col("cell_type") == "task",
+    )
     rank = pl.col("similarity").rank("ordinal", descending=True).over("cell_id")
     facts = with_both(with_closeness(candidates, cells, weights), about).with_columns(rank=rank)
     is_named = (pl.col("subject").list.len() > 0) & (pl.col("subject_target").list.len() > 0)
     is_same_thing = _shares("subject") & _shares("attribute")
     is_high = pl.col("rank") <= NEAREST
     is_near = (pl.col("rank") == 1) | (is_high & (pl.col("similarity") >= near_vectors))
+    is_one_talk = (pl.col("session_id") == pl.col("session_id_target")) & (
+        pl.col("day") == pl.col("day_target")
+    )
     asked = (
-        pl.when(is_near.fill_null(value=False))
+        pl.when(is_one_talk & ~pl.any_horizontal("is_task", "is_task_target"))
+        .then(near_words)
+        .when(is_near.fill_null(value=False))
         .then(near_words * NEAREST_ASKS)
         .when(is_high.fill_null(value=False))
         .then(near_words * NEAR_ASKS)

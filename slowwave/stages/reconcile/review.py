@@ -11,7 +11,7 @@ from slowwave.chains.timelines import AGE_ORDER
 from slowwave.llm import Outcome, Request
 from slowwave.prompting.files import review_prompt
 from slowwave.prompting.judging_answers import ReviewAnswer
-from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell
+from slowwave.prompting.prompt_inputs import ChangeLine, ReviewedCell, told_date
 from slowwave.schemas.choices import EPISODE
 from slowwave.stages.asking import ask, author_columns
 from slowwave.stages.reconcile.judge import commit_failed, without_waiting
@@ -49,7 +49,8 @@ def review(run: Stage, flagged: pl.DataFrame) -> None:
     run.commit({"cell.reviewed": calm.with_columns(verdict=pl.lit("keep"), reason=why)})
     pages = asked.join(changes, on="cell_id", how="semi", maintain_order="left")
     lines = {str(part["cell_id"][0]): part for part in changes.partition_by("cell_id", maintain_order=True)}
-    requests = [_request(row, lines[row["cell_id"]]) for row in pages.iter_rows(named=True)]
+    dated = pages.with_columns(date=told_date())
+    requests = [_request(row, lines[row["cell_id"]]) for row in dated.iter_rows(named=True)]
     outcomes = ask(run, requests, work="review")
     waiting: list[tuple[str, Outcome]] = []
     for cell, outcome in zip(pages["cell_id"], outcomes, strict=False):
@@ -64,7 +65,15 @@ def review(run: Stage, flagged: pl.DataFrame) -> None:
 def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
     """Changes under each memory: `cell_id`, `head_id`, `is_correction`, `date`, `before`, `after`, by date."""
     rests_on = elaborated_pairs(run.store, flagged["cell_id"])
-    columns = ["cell_id", "status", "superseded_by", "valid_from", "valid_until", "content"]
+    columns = [
+        "cell_id",
+        "status",
+        "superseded_by",
+        "valid_from",
+        "valid_precision",
+        "valid_until",
+        "content",
+    ]
     before = run.store.by_key("cells", rests_on["target_id"], columns)
     changed = before.filter((pl.col("status") == "superseded") & pl.col("valid_until").is_not_null())
     heads = standing_ends(run.store, changed["cell_id"])
@@ -75,7 +84,7 @@ def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
         head_id=pl.col("cell_id").replace_strict(heads, default=None, return_dtype=pl.String),
         is_correction=pl.col("valid_until") == pl.col("valid_from"),  # a corrected value never held
     ).join(
-        now.select(head_id="cell_id", after="content", date=pl.col("valid_from").dt.strftime("%Y-%m-%d")),
+        now.select(head_id="cell_id", after="content", date=told_date()),
         on="head_id",
         how="inner",
     )
@@ -87,14 +96,16 @@ def _changes(run: Stage, flagged: pl.DataFrame) -> pl.DataFrame:
 
 
 def _request(cell: Mapping[str, object], changes: pl.DataFrame) -> Request:
-    text = {name: str(cell[name] or "") for name in ("cell_type", "subject", "attribute", "value", "content")}
+    shown = ("cell_type", "subject", "attribute", "value", "date", "content")
+    text = {name: str(cell[name] or "") for name in shown}
     lines = [
         ChangeLine(number, row["is_correction"], row["date"], row["before"], row["after"])
         for number, row in enumerate(changes.iter_rows(named=True), start=1)
     ]
-    shown = ReviewedCell(date=f"{cell['valid_from']:%Y-%m-%d}", **text)
     return Request(
-        review_prompt(shown, lines), ReviewAnswer, {"change_numbers": {line.number for line in lines}}
+        review_prompt(ReviewedCell(**text), lines),
+        ReviewAnswer,
+        {"change_numbers": {line.number for line in lines}},
     )
 
 
