@@ -9,6 +9,12 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import polars as pl
+import pyarrow as pa
+
+from slowwave.readers.exports.own_lines import TABLE_OF, columns_of
+from slowwave.schemas.tables import TIMESTAMP
+
 Json = dict[str, object]
 
 SESSION: list[Json] = [
@@ -280,28 +286,26 @@ GRAPH: list[Json] = [
     {"source": "Mara", "relationship": "likes", "target": "glazes"},
 ]
 _SAID_AT = "2026-03-01T10:00:00Z"
-OWN: list[Json] = [
-    {"type": "slowwave_export", "format": 1},
-    {
-        "type": "deleted",
-        "cell_id": "c1",
-        "scope": "user-private",
-        "content_hash": "h",
-        "deleted_at": _SAID_AT,
-    },
-    {
-        "type": "mention",
-        "mention_id": "m1",
-        "scope": "user-private",
-        "cell_id": "c2",
-        "entity_id": "e1",
-        "name": "Mara",
-        "entity_type": "person",
-        "family": "mara",
-        "event_time": _SAID_AT,
-    },
-    {"type": "link", "cell_id": "c2", "confirmations": 0, "linked_at": _SAID_AT},
-]
+
+
+def own_line(kind: str) -> Json:
+    """A line of Slowwave's own export of a type, with a value in each of its columns."""
+    line: Json = {"type": kind}
+    for name, column in columns_of(kind).items():
+        if column.choices:
+            line[name] = min(column.choices)
+        elif column.dtype == pl.List(pl.String):
+            line[name] = ["m1", "m2"]
+        elif column.dtype == pl.String:
+            line[name] = "m1"
+        elif column.dtype == TIMESTAMP:
+            line[name] = _SAID_AT
+        else:
+            line[name] = False if column.dtype == pl.Boolean else int(max(column.least, 0))
+    return line
+
+
+OWN: list[Json] = [{"type": "slowwave_export", "format": 1}, *map(own_line, TABLE_OF)]
 
 EXPORTS: dict[str, object] = {
     "chatgpt": CHATGPT,
@@ -315,6 +319,8 @@ QUESTION_SETS: dict[str, object] = {"own": QUESTIONS, "locomo": LOCOMO, "longmem
 
 GIANT = 30_000
 DEEP = 3_000
+MOST = 9_000_000
+"""Characters of what is repeated within a file, so that repeating it twice fills no memory."""
 
 
 def odd_value(chance: random.Random) -> object:
@@ -400,7 +406,8 @@ def mutate_value(value: object, chance: random.Random) -> object:
         case "rename" if isinstance(parent, dict):
             parent[str(odd_value(chance))[:50]] = parent.pop(key)
         case _ if isinstance(parent, list):
-            parent.extend([parent[0]] * chance.choice([1, 3, 300]))
+            size = len(json.dumps(parent[0]))
+            parent.extend([parent[0]] * min(chance.choice([1, 3, 300]), max(MOST // size, 1)))
     return copy
 
 
@@ -496,6 +503,12 @@ def transcript(seed: int) -> bytes:
     for _ in range(chance.randrange(4)):
         lines = mutate_lines(lines, [*others, b"# Kiln"], chance)
     return mutate_bytes(b"\n".join(lines) + chance.choice([b"", b"\n"]), chance)
+
+
+def compressed(content: bytes, seed: int) -> bytes:
+    """A file as zstd packs it; every other one is mutated afterwards."""
+    packed = bytes(pa.Codec("zstd").compress(content, asbytes=True))
+    return packed if seed % 2 else mutate_line(packed, random.Random(seed))
 
 
 def document(seed: int) -> tuple[str, bytes]:

@@ -24,7 +24,16 @@ from slowwave.readers.questions.question_sets import read_question_set
 from slowwave.readers.reading import READ_SCHEMA, Reading, whole
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.settings.readers import ReaderSettings
-from tests.mutations import database, document, export, memories, odd_value, question_set, transcript
+from tests.mutations import (
+    compressed,
+    database,
+    document,
+    export,
+    memories,
+    odd_value,
+    question_set,
+    transcript,
+)
 
 BOUNDS = ReaderSettings(
     line_bytes=20_000,
@@ -103,6 +112,10 @@ def read_transcript(folder: Path, seed: int) -> bool:
     return reading is not None
 
 
+def read_compressed(folder: Path, seed: int) -> bool:
+    return read_file(folder / "a.jsonl.zst", compressed(transcript(seed), seed)) is not None
+
+
 def read_text(folder: Path, seed: int) -> bool:
     suffix, content = document(seed)
     return read_file(folder / f"a{suffix}", content) is not None
@@ -171,6 +184,7 @@ def read_said(_: Path, seed: int) -> bool:
 
 READERS: dict[str, Callable[[Path, int], bool]] = {
     "transcripts": read_transcript,
+    "compressed transcripts": read_compressed,
     "documents": read_text,
     "notes of agents": read_note_of_agent,
     "exports": read_export,
@@ -209,8 +223,11 @@ def test_no_reader_breaks_on_a_mutated_file_and_every_line_is_counted(tmp_path, 
     ("name", "number"),
     [
         ("transcripts", 600),
+        ("compressed transcripts", 50),
         ("documents", 250),
+        ("notes of agents", 50),
         ("exports", 200),
+        ("memories", 150),
         ("databases", 50),
         ("question sets", 100),
         ("statements", 50),

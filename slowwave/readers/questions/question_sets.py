@@ -95,6 +95,6 @@ def _check_ids(found: QuestionSet, path: Path) -> None:
         named = Counter(turn.id for session in conversation.sessions for turn in session.turns)
         for twice in (name for name, count in named.items() if count > 1):
             raise InputError(
-                f"{shown_path(path)} is no question set: the turn id {twice!r} stands twice in "
-                f"{conversation.name!r}. Give each turn of a conversation its own id."
+                f"{shown_path(path)} is no question set: the turn id {twice[:SHOWN_CHARACTERS]!r} stands twice in "
+                f"{conversation.name[:SHOWN_CHARACTERS]!r}. Give each turn of a conversation its own id."
             )
