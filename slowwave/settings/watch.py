@@ -6,6 +6,12 @@ from slowwave.settings.groups import Group, setting
 class WatchSettings(Group):
     """Transcripts that are followed as they grow."""
 
+    with_server: bool = setting(
+        False, "Follow transcripts while `slowwave serve` runs, as `slowwave watch` does; nothing asks then."
+    )
+    sources: tuple[str, ...] = setting(
+        (), "Files and folders that the server follows (default: what coding agents write on this machine)."
+    )
     poll_seconds: float = setting(
         5.0, "Seconds between two looks at the files that are followed.", ge=0.01, le=3600
     )

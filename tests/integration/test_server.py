@@ -24,13 +24,15 @@ from slowwave.entrypoints.server.address import Address, own_key, read_address, 
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.observing import telemetry_of
 from slowwave.entrypoints.server.routes import health
-from slowwave.errors import ConfigError, TransientError
+from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.home.paths import open_home
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered
 from slowwave.settings.server import ServerSettings
 from slowwave.settings.tree import load_settings
+from tests.scripted_model import write_settings
 from tests.serving import serving
+from tests.transcripts import Transcript
 
 SECRET = "the kiln stands in the cellar of number nine"
 
@@ -395,6 +397,38 @@ def test_settings_that_were_changed_since_the_start_are_told(tmp_path: Path, mon
         (row,) = server_checks(open_home(home))
         assert client.get("/health/ready").status_code == 200
         assert (row.is_well, row.is_needed, row.found) == (False, False, f"{url}: {health.CHANGED}")
+
+
+def test_a_server_follows_transcripts_where_it_is_told_to_and_lets_go_of_them(tmp_path: Path):
+    home, talk = tmp_path / "home", Transcript(tmp_path / "talk", "followed")
+    talk.user("The kiln is lit at noon.")
+    watch = {"with_server": True, "sources": [str(talk.path)], "poll_seconds": 0.05, "settle_seconds": 0.0}
+    write_settings(home, embedding={"provider": "none"}, watch=watch)
+
+    def told(client: httpx.Client, wanted: str) -> None:
+        deadline = time.monotonic() + 60
+        while wanted not in client.get("/health/ready").text:
+            assert time.monotonic() < deadline, client.get("/health/ready").text
+            time.sleep(0.1)
+
+    with serving(home) as client:
+        told(client, "follows the files of watch.sources: 1 messages taken in")
+        write_address(home, Address(str(client.base_url), os.getpid(), "2026-01-01T00:00:00+00:00", "0"))
+        (row,) = server_checks(open_home(home))
+        assert (row.is_well, "follows the files" in row.found) == (True, True)
+        assert client.post("/v1/search", json={"query": "kiln noon", "detail_level": "evidence"}).json()["turns"]
+        with pytest.raises(BusyError, match="another watch"):
+            Memory(home).watch([talk.path])
+    ended, begun = threading.Event(), threading.Event()
+    other = threading.Thread(target=Memory(home).watch, kwargs={"stop": ended, "began": begun.set, "sources": [talk.path]})
+    other.start()
+    assert begun.wait(30), "the server let go of its lock"
+    with serving(home) as client:
+        told(client, "watch.with_server is on, and it cannot follow: another watch")
+    ended.set()
+    other.join()
+    with Memory(home) as memory:
+        assert memory.stats().turns == 1
 
 
 def test_telemetry_is_off_and_says_what_it_needs(monkeypatch: pytest.MonkeyPatch):

@@ -190,10 +190,11 @@ def server_checks(home: Home) -> list[Check]:
     try:
         with httpx.Client(trust_env=False, timeout=_ANSWER_SECONDS) as client:
             told = client.get(f"{address.url}/health/ready").json()
-        problems = [*told["reasons"], *told["notes"]]
+        problems, does = [*told["reasons"], *told["notes"]], [*told.get("does", [])]
     except (httpx.HTTPError, ValueError, KeyError, TypeError):
-        problems = ["it does not answer: start `slowwave serve` again"]
-    found = f"{address.url}: {'; '.join(map(str, problems))}" if problems else f"answers at {address.url}"
+        problems, does = ["it does not answer: start `slowwave serve` again"], []
+    told_of = "; ".join(map(str, [*problems, *does]))
+    found = f"{address.url}: {told_of}" if problems else f"answers at {address.url}" + f"; {told_of}" * bool(does)
     return [Check(name="server", is_well=not problems, is_needed=False, found=found)]
 
 

@@ -27,6 +27,7 @@ from slowwave.entrypoints.server.routes import (
     recording,
     usage,
 )
+from slowwave.entrypoints.server.watching import Watching
 from slowwave.errors import SlowwaveError
 from slowwave.memory import Memory
 from slowwave.settings.tree import Settings
@@ -79,9 +80,15 @@ def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], Abstrac
             asyncio.create_task(_warm(app, memory)),
             asyncio.create_task(_flush(memory, settings.server.flush_seconds, app.state.place)),
         ]
+        watch = Watching(memory, settings, app.state.place) if settings.watch.with_server else None
+        app.state.watch = watch
+        if watch is not None:
+            watch.start()
         try:
             yield
         finally:
+            if watch is not None:
+                await run_sync(watch.close)
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from slowwave.entrypoints.resident.place import HOME_GONE
+from slowwave.entrypoints.server.watching import Watching
 from slowwave.errors import SlowwaveError
 from slowwave.memory import Memory
 from slowwave.settings.tree import Settings
@@ -19,6 +20,8 @@ router = APIRouter(prefix="/health", tags=["health"])
 LOOK_SECONDS = 5.0
 """So long an answer of `ready` stands: whoever asks often costs nothing."""
 
+LOOK_AGAIN_SECONDS = 0.5
+"""So long an answer stands that it is not ready."""
 
 CHANGED = "slowwave.toml was changed since the server started: start it again"
 
@@ -35,6 +38,7 @@ class Ready(BaseModel):
     is_ready: bool
     reasons: list[str] = Field(default_factory=list, description="Why it is not ready; what to do.")
     notes: list[str] = Field(default_factory=list, description="What it does without, though it is ready.")
+    does: list[str] = Field(default_factory=list, description="What it does beside answering.")
 
 
 @router.get("/live")
@@ -50,12 +54,15 @@ async def ready(request: Request, response: Response) -> Ready:
     at, found = getattr(state, "ready", (0.0, None))
     if state.place.is_gone():
         found = Ready(is_ready=False, reasons=[HOME_GONE])
-    elif found is None or time.monotonic() - at > LOOK_SECONDS or not found.is_ready:
+    elif found is None or time.monotonic() - at > (LOOK_SECONDS if found.is_ready else LOOK_AGAIN_SECONDS):
         reasons = await run_sync(reasons_against, state.lanes.memory, state.settings)
         if not state.is_warm:
             reasons.insert(0, "the tables are being loaded: ask again in a moment")
         notes = [] if settings_file(state.settings.home) == state.settings_file else [CHANGED]
-        found = Ready(is_ready=not reasons, reasons=reasons, notes=notes)
+        watch: Watching | None = state.watch
+        notes += [watch.refused()] if watch and watch.refused() else []
+        does = [watch.does()] if watch and watch.does() else []
+        found = Ready(is_ready=not reasons, reasons=reasons, notes=notes, does=does)
         state.ready = (time.monotonic(), found)
     response.status_code = 200 if found.is_ready else 503
     return found
