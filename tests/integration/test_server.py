@@ -416,11 +416,15 @@ def test_a_server_follows_transcripts_where_it_is_told_to_and_lets_go_of_them(tm
         write_address(home, Address(str(client.base_url), os.getpid(), "2026-01-01T00:00:00+00:00", "0"))
         (row,) = server_checks(open_home(home))
         assert (row.is_well, "follows the files" in row.found) == (True, True)
-        assert client.post("/v1/search", json={"query": "kiln noon", "detail_level": "evidence"}).json()["turns"]
+        assert client.post("/v1/search", json={"query": "kiln noon", "detail_level": "evidence"}).json()[
+            "turns"
+        ]
         with pytest.raises(BusyError, match="another watch"):
             Memory(home).watch([talk.path])
     ended, begun = threading.Event(), threading.Event()
-    other = threading.Thread(target=Memory(home).watch, kwargs={"stop": ended, "began": begun.set, "sources": [talk.path]})
+    other = threading.Thread(
+        target=Memory(home).watch, kwargs={"stop": ended, "began": begun.set, "sources": [talk.path]}
+    )
     other.start()
     assert begun.wait(30), "the server let go of its lock"
     with serving(home) as client:

@@ -194,7 +194,9 @@ def server_checks(home: Home) -> list[Check]:
     except (httpx.HTTPError, ValueError, KeyError, TypeError):
         problems, does = ["it does not answer: start `slowwave serve` again"], []
     told_of = "; ".join(map(str, [*problems, *does]))
-    found = f"{address.url}: {told_of}" if problems else f"answers at {address.url}" + f"; {told_of}" * bool(does)
+    found = (
+        f"{address.url}: {told_of}" if problems else f"answers at {address.url}" + f"; {told_of}" * bool(does)
+    )
     return [Check(name="server", is_well=not problems, is_needed=False, found=found)]
 
 

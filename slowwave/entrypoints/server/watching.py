@@ -76,4 +76,3 @@ class Watching:
 
     def _count(self, report: StageReport) -> None:
         self._turns += report.counts.get("turn.recorded", 0)
-
