@@ -356,7 +356,7 @@ class Failing:
             if self._count % self.every == 0:
                 is_spent = self.spoilt.count("time-out") >= self.silence_count
                 ways = [way for way in self.WAYS if not (is_spent and way == "time-out")]
-                way = ways[len(self.spoilt) % len(ways)]
+                way = min(ways, key=self.spoilt.count)  # the first of those that came least often
                 self.spoilt.append(way)
                 name = answer_name(body)
                 self.spoilt_of[name] = self.spoilt_of.get(name, 0) + 1

@@ -39,8 +39,8 @@ STAGES = ("ingest", "extract", "cluster", "reconcile", "consolidate", "promote")
 SEED = 20261120
 
 PLANS: tuple[str, ...] = (
-    "ingest extract extract cluster reconcile reconcile promote",
-    "extract cluster reconcile consolidate consolidate promote",
+    "ingest extract extract cluster reconcile reconcile consolidate promote",
+    "cluster consolidate promote",
 )
 """For each home the stages in which its nights are killed, one after the other."""
 

@@ -19,6 +19,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import CATALOGUE
 from tests.integration.test_edits import OWNER, assert_rebuilds, found, known, two_ports
 from tests.integration.test_home import another_writer
+from tests.made_once import fill
 from tests.rows import NOW, events, row
 from tests.scripted_model import store_of, write_chat, write_settings
 
@@ -68,6 +69,10 @@ def superseded(cell_id: str, by: str, day: int) -> pl.DataFrame:
 
 def three_ports(folder: Path) -> None:
     """5432 from day 0, then 6432, then 7432, as nights would have settled it."""
+    fill(folder, settle_three_ports)
+
+
+def settle_three_ports(folder: Path) -> None:
     known(folder, value("aaaaaa1", 5432, 0), value("bbbbbb1", 6432, 1), value("cccccc1", 7432, 2))
     told = "now 7432; previously 6432 (until 2026-09-19), 5432 (until 2026-09-18)"
     commit(
@@ -283,6 +288,10 @@ def test_an_episode_is_erased_by_its_conversation_and_the_refusal_names_it(memor
 
 def named_people(folder: Path) -> None:
     """Tobias Berg in two memories, once by his nickname, with a summary that knows both."""
+    fill(folder, name_people)
+
+
+def name_people(folder: Path) -> None:
     cells = [
         row("cells", "aaaaaa1", content="Tobias Berg sails on Sundays.", entities=["Tobias Berg (person)"]),
         row("cells", "bbbbbb1", content="Tobias is called Skipper.", entities=["Tobias (person)"]),

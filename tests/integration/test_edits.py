@@ -23,6 +23,7 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from tests.integration.test_home import another_writer
+from tests.made_once import fill
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import ScriptedModel, store_of, tables, write_chat, write_settings
 from tests.servers import OpenAIServer
@@ -57,6 +58,10 @@ def known(folder: Path, *whole: dict[str, object], contradictions: str = "") -> 
 
 
 def two_ports(folder: Path) -> None:
+    fill(folder, say_two_ports)
+
+
+def say_two_ports(folder: Path) -> None:
     shared = {"subject": "staging", "attribute": "port", "content_hash": ""}
     one = row("cells", "aaaaaa1", content="Staging listens on 5432.", value="5432", **shared)
     other = row("cells", "bbbbbb1", content="Staging listens on 6432.", value="6432", **shared)

@@ -23,6 +23,7 @@ from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import frame_schema
 from slowwave.schemas.text_columns import ORIGINS, text_columns
 from tests.integration.test_home import another_writer
+from tests.made_once import fill
 from tests.rows import NOW, row, rows
 from tests.scripted_model import store_of, tables, write_chat, write_settings
 
@@ -238,14 +239,20 @@ def test_a_text_that_also_stands_in_times_ids_and_choices_harms_none_of_them(fol
         assert memory.explain(other.cell_id).before[0].cell_id == kept.cell_id
 
 
+def say_two(home: Path) -> None:
+    with Memory(home) as memory:
+        memory.remember(SECRET, now=NOW)
+        memory.remember(PLAIN, now=NOW)
+
+
 @pytest.mark.parametrize(
     ("part", "is_done"),
     [(part, False) for part in ("_commit", "_rewrite", "regenerate", "clean", "files_with")] + [("files_with", True)],
 )  # fmt: skip
 def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, part, is_done):
+    fill(folder, say_two)
     memory = Memory(folder)
-    said = memory.remember(SECRET, now=NOW)
-    memory.remember(PLAIN, now=NOW)
+    (said,) = memory.search("number").cells
     import slowwave.erase.erase as stages
 
     work = getattr(stages, part)
