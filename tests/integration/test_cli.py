@@ -398,8 +398,14 @@ def test_doctor_finds_all_well_in_a_new_home_and_makes_nothing(home):
     assert not home.exists()
 
 
+@pytest.fixture
+def no_prefect(monkeypatch):
+    """Doctor's process that imports Prefect's server, which is slow, imports nothing."""
+    monkeypatch.setattr("slowwave.entrypoints.commands.doctor._PROBE", "print(3)")
+
+
 @pytest.mark.processes
-def test_doctor_names_a_torn_segment_a_foreign_file_and_a_model_that_is_away(home, monkeypatch):
+def test_doctor_names_a_torn_segment_a_foreign_file_and_a_model_that_is_away(home, monkeypatch, no_prefect):
     fill(home, cell_extracted=cell("a", "The port is 6432."))
     journal = open_home(home).journal
     torn = journal.path_of(journal.segment_ids()[0])
@@ -415,7 +421,7 @@ def test_doctor_names_a_torn_segment_a_foreign_file_and_a_model_that_is_away(hom
 
 
 @pytest.mark.processes
-def test_doctor_reports_unusable_settings_as_a_row_and_not_as_an_end(home):
+def test_doctor_reports_unusable_settings_as_a_row_and_not_as_an_end(home, no_prefect):
     home.mkdir()
     (home / "slowwave.toml").write_text("this is = = not toml")
     done = call("doctor", "--home", home)

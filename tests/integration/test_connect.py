@@ -322,7 +322,10 @@ def test_connections_that_share_a_file_leave_it_as_it_was_in_any_order(text, pla
     if text is not None:
         state.write_text(text.replace("WORK", str(places.project)))
     before = tree(places)
+    alike = "WORK" not in (text or "")  # then the two projects may change places
     for made in permutations(shared):
+        if alike and made.index(shared[1]) > made.index(shared[2]):
+            continue
         for undone in permutations(shared):
             for scope, where in made:
                 connect("claude-code", scope, where, install, dry_run=False)

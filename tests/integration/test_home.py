@@ -233,7 +233,7 @@ def test_segments_folded_in_any_number_of_steps_reach_the_same_tables(tmp_path: 
     steps = create_store(tmp_path / "steps", embedder_id="", dims=1)
     for number, part in enumerate(parts):
         journal.commit(part, now=NOW)
-        if number % 7 == 0 and number < len(parts) - 2:  # an erased turn is folded into a new store alone
+        if number % 16 == 0 and number < len(parts) - 2:  # an erased turn is folded into a new store alone
             apply_pending(journal, steps)
     apply_pending(journal, steps)
     at_once = create_store(tmp_path / "at-once", embedder_id="", dims=1)
