@@ -117,7 +117,7 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     nor is one that nobody answers for; a value that several memories told one after the other is told once.
     """
     groups = connected(links.select("cell_id", target_id="superseded_by"))
-    value = pl.coalesce("value", "content")
+    value = pl.coalesce("value", pl.col("content").str.strip_chars_end("."))
     facts = (
         groups.join(cells.select(*AGE_ORDER, "value", "content", "origin"), on="cell_id", how="inner")
         .join(links, on="cell_id", how="left")

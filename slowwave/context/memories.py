@@ -190,6 +190,8 @@ def cell_line(
     """A cell: with its history, alone, compressed."""
     content = cell.procedure or cell.content
     history = cell.summary if cell.summary and cell.summary != cell.content else None
+    if history:  # the timeline of a memory without a value begins with its text
+        history = history.removeprefix(f"now {cell.content.rstrip('.')}; ")
     texts = [f"{content} History: {history}"] * bool(history) + [content, cell.compressed or content]
     source = (cell.event_time, cell.source_name)
     ids = (cell.cell_id,)

@@ -471,7 +471,7 @@ def test_a_plan_ends_with_its_outcome_and_the_outcome_tells_it(tmp_path):
         reconcile.fn(home=home.path)
         plan, outcome = (home.cell(cell) for cell in ids)
         assert (plan["status"], plan["superseded_by"]) == ("superseded", outcome["cell_id"])
-        assert outcome["summary"] == f"outcome: {done}; plan: {planned} (until 2026-06-09)"
+        assert outcome["summary"] == f"outcome: {done[:-1]}; plan: {planned[:-1]} (until 2026-06-09)"
 
 
 def test_a_state_that_neither_memory_names_an_attribute_of_changes_by_the_values_in_both_texts(tmp_path):

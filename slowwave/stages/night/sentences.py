@@ -20,8 +20,8 @@ TEXT_CHARACTERS = 160
 
 KINDS = (
     "turn.recorded", "cell.extracted", "cell.confirmed", "cell.superseded", "cell.merged", "cell.retired",
-    "contradiction.opened", "cell.archived", "cell.revived", "cell.pruned", "cell.deleted", "core.promoted",
-    "core.demoted",
+    "contradiction.opened", "contradiction.closed", "cell.archived", "cell.revived", "cell.pruned", "cell.deleted",
+    "core.promoted", "core.demoted",
 )  # fmt: skip
 """The kinds of event that the sentences are made from."""
 
@@ -136,15 +136,21 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
         .then(pl.format("{} What was wrong: {}", "now", "before"))
         .otherwise(pl.format("{} Until {}: {}", "now", until, "before"))
     )
-    # values of two properties are no change of either, and where a value is missing its sentence is, too
-    is_one = pl.col("attribute").str.to_lowercase() == pl.col("old_attribute").str.to_lowercase()
+    # values of two properties, or one value twice, are no change, and where a value is missing its sentence is, too
+    is_one = (pl.col("attribute").str.to_lowercase() == pl.col("old_attribute").str.to_lowercase()) & (
+        pl.col("now_value") != pl.col("old_value")
+    )
     lines = both.select(line=pl.coalesce(pl.when(is_one).then(by_value), by_text))
     return _part("changed", f"Changed its mind about {many(both.height, 'thing')}.", lines)
 
 
 def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPart:
     date = pl.col("event_time").dt.strftime("%Y-%m-%d")
-    opened = events["contradiction.opened"].unique("contradiction_id", maintain_order=True)
+    opened = (
+        events["contradiction.opened"]
+        .unique("contradiction_id", maintain_order=True)
+        .join(events["contradiction.closed"], on="contradiction_id", how="anti", maintain_order="left")
+    )
     for side in ("a", "b"):
         told = texts.select(
             pl.col("cell_id").alias(f"cell_{side}"),
