@@ -89,7 +89,6 @@ def test_the_lock_holds_every_dependency_that_the_project_names():
         ("slowwave", {"prefect", "lancedb", "instructor", "polars"}),
         ("slowwave.settings.tree", {"prefect", "lancedb", "instructor", "polars"}),
         ("slowwave.entrypoints.cli", {"prefect"}),
-        ("slowwave.memory", {"prefect", "instructor"}),
     ],
 )
 def test_importing_stays_light(module: str, foreign: set[str]):
