@@ -256,7 +256,9 @@ class Memory(Lists, Edits, Sources):
 
         Without a name of what to erase, an interrupted erase is ended. Raises as `correct`.
         """
-        return erase.erase(self._home, request_of(EraseRequest, locals()), now=moment_of(now))
+        done = erase.erase(self._home, request_of(EraseRequest, locals()), now=moment_of(now))
+        self._reader.catch_up()
+        return done
 
     def cite(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> list[str]:
         """Record at once that memories were used (`CiteRequest`); returns their whole ids.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import TypeVar
 
 from slowwave.edits import confirm, correct, forget, remember, resolve
 from slowwave.home.paths import Home
@@ -10,6 +11,8 @@ from slowwave.schemas.refusals import moment_of, request_of
 from slowwave.schemas.requests import CellRequest, CorrectRequest, RememberRequest, ResolveRequest
 from slowwave.schemas.results import Dispute, Done, Remembered, Resolved
 from slowwave.search import Reader
+
+Answer = TypeVar("Answer", Done, Resolved)
 
 
 class Edits:
@@ -63,15 +66,17 @@ class Edits:
             NotFoundError: there is no such memory, or none yet.
             BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
         """
-        return correct.correct(self._home, request_of(CorrectRequest, locals()), now=moment_of(now))
+        return self._seen(
+            correct.correct(self._home, request_of(CorrectRequest, locals()), now=moment_of(now))
+        )
 
     def confirm(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
         """Protect a memory that a person says holds: it never fades. Raises as `correct`."""
-        return confirm.confirm(self._home, request_of(CellRequest, locals()), now=moment_of(now))
+        return self._seen(confirm.confirm(self._home, request_of(CellRequest, locals()), now=moment_of(now)))
 
     def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
         """Delete a memory, also as said in other words; `erase` takes its turns too. Raises as `correct`."""
-        return forget.forget(self._home, request_of(CellRequest, locals()), now=moment_of(now))
+        return self._seen(forget.forget(self._home, request_of(CellRequest, locals()), now=moment_of(now)))
 
     def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
         """Open contradictions with both memories, newest first; resolved ones after them where asked for."""
@@ -87,8 +92,15 @@ class Edits:
         now: datetime | None = None,
     ) -> Resolved:
         """End a contradiction for good, as a person decides (`ResolveRequest`). Raises as `correct`."""
-        return resolve.resolve(self._home, request_of(ResolveRequest, locals()), now=moment_of(now))
+        return self._seen(
+            resolve.resolve(self._home, request_of(ResolveRequest, locals()), now=moment_of(now))
+        )
 
     def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
         """Take a resolution back: both memories stand as before, open again. Raises as `correct`."""
-        return resolve.undo(self._home, contradiction_id, now=moment_of(now))
+        return self._seen(resolve.undo(self._home, contradiction_id, now=moment_of(now)))
+
+    def _seen(self, done: Answer) -> Answer:
+        """The answer of an edit, once the next question sees what it changed."""
+        self._reader.catch_up()
+        return done

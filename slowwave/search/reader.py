@@ -76,6 +76,11 @@ class Reader:
             self.store.begin_question()
         return self.store
 
+    def catch_up(self) -> None:
+        """Take over what this process just wrote, so that the next question sees it."""
+        if (store := self.current()) is not None:
+            store.catch_up()
+
     def why_nothing(self) -> str:
         """The note for a missing or empty store."""
         if self.store is None and self.home.journal.segment_ids():

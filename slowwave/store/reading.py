@@ -30,7 +30,6 @@ from slowwave.store.layout import (
 from slowwave.store.memory_tables import MemoryTable, Row, read_table
 from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
 from slowwave.store.reads import (
-    SCORE,
     Queries,
     Query,
     RowsQuery,
@@ -39,7 +38,7 @@ from slowwave.store.reads import (
     frame_of,
     nothing_found,
     rows_in_memory,
-    value_name,
+    rows_of_frame,
 )
 from slowwave.store.table_cache import MOST_ROWS_OF_A_RUN, TableCache
 
@@ -97,6 +96,10 @@ class StoreReader:
         """Reads tables now that would be read beside the first questions."""
         for table in tables:
             self._cache.read_now(table)
+
+    def catch_up(self) -> None:
+        """Reads again what this process wrote, so that the next question of any thread sees it (`TableCache`)."""
+        self._cache.catch_up()
 
     def begin_question(self) -> None:
         """Says that a question comes (`TableCache`)."""
@@ -236,7 +239,7 @@ class StoreReader:
 
     def find(self, queries: Sequence[Query]) -> list[list[Row]]:
         """As `at_once`, row by row: for a few rows faster than frames. Ranked lists have their value as `SCORE`."""
-        return self._answer(queries, rows_in_memory, _rows_of)
+        return self._answer(queries, rows_in_memory, rows_of_frame)
 
     def _answer(
         self,
@@ -393,8 +396,3 @@ def _best(found: pl.DataFrame, score: str, key: str, k: int) -> pl.DataFrame:
     """The k best rows of each query, ties by key."""
     ordered = found.sort("query_index", score, key, descending=[False, True, False])
     return ordered.group_by("query_index", maintain_order=True).head(k)
-
-
-def _rows_of(wanted: Query, frame: pl.DataFrame) -> list[Row]:
-    name = value_name(wanted)
-    return frame.rename({name: SCORE} if name else {}).rows(named=True)

@@ -125,6 +125,12 @@ def frame_in_memory(copy: MemoryTable, wanted: Query) -> pl.DataFrame:
     return rows.with_columns(pl.Series(value_name(wanted), values, dtype=pl.Float64))
 
 
+def rows_of_frame(wanted: Query, frame: pl.DataFrame) -> list[Row]:
+    """The answer from disk, row by row."""
+    name = value_name(wanted)
+    return frame.rename({name: SCORE} if name else {}).rows(named=True)
+
+
 def _ranked_places(copy: MemoryTable, wanted: TextQuery | VectorQuery) -> tuple[Places, Floats]:
     if isinstance(wanted, TextQuery):
         return copy.matching(wanted.text, wanted.k, wanted.where, wanted.fields)

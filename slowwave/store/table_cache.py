@@ -23,6 +23,12 @@ MOST_ROWS_OF_A_RUN = 20_000
 SMALL_ROWS = 5_000
 """Indexed copies of so many rows are read at once, within a question; larger ones beside it, by a thread."""
 
+CAUGHT_UP_ROWS = 50_000
+"""Copies of so many rows are read again by who wrote the table, before the write is answered: a tenth of a second."""
+
+WRITER_SECONDS = 2.0
+"""So long after a write of this process the questions leave that reading to the writer."""
+
 SETTLED_SECONDS = 0.1
 """A folder's time stamp is coarse: only this long after a change does the same stamp mean the same version."""
 
@@ -55,12 +61,22 @@ class _Entry:
     writes: int = 0
     seen_writes: int = 0
     """Number of writes by this process when the copy was begun."""
+    writer: int = 0
+    """The thread that wrote last: it sees what it wrote at once."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def is_outdated(self) -> bool:
-        """Return whether this process wrote the table since the copy was begun, so that the copy is of no use."""
+        """Return whether this process wrote the table since the copy was begun."""
         return self.writes != self.seen_writes
+
+    @property
+    def is_useless(self) -> bool:
+        """Return whether the copy must not answer: the asking thread wrote since, or nobody reads it again soon."""
+        if not self.is_outdated:
+            return False
+        is_large = self.copy is None or self.copy.frame.height > CAUGHT_UP_ROWS
+        return is_large or self.writer == threading.get_ident()
 
     def hold(self, copy: MemoryTable | None, version: int, *, writes: int) -> None:
         """Takes a copy of this version; the next look compares versions once more."""
@@ -76,7 +92,8 @@ class TableCache:
     Indexed, with full text and vectors (a reader that stays): a small table is read within the question that finds it
     changed, a large one by a thread. Until that is done questions go to the disk, or see the table as it was a second
     or so ago. While `is_written` says that another process writes, as a night does with many commits, the copy at hand
-    answers, and is read again beside the questions after a rest. A reader's own writes are seen at once.
+    answers, and is read again beside the questions after a rest. A reader's own writes are seen at once by the thread
+    that wrote, and by all others before that one says that it is done (`catch_up`).
     """
 
     def __init__(self, folder: Path, *, count: Count, version: Version, load: Load) -> None:
@@ -112,11 +129,22 @@ class TableCache:
         if entry is None:
             return
         entry.writes += 1
+        entry.writer, entry.next_read = threading.get_ident(), time.monotonic() + WRITER_SECONDS
         if self.is_indexed or entry.copy is None or entry.version != before:
             return
         copy = entry.copy.after_write(self._version(table), rows, removed)
         if copy.frame.height <= self.most_rows:
             entry.hold(copy, copy.version, writes=entry.writes)
+
+    def catch_up(self) -> None:
+        """Reads again the tables in memory that changed: for who wrote them, so that every question sees it."""
+        for table, entry in list(self._entries.items()):
+            copy = entry.copy
+            if not self.is_indexed or copy is None or copy.frame.height > CAUGHT_UP_ROWS:
+                continue
+            with entry.lock:
+                if not self._is_current(entry, table) and self._count(table) <= self.most_rows:
+                    self._read(entry, table)
 
     def read_now(self, table: str) -> None:
         """Reads a table, however large, as long as it is within the bound: for those who would rather wait once."""
@@ -127,6 +155,10 @@ class TableCache:
         """The table in memory, as new as questions must see it; None where they go to the disk."""
         entry = self._entry(table)
         if self._is_current(entry, table):
+            return entry.copy
+        if entry.copy is not None and entry.is_outdated and not entry.is_useless:
+            if time.monotonic() >= entry.next_read:  # the writer failed, or takes long
+                self._read_beside(entry, table)
             return entry.copy
         if entry.copy is not None and not entry.is_outdated and self.is_written():
             if time.monotonic() >= entry.next_read:
@@ -141,9 +173,10 @@ class TableCache:
                 if not self._is_current(entry, table):
                     self._read(entry, table)
                 return entry.copy
-        if self._questions > 1:
+        is_left_to_writer = entry.is_outdated and time.monotonic() < entry.next_read
+        if self._questions > 1 and not (is_left_to_writer and rows <= CAUGHT_UP_ROWS):
             self._read_beside(entry, table)
-        return None if entry.is_outdated else entry.copy
+        return None if entry.is_useless else entry.copy
 
     def _entry(self, table: str) -> _Entry:
         entry = self._entries.get(table)

@@ -1,6 +1,7 @@
 """Tables in memory: always what is on disk, whoever wrote it; and on disk where they are too large."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from slowwave.store import (
     open_store,
     table_cache,
 )
+from slowwave.store.memory_tables import MemoryTable
 from tests.rows import row, rows
 
 DIMS = 4
@@ -55,6 +57,18 @@ def copied(
     is_written = (lambda: False) if night is None else night.exists
     store.keep_in_memory(most_rows=most_rows, exact_rows=exact_rows, is_written=is_written)
     return store
+
+
+def count_loads(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tables that are read into memory from now on."""
+    loads, load = list[str](), store._cache._load
+
+    def counted(table: str, before: MemoryTable | None) -> MemoryTable:
+        loads.append(table)
+        return load(table, before)
+
+    monkeypatch.setattr(store._cache, "_load", counted)
+    return loads
 
 
 def found(store: Store) -> dict[str, str]:
@@ -111,6 +125,40 @@ def test_a_large_table_is_read_beside_the_questions(root: Path, monkeypatch: pyt
     write(reader, d="my own")
     assert found(reader)["d"] == "my own"  # at once, from disk while it is read anew
     assert matching(reader, "own") == ["d"]
+
+
+def test_other_threads_see_the_copy_at_hand_until_the_writer_has_caught_up(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(table_cache, "SMALL_ROWS", 1)
+    monkeypatch.setattr(table_cache, "WRITER_SECONDS", 3_600.0)
+    reader = copied(root)
+    reader.read_into_memory(["cells"])
+    loads = count_loads(reader, monkeypatch)
+    write(reader, d="my own")
+    with ThreadPoolExecutor(1) as another:
+        assert "d" not in another.submit(found, reader).result()
+        assert found(reader)["d"] == "my own"  # from disk, in the thread that wrote
+        assert loads == []
+        reader.catch_up()
+        assert another.submit(found, reader).result()["d"] == "my own"
+        assert another.submit(matching, reader, "own").result() == ["d"]
+    reader.catch_up()
+    assert loads == ["cells"]  # once, and not again where nothing changed
+
+
+def test_where_the_writer_never_catches_up_the_table_is_read_beside(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(table_cache, "SMALL_ROWS", 1)
+    monkeypatch.setattr(table_cache, "WRITER_SECONDS", 0.0)
+    reader = copied(root)
+    reader.read_into_memory(["cells"])
+    reader.begin_question()
+    reader.begin_question()
+    write(reader, d="my own")
+    with ThreadPoolExecutor(1) as another:
+        _until(lambda: "d" in another.submit(found, reader).result())
 
 
 def test_while_a_night_writes_the_copy_at_hand_answers_until_the_night_is_over(

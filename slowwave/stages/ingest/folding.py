@@ -23,7 +23,9 @@ def fold_committed(reader: Reader, *, patience_seconds: float) -> tuple[Folded, 
             assert store is not None  # made above, under the lock
             work = Workspace(home, store, reader.embedder)
             work.apply_all()
-            return "folded", embed(work)
+            note = embed(work)
+            work.store.catch_up()
+            return "folded", note
     except BusyError as error:
         return "busy", f"recorded, and the next writer adds this memory: {error}"
     except (TransientError, ConfigError) as error:
