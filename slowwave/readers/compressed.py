@@ -22,17 +22,17 @@ def blocks_of_compressed(path: Path, file: BufferedReader, *, most_bytes: int) -
     """
     if not file.peek(1):
         return
-    size = 0
+    size, block = 0, bytearray(_BLOCK)
     try:
         stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
-        while block := stream.read(_BLOCK):
-            size += len(block)
+        while length := stream.readinto(block):  # `read` never frees its block where it raises an error
+            size += length
             if size > most_bytes:
                 raise InputError(
                     f"{shown_path(path)} has more than {most_bytes:,} bytes unpacked, and the rest is not read: "
                     "readers.file_bytes allows no more."
                 )
-            yield block
+            yield bytes(block[:length])
     except (OSError, pa.ArrowException) as error:
         raise InputError(
             f"{shown_path(path)} is damaged, or not compressed to its end yet: try again, or unpack it."
