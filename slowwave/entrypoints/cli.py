@@ -336,6 +336,8 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    finally:
+        gc.freeze()  # at its end Python looks through all objects for garbage: a tenth of the whole command
 
 
 def _interrupted(_: int, __: FrameType | None) -> None:

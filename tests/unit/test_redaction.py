@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from slowwave.redaction.labelled import labels
 from slowwave.redaction.redaction import redact
 from slowwave.redaction.rules import RULES
 
@@ -371,3 +372,17 @@ def test_a_long_word_beside_a_label_takes_no_time(before):
 def test_long_repeated_text_takes_linear_time(unit, size):
     """A million characters; fewer where each few are a label that every rule looks at."""
     assert seconds(unit, size) < max(0.5, 20 * seconds(unit, size // 10))
+
+
+def test_the_first_texts_are_searched_for_the_same_labels_as_the_later_ones():
+    later = labels.Labels(own=["kiln word"])
+    later._text_count = labels.FIRST_TEXTS
+    entries = later._all.entries
+    for entry, other in zip(entries[::40], entries[::-40], strict=True):
+        text = f"Our {entry} and my_{other.replace(' ', '_')}2, then app{other.title().replace(' ', '')}: x; help in"
+        first = labels.Labels(own=["kiln word"])
+        found = list(later.find(text, text.lower()))
+        assert list(first.find(text, text.lower())) == found
+        assert found, text
+        assert "at_begin" not in vars(first._all)
+    assert list(first.find("The glaze is dry.", "the glaze is dry.")) == []

@@ -86,8 +86,37 @@ LABEL_WORDS: Final = frozenset(
 """The words that name a secret, without blanks and signs."""
 
 
+FIRST_TEXTS: Final = 30
+SHORT_TEXT: Final = 2_000
+"""So many texts of so many characters are looked through for each label before all are compiled."""
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """Labels as patterns, each compiled when it is first used; `inside` are those that a word may have within it."""
+
+    entries: tuple[str, ...]
+    inside: frozenset[str]
+
+    @property
+    def has_inside(self) -> bool:
+        return not self.inside.isdisjoint(self.entries)
+
+    @cached_property
+    def at_begin(self) -> re.Pattern[str]:
+        return re.compile(_trie(map(_units, self.entries)))
+
+    @cached_property
+    def anywhere(self) -> re.Pattern[str]:
+        return re.compile(_trie(map(_units, self.entries), is_top=False))
+
+    @cached_property
+    def within(self) -> re.Pattern[str]:
+        return re.compile(_trie(map(_units, filter(self.inside.__contains__, self.entries)), is_top=False))
+
+
 class Labels:
-    """All labels, those of the settings among them, as one pattern, which is compiled with the first text."""
+    """All labels, those of the settings among them, as one pattern."""
 
     def __init__(self, own: Iterable[str] = ()) -> None:
         kinds: dict[str, list[LabelKind]] = {}
@@ -104,33 +133,37 @@ class Labels:
             entries.add(entry)
             kinds[_plain(entry)] = ["password"]
         self._kinds = {word: tuple(dict.fromkeys(found)) for word, found in kinds.items()}
-        self._entries, self._entries_inside = sorted(entries), sorted(inside)
         self._hints = sorted({word[:4] for word in inside})
+        self._all = _Patterns(tuple(sorted(entries)), frozenset(inside))
+        self._plain = [(entry, _plain(entry)) for entry in self._all.entries]
+        self._text_count = 0
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return re.compile(_trie(map(_units, self._entries)))
+    def _patterns_for(self, lowered: str) -> "_Patterns":
+        """The patterns of all labels; of the first texts, if they are short, of those that may stand in this one.
 
-    @cached_property
-    def _anywhere(self) -> re.Pattern[str]:
-        return re.compile(_trie(map(_units, self._entries), is_top=False))
-
-    @cached_property
-    def _inside(self) -> re.Pattern[str]:
-        return re.compile(_trie(map(_units, self._entries_inside), is_top=False))
+        To compile all takes a tenth of a second, which is longer than whoever says one sentence should wait.
+        """
+        self._text_count += 1
+        if self._text_count > FIRST_TEXTS or len(lowered) > SHORT_TEXT:
+            return self._all
+        plain = _plain(lowered)
+        return _Patterns(tuple(entry for entry, word in self._plain if word in plain), self._all.inside)
 
     def find(self, text: str, lowered: str) -> Iterator[Label]:
         """The labels of a text, by their start; `lowered` is the text in lower case, as long as the text."""
+        patterns = self._patterns_for(lowered)
+        if not patterns.entries:
+            return
         starts: dict[int, int] = {}
         position = 0
-        while match := self._pattern.search(lowered, position):
+        while match := patterns.at_begin.search(lowered, position):
             starts[match.start()] = match.end()
             position = match.end() if _ends_word(text, lowered, match.end()) else match.start() + 1
-        if any(hint in lowered for hint in self._hints):
-            for match in self._inside.finditer(lowered):
+        if patterns.has_inside and any(hint in lowered for hint in self._hints):
+            for match in patterns.within.finditer(lowered):
                 starts.setdefault(match.start(), match.end())
         for match in _CAMEL.finditer(text):
-            if match.start() not in starts and (found := self._anywhere.match(lowered, match.start())):
+            if match.start() not in starts and (found := patterns.anywhere.match(lowered, match.start())):
                 starts[match.start()] = found.end()
         done = 0
         for start in sorted(starts):
