@@ -21,6 +21,7 @@ from slowwave.edits.status import read_status
 from slowwave.erase import erase
 from slowwave.errors import InputError, TransientError
 from slowwave.export.export import export
+from slowwave.home.citations import Citations
 from slowwave.home.core_file import project_core
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
@@ -74,9 +75,6 @@ from slowwave.stages.topics.calibration import calibrate_home
 
 Answer = TypeVar("Answer", SearchResult, Context, EntityResult, Timeline)
 
-MOST_CONVERSATIONS = 1_000
-"""Conversations whose citations are kept for `Memory.settle`; of more, the oldest go."""
-
 
 class Memory(Lists, Edits, Sources):
     """The memory of one home folder, kept warm. Threads may share it; each process opens its own.
@@ -92,7 +90,7 @@ class Memory(Lists, Edits, Sources):
         self._reader = open_reader(self._home)
         self._usage = Usage(self._home)
         self._records_usage = records_usage
-        self._cited: dict[str, set[str]] = {}
+        self._cited = Citations()
         self._conversations = Conversations()
         self._folding = Folding(self._reader)
 
@@ -263,18 +261,17 @@ class Memory(Lists, Edits, Sources):
     def cite(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> list[str]:
         """Record at once that memories were used (`CiteRequest`); returns their whole ids.
 
+        One that was cited in the same `context` within five minutes is taken for the same use, said again.
+
         Raises:
             InputError: an id stands for several memories; nothing was recorded.
             NotFoundError: an id is unknown, or there is no store yet.
             TransientError: the journal cannot be written.
         """
-        request = request_of(CiteRequest, locals())
-        found = cite(
-            self._home, request.cell_ids, context=context, now=moment_of(now), store=self._reader.current()
-        )
-        self._cited.setdefault(context, set()).update(found)
-        if len(self._cited) > MOST_CONVERSATIONS:
-            self._cited.pop(next(iter(self._cited)))
+        request, at = request_of(CiteRequest, locals()), moment_of(now)
+        store, done = self._reader.current(), self._cited.just_now(context, at)
+        found = cite(self._home, request.cell_ids, context=context, now=at, store=store, done=done)
+        self._cited.add(context, {*found} - done, at)
         return found
 
     def ignore(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> None:
@@ -297,7 +294,7 @@ class Memory(Lists, Edits, Sources):
         not ignored. Before the conversation `is_over` nothing is ignored yet. A second call adds nothing.
         """
         moment, store = moment_of(now), self._reader.current()
-        known = {*cited, *self._cited.get(conversation_id, ())}
+        known = {*cited, *self._cited.of(conversation_id)}
         if reads_answers:
             ignored = settle_by_answers(self._reader, conversation_id, now=moment)
             return self._usage.settle(

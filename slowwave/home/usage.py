@@ -118,14 +118,20 @@ class Usage:
 
 
 def cite(
-    home: Home, cell_ids: Sequence[str], *, context: str = "", now: datetime, store: Store | None = None
+    home: Home,
+    cell_ids: Sequence[str],
+    *,
+    context: str = "",
+    now: datetime,
+    store: Store | None = None,
+    done: Collection[str] = (),
 ) -> list[str]:
     """Records that memories were used in an answer, as one segment: when this returns, they survive a kill.
 
     Ids may be cut to `SHORTEST_PREFIX` characters or more where one memory alone begins so; a turn's id cites the
     memories that rest on it. Any memory that the
     asking owner may see can be cited, superseded and archived ones too. `store` is an open one, where the caller
-    has it. Returns the whole ids, each once, in the order given.
+    has it; what is `done` was recorded already. Returns the whole ids, each once, in the order given.
 
     Raises:
         NotFoundError: there is no such memory; nothing was recorded.
@@ -140,8 +146,9 @@ def cite(
         raise InputError(f"{len(wanted)} memories at once are too many: cite at most {MOST_CITED}")
     found = whole_ids(store or open_store(home.store_root), wanted, owner=home.settings.owner, has_turns=True)
     where = _label(context)
-    uses = [Use(cell_id, "cited", now, where) for cell_id in found]
-    home.journal.commit(encode(RECORDED, _rows(uses)), now=now)
+    uses = [Use(cell_id, "cited", now, where) for cell_id in found if cell_id not in done]
+    if uses:
+        home.journal.commit(encode(RECORDED, _rows(uses)), now=now)
     return found
 
 

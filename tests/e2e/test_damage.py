@@ -296,7 +296,7 @@ WRITING = (
     ("confirm", "CELL"),
     ("correct", "CELL", "The harbour opens at 6."),
     ("forget", "CELL"),
-    ("erase", "CELL"),
+    ("erase", "CELL", "--yes"),
     ("ingest", str(ROOT / "data" / "samples" / "chat" / "02-2026-06-05-rate-limit.jsonl")),
     ("cite", "CELL"),
     ("reembed", "--dry-run"),

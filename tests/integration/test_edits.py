@@ -17,6 +17,7 @@ from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.commands import edits
 from slowwave.errors import BusyError, InputError, NotFoundError
 from slowwave.home.lock import writing
 from slowwave.home.paths import open_home
@@ -443,7 +444,7 @@ def test_every_word_is_a_command_with_a_document_for_programs(folder):
     assert run("stats")["protected"] == 1
     run("forget", done["cell_id"][:8], "--note", "private")
     assert run("erase", "--text", "5432", "--dry-run")["cell_ids"] == [said["cell_id"]]
-    assert run("erase", said["cell_id"][:8])["remaining"] == {}
+    assert run("erase", said["cell_id"][:8], "--yes")["remaining"] == {}
     shown = CliRunner().invoke(app, ["stats", "--home", str(folder)])
     assert "1 turns erased" in shown.stdout
 
@@ -463,4 +464,22 @@ def test_a_text_for_people_stands_for_every_word(folder):
     assert "next night" in shown("weak", "--days", "36500") or "fades" in shown("weak", "--days", "36500")
     assert "1 more fade in that time" in shown("weak", "--days", "36500", "--limit", "1")
     assert "Would erase 0 turns, 1 memories" in shown("erase", "aaaaaa1", "--dry-run")
-    assert "proof" in shown("erase", "aaaaaa1")
+    assert "proof" in shown("erase", "aaaaaa1", "--yes")
+
+
+def test_the_command_erases_only_after_a_yes(folder, monkeypatch: pytest.MonkeyPatch):
+    two_ports(folder)
+
+    def erase(answer: str = "", *words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, ["erase", "aaaaaa1", *words, "--home", str(folder)], input=answer)
+        return done.exit_code, done.output
+
+    code, told = erase()
+    assert (code != 0, "give --yes" in told) == (True, True)
+    monkeypatch.setattr(edits, "_has_terminal", lambda: True)
+    code, told = erase("n\n")
+    assert (code, "Would erase 0 turns, 1 memories" in told, "Nothing was erased." in told) == (1, True, True)
+    assert erase("", "--json")[0] != 0
+    assert Memory(folder).explain("aaaaaa1").content == "Staging listens on 5432."
+    code, told = erase("y\n")
+    assert (code, "proof" in told) == (0, True)

@@ -399,6 +399,6 @@ def test_an_erase_takes_the_text_out_of_what_a_killed_edit_left(small_home: Path
     left = small_home / "editing" / "1-left" / "memory.md"
     left.parent.mkdir(parents=True)
     left.write_text("The port of staging 2 is 6002.")
-    code, said = run(small_home, "erase", "--text", "The port of staging 2 is 6002.")
+    code, said = run(small_home, "erase", "--text", "The port of staging 2 is 6002.", "--yes")
     assert code == 0, said
     assert not left.exists()

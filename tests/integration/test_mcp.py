@@ -330,10 +330,15 @@ def test_what_an_agent_remembers_is_found_at_once_and_is_no_persons_word(memory:
     assert {cell.origin for cell in memory.search("tabs").cells} >= {"user"}
 
 
-def test_a_citation_counts_in_its_conversation(memory: Memory):
+def test_a_citation_counts_once_an_answer_in_its_conversation(memory: Memory, folder: Path):
     told = call(memory, "cite", cell_ids=["aaaaaa"])
     assert told.structured_content == {"cited": ["aaaaaa1"]}
     assert memory.settle(CONVERSATION) == [], "what was cited is not ignored"
+    again = call(memory, "cite", cell_ids=["aaaaaa1", "bbbbbb1"])
+    assert again.structured_content == {"cited": ["aaaaaa1", "bbbbbb1"]}
+    call(memory, "cite", cell_ids=["aaaaaa1"], caller=Caller("session-8"))
+    uses = open_home(folder).journal.scan().events.filter(pl.col("kind") == "usage.recorded").height
+    assert uses == 3, "said again within an answer it counts once"
 
 
 def test_a_quoted_message_has_an_id_by_which_it_is_cited_and_erased(tmp_path: Path):

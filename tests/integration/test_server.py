@@ -275,6 +275,12 @@ def test_a_huge_body_is_refused_before_it_is_sent(served: httpx.Client):
     assert b"urn:slowwave:problem:too-large" in answer
 
 
+def test_a_client_that_sends_too_much_reads_why(tmp_path: Path):
+    with serving(tmp_path / "home", body_bytes=2_000_000) as client:
+        answer = client.post("/v1/turns", content=b"x" * 7_000_000)
+        assert_problem(answer, 413, "too-large")
+
+
 def test_a_huge_body_of_unknown_length_is_refused_as_soon_as_it_is_too_large(served: httpx.Client):
     with connection(served) as streaming:
         streaming.sendall(head(served, "Transfer-Encoding: chunked"))

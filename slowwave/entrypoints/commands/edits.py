@@ -1,10 +1,12 @@
 """The commands by which a person changes the memory."""
 
+import sys
 from functools import partial
 from typing import Annotated
 
 import typer
 
+from slowwave.entrypoints.caller import CALLER, HereOnlyError
 from slowwave.entrypoints.commands.options import (
     Asked,
     DryRunOption,
@@ -15,6 +17,7 @@ from slowwave.entrypoints.commands.options import (
 )
 from slowwave.entrypoints.resident.client import call
 from slowwave.entrypoints.show.edits import show_disputes, show_done, show_erased, show_resolved, show_said
+from slowwave.entrypoints.show.terminal import tell
 from slowwave.errors import InputError
 from slowwave.schemas.choices import Resolution
 from slowwave.schemas.requests import (
@@ -26,6 +29,7 @@ from slowwave.schemas.requests import (
 )
 from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
 
+NOT_AGREED = 1
 NOT_PROVEN = 1
 """Exit code of an erase whose text is still found somewhere."""
 
@@ -100,20 +104,47 @@ def erase(
     asked: Asked,
     *,
     resume: Annotated[bool, typer.Option("--resume", help="Finish an erase that was interrupted.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
     dry_run: DryRunOption = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Erase what was said, down to the bytes. A search over every byte of the home proves that it is gone.
 
+    It shows what goes and asks first; without a terminal it wants --yes.
+
     Exit code 1 means that the text is still found somewhere; the output says where.
     """
     if resume == any(asked.values()):
         raise InputError("name a memory, --turn, --session or --text; or give --resume alone")
+    if not (dry_run or resume or yes or _is_agreed(home, asked, as_json=as_json)):
+        tell("Nothing was erased.")
+        raise typer.Exit(NOT_AGREED)
     done = call(home, "erase", {**asked, "dry_run": dry_run}, Erased)
     reply(done, show_erased, as_json=as_json)
     if done.remaining:
         raise typer.Exit(NOT_PROVEN)
+
+
+def _has_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _is_agreed(home: str | None, asked: Asked, *, as_json: bool) -> bool:
+    """Show what would be erased, and ask.
+
+    Raises:
+        InputError: there is nobody to ask.
+        HereOnlyError: whoever is asked sits elsewhere.
+    """
+    if CALLER.get() is not None:
+        raise HereOnlyError
+    if as_json or not _has_terminal():
+        raise InputError(
+            "erasing cannot be undone, and nobody is there to ask: look with --dry-run, then give --yes"
+        )
+    show_erased(call(home, "erase", {**asked, "dry_run": True}, Erased))
+    return typer.confirm("Erase this for good?")
 
 
 COMMANDS = (remember, correct, confirm, forget, contradictions, resolve, erase)

@@ -6,6 +6,7 @@ route and never a path, a query string or a text.
 """
 
 import asyncio
+import contextlib
 import hmac
 import logging
 import re
@@ -24,6 +25,11 @@ from slowwave.settings.server import ServerSettings
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 """The paths that need no key."""
+
+DRAINED_BODIES = 4
+DRAIN_SECONDS = 2.0
+"""So many times the largest body, and for so long, is read of one that is too large: a client that still sends when the
+connection ends never reads why."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _access = logging.getLogger("slowwave.access")
@@ -95,6 +101,8 @@ class Guard:
         most = self._settings.body_bytes
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > most:
+            if int(length) <= DRAINED_BODIES * most:
+                await _drain(receive, DRAINED_BODIES * most)
             raise _RefusedError(413, f"a body has at most {most:,} bytes: send less at once")
         parts, size = [], 0
         try:
@@ -106,6 +114,7 @@ class Guard:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > most:
+                        await _drain(receive, DRAINED_BODIES * most)
                         raise _RefusedError(413, f"a body has at most {most:,} bytes: send less at once")
                     if not message.get("more_body", False):
                         break
@@ -115,6 +124,18 @@ class Guard:
                 408, f"a body must arrive within {seconds:g} seconds: send it again"
             ) from error
         return b"".join(parts)
+
+
+async def _drain(receive: Receive, most: int) -> None:
+    """Read what still comes of a body, to a bound."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            size = 0
+            while size <= most:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if message["type"] != "http.request" or not message.get("more_body", False):
+                    return
 
 
 def check_host(headers: dict[bytes, bytes]) -> None:

@@ -6,7 +6,7 @@ import traceback
 from typing import Final
 
 from slowwave.entrypoints.resident.place import Place
-from slowwave.errors import SlowwaveError
+from slowwave.errors import ContractError, SlowwaveError
 from slowwave.memory import Memory
 from slowwave.schemas.report import StageReport
 from slowwave.settings.tree import Settings
@@ -39,12 +39,12 @@ class Watching:
         self._thread = threading.Thread(target=self._run, name="slowwave-watch", daemon=True)
 
     def does(self) -> str:
-        """What it does, for `/health/ready`; "" while it cannot."""
+        """A line on what it does, for `/health/ready`; "" while it cannot."""
         what = "the files of watch.sources" if self._sources else "what coding agents write on this machine"
         return "" if self._refused else f"follows {what}: {self._turns} messages taken in"
 
     def refused(self) -> str:
-        """Why it does not follow anything; "" while it does."""
+        """The reason why it does not follow anything; "" while it does."""
         return self._refused and f"watch.with_server is on, and it cannot follow: {self._refused}"
 
     def start(self) -> None:
@@ -59,17 +59,30 @@ class Watching:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                self._memory.watch(self._sources, stop=self._stop, told=self._count, began=self._begin)
+                self._follow()
                 return
             except SlowwaveError as error:
                 if not self._refused:
                     _log.warning("transcripts are not followed: %s", type(error).__name__)
                 self._refused = str(error)
-            except Exception as error:  # its text may quote what is stored
-                self._refused = f"an error that nobody foresaw ({type(error).__name__}): the log says where"
-                place = "".join(traceback.format_tb(error.__traceback__))
-                _log.error("the watch failed: %s\n%s", type(error).__name__, place)
             self._stop.wait(RETRY_SECONDS)
+
+    def _follow(self) -> None:
+        """Watch until the server stops.
+
+        Raises:
+            ContractError: names an error that nobody foresaw, whose text may quote what is stored.
+        """
+        try:
+            self._memory.watch(self._sources, stop=self._stop, told=self._count, began=self._begin)
+        except SlowwaveError:
+            raise
+        except Exception as error:
+            place = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("the watch failed: %s\n%s", type(error).__name__, place)
+            raise ContractError(
+                f"it met a {type(error).__name__} that nobody foresaw: the log says where"
+            ) from None
 
     def _begin(self) -> None:
         self._refused = ""
