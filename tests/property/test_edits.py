@@ -17,6 +17,7 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.tables import TABLES
 from slowwave.stages.extract.tombstones import said_again, without_deleted
+from tests.made_once import fill
 from tests.rows import NOW, events, one_of_every_kind, row
 from tests.scripted_model import store_of, tables, write_settings
 
@@ -65,6 +66,10 @@ STEP = st.tuples(
 
 def beginning(folder: Path) -> None:
     """Four memories, of which each contradicts the next."""
+    fill(folder, say_four)
+
+
+def say_four(folder: Path) -> None:
     ids = [f"{name * 6}1" for name in "abcd"]
     whole = [
         row(
