@@ -16,6 +16,7 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.memory import Memory
+from slowwave.schemas.report import StageReport
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.store import col, damaged_folders, lit, open_store
 from slowwave.store.conditions import on_disk
@@ -105,6 +106,19 @@ def home(lived: Path, tmp_path: Path) -> str:
     return str(shutil.copytree(lived, tmp_path / "home"))
 
 
+@pytest.fixture(scope="module")
+def rebuilt(lived: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StageReport]:
+    """A copy of it that was rebuilt, and the report."""
+    home = shutil.copytree(lived, tmp_path_factory.mktemp("rebuilt") / "home")
+    return home, rebuild.fn(home=str(home))
+
+
+@pytest.fixture
+def rebuilt_home(rebuilt: tuple[Path, StageReport], tmp_path: Path) -> str:
+    """A copy of that one that a test may change."""
+    return str(shutil.copytree(rebuilt[0], tmp_path / "rebuilt"))
+
+
 def rows_with_vectors(home: str) -> dict[str, pl.DataFrame]:
     store = store_of(home)
     found = {}
@@ -145,13 +159,13 @@ def test_the_nights_that_the_tests_stand_on_met_everything(lived):
     assert not rows["cells"]["content"].str.contains("secret").any()
 
 
-def test_a_rebuild_gives_the_same_tables_and_vectors_without_a_model(home):
-    wanted, vectors = tables(home), rows_with_vectors(home)
-    report = rebuild.fn(home=home)
+def test_a_rebuild_gives_the_same_tables_and_vectors_without_a_model(lived, rebuilt):
+    wanted, vectors = tables(str(lived)), rows_with_vectors(str(lived))
+    home, report = rebuilt
     assert report.ledger.total.call_count == 0
     assert not [note for note in report.notes if "differ" in note]
-    assert_same_tables(tables(home), wanted)
-    for name, rows in rows_with_vectors(home).items():
+    assert_same_tables(tables(str(home)), wanted)
+    for name, rows in rows_with_vectors(str(home)).items():
         assert_frame_equal(rows, vectors[name], abs_tol=1e-5, rel_tol=0)
         is_told = name.startswith("entities")  # nothing is told of an entity that few memories name
         assert rows.height > 0 or is_told, name
@@ -166,35 +180,31 @@ def test_a_rebuild_needs_no_store_at_all(home):
     assert_same_tables(tables(home), wanted)
 
 
-def test_a_rebuilt_store_answers_searches_like_the_one_before(home):
-    def answers() -> list[str]:
-        store = store_of(home)
+def test_a_rebuilt_store_answers_searches_like_the_one_before(lived, rebuilt):
+    def answers(home: Path) -> list[str]:
+        store = store_of(str(home))
         found = store.matching("cells", ["rate limit departures"], 5, where=col("status") == lit("active"))
         owner = store.vectors("cells", found["cell_id"])
         near = store.nearest("cells", owner["vector"].to_numpy(), 3)
         return [*found["cell_id"], *near["cell_id"]]
 
-    before = answers()
+    before = answers(lived)
     assert len(before) > 3
-    rebuild.fn(home=home)
-    assert answers() == before
+    assert answers(rebuilt[0]) == before
 
 
-def test_a_rebuild_twice_changes_nothing_the_second_time(home):
-    rebuild.fn(home=home)
-    wanted, journal = tables(home), segments(home)
-    rebuild.fn(home=home)
-    assert_same_tables(tables(home), wanted)
-    assert segments(home) == journal
+def test_a_rebuild_twice_changes_nothing_the_second_time(lived, rebuilt_home):
+    rebuild.fn(home=rebuilt_home)
+    assert_same_tables(tables(rebuilt_home), tables(str(lived)))
+    assert segments(rebuilt_home) == segments(str(lived))
 
 
-def test_a_night_after_a_rebuild_has_nothing_to_do(home):
-    rebuild.fn(home=home)
-    journal = segments(home)
-    report = nightly.fn(home=home, force=False)
+def test_a_night_after_a_rebuild_has_nothing_to_do(rebuilt_home):
+    journal = segments(rebuilt_home)
+    report = nightly.fn(home=rebuilt_home, force=False)
     assert report.change_count == 0
     assert report.ledger.total.call_count == 0
-    assert segments(home) == journal
+    assert segments(rebuilt_home) == journal
 
 
 def test_a_dry_rebuild_changes_neither_journal_nor_store(home):
