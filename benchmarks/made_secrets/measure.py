@@ -15,7 +15,8 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 def stored(case: Case, kept: str) -> bool:
     """Whether a secret of the case, any line of one, or the larger part of one stands in what was kept."""
-    return any(stands(secret, kept) for secret in case.secrets)
+    unmarked = _MARK.sub(" ", kept)
+    return any(stands(secret, unmarked) for secret in case.secrets)
 
 
 def stands(secret: str, kept: str) -> bool:

@@ -109,6 +109,25 @@ def recovery_code(dice: Random) -> str:
     return drawn(dice, BASE32, 10)
 
 
+def seed_grid(dice: Random) -> str:
+    """A seed phrase in four numbered rows of three."""
+    words = [f"{place:2} {word:10}" for place, word in enumerate(seed_phrase(dice).split(), start=1)]
+    return "\n".join("  ".join(words[at : at + 3]).rstrip() for at in range(0, len(words), 3))
+
+
+def numbered(phrase: str) -> str:
+    """A phrase with the place of each word but the first before it."""
+    first, *others = phrase.split()
+    return " ".join([first, *(f"{place} {word}" for place, word in enumerate(others, start=2))])
+
+
+def letters(dice: Random) -> str:
+    """Sixteen letters, small and capital in turns as they come, without a digit."""
+    while (text := drawn(dice, LOWER + UPPER, 16)) in (text.lower(), text.upper()):
+        pass
+    return text
+
+
 def cisco_seven(dice: Random) -> str:
     """A password that a Cisco router turned into its type 7."""
     return f"{dice.randint(0, 15):02d}" + drawn(dice, HEX[:10] + "ABCDEF", 2 * dice.randint(7, 14))
@@ -148,6 +167,19 @@ PASSWORDS: dict[str, Maker] = {
     "sha1_hash": lambda dice: digest(dice, "sha1"),
     "ntlm": of(HEX, 32),
     "cisco7": cisco_seven,
+    "code5": lambda dice: mixed(dice, UPPER + DIGITS, 5).upper(),
+    "code44": lambda dice: f"{pin(dice)} {pin(dice)}",
+    "rec_low": lambda dice: (
+        f"{mixed(dice, LOWER + DIGITS, 5).lower()}-{mixed(dice, LOWER + DIGITS, 5).lower()}"
+    ),
+    "safe_turns": lambda dice: "-".join(str(dice.randint(10, 99)) for _ in range(3)),
+    "seed_commas": lambda dice: seed_phrase(dice).replace(" ", ", "),
+    "seed_grid": seed_grid,
+    "seed_numbered_line": lambda dice: numbered(seed_phrase(dice)),
+    "code33": lambda dice: f"{pin(dice, 3)}-{pin(dice, 3)}",
+    "dash_password": lambda dice: "-" + person_password(dice, signs="!-_.+"),
+    "word_digits": lambda dice: dice.choice(STEMS) + str(dice.randint(100, 9999)),
+    "letters16": letters,
     "licence_six": lambda dice: grouped(dice, UPPER + DIGITS, 6, 4),
     "ssha_short": lambda dice: encoded(dice, 20),
     "grub": lambda dice: f"{drawn(dice, HEX.upper(), 128)}.{drawn(dice, HEX.upper(), 128)}",

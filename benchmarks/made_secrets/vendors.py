@@ -196,6 +196,7 @@ VENDORS: dict[str, Maker] = {
     "session_id": of(LOWER + DIGITS, 26),
     "express_session": lambda dice: f"s%3A{drawn(dice, URLSAFE, 32)}.{drawn(dice, BASE64, 43)}",
     "kubeadm": lambda dice: f"{drawn(dice, LOWER + DIGITS, 6)}.{drawn(dice, LOWER + DIGITS, 16)}",
+    "ngrok": lambda dice: f"2{drawn(dice, ALNUM, 26)}_{drawn(dice, ALNUM, 21)}",
     "tailscale": lambda dice: f"tskey-auth-k{drawn(dice, ALNUM, 11)}CNTRL-{drawn(dice, ALNUM, 32)}",
     "replicate": of(ALNUM, 37, before="r8_"),
     "groq": of(ALNUM, 52, before="gsk_"),

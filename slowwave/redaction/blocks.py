@@ -15,6 +15,7 @@ _KEY_LINES = pattern(
 _KEY_TAIL = pattern(
     r"(?m)^[ \t>]{0,8}(?:[A-Za-z0-9+/]{40,76}={0,2}\r?\n[ \t>]{0,8}){0,80}[A-Za-z0-9+/]{4,76}={0,2}\r?\n[ \t>]{0,8}\Z"
 )
+_KEY_BODY = pattern(r"[A-Za-z0-9+/=]{16}")
 _KEY_TAIL_REACH = 6_000
 _KEY_MAX_LENGTH = 20_000
 _PUTTY = pattern(
@@ -57,6 +58,8 @@ def private_keys(text: str) -> Iterator[tuple[int, int]]:
                 continue
             closing = borders[index + 1] if index + 1 < len(borders) else None
             if closing and closing["side"] == "END" and closing.end() - border.start() < _KEY_MAX_LENGTH:
+                if not _KEY_BODY.search(text, border.end(), closing.start()):
+                    continue
                 done = closing.end()
             elif lines := _KEY_LINES.match(text, border.end()):
                 done = lines.end()

@@ -6,20 +6,22 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from slowwave.redaction.shapes import is_mixed, is_mundane, is_scattered, is_strong
+from slowwave.deferred import pattern
+from slowwave.redaction.labelled.near import is_generated, is_invented, is_word_and_number
+from slowwave.redaction.shapes import is_mixed, is_mundane, is_scattered, is_shuffled, is_strong, is_uuid
 from slowwave.redaction.values import is_ordinary, is_random, is_reference, is_sentence, looks_chosen
 from slowwave.redaction.wallets import has_checksum
 
 Check = Callable[[re.Match[str], int, int], bool]
 
-_PORTS = re.compile(r"[\d.:/-]+(?:/(?:tcp|udp))?")
-_PATH = re.compile(r"(?:~|\.{1,2}|\$\w+|[A-Za-z]:)?[/\\].*|\S*/\S*/\S*")
-_OPTION = re.compile(
+_PORTS = pattern(r"[\d.:/-]+(?:/(?:tcp|udp))?")
+_PATH = pattern(r"(?:~|\.{1,2}|\$\w+|[A-Za-z]:)?[/\\].*|\S*/\S*/\S*")
+_OPTION = pattern(
     r"[a-z]{2,12}|[A-Z]{2,12}|--?\w.*|[\w.-]+=\S*|\w[\w.-]*\.(?:zip|7z|rar|tar|gz|json|yml|yaml|txt|pem|conf|js|py|sql|log|csv)"
 )
-_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
-_DIGEST = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}")
-_SPOKEN_KEY = re.compile(r"(?i)pass|pw|secret|token|key|auth|cred|login|user|://")
+_NAME = pattern(r"[a-z]+(?:_[a-z]+)+")
+_DIGEST = pattern(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}")
+_SPOKEN_KEY = pattern(r"(?i)pass|pw|secret|token|key|auth|cred|login|user|://")
 
 
 def _value(match: re.Match[str], start: int, end: int) -> str:
@@ -53,12 +55,20 @@ def _argument(match: re.Match[str], start: int, end: int) -> bool:
 
 def _piped(match: re.Match[str], start: int, end: int) -> bool:
     value = _value(match, start, end)
-    return _given(match, start, end) and not is_sentence(value)
+    is_greeting = " " in value and value.replace(" ", "").isalpha() and "base64" in match[0]
+    return _given(match, start, end) and not is_sentence(value) and not is_greeting
+
+
+_TOLD = pattern(r"[:=]")
+_SHORT_HEX = pattern(r"[0-9a-f]{1,16}")
 
 
 def _header(match: re.Match[str], start: int, end: int) -> bool:
     value = _value(match, start, end)
-    is_known = bool(match["scheme"]) and not match["other"]
+    is_told = bool(_TOLD.search(match.string, match.start(), start))
+    is_known = is_told and bool(match["scheme"]) and not match["other"]
+    if not is_known and (is_mundane(value) or _SHORT_HEX.fullmatch(value) or set("()[]<>") & set(value)):
+        return False
     return not is_ordinary(value) if is_known else is_random(value)
 
 
@@ -102,7 +112,7 @@ def _digest_line(match: re.Match[str], start: int, end: int) -> bool:
 def _printed(match: re.Match[str], start: int, end: int) -> bool:
     value = _value(match, start, end)
     return (
-        (looks_chosen(value) or is_random(value))
+        (looks_chosen(value) or is_random(value) or is_shuffled(value))
         and not is_mundane(value)
         and not is_reference(value, is_shell=False)
     )
@@ -121,6 +131,38 @@ def _strong_or_beside(match: re.Match[str], start: int, end: int) -> bool:
     return is_strong(value) or (" / " in match[0] and looks_chosen(value))
 
 
+def _listed(match: re.Match[str], start: int, end: int) -> bool:
+    """A password, or digits beside a device."""
+    value = _value(match, start, end)
+    if value.isdigit():
+        return bool(match["device"])
+    is_password = is_generated(value) or is_invented(value) or is_word_and_number(value)
+    return is_password and not is_mundane(value.rstrip("!?."))
+
+
+_OTHER_NUMBERS = pattern(
+    r"(?i)(?:error|port|version|line|row|year|since|in|of|logic|number|no\.?|nr\.?|room|page)[ ]?\Z"
+)
+_YEAR = pattern(r"(?:19|20)\d\d")
+
+
+def _door(match: re.Match[str], start: int, end: int) -> bool:
+    """Digits that are no year and that no other word names."""
+    return not _YEAR.fullmatch(_value(match, start, end)) and not _OTHER_NUMBERS.search(
+        match.string[match.start() : start]
+    )
+
+
+def _generated(match: re.Match[str], start: int, end: int) -> bool:
+    """Mixed by a generator, or a UUID that stands as an argument."""
+    value = _value(match, start, end)
+    return (
+        (is_uuid(value) or is_mixed(value))
+        and not is_mundane(value)
+        and not is_reference(value, is_shell=False)
+    )
+
+
 def _near_chpasswd(match: re.Match[str], start: int, end: int) -> bool:
     around = match.string[max(0, start - 300) : end + 100]
     return "chpasswd" in around and looks_chosen(_value(match, start, end))
@@ -128,6 +170,8 @@ def _near_chpasswd(match: re.Match[str], start: int, end: int) -> bool:
 
 CHECKS: Final[Mapping[str, Check]] = {
     "digit": _digit,
+    "door": _door,
+    "generated": _generated,
     "scattered": lambda match, start, end: is_scattered(_value(match, start, end)),
     "scrambled": lambda match, start, end: is_mixed(_value(match, start, end)),
     "random": lambda match, start, end: is_random(_value(match, start, end)),
@@ -138,6 +182,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "argument": _argument,
     "argument_chosen": _argument_chosen,
     "printed": _printed,
+    "listed": _listed,
     "strong_or_beside": _strong_or_beside,
     "near_chpasswd": _near_chpasswd,
     "strong": lambda match, start, end: is_strong(_value(match, start, end).rstrip(".,;:)")),

@@ -10,23 +10,39 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from slowwave.deferred import pattern
+from slowwave.redaction.again import again, siblings
 from slowwave.redaction.blocks import private_keys, secret_objects, secret_sections
-from slowwave.redaction.joined import Joined, join_strings, join_wrapped, only
+from slowwave.redaction.joined import Joined, join_strings, join_wrapped, only, unescape
+from slowwave.redaction.labelled.asked import asked_spans
 from slowwave.redaction.labelled.below import below_spans
+from slowwave.redaction.labelled.codes import code_spans
 from slowwave.redaction.labelled.given import given_spans
 from slowwave.redaction.labelled.labels import Label, Labels
+from slowwave.redaction.labelled.near import near_spans
+from slowwave.redaction.labelled.phrases import phrase_spans
 from slowwave.redaction.labelled.said import said_spans
 from slowwave.redaction.rules import RULES, Rule
-from slowwave.redaction.wallets import labelled_phrase, phrase_spans
+from slowwave.redaction.wallets import labelled_phrase, seed_spans
 
 MARK: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
-_LONG_RUN = re.compile(r"[\w.~+/=:$*{}%@!?&,-]{16,}+")
+_LONG_RUN = pattern(r"[\w.~+/=:$*{}%@!?&,-]{16,}+")
 _BEFORE_RUN: Final = 8
 """Characters before a run of which a token's edge can be made: an escape, a colour."""
 _KIND_OF_LABEL: Final = {
     "password": "password", "key": "secret", "token": "token", "weak": "token", "pin": "pin", "code": "pin", "codes": "recovery-code",
-    "totp": "totp", "seed": "seed-phrase", "login": "password",
+    "totp": "totp", "seed": "seed-phrase", "login": "password", "hint": "password",
 }  # fmt: skip
+_WAYS: Final = (
+    ("listed", code_spans),
+    ("given", given_spans),
+    ("said", said_spans),
+    ("below", below_spans),
+    ("asked", asked_spans),
+    ("phrase", phrase_spans),
+)
+"""The ways in which a label gets its value, in their order: the first that finds one ends the search."""
+_WAYS_OF_HINT: Final = ()
 _SPLIT_HINTS: Final = ('"\n', "'\n", "\\\n", '" ', "' ", "|\n", ">\n", "-\n", '"+', "'+", '" +', "^\n", "`\n")
 
 
@@ -109,6 +125,7 @@ def _round(text: str, rules: RuleSet) -> list[Span]:
     lowered = _lowered(text)
     found = [*_by_blocks(text, lowered), *_by_rules(text, lowered, rules), *_by_labels(text, lowered, rules)]
     found += list(_split(text, rules, found))
+    found += list(_elsewhere(text, found))
     kept = (span for span in found if not _is_excepted(text, span, rules))
     return _merged(trimmed for span in kept for trimmed in _without_marks(text, span))
 
@@ -136,11 +153,14 @@ def _by_rules(text: str, lowered: str, rules: RuleSet) -> Iterator[Span]:
 
 def _by_labels(text: str, lowered: str, rules: RuleSet) -> Iterator[Span]:
     for label in rules.labels.find(text, lowered):
-        for way, spans in (("given", given_spans), ("said", said_spans), ("below", below_spans)):
+        kind = _KIND_OF_LABEL[label.kind]
+        for way, spans in _WAYS_OF_HINT if label.kind == "hint" else _WAYS:
             found = list(spans(text, label))
-            yield from (Span(start, end, _KIND_OF_LABEL[label.kind], f"label-{way}") for start, end in found)
-            if found:
+            yield from (Span(start, end, kind, f"label-{way}") for start, end in found)
+            if found and way != "listed":
                 break
+        near = near_spans(text, label)
+        yield from (Span(start, end, kind, "label-near") for start, end in near)
         yield from _wallets(text, label)
 
 
@@ -153,7 +173,7 @@ def _by_blocks(text: str, lowered: str) -> Iterator[Span]:
     yield from (Span(start, end, "private-key", "private-key-block") for start, end in private_keys(text))
     yield from (Span(start, end, "kubernetes", "kubernetes-secret") for start, end in secret_objects(text))
     yield from (Span(start, end, "secret", "secret-section") for start, end in secret_sections(text, lowered))
-    yield from (Span(start, end, "seed-phrase", "seed-words") for start, end in phrase_spans(text, lowered))
+    yield from (Span(start, end, "seed-phrase", "seed-words") for start, end in seed_spans(text, lowered))
 
 
 def _split(text: str, rules: RuleSet, known: list[Span]) -> Iterator[Span]:
@@ -162,10 +182,25 @@ def _split(text: str, rules: RuleSet, known: list[Span]) -> Iterator[Span]:
         lowered = _lowered(joined.text)
         found = [*_by_rules(joined.text, lowered, rules), *_by_labels(joined.text, lowered, rules)]
         yield from _unjoined(joined, found)
+    if '\\"' in text and (plain := unescape(text)):
+        escaped = _by_labels(plain.text, _lowered(plain.text), rules)
+        yield from (_placed(plain, span) for span in escaped)
     if "\n" in text and (wrapped := join_wrapped(text)):
         forms = RuleSet(tuple(rule for rule in rules.rules if rule.is_long), rules.labels)
         broken = _unjoined(wrapped, _by_rules(wrapped.text, _lowered(wrapped.text), forms))
         yield from (span for span in broken if not any(_overlap(span, other) for other in known))
+
+
+def _elsewhere(text: str, known: list[Span]) -> Iterator[Span]:
+    """The values that were found where they stand again, and those made like them beside them."""
+    kinds = {text[span.start : span.end]: span.kind for span in known}
+    found = again(text, [(span.start, span.end) for span in known])
+    yield from (Span(start, end, kinds[text[start:end]], "again") for start, end in found)
+    for span in known:
+        yield from (
+            Span(start, end, span.kind, "sibling")
+            for start, end in siblings(text, span.start, span.end, span.kind)
+        )
 
 
 def _overlap(one: Span, other: Span) -> bool:
@@ -175,8 +210,12 @@ def _overlap(one: Span, other: Span) -> bool:
 def _unjoined(joined: Joined, spans: Iterable[Span]) -> Iterator[Span]:
     for span in spans:
         if joined.is_joined(span.start, span.end):
-            start, end = joined.span(span.start, span.end)
-            yield span._replace(start=start, end=end)
+            yield _placed(joined, span)
+
+
+def _placed(joined: Joined, span: Span) -> Span:
+    start, end = joined.span(span.start, span.end)
+    return span._replace(start=start, end=end)
 
 
 def _is_excepted(text: str, span: Span, rules: RuleSet) -> bool:

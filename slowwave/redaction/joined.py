@@ -8,14 +8,15 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 _BEFORE = r"[\w+/=.!@#$%^&*-]"
-_GLUE = re.compile(
+_GLUE = pattern(
     rf"(?:(?P<mark>[\"'])(?<={_BEFORE}[\"'])[ \t]{{0,20}}(?:[+.&]|\|\||\.\.|<>)?[ \t]{{0,20}}\\?(?:[ \t]{{0,8}}\r?\n[ \t>|]{{0,60}})?"
     rf"(?:[+.&]|\|\||\.\.|<<)?[ \t]{{0,20}}[brfu]?(?P=mark)|[\\`^](?<={_BEFORE}[\\`^])\r?\n[ \t]{{0,60}})(?={_BEFORE})"
 )
-_FOLDED = re.compile(
+_FOLDED = pattern(
     r"(?P<name>[\w.\"'-]{1,80}:[ \t]{0,4})[>|][+-]?\d?[ \t]{0,4}\r?\n(?P<indent>[ \t]{1,32})(?P<lines>\S{4,200}(?:\r?\n(?P=indent)\S{1,200}){0,40})(?=\r?\n|\Z)"
 )
-_WRAP = re.compile(
+_ESCAPES = pattern(r"\\{1,3}(?=\")")
+_WRAP = pattern(
     r"\n(?:(?<=[A-Za-z0-9_+/=.-]{12}\n)|(?<=[A-Za-z0-9_+/=.-]{12}\r\n))[ \t>|]{0,24}(?=[A-Za-z0-9_+/=.-]{4,}(?:[\s\"'`,;)]|\Z))"
 )
 
@@ -49,6 +50,11 @@ def join_strings(text: str) -> Joined | None:
         lines, at = match["lines"], match.start("lines")
         gaps += [(at + gap.start(), at + gap.end()) for gap in re.finditer(r"\r?\n[ \t]*", lines)]
     return _without(text, sorted(gaps))
+
+
+def unescape(text: str) -> Joined | None:
+    """The text without the backslashes before its quotes; null where there is none."""
+    return _without(text, [match.span() for match in _ESCAPES.finditer(text)])
 
 
 def join_wrapped(text: str) -> Joined | None:

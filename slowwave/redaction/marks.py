@@ -3,12 +3,12 @@
 Pure: where a text is known before and after redaction, what was taken is what stands between its unchanged pieces.
 """
 
-import re
 
+from slowwave.deferred import pattern
 from slowwave.redaction.finding import Covered, find
 from slowwave.redaction.redaction import redact
 
-MARK = re.compile(r"\[redacted:(?P<kind>[^\]\s]{1,60})\]")
+MARK = pattern(r"\[redacted:(?P<kind>[^\]\s]{1,60})\]")
 
 LEAST_LITERAL = 12
 """Characters beside the marks from which a text can be recognised by them."""

@@ -9,20 +9,22 @@ from typing import Final
 SHORTEST_CHOSEN: Final = 6
 SHORTEST_RANDOM: Final = 8
 SHORTEST_MIXED: Final = 20
+SHORTEST_SHUFFLED: Final = 12
 SHORTEST_SCATTERED: Final = 10
 _WORD_SHARE: Final = 0.5
+_SHUFFLED_SHARE: Final = 0.6
 _CHANGE_SHARE: Final = 0.25
 _SIGNS: Final = frozenset("!@#$%^&*+?=~§€£")
 
-_WORD = re.compile(
+_WORD = pattern(
     r"[A-Z][a-z]{3,}|[a-z]{4,}|[A-Z]{4,}|(?:Key|Set|Map|Url|Ids?|Of|And|For|To|By|New|Get|Add)(?![a-z])"
 )
-_CLUSTER = re.compile(r"[bcdfghjklmnpqrstvwxz]{4}")
-_VOWEL = re.compile(r"[aeiouyäöüáéíóúàèìòùâêîôûąęó]")
-_KIND_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_HEX = re.compile(r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}")
-_MUNDANE = re.compile(
+_CLUSTER = pattern(r"[bcdfghjklmnpqrstvwxz]{4}")
+_VOWEL = pattern(r"[aeiouyäöüáéíóúàèìòùâêîôûąęó]")
+_KIND_CHANGE = pattern(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
+_UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_HEX = pattern(r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}")
+_MUNDANE = pattern(
     r"""
     [^\s@]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}[.,;:]?             # a mail address
     | [^\s@]{1,64}@[\w.-]{1,64}['’]s                                 # an account that has something
@@ -38,11 +40,15 @@ _MUNDANE = re.compile(
     | (?i:(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed|ecdsa|http|ipv|es|rs|hs|tls|ssl
         |wpa|saml|log4|node|python|php|web|k8|i18|l10|a11|ss|s|h|p|x|c|v|u2f|o)
         -?\d[\d._-]*(?:[-_]?(?:bit|gcm|cbc|sha|psk|url|j|s|n|y|client|rsa)\d{0,4}){0,3})  # an algorithm, a product
+    | 0x[0-9a-fA-F]{1,8} | [a-z][\w.]*-[\w.-]*\#\d+                              # a small number, a ticket of a repository
+    | (?i:rfc|iso|ieee|cve|pep|fips|nist|pkcs)[ -]?\d[\d.:-]*             # a standard
+    | [A-Za-z]\w{1,30}-\d{1,3}(?:\.\d{1,4}){1,3}                      # a name with a version
+    | (?:[A-Z][a-z]+)+\d(?:[A-Z][a-z]+)+                             # a class
     | [A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,4})?      # an account of a bank
     """,
     re.VERBOSE,
 )
-_PUBLIC = re.compile(
+_PUBLIC = pattern(
     r"(?:sha\d{1,3}|md5|blake\d\w?|h\d)[-:=]\S*|SHA256:\S*|MD5:\S*|(?:[0-9a-fA-F]{2}:){7,}[0-9a-fA-F]{2}|ssh-(?:rsa|ed25519|dss)\S*"
     r"|ecdsa-sha2-\S*|AAAA[BCE][23]\S*|age1[a-z0-9]{50,}|data:\S*|xpub\S*|(?:urn|spdx|pkg|arn|did|oid|doi|cid|tel|mailto|isbn):\S*"
 )
@@ -93,11 +99,23 @@ def is_mixed(value: str) -> bool:
     )
 
 
+def is_shuffled(value: str) -> bool:
+    """Return whether it is letters in mixed case and nothing that can be spoken, with digits or without."""
+    return (
+        len(value) >= SHORTEST_SHUFFLED
+        and value.isalnum()
+        and value.lower() != value != value.upper()
+        and word_share(value) < _SHUFFLED_SHARE
+        and len(_KIND_CHANGE.findall(value)) >= _CHANGE_SHARE * len(value)
+    )
+
+
 def is_strong(value: str) -> bool:
     """Return whether it can hardly be anything but a password: letters, digits and signs, and no address."""
     letters, digits, signs = _kinds(value)
     if (
         len(value) < SHORTEST_RANDOM
+        or " " in value
         or not (letters and digits)
         or value.startswith("--")
         or is_mundane(value)

@@ -4,18 +4,28 @@ import re
 
 from slowwave.deferred import pattern
 from slowwave.language.lexicon import NO_SECRET
-from slowwave.redaction.shapes import SHORTEST_CHOSEN, SHORTEST_MIXED, SHORTEST_RANDOM, is_mundane, word_share
+from slowwave.redaction.shapes import (
+    SHORTEST_CHOSEN,
+    SHORTEST_MIXED,
+    SHORTEST_RANDOM,
+    is_mundane,
+    is_scattered,
+    word_share,
+)
 
 _PLACEHOLDER = pattern(
     r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
     r"|<.*>?|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|%\w+%|%\(\w.*|%-?\d*[sdrfqvx]|@?\{.*|\[.*\]?"
-    r"|[xX*.•…#_?=-]+|\.{3}.*|&lt;.*|\$\w+(?:->|::|\.).*|[A-Z_]{2,}=(?:value|\.\.\.|<).*"
+    r"|[xX*.•…#_?=-]+|\.{3}.*|&lt;.*|\$\w+(?:->|::|[.)\]}]).*|[A-Z_]{2,}=(?:value|\.\.\.|<).*"
     r"|(?:your|my|the|some|insert|example|dummy|placeholder|replace|put|enter|add|fake|sample|dein|ihr|votre|ton|tu|su|seu|tuo"
     r"|il_tuo|jouw|uw|twoj|twój)[-_ ].*|<?(?:change|replace)[-_]?me.*|\*{3}.*"
     r"|(?:op|vault|secret|file|env|ssm)://?.*|ENC\[.*|!vault.*"
     r"|\\+\(.*|\([a-z].*)",
     re.IGNORECASE | re.DOTALL,
 )
+_REGEX = pattern(r"\\[sdwbSDW]|\[\^?\\?\w-|\(\?[:=!<]|\.\*|[.\])][*+](?=[\\)\[(.$/]|\Z)|\\u[0-9a-fA-F]{4}")
+_MADE_UP = pattern(r"example\Z|\A\S{0,12}\.{3}\Z|\A(?:fake|dummy)|/\{|\A--\w")
+_KEYWORD_ARGUMENT = pattern(r"[a-z]+(?:[A-Z][a-z]+|_[a-z]+)*=(?:[A-Za-z_.]*|\[.*)|[a-z]+(?:_[a-z]+)+=\d+")
 _SETTING = pattern(r"[A-Z][A-Z0-9_]{2,40}=(?=.)")
 _NAMES_OF_SECRETS = frozenset(
     {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "passwort", "user", "username"}
@@ -36,6 +46,8 @@ _CODE_ROOT = pattern(
     r"|local|each|module|Settings|Config|System|Environment)(?:\?)?(?:\.|->|::|\[).*",
 )
 _REFERENCE = pattern(
+    r"\.[a-z_]\w*\(.*|\w+->\w.*|[a-z_]\w*(?:\.\w+)*\.[A-Z][A-Za-z]*|[a-z]\w*\.[a-z]+(?:_[a-z]+)+|[a-z]\w*\._\w+|"
+    r"[A-Za-z_][\w<>:.]*(?:::[\w<>:]+)?\(.*\)|[A-Za-z_][\w<>]*::.*|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][A-Z_]+|"
     r"(?:[a-z]+_\w+|data|module|resource|local|each|values|inputs|outputs|needs|steps|matrix|stdenv)\.[a-z_][\w.\[\]-]*"
     r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z]\w*[a-z]"
     r"|[a-z]{1,3}\.[A-Z][A-Za-z]{1,20}\d{0,2}|\*{1,2}[a-z_]\w*"
@@ -44,7 +56,8 @@ _REFERENCE = pattern(
 )
 _NAMED_LIKE_SECRET = pattern(
     r"(?:[A-Za-z]+_)+(?i:password|passwd|pwd|pass|secret|token|key|hash|credentials?)s?"
-    r"|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Passwd|Pwd|Secret|Token|Key|Hash)s?"
+    r"|[A-Z]+(?:_[A-Z]+)+(?:_\d{1,2})?|[a-z]+(?:_[a-z]+)+_?\d{1,2}"
+    r"|[A-Za-z][a-z0-9]*(?:[A-Z][a-z0-9]+)*(?:Password|Passwd|Pwd|Secret|Token|Key|Hash)s?"
 )
 _CLASS_NAME = pattern(r"(?:[A-Z]{1,4}[a-z]{1,20}\d?){3,10}(?<=[a-z])")
 _VARIABLE = pattern(r"_?[a-z]+(?:_[a-z]+)+")
@@ -53,6 +66,7 @@ _FUNCTION_WORD = pattern(
     re.IGNORECASE,
 )
 _LINE_START = pattern(r"[\s>*|\"'`#+-]*[\w.-]*")
+_PART = pattern(r"[^A-Za-z0-9]")
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LONGEST_ORDINARY = 120
 _LINE_REACH = 64
@@ -67,8 +81,10 @@ def is_ordinary(value: str, *, words: bool = True) -> bool:
     """Return whether a value is a placeholder, a mask, a path or (with `words`) a plain word."""
     if len(value) > _LONGEST_ORDINARY:
         return False
+    if _REGEX.search(value) or _MADE_UP.search(value) or _KEYWORD_ARGUMENT.fullmatch(value):
+        return True
     setting = _SETTING.match(value)
-    if _PLACEHOLDER.fullmatch(value, setting.end() if setting else 0):
+    if _PLACEHOLDER.fullmatch(value) or (setting and _PLACEHOLDER.fullmatch(value, setting.end())):
         return True
     if not words:
         return value.lower() in _NAMES_OF_SECRETS
@@ -84,7 +100,7 @@ def is_reference(value: str, *, is_shell: bool) -> bool:
 
     In a shell assignment (`is_shell`) a lower-case word with underscores is a value, elsewhere a variable.
     """
-    if len(value) > _LONGEST_ORDINARY:
+    if len(value) > _LONGEST_ORDINARY or any(map(is_scattered, _PART.split(value))):
         return False
     if (
         _CALL.match(value)

@@ -6,6 +6,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
+from slowwave.deferred import pattern
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.redaction.labelled.labels import ABOUT
 
@@ -16,18 +17,18 @@ _SHORTEST: Final = 12
 _REACH: Final = 1200
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-_GAP = re.compile(r"(?:[\s,;|\"'`*_>\[\](){}/·-]|\\n){0,12}(?:(?:word\s?)?#?\d{1,2}[.):=]?[\s\"'`]{0,6})?")
-_WORD = re.compile(r"[^\W\d_]{3,8}(?![^\W\d_])")
-_FOREIGN_WORD = re.compile(r"[^\W\d_]{3,14}(?![^\W\d_])")
-_RUN = re.compile(
+_GAP = pattern(r"(?:[\s,;|\"'`*_>\[\](){}/·-]|\\n){0,12}(?:(?:word\s?)?#?\d{1,2}[.):=]?[\s\"'`]{0,6})?")
+_WORD = pattern(r"[^\W\d_]{3,8}(?![^\W\d_])")
+_FOREIGN_WORD = pattern(r"[^\W\d_]{3,14}(?![^\W\d_])")
+_RUN = pattern(
     r"[a-z](?<![a-z][a-z])[a-z]{2,7}(?:(?:[ ,\n\"'|;]|\\n){1,4}(?:\d{1,2}[.):]? {0,2})?[a-z]{3,8}(?![a-z])){7}",
     re.ASCII,
 )
 """Eight short words with nothing but blanks, commas and numbers between them."""
-_UNTIL_COLON = re.compile(r"[^\n:]{0,100}?[:=\n][\s\"'`>*]{0,12}|[^\n]{0,20}?[\s\"'`=]{1,8}")
+_UNTIL_COLON = pattern(r"[^\n:]{0,100}?[:=\n][\s\"'`>*]{0,12}|[^\n]{0,20}?[\s\"'`=]{1,8}")
 
 
-def phrase_spans(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+def seed_spans(text: str, lowered: str) -> Iterator[tuple[int, int]]:
     """Places of English seed phrases without a label: twelve words or more of the list in a row."""
     for match in _RUN.finditer(lowered):
         position = match.start()

@@ -25,7 +25,7 @@ def made() -> list[Case]:
 
 
 def test_there_are_hundreds_of_kinds_of_a_secret_in_its_surroundings():
-    assert len(surroundings()) >= 220
+    assert len(surroundings()) >= 1100
     assert {kind.split("/")[0] for kind in surroundings()} >= {
         *(f"prose_{language}" for language in ("en", "de", "fr", "es", "it", "pt", "nl", "pl")),
         *(
@@ -40,6 +40,10 @@ def test_there_are_hundreds_of_kinds_of_a_secret_in_its_surroundings():
             "files",
             "personal",
             "vendors",
+            "conversations",
+            "terminal",
+            "settings",
+            "paper",
         ),
     }
 

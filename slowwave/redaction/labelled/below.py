@@ -8,7 +8,7 @@ from slowwave.deferred import pattern
 from slowwave.redaction.labelled.given import fits, fitting_at
 from slowwave.redaction.labelled.labels import ABOUT, Label
 from slowwave.redaction.labelled.written import line_end, line_start, value_at
-from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong, word_share
+from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong
 from slowwave.redaction.values import (
     SHORTEST_GIVEN,
     is_ordinary,
@@ -21,20 +21,12 @@ from slowwave.redaction.values import (
 _LONGEST_LINE: Final = 400
 _MOST_ROWS: Final = 200
 _MOST_EMPTY: Final = 8
-_MOST_CODES: Final = 40
 _RULE = pattern(r"[\s>]{0,8}[|+]?[\s:|+=─┼│├┤╞═╪╡╠╬╣┌┐└┘┬┴-]{3,400}")
 _NEXT = pattern(
     r"(?P<rest>[^\n]{0,80}?)[:：=>→.)*`\"'_#\]]{0,4}[ \t]{0,8}(?:\|[ \t]?-?[ \t]*|>-?[ \t]*|[|>][+-]?[ \t]*)?\r?\n"
     r"(?:[ \t>|]{0,12}\r?\n){0,2}(?:[ \t>|]{0,12}(?:```|~~~)[^\n]{0,20}\n)?[ \t>|]{0,24}(?:[-*•$][ \t]{1,4}|\d{1,2}[.)][ \t]{1,4})?"
 )
 _FULL_LINE = pattern(r"[ \t]{0,8}(?:[\"'`”»|*,.]{0,4})[ \t]{0,8}(?:\r?\n|\Z)")
-_CODE = pattern(
-    r"(?:[A-Za-z0-9]{3,12}(?:[-–][A-Za-z0-9]{3,12}){1,7}|[A-Za-z0-9]{5,16}|\d{3,5}(?: \d{3,5}){1,3}|[A-Za-z0-9]{4,6}(?: [A-Za-z0-9]{4,6}){1,3}"
-    r"|[A-Za-z0-9+/]{40,}={0,2})"
-)
-_CODE_GAP = pattern(
-    r"(?:\s(?:and|und|et|y|e|en|i)\s)?[\s,;|\"'`*•>\[\](){}:/·-]{0,24}(?:\d{1,2}[.):][ \t]{1,4})?(?:\[[ xX]?\][ \t])?[\s\"'`]{0,8}"
-)
 _PROMPT = pattern(
     r"[ \t>]{0,8}(?:[\w.@~:/\\ \[\]()-]{0,60}[$#%❯➜>][ \t]|(?:cat|echo|printenv|pass|op|gopass|bw|vault|kubectl|less|more|head|type)[ \t])"
 )
@@ -45,15 +37,12 @@ _ENDS = pattern(
 
 def below_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     """Places of the values under a label."""
-    if "codes" in label.kinds:
-        yield from _codes(text, label)
     if label.kind in ("login", "seed", "codes"):
         return
     start = line_start(text, label.name_start, _LONGEST_LINE)
     end = line_end(text, label.end, _LONGEST_LINE)
     line = text[start:end]
     yield from _next_line(text, label, line)
-    yield from _reply(text, label, line, end)
     if end >= len(text) or end - start >= _LONGEST_LINE:
         return
     if "<th" in text[max(0, label.start - 40) : label.start]:
@@ -66,10 +55,14 @@ def below_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
         yield from _aligned(text, label, line, start, end)
 
 
+_ITEM = pattern(r"""\s*["'`][^"'`]*["'`],\s*""")
+"""An item of a list: what stands under it is the next, and not its value."""
+
+
 def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
     """A value alone on the line under its label, or what a command printed that names it."""
     following = _NEXT.match(text, label.name_end)
-    if not following:
+    if not following or _ITEM.fullmatch(line) or line.strip() == "pass":
         return
     is_heading = not following["rest"].strip(" \t:=*`\"'_#.)]>")
     is_prompt = bool(_PROMPT.match(line))
@@ -92,49 +85,13 @@ def _next_line(text: str, label: Label, line: str) -> Iterator[tuple[int, int]]:
         yield found.start, found.end
 
 
-_SPEAKER = pattern(
-    r"[ \t>*_-]{0,6}(?:[\[(<]?[\d:. /TZ-]{0,24}[\])>]?[ \t]{0,3})?(?:[*_<@]{0,2}[\w .-]{1,30}[*_>]{0,2}[ ]?:[ \t]{1,3})?"
-)
-_ANSWER = pattern(
-    r"(?i)(?:(?:sure|yes|ok(?:ay)?|yep|it'?s|here|es|c'est|ist|das ist|klar|ja|oui|sí|si|sì|sim|tak|jasne|è|é|jest|to|het is|het|is|claro|certo|voilà|try|:)[,.:!]?\s{1,3}){0,3}"
-)
-
-
-def _reply(text: str, label: Label, line: str, end: int) -> Iterator[tuple[int, int]]:
-    """The answer to a question for a password, on one of the two lines after it."""
-    if label.kind != "password" or not (
-        line.rstrip().endswith("?")
-        or re.match(
-            r"[^\n]{0,80}(?:send|give|tell|schick|gib|envoie|manda|envía|stuur|wyślij|dammi|pode)", line
-        )
-    ):
-        return
-    position = end + 1
-    for _ in range(2):
-        row_end = line_end(text, position, _LONGEST_LINE)
-        speaker = _SPEAKER.match(text, position, row_end)
-        start = speaker.end() if speaker else position
-        opening = _ANSWER.match(text, start, row_end)
-        found = value_at(text, opening.end() if opening else start)
-        if found and found.end <= row_end:
-            strong = is_strong(found.text)
-            value = found.text.rstrip(",;:" if strong else ".,;:!?")
-            is_alone = not text[found.end : row_end].strip(" .,!?)\"'`")
-            if (
-                strong or (looks_chosen(value) and (is_alone or (opening and opening[0])))
-            ) and not is_identifier(value):
-                yield found.start, found.start + len(value)
-                return
-        position = row_end + 1
-        if position >= len(text):
-            return
-
-
 def _is_secret_alone(label: Label, value: str, *, is_prompt: bool) -> bool:
     if (
         is_ordinary(value)
         or is_reference(value, is_shell=False)
         or is_mundane(value)
+        or value[0] in "@|"
+        or value.endswith(":")
         or (value[0] in "-#" and not is_strong(value))
     ):
         return False
@@ -142,35 +99,6 @@ def _is_secret_alone(label: Label, value: str, *, is_prompt: bool) -> bool:
         return looks_chosen(value)
     return len(value) >= 12 and (
         is_random(value) if label.kind != "weak" else is_mixed(value) and not is_identifier(value)
-    )
-
-
-def _codes(text: str, label: Label) -> Iterator[tuple[int, int]]:
-    """The codes of a list, on the label's line or under it."""
-    position = label.name_end
-    colon = re.compile(r"[^\n:]{0,60}[:\n]|[\s\"'=\[]{1,8}").match(text, position)
-    position = colon.end() if colon else position
-    found: list[tuple[int, int]] = []
-    while len(found) < _MOST_CODES:
-        gap = _CODE_GAP.match(text, position)
-        code = _CODE.match(text, gap.end() if gap else position)
-        if not code or text[code.end() : code.end() + 1].isalnum() or not _is_code(code[0]):
-            break
-        found.append(code.span())
-        position = code.end()
-    is_list = len(found) > 1 or any("-" in text[start:end] or end - start > 7 for start, end in found)
-    yield from found if is_list else ()
-
-
-def _is_code(value: str) -> bool:
-    digits = sum(character.isdigit() for character in value)
-    groups = re.split(r"[ –-]", value)
-    is_even = len(groups) > 1 and len({len(group) for group in groups}) == 1 and word_share(value) <= 0.5
-    return (
-        is_even
-        or (digits > 0 and not is_mundane(value))
-        or (value.isupper() and len(value) >= 8)
-        or value.isdigit()
     )
 
 
@@ -219,7 +147,8 @@ def _heads(line: str, separator: str) -> bool:
     """Return whether a line can be the head of a table: each cell a few words."""
     cells = [cell.strip(" \t>|│*`\"'#") for cell in line.split(separator)]
     return (
-        all(len(cell) <= 40 and re.fullmatch(r"[\w .()/'’:#-]*", cell) for cell in cells) and len(cells) > 1
+        all(len(cell) <= 40 and re.fullmatch(r"[\w .()/'’:#-]*", cell) for cell in cells)
+        and sum(map(bool, cells)) > 1
     )
 
 

@@ -4,7 +4,7 @@ from slowwave.deferred import pattern
 from slowwave.redaction.labelled.labels import LABEL_WORDS
 
 _WORD = pattern(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
-_CAPTION = pattern(rf"(?:{_WORD.pattern}[ ]?){{1,6}}[?!:.…*]{{0,3}}")
+_CAPTION = pattern(rf"(?:{_WORD.pattern}[ ]?){{1,6}}\d?[?!:.…*]{{0,3}}")
 """Its words are never tried in parts: a long word that ends in a digit would take minutes."""
 _LONGEST_CAPTION = 6
 

@@ -31,7 +31,8 @@ from slowwave.redaction.values import (
 _LINK = pattern(
     r"\\{0,3}[\"'`*_\])»”’]{0,4}[ \t]{0,40}"
     r"(?:::?[ \t]{0,2}(?:&(?:'\w{1,20}[ ])?)?[A-Za-z_][\w\[\]|. ]{0,30}(?<!:)=(?!=)|=>|:=|\?\?=?|\?=|\+=|\.{3,60}|={1,3}|!={1,2}|->|→|⇒|=|::(?=[ \t])|(?P<colon>[::](?!:)))[ \t]{0,40}"
-    r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4}|(?:\[\]byte|bytes|bytearray|SecretStr|String::from)\((?=[\"'`]))?"
+    r"(?:\*\*[ \t]{1,4}|__[ \t]{1,4}|(?:\[\]byte|bytes|bytearray|SecretStr|String::from)\((?=[\"'`])"
+    r"|(?P<call>[A-Za-z_][\w.:]{0,40}\((?:default[ ]?=[ ]?|value[ ]?=[ ]?)?)(?=[\"'`]))?"
 )
 _BRACKETS = pattern(r"[ \t]{0,4}(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,60}\))[ \t]{0,4}(?=[:=])")
 _ELEMENT = pattern(
@@ -69,6 +70,11 @@ _FOUR_BY_FOUR = pattern(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![a-z])")
 CACHE_KEY = pattern(r"[a-z]{2,20}-[a-z]{2,20}-")
 _CLASS = pattern(r"(?:[A-Z][a-z]+){2,}")
 _PASS_WORDS = frozenset({"pass", "pw", "pwd"})
+_NUMBERED = pattern(r"[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,2}")
+_FINAL = pattern(r"\s?:\s?(?:Final|int|ClassVar)")
+_CONSTANT = pattern(r"[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:[./][a-z]+)+|[a-z_]+(?:[./][a-z_]*\{\w+\}[\w/{}.]*)+")
+KEY_ID = pattern(r"(?:0x)?(?:[0-9A-F]{8}|[0-9A-F]{16})")
+_NETWORK = pattern(r"(?i)\b(?:wi-?fi|wlan|wpa2?|psk2?|ssid)\b")
 SHORTEST_PIN: Final = 4
 
 
@@ -84,6 +90,9 @@ def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
         found = value_at(text, link.end())
         if fitting := fitting_at(text, label, link.end()):
             yield fitting
+            return
+        is_wrapped = bool(link["call"])
+        if found and is_wrapped and not _has_look(label, found.text):
             return
         if found and _is_given(text, label, found, is_colon=bool(link["colon"])):
             yield _whole(text, label, found)
@@ -159,10 +168,15 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
     name = text[label.name_start : label.name_end]
     if not found.is_quoted and is_reference(value, is_shell=name.isupper()):
         return False
+    if label.kind == "weak" and _NETWORK.search(text, max(0, label.start - 160), found.end + 160):
+        return looks_chosen(value)
+    if label.kind == "key" and KEY_ID.fullmatch(value):
+        return False
     if label.kind in ("password", "key"):
         return _is_strong_given(text, label, found, is_colon=is_colon)
     if label.kind in ("token", "totp", "codes"):
         is_name = "session" in label.word and (is_uuid(value) or word_share(value) > 0.5)
+        is_name = is_name or bool(_NUMBERED.fullmatch(value))
         return is_random(value) and not is_name and not (is_mundane(value) and not is_uuid(value))
     is_public = is_identifier(value) or is_mundane(value) or bool(CACHE_KEY.match(value))
     return label.kind == "weak" and is_mixed(value) and not is_public
@@ -171,6 +185,13 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
 def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool) -> bool:
     value = found.text
     if is_colon and not found.is_quoted and _CLASS.fullmatch(value):
+        return False
+    if label.kind == "key" and not found.is_quoted and value.isalpha() and value.islower():
+        return False
+    if not found.is_quoted and value.isdigit() and _FINAL.match(text, label.name_end):
+        return False
+    name = text[label.name_start : label.name_end]
+    if found.is_quoted and (_CONSTANT.fullmatch(value) or value.lower() == name.lower()):
         return False
     if found.is_quoted:
         is_code_name = is_reference(value, is_shell=False) and value.lower().replace("-", "_") == value
@@ -201,7 +222,7 @@ def _is_named(text: str, label: Label, found: Written) -> bool:
         return False
     if label.kind in ("password", "key"):
         return found.is_quoted or looks_chosen(value) or text[found.end : found.end + 2] in ("</", "]]")
-    return is_random(value) and label.kind != "weak" and not is_mundane(value)
+    return is_random(value) and label.kind not in ("weak", "code") and not is_mundane(value)
 
 
 def _is_in_call(text: str, label: Label, found: Written) -> bool:
@@ -228,6 +249,8 @@ def _is_flag(text: str, label: Label, found: Written) -> bool:
     name = text[label.name_start : label.name_end]
     is_flag = name.startswith("--") or (name.startswith("-") and len(name) > 2)
     value = found.text
+    if value.lower() in ABOUT:
+        return False
     is_help = not found.is_quoted and found.start > label.name_end + 1 and not looks_chosen(value)
     if is_help or is_ordinary(value) or len(value) < SHORTEST_GIVEN:
         return False

@@ -8,15 +8,18 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any, Final, Literal
 
+from slowwave.deferred import pattern
 from slowwave.redaction.shapes import is_scattered
 
-LabelKind = Literal["password", "key", "token", "weak", "pin", "code", "codes", "seed", "totp", "login"]
+LabelKind = Literal[
+    "password", "key", "token", "weak", "pin", "code", "codes", "seed", "totp", "login", "hint"
+]
 
 _TABLE: Final[dict[str, Any]] = tomllib.loads(
     (files(__package__) / "labels.toml").read_text(encoding="utf-8")
 )
 _KINDS: Final[tuple[LabelKind, ...]] = (
-    "password", "key", "totp", "codes", "pin", "seed", "token", "weak", "code", "login"
+    "password", "key", "totp", "codes", "pin", "seed", "token", "weak", "code", "login", "hint"
 )  # fmt: skip
 NO_LABEL_ENDS: Final = frozenset(_TABLE["no_label"]["ends"].split())
 NO_LABEL_STARTS: Final = frozenset(_TABLE["no_label"]["starts"].split())
@@ -29,6 +32,8 @@ LINKS_TELLING: Final = frozenset(_TABLE["links"]["telling"].split())
 LINKS_REPORTING: Final = frozenset(_TABLE["links"]["reporting"].split())
 """Those after which even a plain word is one."""
 LINK_FILLERS: Final = frozenset(_TABLE["links"]["fillers"].split())
+LINKS_TOLD: Final = frozenset(_TABLE["links"]["told"].split())
+"""Words after which somebody is told to type a value: a word with digits after them is one."""
 LINKS_BEFORE: Final = frozenset(_TABLE["links"]["before"].split())
 """Words between a value and the label after it."""
 
@@ -55,7 +60,10 @@ def _units(entry: str) -> list[str]:
 
 
 def _trie(entries: Iterable[list[str]], *, is_top: bool = True) -> str:
-    """A pattern that finds the longest of the entries, and tries each character once."""
+    """A pattern that finds the longest of the entries, and tries each character once.
+
+    A sign that may be missing comes last: before "signing key" is found, "sign in" must not have been.
+    """
     branches: dict[str, list[list[str]]] = {}
     is_end = False
     for units in entries:
@@ -65,7 +73,7 @@ def _trie(entries: Iterable[list[str]], *, is_top: bool = True) -> str:
             is_end = True
     parts = [
         (rf"{unit}(?<![^\W\d_]{unit})" if is_top else unit) + _trie(rest, is_top=False)
-        for unit, rest in branches.items()
+        for unit, rest in sorted(branches.items(), key=lambda branch: branch[0].endswith("?"))
     ]
     if not parts:
         return ""
@@ -115,6 +123,22 @@ class _Patterns:
         return re.compile(_trie(map(_units, filter(self.inside.__contains__, self.entries)), is_top=False))
 
 
+def _misspelled() -> Iterator[str]:
+    """The long words for a password with a letter left out, doubled or swapped with the next."""
+    for word in _TABLE["misspelled"]["words"].split():
+        for place in range(1, len(word)):
+            yield word[:place] + word[place + 1 :]
+            yield word[:place] + word[place] + word[place:]
+            yield word[:place] + word[place : place + 2][::-1] + word[place + 2 :]
+
+
+def _compounds() -> Iterator[str]:
+    """Names of settings in one word that end in a word for a password: `dbpass`, `rootpw`."""
+    compounds = _TABLE["compounds"]
+    for start in compounds["starts"].split():
+        yield from (start + end for end in compounds["ends"].split())
+
+
 class Labels:
     """All labels, those of the settings among them, as one pattern."""
 
@@ -129,6 +153,10 @@ class Labels:
                 if entry != word:
                     inside.add(word)
                 kinds.setdefault(_plain(word), []).append(kind)
+        for entry in (*_misspelled(), *_compounds()):
+            if entry not in entries:
+                entries.add(entry)
+                kinds.setdefault(_plain(entry), []).append("password")
         for entry in (word.strip().lower() for word in own):
             entries.add(entry)
             kinds[_plain(entry)] = ["password"]
@@ -179,6 +207,8 @@ class Labels:
 
     def _label(self, text: str, lowered: str, start: int, end: int) -> Label | None:
         kinds = self._kinds.get(_plain(lowered[start:end]))
+        if _MODULE.match(text, start):
+            return None
         if not kinds or not _ends_word(text, lowered, end):
             return None
         tail = _TAIL.match(text, end)
@@ -192,7 +222,7 @@ class Labels:
         name_start = start if before.endswith(" ") else start - len(before)
         if end - start <= 4 and (text[start - 1 : start].isdigit() or is_scattered(text[name_start:start])):
             return None
-        if kinds[0] not in ("password", "codes", "seed", "login"):
+        if kinds[0] not in ("password", "codes", "seed", "login") and " of " not in lowered[start:end]:
             first = _SEGMENT.findall(before)
             if first and first[-1].lower() in NO_LABEL_STARTS:
                 return None
@@ -200,12 +230,14 @@ class Labels:
 
 
 _HEAD_REACH = 40
-_CAMEL = re.compile(r"[A-Z](?<=[a-z0-9][A-Z])(?=[a-z]|[A-Z]{2})")
-_TAIL = re.compile(r"(?:(?:[sS](?![A-Za-z]))?(?:[A-Za-z0-9]|[_.-](?=[A-Za-z0-9])){0,60})(?:\[\w{1,20}\])?")
-_HEAD = re.compile(r"[\w.-]{1,40}[ ]?\Z")
-_RESOURCE = re.compile(r"(?<![\w:])(?:arn|urn|crn):[\w:/.*@+-]{0,200}\Z")
-_TEMPLATE = re.compile(r"\{\{[^\n{}\"'`:=]{1,160}\}\}")
-_SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_MODULE = pattern(r"pwd\.\w+\(")
+_CAMEL = pattern(r"[A-Z](?<=[a-z0-9][A-Z])(?=[a-z]|[A-Z]{2})")
+_TAIL = pattern(r"(?:(?:[sS](?![A-Za-z]))?(?:[A-Za-z0-9]|[_.-](?=[A-Za-z0-9])){0,60})(?:\[\w{1,20}\])?")
+_HEAD = pattern(r"[\w.-]{1,40}[ ]?\Z")
+_RESOURCE = pattern(r"(?<![\w:])(?:arn|urn|crn):[\w:/.*@+-]{0,200}\Z")
+_TYPE_NAME = pattern(r"[A-Z]\w*::[A-Z]\w*::\w*\Z")
+_TEMPLATE = pattern(r"\{\{[^\n{}\"'`:=]{1,160}\}\}")
+_SEGMENT = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def _is_in_mark(text: str, position: int) -> bool:
@@ -216,6 +248,8 @@ def _is_in_mark(text: str, position: int) -> bool:
 
 def _is_in_name(text: str, position: int) -> bool:
     """Return whether a place is inside the name of a resource (`arn:...:secret:x`) or a template without a literal."""
+    if _TYPE_NAME.search(text, max(0, position - 60), position):
+        return True
     if text[position - 1 : position] == ":" and _RESOURCE.search(text, max(0, position - 200), position):
         return True
     begin = text.rfind("{{", max(0, position - 80), position)

@@ -9,7 +9,7 @@ from typing import Final
 
 from slowwave.deferred import pattern
 from slowwave.language.lexicon import STOP_WORDS
-from slowwave.redaction.labelled.given import CACHE_KEY, fits, fitting_at
+from slowwave.redaction.labelled.given import CACHE_KEY, KEY_ID, fits, fitting_at
 from slowwave.redaction.labelled.labels import (
     ABOUT,
     LINK_FILLERS,
@@ -86,15 +86,19 @@ _ACCOUNTS = frozenset(
     ]
 )
 _OTHER_CODES = pattern(
-    r"(?i)post|zip|area|country|status|error|exit|product|artic|fiscal|prefi|kierunk|indicati|vorwahl|land|http|return|response|source|bar|qr|swift|tax|net"
+    r"(?i)post|zip|area|country|status|error|exit|region|product|artic|fiscal|prefi|kierunk|indicati|vorwahl|land|http|return|response|source|bar|qr|swift|tax|net"
 )
 _KEYWORD = pattern(r"[a-z_]{3,}=[(\[{\d]")
 _OLD_AND_NEW = frozenset(["in", "from", "von", "de", "da", "van", "z"])
+_VERB = pattern(r"""\s["'][^"'\n]*\s""")
+_COMMIT = pattern(r"[0-9a-f]{7,40}")
 _COMMENT = pattern(r"(?:#|//|--|/\*)\s")
 
 
 def said_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     """Places of what is said to be the value of a label, on its line."""
+    if label.word == "pass" and _VERB.match(text, label.end):
+        return
     end = line_end(text, label.name_end, REACH)
     is_telling = bool(_TELLING.search(text, label.name_end, end))
     is_login = "login" in label.kinds and bool(
@@ -204,13 +208,14 @@ def _trimmed(found: Written) -> tuple[int, int]:
 
 def _is_said(text: str, label: Label, found: Written, *, link: str, number: int) -> bool:
     value = found.text if found.is_quoted else found.text.rstrip(".,;:!?)")
-    if len(value) < SHORTEST_GIVEN or is_ordinary(value) or is_reference(value, is_shell=False):
+    is_named = is_ordinary(value) or is_reference(value, is_shell=False)
+    if len(value) < SHORTEST_GIVEN or is_named or (label.kind == "key" and KEY_ID.fullmatch(value)):
         return False
     if (link or number == 0) and fits(label, value):
         return True
     if "code" in label.kinds:
         return _is_code(text, label, found, value, link=link)
-    if value[0] in "])},;" or _KEYWORD.match(value):
+    if value[0] in "])},;" or _KEYWORD.match(value) or "://" in value or '" "' in value:
         return False
     is_network = label.kind in ("weak", "key", "pin") and bool(
         _WIFI.search(text, line_start(text, label.start, REACH), found.start)
@@ -225,7 +230,8 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
         return is_stated and is_password and not is_identifier(value)
     if label.kind == "weak" and not is_network:
         is_public = is_identifier(value) or is_mundane(value) or bool(CACHE_KEY.match(value))
-        return bool(link) and is_mixed(value) and not is_public
+        is_beside = number == 0 and len(value) >= 2 * SHORTEST_SAID_KEY
+        return (bool(link) or is_beside) and is_mixed(value) and not is_public
     if (
         is_network
         and (number <= 1 or link)
@@ -302,10 +308,16 @@ def _before(text: str, label: Label) -> tuple[int, int] | None:
         found = value_at(text, token.start() + (len(token[0]) > 2 and token[0][0] in "(["))
         if not found or is_ordinary(found.text) or is_reference(found.text, is_shell=False):
             continue
+        if _COMMIT.fullmatch(found.text):
+            continue
         if found.end > label.start:
             continue
         value = found.text if found.is_quoted else found.text.rstrip(".,;:)")
-        is_linked = link in LINKS_BEFORE
+        is_linked = (
+            link in LINKS_BEFORE
+            or (link[:1] == "(" and text.find(")", token.end(), label.end + 3) > 0)
+            or link in ("←", "<-", "<--", "#", "//", ":")
+        )
         if label.kind == "password":
             is_value = is_linked and looks_chosen(value)
             is_value = is_value or (is_strong(value) and has_sign(value) and not is_identifier(value))

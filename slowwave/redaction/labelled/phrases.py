@@ -1,0 +1,56 @@
+"""Pass phrases: four plain words or more that make no sentence."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from slowwave.deferred import pattern
+from slowwave.language.lexicon import STOP_WORDS
+from slowwave.redaction.labelled.labels import ABOUT, LABEL_WORDS, Label
+from slowwave.redaction.labelled.written import line_end
+
+_WORD = pattern(r"[^\W\d_]{3,12}")
+_SEPARATOR = pattern(r" (?! )")
+_NAMES_PHRASE = pattern(r"phrase|frase|fraza|satz|zin\b|parole|diceware|vault")
+_REACH: Final = 200
+_LEAST: Final = 4
+_MOST: Final = 10
+_END = pattern(r"[\"'`”»“]?[.!]?[ \t]*(?=\r?\n|\Z)")
+_QUOTES: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»"}
+_OPENING = pattern(
+    r"(?:[ \t]{0,4}\([^)\n]{1,40}\))?(?:[ \t]{1,8}(?=[\"'`“„«])|[ \t]*[:=→]?[ \t]*\r?\n[ \t>=*•\"'`“„«-]{0,8}|[ \t]*[:=→][ \t]*(?P<colon>)|[ \t]{2,40}|\t)"
+)
+
+
+def phrase_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
+    """The place of a pass phrase after a label: in quotes, in the next column, on the next line."""
+    if label.kind != "password" or not (opened := _OPENING.match(text, label.name_end)):
+        return
+    if opened["colon"] is not None and not _NAMES_PHRASE.search(label.word):
+        return
+    position = opened.end() - (text[opened.end() - 1 : opened.end()] in _QUOTES)
+    if phrase := phrase_alone(text, position, line_end(text, position, _REACH)):
+        yield phrase
+
+
+def phrase_alone(text: str, position: int, limit: int) -> tuple[int, int] | None:
+    """The place of a pass phrase that is all from `position` to the end of its line, but for quotes.
+
+    One of its words may be one with which people speak about secrets, since it was drawn from a list.
+    """
+    begin = at = position + (text[position : position + 1] in _QUOTES)
+    words = doubtful = 0
+    while word := _WORD.match(text, at, limit):
+        if not word[0].islower() or word[0] in STOP_WORDS:
+            return None
+        doubtful += word[0] in ABOUT or word[0] in LABEL_WORDS
+        words += 1
+        at = word.end()
+        gap = _SEPARATOR.match(text, at, limit)
+        if not gap:
+            break
+        at = gap.end()
+    closing = _QUOTES.get(text[position : position + 1]) if begin > position else None
+    is_whole = text[at : at + 1] == closing if closing else bool(_END.match(text, at))
+    if not _LEAST <= words <= _MOST or doubtful > 1 or not is_whole:
+        return None
+    return begin, at

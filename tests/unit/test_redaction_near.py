@@ -1,0 +1,104 @@
+"""Secrets that only their surroundings give away, and their like that must stay."""
+
+import pytest
+
+from slowwave.redaction.redaction import redact
+
+CODES = ("ab1cd-ef2gh", "jk3lm-no4pq", "rs5tu-vw6xy")
+WORD = "Leuchtturm" + "2417!"
+KEY = "q7Rf2LmX9vTk4BnZ8sWc3HdYp6Ga"
+PHRASE = "copper lantern walrus meadow"
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [", ", " / ", " ", "\n", "\n- ", "\n[x] ", "; ", " • "],
+    ids=["comma", "slash", "blank", "line", "item", "box", "semicolon", "dot"],
+)
+def test_all_codes_of_a_list_are_taken(joint):
+    text, found = redact(f"Backup codes:{joint}{joint.join(CODES)}\n")
+    assert not any(code in text for code in CODES)
+    assert found == {"recovery-code": 3}
+
+
+def test_of_an_address_the_password_alone_is_taken():
+    for address in (
+        "postgres://bob:{}@db.example:5432/app?sslmode=require",
+        "url: mysql://bob:{}@db.example:3306/app",
+    ):
+        assert redact(address.format("s3cretW0rd"))[0] == address.format("[redacted:connection-string]")
+
+
+def test_a_value_that_was_found_is_taken_wherever_it_stands_again():
+    text, found = redact(f"Ran `deploy {KEY}` first.\nThe API key is {KEY}.\nThen {KEY} was revoked.")
+    assert KEY not in text
+    assert sum(found.values()) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"KI: Wie lautet das Passwort für den Schlüssel?\nNutzer: {PHRASE}",
+        f"LUKS passphrase (laptop)\n= {PHRASE}",
+        f"Master password   {PHRASE}",
+        f'walletpassphrase "{PHRASE}" 60',
+    ],
+)
+def test_a_pass_phrase_of_plain_words_is_taken_where_nothing_else_can_stand(text):
+    assert PHRASE not in redact(text)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'it won\'t take it, try "{WORD}" without the caps, we always use it for the nas',
+        f"It's {WORD} (capital first letter). That's the login for the wiki.",
+        f"Nimm {WORD} als Passwort.",
+        f"puse {WORD} de contraseña en el router",
+        f"ustawiłem {WORD} jako hasło do bazy",
+        f"passwrod {WORD}",
+        f"dbpass {WORD}",
+        f"{WORD} (root password)",
+        f"creds: vpn {WORD}, wiki tiger4711",
+        f"  412  cd /etc\n  413  {WORD}\n(I typed my sudo password at the prompt)",
+    ],
+)
+def test_a_password_near_a_label_is_taken_whatever_stands_between(text):
+    assert WORD not in redact(text)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Assistant: They sent a six-digit code. What is it?\nUser: 482913", "482913"),
+        ("the code for the gate: 4 8 2 9 1 3 then the hash key", "4 8 2 9 1 3"),
+        ("Here is the code you need to log in:\n7KQ2Z", "7KQ2Z"),
+        ("PINs: EC 4829, Visa 9137", "9137"),
+        ('{"content":"[{\\"name\\":\\"api_key\\",\\"value\\":\\"' + KEY + '\\"}]"}', KEY),
+        (f"cargo login {KEY}", KEY),
+        (f'api_key: str = field(default="{KEY}")', KEY),
+    ],
+)
+def test_codes_and_keys_are_taken_where_they_are_asked_for_or_given(text, secret):
+    assert secret not in redact(text)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "        except Asn1Error7:\n            pass\n\n        done()",
+        "Extra arguments to pass to the fortran77 compiler.",
+        "1bd53b6 (HEAD -> main) rename password field\n27bf0e1 add tests",
+        'key_or_pass = r"(?:key|pwd|password|pass|token)"',
+        "_CLIENT_SECRET = 'CLIENT_SECRET'",
+        "client_secret=constants.OAUTH_CLIENT_SECRET,",
+        "The --username and --password options can't be used here.",
+        '"sessionId":"compact-session-001","text":"your password was reset"',
+        "'-----BEGIN RSA PRIVATE KEY-----', '-----END RSA PRIVATE KEY-----'",
+        "Assistant: What is the password of the router?\nUser: I don't know, ask Marek",
+        "Das WLAN heißt Fritz-Lan_5G und ist langsam; das Passwort liegt am Empfang.",
+        "Password\nplease choose something that nobody can guess",
+    ],
+)
+def test_what_stands_near_a_label_by_chance_stays(text):
+    assert redact(text) == (text, {})
