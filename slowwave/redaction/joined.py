@@ -7,6 +7,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from slowwave.deferred import pattern
+
 _BEFORE = r"[\w+/=.!@#$%^&*-]"
 _GLUE = pattern(
     rf"(?:(?P<mark>[\"'])(?<={_BEFORE}[\"'])[ \t]{{0,20}}(?:[+.&]|\|\||\.\.|<>)?[ \t]{{0,20}}\\?(?:[ \t]{{0,8}}\r?\n[ \t>|]{{0,60}})?"

@@ -3,7 +3,6 @@
 Pure: where a text is known before and after redaction, what was taken is what stands between its unchanged pieces.
 """
 
-
 from slowwave.deferred import pattern
 from slowwave.redaction.finding import Covered, find
 from slowwave.redaction.redaction import redact

@@ -6,6 +6,8 @@ Nothing here knows where the value stands; `values.py` asks that.
 import re
 from typing import Final
 
+from slowwave.deferred import pattern
+
 SHORTEST_CHOSEN: Final = 6
 SHORTEST_RANDOM: Final = 8
 SHORTEST_MIXED: Final = 20

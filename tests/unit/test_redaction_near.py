@@ -56,7 +56,7 @@ def test_a_pass_phrase_of_plain_words_is_taken_where_nothing_else_can_stand(text
         f"Nimm {WORD} als Passwort.",
         f"puse {WORD} de contraseña en el router",
         f"ustawiłem {WORD} jako hasło do bazy",
-        f"passwrod {WORD}",
+        f"passwotr {WORD}",
         f"dbpass {WORD}",
         f"{WORD} (root password)",
         f"creds: vpn {WORD}, wiki tiger4711",
