@@ -254,9 +254,7 @@ class Memory(Lists, Edits, Sources):
 
         Without a name of what to erase, an interrupted erase is ended. Raises as `correct`.
         """
-        done = erase.erase(self._home, request_of(EraseRequest, locals()), now=moment_of(now))
-        self._reader.catch_up()
-        return done
+        return self._seen(erase.erase(self._home, request_of(EraseRequest, locals()), now=moment_of(now)))
 
     def cite(self, cell_ids: Sequence[str], context: str = "", *, now: datetime | None = None) -> list[str]:
         """Record at once that memories were used (`CiteRequest`); returns their whole ids.
@@ -365,10 +363,12 @@ class Memory(Lists, Edits, Sources):
         """
         return calibrate_home(self._home, dry_run=dry_run)
 
-    def warm(self) -> None:
-        """Load tables and embedder, so that the first question is answered as fast as the next ones."""
+    def warm(self, *, is_served: bool = False) -> None:
+        """Load tables and embedder for fast first questions; a server reads large tables, too, and not beside these."""
         if self._reader.current() is not None:
             ask(self._reader, "warm")
+        if is_served:
+            self._reader.read_tables()
 
     def fold_soon(self) -> None:
         """Make findable, some seconds from now, what a process that was killed had recorded."""

@@ -9,10 +9,10 @@ from slowwave.home.paths import Home
 from slowwave.schemas.choices import CellType, Resolution, SaidBy
 from slowwave.schemas.refusals import moment_of, request_of
 from slowwave.schemas.requests import CellRequest, CorrectRequest, RememberRequest, ResolveRequest
-from slowwave.schemas.results import Dispute, Done, Remembered, Resolved
+from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
 from slowwave.search import Reader
 
-Answer = TypeVar("Answer", Done, Resolved)
+Answer = TypeVar("Answer", Done, Resolved, Erased)
 
 
 class Edits:

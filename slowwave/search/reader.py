@@ -15,6 +15,8 @@ from slowwave.schemas.refusals import clean_text
 from slowwave.settings.tree import Settings
 from slowwave.store import Store, open_store, told
 
+ASKED = ("cells", "cell_usage", "topics", "contradictions", "turns", "passages")
+
 
 @dataclass
 class Reader:
@@ -80,6 +82,11 @@ class Reader:
         """Take over what this process just wrote, so that the next question sees it."""
         if (store := self.current()) is not None:
             store.catch_up()
+
+    def read_tables(self) -> None:
+        """Read the tables that questions ask into memory, where they are not too large for it."""
+        if self.store is not None:
+            self.store.read_into_memory(ASKED)
 
     def why_nothing(self) -> str:
         """The note for a missing or empty store."""

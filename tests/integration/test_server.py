@@ -24,6 +24,7 @@ from slowwave.entrypoints.server.address import Address, own_key, read_address, 
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.observing import telemetry_of
 from slowwave.entrypoints.server.routes import health
+from slowwave.entrypoints.server.serve import free_port
 from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.home.paths import open_home
 from slowwave.memory import Memory
@@ -446,3 +447,25 @@ def test_telemetry_is_off_and_says_what_it_needs(monkeypatch: pytest.MonkeyPatch
     assert not any(telemetry_of(ServerSettings()).values())
     with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
         telemetry_of(ServerSettings(telemetry="on"))
+
+
+def test_answers_leave_at_once_and_wait_for_no_acknowledgement():
+    """Without it every answer over a kept connection takes 40 ms more: its body waits for the client's system."""
+
+    async def option() -> int:
+        told = asyncio.get_running_loop().create_future()
+
+        async def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            told.set_result(
+                writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            )
+            writer.close()
+
+        with contextlib.closing(free_port(ServerSettings(port_tries=1_000))) as listener:
+            async with await asyncio.start_server(connected, sock=listener):
+                _, writer = await asyncio.open_connection(*listener.getsockname())
+                found = await told
+                writer.close()
+                return int(found)
+
+    assert asyncio.run(option()) != 0

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from importlib import metadata
 
 from anyio.to_thread import run_sync
@@ -101,7 +102,7 @@ def _lifespan(memory: Memory, settings: Settings) -> Callable[[FastAPI], Abstrac
 
 async def _warm(app: FastAPI, memory: Memory) -> None:
     try:
-        await run_sync(memory.warm)
+        await run_sync(partial(memory.warm, is_served=True))
         await run_sync(memory.fold_soon)
     except SlowwaveError as error:  # /health/ready says it, and so does every question
         _log.warning("the memory could not be made warm: %s", error)

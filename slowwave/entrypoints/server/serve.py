@@ -75,7 +75,9 @@ def free_port(settings: ServerSettings) -> socket.socket:
     """
     last = min(settings.port + settings.port_tries - 1, 65_535)
     for port in range(settings.port, last + 1):
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener = socket.socket(
+            socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
+        )  # asyncio sends at once then
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))
