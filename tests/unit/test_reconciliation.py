@@ -304,6 +304,23 @@ def test_a_memory_with_the_same_value_does_not_retire_the_other(verdict: str):
     assert ruled(verdict, {**NEW, "value": None}, {**OLD, "value": None})[0] == "elaborated"
 
 
+@pytest.mark.parametrize(
+    ("verdict", "new", "old", "effect"),
+    [
+        ("absorbed", "user", "agent", "elaborated"),
+        ("absorbed", "agent", "user", "confirmed"),
+        ("absorbed", "user", "user", "confirmed"),
+        ("absorbs", "agent", "user", "elaborated"),
+        ("absorbs", "user", "agent", "confirmed"),
+    ],
+)
+def test_a_poorer_text_of_who_is_trusted_more_takes_in_no_richer_one(verdict: str, new: str, old: str, effect: str):
+    poor, rich = "Answers come first.", "Answers come first and reasons after them, without emoji."
+    texts = (poor, rich) if verdict == "absorbed" else (rich, poor)
+    sides = [{"content": text, "origin": origin} for text, origin in zip(texts, (new, old), strict=True)]
+    assert ruled(verdict, *sides, subject="", attribute="")[0] == effect
+
+
 def test_a_setting_by_its_name_in_code_is_a_subject_that_texts_name():
     old = {"content": "`max_retries` of the mailer is 3."}
     new = {"content": "`max_retries` is 5 since the outage."}

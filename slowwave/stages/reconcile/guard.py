@@ -45,7 +45,8 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     `cells` has the cells named. Adds `effect` and `guard_note`:
 
     - `confirmed`: said again, and one of the two texts has every value of the other.
-    - `elaborated`: said again, each with a value that the other lacks or with the same one in other words: both stay.
+    - `elaborated`: said again, each with a value that the other lacks or with the same one in other words, or with more
+      by who is trusted less: both stay.
     - `superseded`: an update or correction of one property of one subject, or the outcome of a plan.
     - `contradiction`: cannot both hold, or a judgement that failed a check.
     - `none`: keep.
@@ -80,7 +81,11 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         pl.when(~is_judged | ~is_there | (completes & note.is_not_null()))
         .then(pl.lit("none"))
         .when(repeats & ~pl.col("differs"))
-        .then(pl.when(pl.col("holds_all")).then(pl.lit("confirmed")).otherwise(pl.lit("elaborated")))
+        .then(
+            pl.when(pl.col("holds_all") & ~pl.col("loses"))
+            .then(pl.lit("confirmed"))
+            .otherwise(pl.lit("elaborated"))
+        )
         .when(changes & pl.col("is_same_state"))
         .then(pl.lit("elaborated"))
         .when(retires & note.is_null())
@@ -105,6 +110,9 @@ def _checked(both: pl.DataFrame) -> pl.DataFrame:
         is_trusted=trust_new <= trust_old.clip(lower_bound=TRUST.index("agent")),
         differs=_differs(),
         holds_all=_holds_all(),
+        # the more trusted text would stand for both, and it is the one that says less
+        loses=((pl.col("verdict") == "absorbed") & (trust_new < trust_old))
+        | ((pl.col("verdict") == "absorbs") & (trust_old < trust_new)),
     ).with_columns(
         # whatever property was judged, what carries one value of one property contradicts nothing
         is_same_state=~pl.col("is_copied")
