@@ -314,7 +314,9 @@ def test_a_memory_with_the_same_value_does_not_retire_the_other(verdict: str):
         ("absorbs", "user", "agent", "confirmed"),
     ],
 )
-def test_a_poorer_text_of_who_is_trusted_more_takes_in_no_richer_one(verdict: str, new: str, old: str, effect: str):
+def test_a_poorer_text_of_who_is_trusted_more_takes_in_no_richer_one(
+    verdict: str, new: str, old: str, effect: str
+):
     poor, rich = "Answers come first.", "Answers come first and reasons after them, without emoji."
     texts = (poor, rich) if verdict == "absorbed" else (rich, poor)
     sides = [{"content": text, "origin": origin} for text, origin in zip(texts, (new, old), strict=True)]
