@@ -31,7 +31,7 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
     )
     home, digest, store = reader.home, content_hash(said.content), reader.current()
     if store is not None:
-        refuse_deleted(home, store, digest)
+        refuse_deleted(home, store, digest, origin=request.origin)
     session_id, is_known = session_of(home, store, digest, now, origin=request.origin)
     cell_id = cell_id_of(home.owner, session_id, digest)
     if is_known:
@@ -92,15 +92,17 @@ def redacted(said: Statement) -> list[str]:
     return [f"{count} {kind} redacted" for kind, count in sorted(said.redacted.items())]
 
 
-def refuse_deleted(home: Home, store: Store, digest: str) -> None:
-    """Refuse a text that a person deleted.
+def refuse_deleted(home: Home, store: Store, digest: str, *, origin: SaidBy = "user") -> None:
+    """Refuse a text that a person deleted, or from an assistant one that was erased: a person may say that again.
 
     Raises:
         InputError: it was deleted.
     """
     owner = home.settings.owner
     mine = owned_in(owner, owner.project_id) & (col("scope") == lit(owner.scope))
-    if store.rows("tombstones", ["cell_id"], mine & (col("content_hash") == lit(digest))).height:
+    dead = store.rows("tombstones", ["content", "note"], mine & (col("content_hash") == lit(digest)))
+    is_erased = pl.col("content").is_null() & pl.col("note").is_null()
+    if not dead.filter(~is_erased).is_empty() or (origin != "user" and dead.height):
         raise InputError(
             "a person deleted this memory, and what is deleted stays out: say what holds instead"
         )
@@ -111,16 +113,17 @@ def session_of(
 ) -> tuple[str, bool]:
     """The session of a text said now, and whether it is remembered there already.
 
-    The statements of a day form one session; one repeated after it was retired that day has its own. What an
+    The statements of a day form one session; one repeated after it was retired or erased that day has its own. What an
     assistant says stands in sessions of its own, so that a person may still say the same that day.
     """
     kind = REMEMBERED if origin == "user" else f"{REMEMBERED}-{origin}"
     day = f"{kind}-{moment:%Y-%m-%d}"
     if store is None:
         return day, False
-    known = store.by_key("cells", [cell_id_of(home.owner, day, digest)], ["cell_id", "status"])
-    if known.is_empty():
+    named = [cell_id_of(home.owner, day, digest)]
+    known = store.by_key("cells", named, ["cell_id", "status"])
+    if known.is_empty() and store.by_key("tombstones", named, ["cell_id"]).is_empty():
         return day, False
-    if known["status"][0] == "active":
+    if known.height and known["status"][0] == "active":
         return day, True
     return f"{kind}-{moment:%Y-%m-%dT%H:%M:%S.%f}", False

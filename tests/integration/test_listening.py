@@ -13,7 +13,7 @@ from filelock import FileLock
 from slowwave.entrypoints.resident import client
 from slowwave.entrypoints.resident.client import ask_server, call, read
 from slowwave.entrypoints.resident.listening import listening
-from slowwave.entrypoints.resident.wire import socket_path
+from slowwave.entrypoints.resident.wire import MOST_ASKED, receive, send, socket_path
 from slowwave.errors import InputError, TransientError
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered
@@ -50,6 +50,15 @@ def until_logged(caplog: pytest.LogCaptureFixture, told: str) -> None:
 
 def refuse_alone(*given: object) -> None:
     raise AssertionError("the server was to answer")
+
+
+def test_a_line_that_is_too_long_is_refused_with_its_bound(served: str):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(str(socket_path(Path(served).resolve())))
+        send(connection, {"ask": "search", "arguments": {"query": "x" * MOST_ASKED}})
+        told = receive(connection)
+    assert told is not None
+    assert (told["error"], "4,000,000 bytes" in told["message"]) == ("InputError", True)
 
 
 def test_reads_and_writes_go_to_the_server(served: str, monkeypatch: pytest.MonkeyPatch):

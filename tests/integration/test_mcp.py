@@ -30,6 +30,7 @@ from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
 from slowwave.schemas.lists import TopicPage
 from slowwave.schemas.results import Erased, TopicSummary
+from slowwave.schemas.search import Timeline
 from slowwave.schemas.tables import RAW_PROMPT
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
@@ -535,6 +536,29 @@ def test_resources_are_pages_of_memories_topics_and_core_memory(memory: Memory, 
     assert "Ana wants tabs." in core
     assert core.count("</slowwave-memory>") == 1
     assert "Staging listens on 5432." in cell
+
+
+def test_the_page_of_a_topic_has_its_summary_however_many_are_larger():
+    async def ask(operation: str, arguments: dict[str, Any], _: object) -> TopicPage | Timeline:
+        if operation == "timeline":
+            return Timeline(title="kiln", events=[])
+        place = int(arguments["cursor"] or 0)
+        name, summary = [("ferry", "It leaves at 5."), ("oven", None), ("kiln", "It is blue.")][place]
+        one = TopicSummary(
+            topic_id=f"t-{name}",
+            name=name,
+            summary=summary,
+            cell_count=3 - place,
+            updated_at=NOW,
+            project_id="p",
+        )
+        return TopicPage(topics=[one], total=3, next_cursor=str(place + 1) if place < 2 else "")
+
+    async def page(client: Client) -> str:
+        (told,) = (await client.read_resource("slowwave://topics/kiln")).contents
+        return told.text
+
+    assert "It is blue." in with_client(ask, page)
 
 
 def test_a_topic_without_a_summary_is_listed_and_marked():

@@ -27,7 +27,7 @@ PAGE: Final = 50
 """Topics on one page of the list."""
 
 MOST_TOPICS: Final = 200
-"""The largest topics, among which the summary of a topic is looked up; beyond them its memories stand alone."""
+"""Topics of a page, of which the one is looked for whose summary is read."""
 
 MARKDOWN: Final = "text/markdown"
 
@@ -64,14 +64,29 @@ def add_resources(server: MCPServer[Any], ask: Ask) -> None:
     )
     async def topic(name: str) -> str:
         found = await _asked(ask, "timeline", {"topic": name, **_within()}, Timeline)
-        largest: TopicPage = await _asked(ask, "topics", {"limit": MOST_TOPICS, **_within()}, TopicPage)
-        told = told_timeline(found)
-        about = [
-            ToldSummary(title=page_line(one.name), text=page_line(one.summary))
-            for one in largest.topics
-            if one.summary is not None and one.name in (name, found.title)
-        ]
-        return page_of(fitted(told.model_copy(update={"summaries": about[:1]}), newest_last=True))
+        one = await _topic(ask, {name, found.title})
+        about = (
+            [ToldSummary(title=page_line(one.name), text=page_line(one.summary))]
+            if one and one.summary
+            else []
+        )
+        told = told_timeline(found).model_copy(update={"summaries": about})
+        return page_of(fitted(told, newest_last=True))
+
+
+async def _topic(ask: Ask, names: set[str]) -> TopicSummary | None:
+    """The topic of one of these names or ids, which stands on one of the pages of topics, largest first."""
+    cursor = ""
+    while True:
+        page: TopicPage = await _asked(
+            ask, "topics", {"limit": MOST_TOPICS, "cursor": cursor, **_within()}, TopicPage
+        )
+        for one in page.topics:
+            if {one.name, one.topic_id} & names:
+                return one
+        cursor = page.next_cursor
+        if not cursor:
+            return None
 
 
 def _within() -> dict[str, str]:

@@ -16,7 +16,7 @@ from slowwave.entrypoints.resident.answering import REQUEST_SECONDS, answered
 from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.place import HOME_GONE, Place
 from slowwave.entrypoints.resident.wire import CONNECT_SECONDS, fingerprint, receive, send, socket_path
-from slowwave.errors import TransientError
+from slowwave.errors import InputError, TransientError
 from slowwave.memory import Memory
 
 TAKE_SECONDS = 10.0
@@ -97,7 +97,11 @@ def _answer(
 ) -> None:
     with connection, suppress(OSError):  # who asked may have left
         connection.settimeout(REQUEST_SECONDS)
-        request = receive(connection)
+        try:
+            request = receive(connection)
+        except InputError as error:
+            send(connection, {"error": InputError.__name__, "message": str(error)})
+            return
         if request is None:
             return
         if request.get("print") != own_print:

@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 from slowwave.entrypoints.resident.answering import READS, REQUEST_SECONDS, answered
 from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.wire import fingerprint, receive, send, socket_path
-from slowwave.errors import TransientError
+from slowwave.errors import InputError, TransientError
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
 
@@ -46,7 +46,11 @@ def _answer_one(listener: socket.socket, memory: Memory, program: Program, own_p
     connection, _ = listener.accept()
     with connection, suppress(OSError):  # who asked may have left
         connection.settimeout(REQUEST_SECONDS)
-        request = receive(connection)
+        try:
+            request = receive(connection)
+        except InputError as error:
+            send(connection, {"error": InputError.__name__, "message": str(error)})
+            return True
         if request is None:
             return True
         if request.get("print") != own_print:

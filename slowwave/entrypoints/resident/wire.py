@@ -26,6 +26,9 @@ READER = "slowwave.entrypoints.reader"
 MOST_ASKED = 4_000_000
 """Bytes of a request that are read at most."""
 
+DRAINED = 4
+"""So many times as much is read of a line that is too long: who still sends does not hear why it is refused."""
+
 MOST_ANSWERED = 64_000_000
 """Bytes of an answer that are read at most."""
 
@@ -106,9 +109,18 @@ def send(connection: socket.socket, document: dict[str, Any]) -> None:
 
 
 def receive(connection: socket.socket, *, most: int = MOST_ASKED) -> dict[str, Any] | None:
-    """The next line as JSON; None where the other side left or sent something else."""
+    """The next line as JSON; None where the other side left or sent something else.
+
+    Raises:
+        InputError: the line is longer than `most` bytes; what is left of it was read, to a bound.
+    """
     with connection.makefile("rb") as stream:
         line = stream.readline(most)
+        if len(line) == most and not line.endswith(b"\n"):
+            stream.readline(DRAINED * most)
+            raise errors.InputError(
+                f"what was asked or answered has over {most:,} bytes: ask for less at once"
+            )
     try:
         document = json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
@@ -133,7 +145,7 @@ def exchange(
             is_sent = True
             send(connection, request)
             said = receive(connection, most=MOST_ANSWERED)
-    except (OSError, AttributeError):  # nobody listens, or this system has no such sockets
+    except (OSError, AttributeError, errors.InputError):  # nobody listens, no such sockets, an endless answer
         said = None
     if said is None and is_sent and is_once:
         raise errors.TransientError(
