@@ -577,15 +577,23 @@ def database(path: Path, seed: int) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as opened:
         opened.execute("PRAGMA synchronous = OFF")
         opened.execute("BEGIN")
-        table = "session_message" if chance.random() < 0.9 else "message"
+        table = chance.choice(["session_message", "message"])
         opened.execute("CREATE TABLE session_v2 (id, parent_id, directory)")
         opened.execute(f"CREATE TABLE {table} (id, session_id, type, time_created, data)")
+        opened.execute("CREATE TABLE part (id, message_id, data)")
         opened.execute("INSERT INTO session_v2 VALUES ('s1', NULL, '/kiln')")
         for name, kind, fields in rows * chance.randrange(1, 9):
-            data = line_of(mutate_value(fields, chance)).decode("utf-8", "replace")
+            told = (
+                fields
+                if table == "session_message"
+                else {"role": kind, "time": {"created": 1_780_000_000_000}}
+            )
+            data = line_of(mutate_value(told, chance)).decode("utf-8", "replace")
             made = chance.choice([1_780_000_000_000, None, "soon", 1e300, b"\xff"])
             given = [chance.choice([name, f"{name}{chance.random()}", None, 7]), "s1", kind, made, data]
             opened.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", given)
+            part = line_of(mutate_value({"type": "text", "text": "Fire it slower."}, chance))
+            opened.execute("INSERT INTO part VALUES (?, ?, ?)", [chance.random(), given[0], part.decode()])
         opened.execute("COMMIT")
     if chance.random() < 0.3:
         path.write_bytes(mutate_bytes(path.read_bytes(), chance))

@@ -214,3 +214,44 @@ def test_messages_over_a_bound_are_left_out_and_named(path):
     assert [told for _, told in reading.counts.excesses] == [
         "message 3 has 20,000 characters: readers.line_bytes allows 10,000"
     ]
+
+
+def test_the_parts_of_a_message_have_a_bound_together_and_those_over_it_are_counted(path):
+    with closing(opened(path)) as database:
+        say(database, "m8", "user", *(f"{number} {'kiln ' * 500}" for number in range(9)), minute=30)
+    reading = read_path(path, bounds=ReaderSettings(line_bytes=10_000))
+    assert reading.skipped["part of a message over its bound"] == 6
+    (said,) = reading.turns.filter(reading.turns["content"].str.starts_with("0 kiln"))["content"]
+    assert "2 kiln" in said
+    assert "3 kiln" not in said
+    (told,) = [
+        told for reason, told in reading.counts.excesses if reason == "part of a message over its bound"
+    ]
+    assert told == "message 3 has more parts than readers.line_bytes allows together: 10,000"
+
+
+def test_parts_are_looked_up_and_not_read_for_each_message(path):
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    with closing(opened(path)) as database:
+        database.execute("BEGIN")
+        for number in range(300):
+            say(database, f"n{number}", "user", f"Kiln {number} is hot.", minute=number)
+        database.execute("COMMIT")
+    connect = sqlite3.connect
+    with pytest.MonkeyPatch.context() as patched:
+
+        def counted(*given, **named):
+            database = connect(*given, **named)
+            database.set_progress_handler(step, 100)
+            return database
+
+        patched.setattr(sqlite3, "connect", counted)
+        reading = read_path(path)
+    assert reading.turns.height > 300
+    assert steps < 500, "a scan of all parts for each message takes thousands"

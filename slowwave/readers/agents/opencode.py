@@ -40,6 +40,9 @@ OPENCODE_START: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"info"\s*:\s*\{')
 
 _ROLES: Final[dict[str, _Role]] = {"user": "user", "assistant": "assistant"}
 _TABLES: Final = ("session", "message", "part", "session_v2", "session_message")
+_MOST_LABEL: Final = 10_000
+"""Characters that are read of a session's id or folder; its other columns are not read, whatever they hold."""
+LONG_PART: Final = "part of a message over its bound"
 _MAGIC: Final = b"SQLite format 3\x00"
 _JOURNAL_MODE: Final = slice(18, 20)
 _WAL: Final = b"\x02\x02"
@@ -158,7 +161,7 @@ def _of_database(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator
         tables = {name for (name,) in database.execute(query)} & {*_TABLES}
         if not tables & {"message", "session_message"}:
             raise InputError(f"{shown_path(path)} is no database of OpenCode: it has no table of messages.")
-        sessions = _sessions(database, tables, path)
+        sessions, parts_query = _sessions(database, tables, path), _parts_query(database, tables)
         for number, row in enumerate(_rows(database, tables), start=1):
             if number > bounds.file_lines:
                 told = f"the messages from {number:,} on are left out: readers.file_lines allows"
@@ -174,7 +177,11 @@ def _of_database(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator
             session = sessions.get(row.session_id) or _session({"id": row.session_id}, path)
             role = row.kind or text_of(fields, "role") or ""
             created = object_of(fields.get("time")).get("created") or row.made
-            parts = _parts(database, row.native_id, fields, tables, bounds)
+            parts, left_out = _parts(database, row.native_id, fields, parts_query, bounds)
+            if left_out:
+                counts.parts[LONG_PART] += left_out
+                told = f"message {number} has more parts than readers.line_bytes allows together: {bounds.line_bytes:,}"
+                counts.exceed(LONG_PART, told, most=bounds.shown_places)
             yield _Message(session, row.native_id, role, created, parts)
 
 
@@ -212,11 +219,12 @@ def _sessions(database: sqlite3.Connection, tables: set[str], path: Path) -> dic
     found = {}
     for table in ("session", "session_v2"):
         if table in tables:
-            database.row_factory = sqlite3.Row
-            for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608 - a name of our own
-                session = _session({name: row[name] for name in row.keys()}, path)  # noqa: SIM118 - a row has no items
+            known = {column for _, column, *_ in database.execute(f"PRAGMA table_info({table})")}
+            names = [name for name in ("id", "directory", "parent_id") if name in known] or ["rowid"]
+            columns = ", ".join(f"substr({name}, 1, {_MOST_LABEL})" for name in names)
+            for row in database.execute(f"SELECT {columns} FROM {table}"):  # noqa: S608 - names of our own
+                session = _session(dict(zip(names, row, strict=True)), path)
                 found[session.session_id] = session
-            database.row_factory = None
     return found
 
 
@@ -252,17 +260,43 @@ def _data_of(database: sqlite3.Connection, row: _Row, bounds: ReaderSettings) ->
 
 
 def _parts(
-    database: sqlite3.Connection, native_id: str, fields: _Fields, tables: set[str], bounds: ReaderSettings
-) -> list[object]:
-    """The parts of a message: in the newer form its own text or content, else its rows of `part`."""
+    database: sqlite3.Connection, native_id: str, fields: _Fields, query: str, bounds: ReaderSettings
+) -> tuple[list[object], int]:
+    """The parts of a message, and how many are over its bound: its own text or content, else its rows of `part`."""
     if isinstance(text := fields.get("text"), str):
-        return [{"type": "text", "text": text}]
+        return [{"type": "text", "text": text}], 0
     if isinstance(content := fields.get("content"), list):
-        return content
+        return content, 0
+    parts: list[object] = []
+    left, left_out = bounds.line_bytes, 0
+    for place, size in database.execute(query, (native_id,)) if query else ():
+        left -= size or 0
+        if left < 0:
+            left_out += 1
+            continue
+        (data,) = database.execute("SELECT data FROM part WHERE rowid = ?", (place,)).fetchone() or (None,)
+        parts.append(_parsed(data))
+    return parts, left_out
+
+
+def _parts_query(database: sqlite3.Connection, tables: set[str]) -> str:
+    """The query for the places and sizes of a message's parts; empty where no parts are kept.
+
+    Without an index each message would read them all, and one is made beside the database, in a file that goes with it.
+    """
+    query = "SELECT rowid, length(data) FROM part WHERE message_id = ? ORDER BY id"
     if "part" not in tables:
-        return []
-    query = "SELECT data FROM part WHERE message_id = ? AND length(data) <= ? ORDER BY id"
-    return [_parsed(data) for (data,) in database.execute(query, (native_id, bounds.line_bytes))]
+        return ""
+    plan = database.execute(f"EXPLAIN QUERY PLAN {query}", ("",)).fetchall()
+    if not any("SCAN" in str(step[-1]) for step in plan):
+        return query
+    database.execute("PRAGMA query_only = OFF")  # the database itself is open for reading alone
+    database.execute(
+        "CREATE TEMP TABLE places AS SELECT message_id, id, rowid AS place, length(data) AS size FROM main.part"
+    )
+    database.execute("CREATE INDEX temp.places_of ON places (message_id, id)")
+    database.execute("PRAGMA query_only = ON")
+    return "SELECT place, size FROM temp.places WHERE message_id = ? ORDER BY id"
 
 
 def _parsed(data: object) -> dict[str, object] | None:
