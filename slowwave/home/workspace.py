@@ -44,6 +44,9 @@ Clock = Callable[[], datetime]
 EMBED_ROWS = 1_024
 """Rows embedded and stored together, so that a kill loses little."""
 
+EMBED_BYTES, READ_ROWS = 8_000_000, 256
+"""Bytes of texts that are embedded together at about the most, and rows whose texts are read at once."""
+
 
 def wall_clock() -> datetime:
     """The machine's own time."""
@@ -149,8 +152,7 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
         return done
     for table in VECTOR_TEXT:
         missing = store.without_vector(table)
-        for start in range(0, len(missing), EMBED_ROWS):
-            part = store.embedded_texts(table, missing.slice(start, EMBED_ROWS))
+        for looked_at, part in text_batches(store, table, missing):
             if part.is_empty():
                 continue
             embedded = embedder.embed_documents(part["text"].to_list())
@@ -159,11 +161,24 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
             store.put_vectors(table, kept)
             done[table] = done.get(table, 0) + kept.height
             done["failed"] = done.get("failed", 0) + len(embedded.failures)
-            progress(f"embed {table}", min(start + EMBED_ROWS, len(missing)), len(missing))
+            progress(f"embed {table}", looked_at, len(missing))
     if stale := store.without_centroid():
         means = centroids(store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)))
         store.put_vectors("topics", means.rename({"vector": "centroid"}), column="centroid")
     return done
+
+
+def text_batches(store: Store, table: str, keys: pl.Series) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Keys and texts to embed together, few enough to bound memory, and how many of `keys` were looked at so far."""
+    waiting: list[pl.DataFrame] = []
+    for start in range(0, len(keys), READ_ROWS):
+        waiting.append(store.embedded_texts(table, keys.slice(start, READ_ROWS)))
+        looked_at = min(start + READ_ROWS, len(keys))
+        row_count = sum(part.height for part in waiting)
+        size = sum(int(part["text"].str.len_bytes().sum()) for part in waiting)
+        if looked_at == len(keys) or row_count >= EMBED_ROWS or size >= EMBED_BYTES:
+            yield looked_at, pl.concat(waiting)
+            waiting = []
 
 
 _OPEN: dict[Path, Workspace] = {}

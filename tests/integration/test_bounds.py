@@ -13,7 +13,7 @@ import pytest
 from flows.ingest import ingest
 from slowwave.errors import ConfigError, InputError
 from slowwave.home.paths import open_home
-from slowwave.home.workspace import open_workspace
+from slowwave.home.workspace import open_workspace, text_batches
 from slowwave.journal.catalogue import CATALOGUE, Plan
 from slowwave.memory import Memory
 from slowwave.readers.chunking import cut_chunks
@@ -385,6 +385,25 @@ def test_a_text_of_absurd_length_is_refused_in_one_line_wherever_it_is_given(tmp
             ) as caught:
                 call()
             assert len(str(caught.value)) < 200
+
+
+def test_texts_are_embedded_in_batches_of_bounded_size(
+    tmp_path: Path, incoming: Path, monkeypatch: pytest.MonkeyPatch
+):
+    chat(incoming / "a.jsonl", *(f"Kiln {number} is {'hot ' * (number * 9)}" for number in range(40)))
+    run(tmp_path / "home", incoming)
+    monkeypatch.setattr("slowwave.home.workspace.READ_ROWS", 4)
+    monkeypatch.setattr("slowwave.home.workspace.EMBED_ROWS", 12)
+    monkeypatch.setattr("slowwave.home.workspace.EMBED_BYTES", 4_000)
+    with open_workspace(tmp_path / "home") as workspace:
+        keys = workspace.store.without_vector("turns")
+        batches = list(text_batches(workspace.store, "turns", keys))
+    assert [key for _, batch in batches for key in batch["turn_id"]] == keys.to_list()
+    sizes = [(batch.height, int(batch["text"].str.len_bytes().sum())) for _, batch in batches]
+    assert all(height <= 12 and size < 4_000 + 4 * 1_500 for height, size in sizes)
+    assert all(height == 12 or size >= 4_000 for height, size in sizes[:-1])
+    assert len(sizes) > 4, "rows alone would make four"
+    assert batches[-1][0] == 40
 
 
 def test_a_settings_file_of_absurd_length_is_refused_in_one_line(tmp_path: Path):
