@@ -60,7 +60,8 @@ def names_deferred(package: str) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(stands_in)
-        for name in [name for name, module in sys.modules.items() if isinstance(module, _StandIn)]:
+        # by `type`: to ask a stand-in of somebody else for its class may import, and change what is walked through
+        for name in [name for name, module in list(sys.modules.items()) if type(module) is _StandIn]:
             del sys.modules[name]
 
 
