@@ -784,8 +784,9 @@ for (const prompt of ["first", "second"]) {
   await hooks["chat.message"]({ sessionID: "ses_1" }, { message: {}, parts })
   show.push(parts)
 }
-for (const sessionID of ["ses_1", "ses_of_a_subagent"]) {
+for (const sessionID of ["ses_1", "ses_of_a_subagent", "ses_1", "ses_1"]) {
   await hooks.event({ event: { type: "session.idle", properties: { sessionID } } })
+  said[0].parts[0].text = "hi there"
 }
 await hooks.event({ event: { type: "session.deleted", properties: { info: { id: "ses_1" } } } })
 await hooks.event({ event: { type: "file.edited", properties: {} } })
@@ -799,6 +800,8 @@ with pathlib.Path(__file__).with_name("calls.jsonl").open("a") as calls:
     calls.write(json.dumps([words, given]) + "\\n")
 if given.get("prompt") == "second":
     sys.exit(3)
+if given.get("messages"):
+    print(json.dumps({"recorded": True}))
 if words[1] in ("SessionStart", "UserPromptSubmit"):
     print(json.dumps({"hookSpecificOutput": {"hookEventName": words[1], "additionalContext": f"<{words[1]}>"}}))
 """
@@ -837,11 +840,11 @@ def test_the_plugin_of_opencode_calls_the_hook_and_hands_on_what_it_says(is_ther
     calls = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
     assert [words for words, _ in calls] == [
         ["opencode", event, "--home", install.home]
-        for event in ("SessionStart", "UserPromptSubmit", "UserPromptSubmit", "Stop", "SessionEnd")
+        for event in ("SessionStart", "UserPromptSubmit", "UserPromptSubmit", "Stop", "Stop", "SessionEnd")
     ]
     assert {given["session_id"] for _, given in calls} == {"ses_1"}
     assert {given["cwd"] for _, given in calls} == {"/work"}
     assert calls[1][1]["prompt"] == "first"
     assert [given["messages"] for _, given in calls if "messages" in given] == [
-        [{"id": "m1", "role": "user", "time": {"created": 1}, "content": "hi"}]
-    ]
+        [{"id": "m1", "role": "user", "time": {"created": 1}, "content": text}] for text in ("hi", "hi there")
+    ], "what was taken is sent again only once it grew"

@@ -315,7 +315,7 @@ def test_the_messages_of_a_harness_without_transcripts_are_recorded_once(served,
     ]
     for _ in range(2):
         body = {"session_id": "oc", "cwd": "/x", "messages": messages, "hook_event_name": "Stop"}
-        assert served.post("/hooks/opencode/Stop", json=body).status_code == 204
+        assert served.post("/hooks/opencode/Stop", json=body).json() == {"recorded": True}
     until(lambda: len(said(home, "oc")) == 2)
     assert served.post("/hooks/opencode/SessionEnd", json={"session_id": "oc"}).status_code == 204
     done(home)

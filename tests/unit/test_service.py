@@ -1,6 +1,7 @@
 """The server as a service: what is written, and what the system is told."""
 
 import plistlib
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,17 @@ def test_a_service_is_installed_and_removed_without_a_trace(tmp_path: Path, told
 
 def test_signs_of_systemd_in_a_path_are_spelled_out():
     assert '--home "/a 100%% \\"x\\" $$HOME"' in service.systemd_unit(Path('/a 100% "x" $HOME'))
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd to verify with")
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path):
+    unit = tmp_path / "slowwave-1.service"
+    unit.write_text(service.systemd_unit(tmp_path / "a 100% home"))
+    words = ["systemd-analyze", "verify", str(unit)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert unit.name not in done.stderr
 
 
 def test_two_homes_have_two_services(tmp_path: Path):

@@ -5,6 +5,7 @@ import { spawn } from "node:child_process"
 const command = ["COMMAND"]
 const home = "HOME"
 const most = 200 // messages that are handed over at once; those before were handed over at earlier pauses
+const sent = new Map() // length of each message that the server took, by its id
 
 function call(event, payload) {
   return new Promise((resolve) => {
@@ -35,6 +36,14 @@ function contextOf(told) {
   }
 }
 
+function isTaken(told) {
+  try {
+    return JSON.parse(told).recorded === true
+  } catch {
+    return false
+  }
+}
+
 function textOf(parts) {
   const said = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
   return said.map((part) => part.text).join("\n\n")
@@ -51,9 +60,11 @@ export const Slowwave = async ({ client, directory }) => {
       const found = await client.session.messages({ path: { id } })
       const messages = (found.data || []).slice(-most).flatMap(({ info, parts }) => {
         const content = textOf(parts || [])
-        return content ? [{ id: info.id, role: info.role, time: { created: info.time?.created }, content }] : []
+        return content && sent.get(info.id) !== content.length ? [{ id: info.id, role: info.role, time: { created: info.time?.created }, content }] : []
       })
-      await call(event, { ...about(id), messages })
+      if (!messages.length) return
+      const told = await call(event, { ...about(id), messages })
+      if (isTaken(told)) messages.forEach((message) => sent.set(message.id, message.content.length))
     } catch {
       return
     }

@@ -131,6 +131,12 @@ class CursorPromptAnswer(CursorStartAnswer):
     go_on: Literal[True] = Field(default=True, serialization_alias="continue")
 
 
+class RecordedAnswer(BaseModel):
+    """The answer to OpenCode's plugin once its messages are on disk: it sends them no more."""
+
+    recorded: Literal[True] = True
+
+
 def event_of(harness: HarnessName, name: str) -> tuple[str, Action]:
     """The event as the harness writes it, and what is done at it; case, `-` and `_` do not matter.
 

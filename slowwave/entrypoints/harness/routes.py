@@ -17,6 +17,7 @@ from slowwave.entrypoints.harness.events import (
     HarnessName,
     Payload,
     PromptPayload,
+    RecordedAnswer,
     StartPayload,
     answer_of,
     event_of,
@@ -82,7 +83,7 @@ router = APIRouter(tags=["hooks"], lifespan=_recording)
 
 @router.post(
     "/hooks/{harness}/{event}",
-    response_model=ContextAnswer | CursorPromptAnswer | CursorStartAnswer,
+    response_model=ContextAnswer | CursorPromptAnswer | CursorStartAnswer | RecordedAnswer,
     responses={204: {"description": "Nothing is to be printed."}},
 )
 async def hook(
@@ -97,7 +98,7 @@ async def hook(
     recorder.catch_up()
     await _note_seen(request.app, harness)
     lanes: Lanes = request.app.state.lanes
-    text = ""
+    text, is_taken = "", False
     if action in WARM_SECONDS:
         await _until_warm(request.app, WARM_SECONDS[action])
     if action == "start":
@@ -108,9 +109,10 @@ async def hook(
         payload = possible(Payload, body)
         if payload.messages:
             await lanes.write(record_messages, lanes.memory, harness, payload)
+            is_taken = harness == "opencode"
         if payload.transcript_path or action == "end":
             await run_sync(recorder.accept, _work(harness, action, payload))
-    answer = answer_of(harness, name, text)
+    answer = RecordedAnswer().model_dump_json() if is_taken else answer_of(harness, name, text)
     if not answer:
         return Response(status_code=204, headers=MARK)
     return Response(answer, media_type="application/json", headers=MARK)
