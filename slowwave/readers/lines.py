@@ -19,6 +19,9 @@ _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _PADDING = " \t\r\n\x00"
 
 
+GARBLED_LINE = "line that is not UTF-8"
+
+
 class Line(NamedTuple):
     """A line: its number from 1, its bytes (null where it is over the bound), its size, and whether it ended."""
 
@@ -95,6 +98,9 @@ def json_records(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator
             counts.skip(BLANK)
         else:
             line_count += 1
+            if "\ufffd" in text and b"\xef\xbf\xbd" not in line.data:
+                told = f"line {line.number} is not UTF-8, and letters of it are lost: save the file as UTF-8"
+                counts.exceed(GARBLED_LINE, told, most=bounds.shown_places)
             record = _parsed(text)
             if record is None:
                 unreadable_count += 1

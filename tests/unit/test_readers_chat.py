@@ -42,6 +42,20 @@ def test_content_is_text_or_a_list_of_texts(tmp_path):
     assert reading.skipped == {"block without text": 2, "unreadable message": 1, "empty message": 1}
 
 
+def test_a_line_that_is_not_utf8_is_taken_and_named(tmp_path):
+    path = tmp_path / "talk.jsonl"
+    lines = ["Grüße aus Köln", "Grüße", "a \ufffd that was typed"]
+    coded = zip(lines, ["latin-1", "utf-8", "utf-8"], strict=True)
+    path.write_bytes(
+        b"".join(f'{{"role": "user", "content": "{text}"}}\n'.encode(code) for text, code in coded)
+    )
+    reading = read_chat(path)
+    assert reading.turns.height == 3
+    assert [(reason, told.partition(",")[0]) for reason, told in reading.counts.excesses] == [
+        ("line that is not UTF-8", "line 1 is not UTF-8")
+    ]
+
+
 def test_a_message_says_who_where_when_and_in_which_session(tmp_path):
     reading = read_chat(
         write(
