@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from slowwave.deferred import pattern
+from slowwave.redaction.labelled.captions import is_caption
+from slowwave.redaction.labelled.labels import ABOUT
 from slowwave.redaction.labelled.near import is_generated, is_invented, is_word_and_number
 from slowwave.redaction.shapes import is_mixed, is_mundane, is_scattered, is_shuffled, is_strong, is_uuid
 from slowwave.redaction.values import is_ordinary, is_random, is_reference, is_sentence, looks_chosen
@@ -140,6 +142,12 @@ def _listed(match: re.Match[str], start: int, end: int) -> bool:
     return is_password and not is_mundane(value.rstrip("!?."))
 
 
+def _prompted(match: re.Match[str], start: int, end: int) -> bool:
+    """A value typed at a prompt, which may be a plain word."""
+    value = _value(match, start, end)
+    return _given(match, start, end) and value.lower() not in ABOUT and not is_caption(value)
+
+
 _OTHER_NUMBERS = pattern(
     r"(?i)(?:error|port|version|line|row|year|since|in|of|logic|number|no\.?|nr\.?|room|page)[ ]?\Z"
 )
@@ -183,6 +191,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "argument_chosen": _argument_chosen,
     "printed": _printed,
     "listed": _listed,
+    "prompted": _prompted,
     "strong_or_beside": _strong_or_beside,
     "near_chpasswd": _near_chpasswd,
     "strong": lambda match, start, end: is_strong(_value(match, start, end).rstrip(".,;:)")),

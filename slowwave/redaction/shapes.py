@@ -42,6 +42,7 @@ _MUNDANE = pattern(
     | (?i:(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed|ecdsa|http|ipv|es|rs|hs|tls|ssl
         |wpa|saml|log4|node|python|php|web|k8|i18|l10|a11|ss|s|h|p|x|c|v|u2f|o)
         -?\d[\d._-]*(?:[-_]?(?:bit|gcm|cbc|sha|psk|url|j|s|n|y|client|rsa)\d{0,4}){0,3})  # an algorithm, a product
+    | (?:CRAM|SCRAM|DIGEST|XOAUTH)[-\dA-Z]{1,16} | V\d(?:[A-Z]+[a-z]*){2,} | (?:[A-Z][a-z]+)+V\d(?:beta|alpha)?\d?   # a protocol, classes
     | 0x[0-9a-fA-F]{1,8} | [a-z][\w.]*-[\w.-]*\#\d+                              # a small number, a ticket of a repository
     | (?i:rfc|iso|ieee|cve|pep|fips|nist|pkcs)[ -]?\d[\d.:-]*             # a standard
     | [A-Za-z]\w{1,30}-\d{1,3}(?:\.\d{1,4}){1,3}                      # a name with a version

@@ -25,7 +25,9 @@ _PLACEHOLDER = pattern(
 )
 _REGEX = pattern(r"\\[sdwbSDW]|\[\^?\\?\w-|\(\?[:=!<]|\.\*|[.\])][*+](?=[\\)\[(.$/]|\Z)|\\u[0-9a-fA-F]{4}")
 _MADE_UP = pattern(r"example\Z|\A\S{0,12}\.{3}\Z|\A(?:fake|dummy)|/\{|\A--\w")
-_KEYWORD_ARGUMENT = pattern(r"[a-z]+(?:[A-Z][a-z]+|_[a-z]+)*=(?:[A-Za-z_.]*|\[.*)|[a-z]+(?:_[a-z]+)+=\d+")
+_KEYWORD_ARGUMENT = pattern(
+    r"[a-z]+(?:[A-Z][a-z]+|_[a-z]+)*=(?:[A-Za-z_.]*|\[.*)|[a-z]+(?:_[a-z]+)+=\d+|[a-z]+=\d{1,3}|charset=\S+"
+)
 _SETTING = pattern(r"[A-Z][A-Z0-9_]{2,40}=(?=.)")
 _NAMES_OF_SECRETS = frozenset(
     {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "passwort", "user", "username"}

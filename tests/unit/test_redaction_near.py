@@ -102,3 +102,19 @@ def test_codes_and_keys_are_taken_where_they_are_asked_for_or_given(text, secret
 )
 def test_what_stands_near_a_label_by_chance_stays(text):
     assert redact(text) == (text, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Use 482913 to verify your account", "482913"),
+        ("License: AB12-CD34-EF56-GH78", "AB12-CD34-EF56-GH78"),
+        ("Enter passphrase: sesamseed", "sesamseed"),
+        ('builder.withPassword("sesamseed")', "sesamseed"),
+        ("bcrypt.hashpw(b'sesamseed77', salt)", "sesamseed77"),
+        ("restic password tiger-lamp-coffee-river", "tiger-lamp"),
+        (f"vault password: {PHRASE}", PHRASE),
+    ],
+)
+def test_a_plain_value_is_taken_where_its_place_says_what_it_is(text, secret):
+    assert secret not in redact(text)[0]

@@ -70,6 +70,13 @@ _FOUR_BY_FOUR = pattern(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![a-z])")
 CACHE_KEY = pattern(r"[a-z]{2,20}-[a-z]{2,20}-")
 _CLASS = pattern(r"(?:[A-Z][a-z]+){2,}")
 _PASS_WORDS = frozenset({"pass", "pw", "pwd"})
+_SETTER = pattern(
+    r"(?i)(?:\b(?:set|with)_?\w{0,20}\(|\b(?:put|set|setproperty|append|add)\([\"']\w{1,30}[\"'], ?)[\"']\Z"
+)
+_WORD = pattern(r"[A-Za-z]{6,40}")
+_ACCOUNT = pattern(
+    r"(?im)^[ \t>*-]{0,8}(?:user(?:name)?|login|e?-?mail|host|url|server|benutzer|usuario|utente|usuário)\b[^\n]{0,80}$"
+)
 _NUMBERED = pattern(r"[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,2}")
 _FINAL = pattern(r"\s?:\s?(?:Final|int|ClassVar)")
 _CONSTANT = pattern(r"[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:[./][a-z]+)+|[a-z_]+(?:[./][a-z_]*\{\w+\}[\w/{}.]*)+")
@@ -201,7 +208,10 @@ def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool)
         return looks_chosen(value) or (
             is_long
             and label.kind == "password"
-            and label.word not in _PASS_WORDS
+            and (
+                label.word not in _PASS_WORDS
+                or bool(_ACCOUNT.search(text, max(0, label.start - 120), found.end + 120))
+            )
             and (value.isdigit() or fills_its_line(text, label.name_start, found.end))
         )
     return True
@@ -229,6 +239,9 @@ def _is_in_call(text: str, label: Label, found: Written) -> bool:
     value = found.text.removesuffix("{enter}").removesuffix("\\r").removesuffix("\\n")
     if not found.is_quoted or is_sentence(value) or text[found.end + 1 : found.end + 2] == ":":
         return False
+    setter = _SETTER.search(text, max(0, label.start - 40), found.start)
+    if setter and label.kind == "password" and _WORD.fullmatch(value):
+        return value.lower() not in ABOUT and not is_caption(value) and not is_ordinary(value)
     return _has_look(label, value)
 
 

@@ -220,6 +220,8 @@ class Labels:
         head = _HEAD.search(text, max(0, start - _HEAD_REACH), start)
         before = head[0] if head else ""
         name_start = start if before.endswith(" ") else start - len(before)
+        if _is_verb(text, lowered[start:end], start, end) or before.lower().endswith(("public", "public ")):
+            return None
         if end - start <= 4 and (text[start - 1 : start].isdigit() or is_scattered(text[name_start:start])):
             return None
         if kinds[0] not in ("password", "codes", "seed", "login") and " of " not in lowered[start:end]:
@@ -227,6 +229,20 @@ class Labels:
             if first and first[-1].lower() in NO_LABEL_STARTS:
                 return None
         return Label(start, end, kinds[0], kinds, name_start, name_end, lowered[start:end])
+
+
+_VERB_BEFORE = pattern(
+    r"(?i)(?:\b(?:to|can|not|don't|we|you|must|should|will|could|that|please|let|it|and|or|then)|^|\A)[ ]\Z"
+)
+_STATEMENT = pattern(r":[^\n]{0,60}\n[ \t#.>]*\Z")
+
+
+def _is_verb(text: str, word: str, start: int, end: int) -> bool:
+    """Return whether "pass" is what somebody does, or a statement of a program that does nothing."""
+    if word != "pass" or text[end : end + 1] not in ("", " ", "\n"):
+        return False
+    is_told = bool(_VERB_BEFORE.search(text, max(0, start - 10), start))
+    return is_told or bool(_STATEMENT.search(text, max(0, start - 120), start))
 
 
 _HEAD_REACH = 40

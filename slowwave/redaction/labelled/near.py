@@ -59,13 +59,17 @@ def near_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     end = line_end(text, label.end, _REACH)
     is_sure = label.kind in ("password", "weak") or (label.kind != "login" and "login" in label.kinds)
     for token in _TOKEN.finditer(text, start, end):
-        if found := _found(text, token.start(), token[0], kind=kind, is_sure=is_sure):
+        if found := _found(
+            text, token.start(), token[0], kind=kind, is_sure=is_sure, beside=label.name_end + 1
+        ):
             yield found
     if label.kind != "hint":
         yield from _around(text, start, end, kind)
 
 
-def _found(text: str, start: int, value: str, *, kind: str, is_sure: bool) -> tuple[int, int] | None:
+def _found(
+    text: str, start: int, value: str, *, kind: str, is_sure: bool, beside: int
+) -> tuple[int, int] | None:
     bare = _ESCAPED_END.sub("", value).rstrip(".:")
     if not _is_candidate(text, start, bare):
         return None
@@ -78,9 +82,8 @@ def _found(text: str, start: int, value: str, *, kind: str, is_sure: bool) -> tu
         is_secret = is_secret or (
             is_word_and_number(bare) and (is_sure or bool(_TOLD.search(text, max(0, start - 16), start)))
         )
-        is_secret = is_secret or bool(
-            _PHRASE.fullmatch(bare) and _TOLD.search(text, max(0, start - 16), start)
-        )
+        is_told = _TOLD.search(text, max(0, start - 16), start) or (is_sure and start == beside)
+        is_secret = is_secret or bool(_PHRASE.fullmatch(bare) and is_told)
     return (start, start + len(bare)) if is_secret else None
 
 

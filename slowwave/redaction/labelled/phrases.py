@@ -6,12 +6,13 @@ from typing import Final
 from slowwave.deferred import pattern
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.redaction.labelled.labels import ABOUT, LABEL_WORDS, Label
-from slowwave.redaction.labelled.written import line_end
+from slowwave.redaction.labelled.written import line_end, line_start
 
 _WORD = pattern(r"[^\W\d_]{3,12}")
 _SEPARATOR = pattern(r" (?! )")
 _NAMES_PHRASE = pattern(r"phrase|frase|fraza|satz|zin\b|parole|diceware|vault")
 _REACH: Final = 200
+_LONGEST_NAME: Final = 16
 _LEAST: Final = 4
 _MOST: Final = 10
 _END = pattern(r"[\"'`”»“]?[.!]?[ \t]*(?=\r?\n|\Z)")
@@ -25,7 +26,8 @@ def phrase_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     """The place of a pass phrase after a label: in quotes, in the next column, on the next line."""
     if label.kind != "password" or not (opened := _OPENING.match(text, label.name_end)):
         return
-    if opened["colon"] is not None and not _NAMES_PHRASE.search(label.word):
+    is_heading = label.name_start - line_start(text, label.name_start, _REACH) <= _LONGEST_NAME
+    if opened["colon"] is not None and not (is_heading or _NAMES_PHRASE.search(label.word)):
         return
     position = opened.end() - (text[opened.end() - 1 : opened.end()] in _QUOTES)
     if phrase := phrase_alone(text, position, line_end(text, position, _REACH)):
