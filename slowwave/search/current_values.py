@@ -76,9 +76,9 @@ def former_values(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str
             next_of[cell["cell_id"]] = cell["superseded_by"]
     last = ends(next_of)
     former: dict[str, list[Row]] = {}
-    for cell in sorted(cells, key=_holding, reverse=True):
+    for cell in sorted((cell for cell in cells if cell["cell_id"] in last), key=_holding, reverse=True):
         is_corrected = cell["valid_until"] is not None and cell["valid_until"] <= cell["valid_from"]
-        if cell["cell_id"] in last and not is_corrected:
+        if not is_corrected:
             former.setdefault(last[cell["cell_id"]], []).append(cell)
     return former
 

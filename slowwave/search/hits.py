@@ -139,9 +139,11 @@ def _with_chain(question: Question, cells: list[Row], around: list[Row]) -> dict
 
     newest = {row["cell_id"] for row in around} - {row["cell_id"] for row in cells}
     walk(newest, reach, most=CHAIN_STEPS - 1)  # `around` is the first step
+    if not filters.is_historical:
+        return known
     if filters.as_of is not None:
         known = {key: row for key, row in known.items() if row["event_time"] <= filters.as_of}
-    said = followers(store, known.values()) if filters.is_historical else {}
+    said = followers(store, known.values())
     return {key: as_they_stood(row, said, filters) for key, row in known.items()}
 
 

@@ -12,7 +12,7 @@ class ServerSettings(Group):
     port_tries: int = setting(
         20, "Ports that are tried, one after the other, until one is free.", ge=1, le=1_000
     )
-    reads: int = setting(4, "Questions answered at once; more wait their turn.", ge=1, le=64)
+    reads: int = setting(2, "Questions answered at once; more wait their turn.", ge=1, le=64)
     writes: int = setting(8, "Writes carried out at once; more wait their turn.", ge=1, le=64)
     waiting: int = setting(
         256, "Requests that may wait for their turn; beyond them the answer is 503.", ge=1, le=10_000
