@@ -4,7 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
@@ -190,6 +190,7 @@ def test_no_secret_with_a_form_of_its_own_survives(secret, before, after, start,
     st.from_regex(r"[A-Za-z]{4,10}[0-9]{2,6}[A-Za-z]{2,8}", fullmatch=True),
     st.sampled_from(["", "export ", "set(", "{", "  ", "my_"]),
 )
+@example("api_key", '{}="{}"', "ABCD12EF", "")  # as long as the name of a key of PGP
 def test_nothing_that_is_given_to_the_name_of_a_secret_survives(name, form, secret, before):
     assert secret not in redact(before + form.format(name, secret))[0]
 

@@ -80,7 +80,8 @@ _ACCOUNT = pattern(
 _NUMBERED = pattern(r"[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,2}")
 _FINAL = pattern(r"\s?:\s?(?:Final|int|ClassVar)")
 _CONSTANT = pattern(r"[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:[./][a-z]+)+|[a-z_]+(?:[./][a-z_]*\{\w+\}[\w/{}.]*)+")
-KEY_ID = pattern(r"(?:0x)?(?:[0-9A-F]{8}|[0-9A-F]{16})")
+_KEY_ID = pattern(r"(?:0x)?(?:[0-9A-F]{8}|[0-9A-F]{16})")
+_OF_A_SERVICE = pattern(r"(?i)api|secret|access|client|private|auth|licen[cs]e")
 _NETWORK = pattern(r"(?i)\b(?:wi-?fi|wlan|wpa2?|psk2?|ssid)\b")
 SHORTEST_PIN: Final = 4
 
@@ -166,6 +167,13 @@ def fits(label: Label, value: str) -> bool:
     return "totp" in label.kinds and len(value) >= 16 and bool(_BASE32.fullmatch(value))
 
 
+def is_key_id(text: str, label: Label, value: str) -> bool:
+    """Return whether a value names a key of PGP: its last digits after "key", which is no key of a service."""
+    if label.kind != "key" or not _KEY_ID.fullmatch(value):
+        return False
+    return not _OF_A_SERVICE.search(text, label.name_start, label.name_end)
+
+
 def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> bool:
     value = found.text
     if fits(label, value):
@@ -177,7 +185,7 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
         return False
     if label.kind == "weak" and _NETWORK.search(text, max(0, label.start - 160), found.end + 160):
         return looks_chosen(value)
-    if label.kind == "key" and KEY_ID.fullmatch(value):
+    if is_key_id(text, label, value):
         return False
     if label.kind in ("password", "key"):
         return _is_strong_given(text, label, found, is_colon=is_colon)

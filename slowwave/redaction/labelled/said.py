@@ -9,7 +9,7 @@ from typing import Final
 
 from slowwave.deferred import pattern
 from slowwave.language.lexicon import STOP_WORDS
-from slowwave.redaction.labelled.given import CACHE_KEY, KEY_ID, fits, fitting_at
+from slowwave.redaction.labelled.given import CACHE_KEY, fits, fitting_at, is_key_id
 from slowwave.redaction.labelled.labels import (
     ABOUT,
     LINK_FILLERS,
@@ -209,7 +209,7 @@ def _trimmed(found: Written) -> tuple[int, int]:
 def _is_said(text: str, label: Label, found: Written, *, link: str, number: int) -> bool:
     value = found.text if found.is_quoted else found.text.rstrip(".,;:!?)")
     is_named = is_ordinary(value) or is_reference(value, is_shell=False)
-    if len(value) < SHORTEST_GIVEN or is_named or (label.kind == "key" and KEY_ID.fullmatch(value)):
+    if len(value) < SHORTEST_GIVEN or is_named or is_key_id(text, label, value):
         return False
     if (link or number == 0) and fits(label, value):
         return True
