@@ -38,7 +38,10 @@ def following(next_of: Mapping[str, str], start: str) -> list[str]:
 def ends(next_of: Mapping[str, str]) -> dict[str, str]:
     """For every id that another comes after, the last one of its chain; the smallest id is the end of a circle."""
     found: dict[str, str] = {}
-    for start in next_of:
+    for start, after in next_of.items():
+        if after not in next_of:  # nearly all chains are one step long
+            found[start] = after
+            continue
         passed: dict[str, int] = {}
         here = start
         while here in next_of and here not in found and here not in passed:

@@ -3,6 +3,7 @@
 Plain Python: a question's lists are short, and one operation on a frame costs more than all of their rows.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
@@ -71,15 +72,14 @@ def fuse_scores(lists: Sequence[RankedList], *, most: int | None = None) -> list
 
 def fused_scores(lists: Sequence[RankedList]) -> dict[str, float]:
     """The scores of `fuse_scores` alone, by key, for long lists of which nobody asks what each list gave."""
-    totals: dict[str, float] = {}
+    totals = defaultdict[str, float](float)
     for entry in lists:
         if entry.values:
             best, worst, weight = max(entry.values.values()), min(entry.values.values()), entry.weight
             is_even, width = best == worst, best - worst
             for key, value in entry.values.items():
-                share = weight if is_even else weight * (value - worst) / width
-                totals[key] = totals.get(key, 0.0) + share
-    return totals
+                totals[key] += weight if is_even else weight * (value - worst) / width
+    return dict(totals)
 
 
 def with_given(ranked: Sequence[Fused], given: Mapping[str, Mapping[str, float]]) -> list[Fused]:
