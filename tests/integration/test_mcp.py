@@ -474,6 +474,9 @@ def agreed(asked: ElicitRequestFormParams) -> ElicitResult:
 
 REFUSALS: dict[str, Said | None] = {
     "no": lambda _: ElicitResult(action="accept", content={"erase": False}),
+    "a yes without its answer": lambda _: ElicitResult(action="accept", content={}),
+    "a yes without content": lambda _: ElicitResult(action="accept"),
+    "a yes that is none": lambda _: ElicitResult(action="accept", content={"erase": "perhaps"}),
     "declined": lambda _: ElicitResult(action="decline"),
     "cancelled": lambda _: ElicitResult(action="cancel"),
     "a client that cannot ask": None,
@@ -506,6 +509,8 @@ def test_without_a_clear_yes_nothing_is_erased(memory: Memory, folder: Path, era
         told = call(memory, "erase_fact", cell_id="aaaaaa1", era=era, person=person)
         assert told.is_error, how
         assert "nothing was erased" in text_of(told), how
+        assert person is None or "the user did not agree" in text_of(told), how
+        assert "esolver" not in text_of(told), how
     assert decisions(folder) == before
     assert memory.cell("aaaaaa1").status == "active"
 

@@ -21,6 +21,8 @@ from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
 
 NAME: Final = "erase_fact"
+NOT_AGREED: Final = "the user did not agree: nothing was erased, and it is not to be asked again"
+
 SHOWN = 5
 """First words that the question shows; more are counted."""
 
@@ -60,7 +62,7 @@ def add_erase(server: MCPServer[Any], ask: Ask) -> None:
     ) -> CallToolResult:
         is_dry = bool(given.pop("dry_run"))
         if not is_dry and not (isinstance(sure, AcceptedElicitation) and sure.data.erase):
-            raise ToolError("the user did not agree: nothing was erased, and it is not to be asked again")
+            raise ToolError(NOT_AGREED)
         with told_to_the_model():
             found: Erased = await ask("erase", {**_given(**given), "dry_run": is_dry}, Erased)
         safe = _safe(found)
@@ -78,6 +80,11 @@ def add_erase(server: MCPServer[Any], ask: Ask) -> None:
         parameters=parameters_of(EraseRequest),
         shaped=Erased,
     )
+
+
+def is_no_answer(error: ToolError) -> bool:
+    """Return whether the client sent something that answers no question: the SDK's refusal names its own parts."""
+    return isinstance(error.__cause__, ToolError) and str(error.__cause__).startswith("Resolver ")
 
 
 def _given(**given: str | None) -> dict[str, Any]:
@@ -99,8 +106,8 @@ def _refuse_if_mute(ctx: Context) -> None:
         ToolError: it cannot ask.
     """
     capabilities = ctx.client_capabilities
-    can_ask = capabilities is not None and capabilities.elicitation is not None
-    if not can_ask:
+    way = capabilities.elicitation if capabilities is not None else None
+    if way is None or (way.form is None and way.url is not None):  # one that names no way shows forms
         raise ToolError(
             "this client cannot ask the user back, so nothing was erased: the user can run `slowwave erase` in a shell"
         )

@@ -30,7 +30,7 @@ from pydantic import AnyUrl, ValidationError
 
 from slowwave.entrypoints.mcp import reading, writing
 from slowwave.entrypoints.mcp.asking import ASKS, Ask
-from slowwave.entrypoints.mcp.erasing import add_erase
+from slowwave.entrypoints.mcp.erasing import NOT_AGREED, add_erase, is_no_answer
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS
 from slowwave.entrypoints.mcp.prompts import add_prompts
 from slowwave.entrypoints.mcp.resources import add_resources, listed_resources
@@ -100,6 +100,8 @@ class _Server(MCPServer[Any]):
         except UnexpectedToolError as error:
             raise ToolError(_unforeseen(name, error)) from None
         except ToolError as error:
+            if is_no_answer(error):
+                raise ToolError(NOT_AGREED) from None
             if tool is not None and isinstance(error.__cause__, ValidationError):
                 raise ToolError(sentence_of(tool.fn_metadata.arg_model, error.__cause__)) from None
             raise
