@@ -1,4 +1,4 @@
-"""The writer lock of a home: one thread of one process writes, and says which it is."""
+"""The locks of a home: one thread of one process writes, and says which it is; one process at a time records."""
 
 import json
 import os
@@ -13,13 +13,18 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
-from slowwave.errors import BusyError, ConfigError
+from slowwave.errors import BusyError, ConfigError, TransientError
 from slowwave.home.paths import Home
 
 Work = Literal["run", "edit"]
 """Kind of work of a writer: a run takes minutes, an edit a moment."""
 
 POLL_SECONDS = 0.05
+
+RECORDING_SECONDS = 10.0
+"""The longest that a recorder waits for the others, each of which needs some milliseconds."""
+
+RECORDING_POLL_SECONDS = 0.002
 
 
 @dataclass
@@ -74,6 +79,35 @@ def writing(
         yield
     finally:
         _release(home, key)
+
+
+@contextmanager
+def recording(home: Home) -> Iterator[None]:
+    """Holds the lock of those that record messages, for one commit to the journal; writers do not take it.
+
+    So each knows what the others have committed before it gives a message its place. A killed holder lets go at once.
+
+    Raises:
+        TransientError: another process holds it for long, or the folder cannot be written.
+    """
+    lock = FileLock(home.recording_path, timeout=RECORDING_SECONDS, thread_local=False)
+    try:
+        home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock.acquire(poll_interval=RECORDING_POLL_SECONDS)
+    except Timeout as error:
+        raise TransientError(
+            f"another process has been recording to {home.root} for over {RECORDING_SECONDS:g} seconds; nothing was "
+            "recorded. Try again; if it stays so, end that process."
+        ) from error
+    except OSError as error:
+        raise TransientError(
+            f"the home folder {home.root} cannot be written ({error.strerror}); nothing was recorded. "
+            "Make room or mend the permissions, then try again."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _take(home: Home, key: Path, work: Work) -> _Refusal | None:

@@ -17,7 +17,8 @@
     |-- connections.json    the coding agents that are connected, and the folders made for them
     |-- writer.lock          held by the one process that writes the store
     |-- writer.next          held by a run that waits for it
-    `-- writer.json          which process that is, while it writes
+    |-- writer.json          which process that is, while it writes
+    `-- recording.lock       held for a moment by the one process that records messages
 
 Any process may commit to the journal. Only the holder of the writer lock changes the store
 (`slowwave/home/workspace.py`). Reading needs nothing more than this file, so it imports no language model.
@@ -129,6 +130,11 @@ class Home:
     def next_path(self) -> Path:
         """The lock of the run that is the next writer: edits wait for it."""
         return self.root / "writer.next"
+
+    @property
+    def recording_path(self) -> Path:
+        """The lock of those that record messages: one at a time gives places in conversations."""
+        return self.root / "recording.lock"
 
 
 def open_home(path: Path | str | None = None) -> Home:

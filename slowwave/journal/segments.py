@@ -143,8 +143,7 @@ class Journal:
         """Ids of the segments after this one, in their order, without a look at older days."""
         first = self.path_of(segment_id).parent
         days = takewhile(lambda day: day >= first, _newest_first(self.root, depth=3))
-        paths = (path for day in days for path, is_placed in self._files(day) if is_placed)
-        return sorted(path.stem for path in paths if path.stem > segment_id)
+        return sorted(found for day in days for found in self._ids_in(day, after=segment_id))
 
     def foreign_files(self) -> list[Problem]:
         """Files in the journal folder that are not named or placed like segments, leftovers of a kill among them."""
@@ -252,6 +251,15 @@ class Journal:
             first, past = _ids_of_day(folder.relative_to(self.root))
             for name in names:
                 yield folder / name, bool(_SEGMENT_NAME.match(name)) and first <= name < past
+
+    def _ids_in(self, day: Path, *, after: str) -> Iterator[str]:
+        """Ids in a day's folder above one: by names alone, for each record looks and a day may have thousands."""
+        begin, past = _ids_of_day(day.relative_to(self.root))
+        for name in os.listdir(day):  # noqa: PTH208
+            segment_id = name.removesuffix(".jsonl")
+            is_placed = segment_id > after and _SEGMENT_NAME.match(name) and begin <= name < past
+            if is_placed and not (day / name).is_dir():
+                yield segment_id
 
     def last_id(self) -> str | None:
         """The highest id; empty and foreign folders are skipped."""

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +14,7 @@ import pytest
 from flows.nightly import nightly
 from slowwave import Memory
 from slowwave.errors import InputError, TransientError
-from slowwave.home.lock import writing
+from slowwave.home.lock import recording, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.search import SearchResult
@@ -129,6 +130,55 @@ def test_a_conversation_that_was_let_go_before_the_store_had_it_goes_on_in_order
     turns = stored(home).filter(pl.col("session_id") == "chat")
     assert turns["content"].to_list() == list(TEXTS)
     assert turns["turn_index"].to_list() == [0, 1, 2]
+
+
+def test_two_that_record_one_conversation_give_each_message_a_place_of_its_own(home: Path):
+    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+    with Memory(home, records_usage=False) as one, Memory(home, records_usage=False) as other:
+        for number in range(6):
+            (one, other)[number % 2].record([message(number, f"Message {number}.")])
+        again = [other.record([message(number, f"Message {number}.")]) for number in range(6)]
+        assert sum(done.new_count for done in again) == 0
+        other.ingest([])  # now it is in the store, and the next one goes on behind it
+        one.record([message(6, "Message 6.")])
+        one.ingest([])
+    before = stored(home)
+    assert before["content"].to_list() == [f"Message {number}." for number in range(7)]
+    assert before["turn_index"].to_list() == [*range(7)]
+    from flows.rebuild import rebuild
+
+    rebuild.fn(home=str(home))
+    assert stored(home).equals(before)
+
+
+def test_many_that_record_one_conversation_at_once_wait_for_each_other(home: Path):
+    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+
+    def say(who: str) -> None:
+        with Memory(home, records_usage=False) as memory:
+            for number in range(8):
+                memory.record([message(number, f"{who} {number}", id=f"{who} {number}", role="user")])
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(say, "abc"))
+    with Memory(home, records_usage=False) as memory:
+        memory.ingest([])
+    turns = stored(home)
+    assert turns["turn_index"].to_list() == [*range(24)]
+    for who in "abc":
+        own = turns.filter(pl.col("content").str.starts_with(who))["content"].to_list()
+        assert own == [f"{who} {number}" for number in range(8)]
+
+
+def test_a_recorder_that_does_not_end_is_told_and_nothing_is_recorded(
+    memory: Memory, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("slowwave.home.lock.RECORDING_SECONDS", 0.0)
+    with recording(open_home(home)), pytest.raises(TransientError, match="nothing was recorded") as told:
+        memory.record([message(0)])
+    assert "\n" not in str(told.value)
+    assert open_home(home).journal.segment_ids() == []
+    assert memory.record([message(0)]).new_count == 1
 
 
 def test_without_an_id_the_same_text_at_the_same_time_is_the_same_message(memory: Memory):

@@ -1,5 +1,8 @@
 """Recording messages as they are said: durable at once, in one segment of the journal, without the writer lock.
 
+Whoever records takes a lock of its own for a moment, and looks at what others have committed: a place in a
+conversation is given once, by the order of the commits.
+
 A message goes the same way as one of a transcript (`to_parts`): injected memory and secrets are left out, and its id is
 made from the same parts, so that recording it again, or taking in its transcript later, adds nothing. The store gets it
 some seconds later (`folding.py`), the next ingest cuts its chunks (`recorded_chunks.py`), the next night extracts.
@@ -8,11 +11,13 @@ some seconds later (`folding.py`), the next ingest cuts its chunks (`recorded_ch
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import polars as pl
 
+from slowwave.home.lock import recording
 from slowwave.home.swept import keep_fresh
 from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
@@ -64,23 +69,26 @@ class Conversations:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self._known: OrderedDict[str, _Conversation] = OrderedDict()
-        self._has_caught_up = False
+        self._looked_to = ""
+        """The last segment of the journal that was looked at; empty where all that waits must be read again."""
+        self._own = ""
+        """The segment that was committed here last."""
 
     def catch_up(self, journal: Journal, store: Store | None) -> None:
-        """Take over what was recorded and no writer has put into the store yet.
+        """Take over what others recorded, now or before a kill, and no writer has put into the store yet.
 
-        Once, for what another process left, as after a kill; and again after a conversation was let go that may wait.
+        Only segments that came since the last look; all of them after a conversation was let go that may wait.
         """
-        if self._has_caught_up:
-            return
-        done = set() if store is None else store.applied_segments()
-        waiting = [segment_id for segment_id in journal.segment_ids() if segment_id not in done]
-        for portion in journal.portions(waiting):
+        looked_to = self._looked_to
+        there = journal.segment_ids_after(looked_to) if looked_to else journal.segment_ids()
+        new = [segment_id for segment_id in there if not looked_to or segment_id != self._own]
+        done = store.applied_segments() if store is not None and new else set()
+        for portion in journal.portions([segment_id for segment_id in new if segment_id not in done]):
             turns = of_kind(journal.read(portion).events, "turn.recorded")
             self.add(turns)
             for session_id, project_id in turns.select("session_id", "project_id").iter_rows():
                 self._known[session_id].project_id = self._known[session_id].project_id or project_id
-        self._has_caught_up = True
+        self._looked_to = there[-1] if there else looked_to
 
     def of(self, store: Store | None, session_ids: Iterable[str]) -> dict[str, _Conversation]:
         """Conversations as the store has them now, with what was recorded here and is not in the store yet."""
@@ -94,8 +102,15 @@ class Conversations:
                 known.seen = version
         while len(self._known) > max(MOST_CONVERSATIONS, len(named)):
             _, gone = self._known.popitem(last=False)
-            self._has_caught_up &= not gone.may_wait
+            if gone.may_wait:
+                self._looked_to = ""
         return named
+
+    def commit(self, journal: Journal, turns: pl.DataFrame, *, now: datetime) -> None:
+        """Commit turns, and know them from now on."""
+        segment = journal.commit(encode("turn.recorded", turns), now=now)
+        self._own = segment.segment_id if segment is not None else self._own
+        self.add(turns)
 
     def add(self, turns: pl.DataFrame) -> None:
         """Take over turns that are committed."""
@@ -116,15 +131,15 @@ def record(
     messages = _messages(request, counts, now)
     parts = to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=reader.settings.readers)
     read = whole(parts)
-    with conversations.lock:
+    waits = recording(reader.home) if read.turns.height else nullcontext()
+    with conversations.lock, waits:
         store = reader.current()
         kept = _not_erased(store, read.turns)
         conversations.catch_up(reader.home.journal, store)
         new = _new(reader, store, kept, conversations, request.project)
         if new.height:
             keep_fresh(reader.home, now=now)
-            reader.home.journal.commit(encode("turn.recorded", new), now=now)
-        conversations.add(new)
+            conversations.commit(reader.home.journal, new, now=now)
     erased = read.turns.height - kept.height
     return Recorded(
         turn_ids=kept["turn_id"].to_list(),
