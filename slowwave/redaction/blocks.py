@@ -6,7 +6,10 @@ from slowwave.deferred import pattern
 from slowwave.redaction.shapes import is_mixed, is_mundane
 from slowwave.redaction.values import is_ordinary, is_reference
 
-_KEY_BORDER = pattern(r"-----(?P<side>BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_BORDER = pattern(
+    r"-----?[ ]?(?P<side>BEGIN|END) (?![^\n-]{0,30}(?i:public|certificate|signature))[\w .-]{0,40}(?i:key|secret|psk)[\w .]{0,16}-----?"
+)
+"""The first or last line of a block that holds a key, whatever program names it: all but public keys."""
 _KEY_LINES = pattern(
     r"(?:(?:[\s\"'`+,>|*#.;\\()-]|\\+[nrt\"]|\d{1,6}[→:|]){0,80}+"
     r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash)\\?: [^\n\\]{0,120}|[A-Za-z0-9+/=]{16,}+))+"
@@ -43,7 +46,7 @@ _MOST_ENTRIES = 60
 
 def private_keys(text: str) -> Iterator[tuple[int, int]]:
     """Places of private keys in text form: whole, cut off before their end, or with line breaks as backslash n."""
-    if "PRIVATE KEY" in text:
+    if any(border in text for border in ("-BEGIN ", "-END ", "- BEGIN ", "- END ")):
         borders = list(_KEY_BORDER.finditer(text))
         done = 0
         for index, border in enumerate(borders):

@@ -138,6 +138,12 @@ def _listed(match: re.Match[str], start: int, end: int) -> bool:
     value = _value(match, start, end)
     if value.isdigit():
         return bool(match["device"])
+    return _invented(match, start, end)
+
+
+def _invented(match: re.Match[str], start: int, end: int) -> bool:
+    """A password by its look: made by a generator, or words and digits that a person puts together."""
+    value = _value(match, start, end)
     is_password = is_generated(value) or is_invented(value) or is_word_and_number(value)
     return is_password and not is_mundane(value.rstrip("!?."))
 
@@ -190,6 +196,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "argument": _argument,
     "argument_chosen": _argument_chosen,
     "printed": _printed,
+    "invented": _invented,
     "listed": _listed,
     "prompted": _prompted,
     "strong_or_beside": _strong_or_beside,

@@ -22,6 +22,8 @@ EDGE = (
 VALUE = r"(?:\"(?P<double>[^\"\n]{3,200})\"|'(?P<single>[^'\n]{3,200})'|(?P<bare>[^\s\"'`]{3,256}))"
 _REACH = 400
 """Characters around a hint in which its match begins and ends, but for the rest of the last line."""
+_MASK = re.compile(r"[xX]{12}|0{16}|\*{6}|(?:X{4}-){3}")
+"""What a placeholder holds in the place of a key."""
 _GROUPS = ("secret", "double", "single", "bare")
 
 
@@ -56,15 +58,18 @@ class Rule:
             position = start
             while match := self.pattern.search(text, position, end):
                 found_start, found_end = self._span(match)
-                if found_start < found_end and (
-                    self.accepts is None or self.accepts(match, found_start, found_end)
-                ):
+                if found_start < found_end and self._is_accepted(match, found_start, found_end):
                     yield found_start, found_end
                     position = max(found_end, match.start() + 1)
                 else:
                     position = max(
                         found_start if found_start > match.start() else found_end, match.start() + 1
                     )
+
+    def _is_accepted(self, match: re.Match[str], start: int, end: int) -> bool:
+        if self.is_long and end - start <= _REACH and _MASK.search(match.string, start, end):
+            return False
+        return self.accepts is None or self.accepts(match, start, end)
 
     def _windows(self, lowered: str) -> Iterator[tuple[int, int]]:
         """Parts of the text in which a match can be: the lines around each hint."""

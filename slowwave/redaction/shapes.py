@@ -52,7 +52,7 @@ _MUNDANE = pattern(
     re.VERBOSE,
 )
 _PUBLIC = pattern(
-    r"(?:sha\d{1,3}|md5|blake\d\w?|h\d)[-:=]\S*|SHA256:\S*|MD5:\S*|(?:[0-9a-fA-F]{2}:){7,}[0-9a-fA-F]{2}|ssh-(?:rsa|ed25519|dss)\S*"
+    r"(?:sha\d{1,3}|md5|blake\d\w?|h\d)[-:=]\S*|SHA256:\S*|MD5:\S*|(?:[0-9a-fA-F]{2}:){5,}[0-9a-fA-F]{2}|ssh-(?:rsa|ed25519|dss)\S*"
     r"|ecdsa-sha2-\S*|AAAA[BCE][23]\S*|age1[a-z0-9]{50,}|data:\S*|xpub\S*|(?:urn|spdx|pkg|arn|did|oid|doi|cid|tel|mailto|isbn):\S*"
 )
 

@@ -118,3 +118,32 @@ def test_what_stands_near_a_label_by_chance_stays(text):
 )
 def test_a_plain_value_is_taken_where_its_place_says_what_it_is(text, secret):
     assert secret not in redact(text)[0]
+
+
+HEX_LINES = "\n".join(f"9f3a7c1e5b80d246{number:016x}" for number in range(7, 12))
+
+
+@pytest.mark.parametrize("name", ["OpenVPN Static key V1", "SSH2 ENCRYPTED PRIVATE KEY", "ACME Secret"])
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_block_of_a_key_goes_whatever_program_names_it(name, ends):
+    block = f"-----BEGIN {name}-----\n{HEX_LINES}\n" + f"-----END {name}-----\n" * ends
+    assert "9f3a7c1e" not in redact(f"here it is:\n{block}\nthanks")[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"-----BEGIN PGP PUBLIC KEY BLOCK-----\n{HEX_LINES}\n-----END PGP PUBLIC KEY BLOCK-----",
+        f"$ head -4 ca.pem\n-----BEGIN CERTIFICATE-----\nMIIF{KEY * 2}\n",
+        f"Cache restored from key: pip-{'9f3a7c1e5b80d246' * 4}",
+        "X509v3 Subject Key Identifier:\n    1a:86:0d:7e:c4:7b",
+        "README says: $password = $_POST['password'];",
+        "ghp_" + "x" * 36,
+        'ERROR_BAD_PASSWORD = "bad_password"',
+        "    username, password = split\n",
+        "Passwort: Pflichtfeld",
+        "store the passphrase they will pass to crypt_*.",
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text):
+    assert redact(text)[0] == text

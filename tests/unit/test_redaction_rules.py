@@ -111,7 +111,7 @@ def test_own_rules_labels_and_exceptions_come_from_the_home(tmp_path):
     (tmp_path / "slowwave.toml").write_text(
         "[redaction]\nlabels = ['sesam']\nkeep = ['kiwi.{0,20}']\n[redaction.rules]\nbadge = 'EMP-(?P<secret>\\d{6})'\n"
     )
-    text = "EMP-123456, the sesam is Mango-Delta44, the password is kiwi-Tango7!"
+    text = "EMP-123456, the sesam is delta44mango, the password is kiwi-Tango7!"
     try:
         open_home(tmp_path)
         assert (
@@ -120,7 +120,7 @@ def test_own_rules_labels_and_exceptions_come_from_the_home(tmp_path):
         )
     finally:
         put_in_force(STANDARD)
-    assert redact(text)[0].startswith("EMP-123456, the sesam is Mango-Delta44")
+    assert redact(text)[0].startswith("EMP-123456, the sesam is delta44mango")
     assert in_force() is STANDARD
 
 

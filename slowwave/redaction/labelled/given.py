@@ -8,8 +8,8 @@ from typing import Final
 
 from slowwave.deferred import pattern
 from slowwave.redaction.labelled.captions import is_caption
-from slowwave.redaction.labelled.labels import ABOUT, Label
-from slowwave.redaction.labelled.written import Written, line_end, value_at
+from slowwave.redaction.labelled.labels import ABOUT, LABEL_WORDS, Label
+from slowwave.redaction.labelled.written import Written, line_end, line_start, value_at
 from slowwave.redaction.shapes import (
     SHORTEST_CHOSEN,
     is_identifier,
@@ -62,12 +62,14 @@ _CELL = pattern(r"[ \t*`_]{0,20}\|[ \t]{0,40}")
 _SQL = pattern(
     r"(?i)(?:with\s{1,4}(?:encrypted\s{1,4})?|identified\s{1,4}(?:with\s\w{1,40}\s)?by\s{0,4}|set\s{1,4})\Z"
 )
-_PIN = pattern(r"\d{3,10}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]?")
+_PIN = pattern(r"\d{3,10}[#*]?|\d{4,5}[AB]|[AB]\d{4,5}|\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]?")
 _BASE32 = pattern(
     r"[A-Z2-7]{16,128}=*|[a-z2-7]{16,128}|[A-Za-z2-7]{4}(?:[ -][A-Za-z2-7]{4}){3,31}(?:[ -][A-Za-z2-7]{1,4})?"
 )
 _FOUR_BY_FOUR = pattern(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![a-z])")
-CACHE_KEY = pattern(r"[a-z]{2,20}-[a-z]{2,20}-")
+CACHE_KEY = pattern(r"[a-z]{2,20}-(?:[a-z]{2,20}-|[0-9a-f]{32,64}\Z)")
+_VARIABLE = pattern(r"[A-Za-z_$][\w$:.>-]*")
+_UNPACKED = pattern(r"[ \t]{0,60}(?:(?:my|let|const|var|local)[ ])?[(\[{]?(?:[\w$@.]{1,40}, ?){1,6}\$?")
 _CLASS = pattern(r"(?:[A-Z][a-z]+){2,}")
 _PASS_WORDS = frozenset({"pass", "pw", "pwd"})
 _SETTER = pattern(
@@ -183,6 +185,8 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
     name = text[label.name_start : label.name_end]
     if not found.is_quoted and is_reference(value, is_shell=name.isupper()):
         return False
+    if not found.is_quoted and _VARIABLE.fullmatch(value) and _is_unpacked(text, label):
+        return False
     if label.kind == "weak" and _NETWORK.search(text, max(0, label.start - 160), found.end + 160):
         return looks_chosen(value)
     if is_key_id(text, label, value):
@@ -197,6 +201,16 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
     return label.kind == "weak" and is_mixed(value) and not is_public
 
 
+def _is_unpacked(text: str, label: Label) -> bool:
+    """Return whether a label is one of several variables that are set at once: user, password = parts."""
+    return bool(_UNPACKED.fullmatch(text, line_start(text, label.name_start, 160), label.name_start))
+
+
+def _repeats(name: str, value: str) -> bool:
+    """Return whether a constant's value says its name again, as in ERROR_BAD_PASSWORD = "bad_password"."""
+    return "_" in value and name.lower().endswith(value.lower())
+
+
 def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool) -> bool:
     value = found.text
     if is_colon and not found.is_quoted and _CLASS.fullmatch(value):
@@ -206,7 +220,7 @@ def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool)
     if not found.is_quoted and value.isdigit() and _FINAL.match(text, label.name_end):
         return False
     name = text[label.name_start : label.name_end]
-    if found.is_quoted and (_CONSTANT.fullmatch(value) or value.lower() == name.lower()):
+    if found.is_quoted and (_CONSTANT.fullmatch(value) or value.lower() == name.lower() or _repeats(name, value)):
         return False
     if found.is_quoted:
         is_code_name = is_reference(value, is_shell=False) and value.lower().replace("-", "_") == value
@@ -270,7 +284,7 @@ def _is_flag(text: str, label: Label, found: Written) -> bool:
     name = text[label.name_start : label.name_end]
     is_flag = name.startswith("--") or (name.startswith("-") and len(name) > 2)
     value = found.text
-    if value.lower() in ABOUT:
+    if value.lower() in ABOUT or value.lower() in LABEL_WORDS:
         return False
     is_help = not found.is_quoted and found.start > label.name_end + 1 and not looks_chosen(value)
     if is_help or is_ordinary(value) or len(value) < SHORTEST_GIVEN:

@@ -24,7 +24,9 @@ _EDGES: Final = ".:?!)*_"
 _LETTERS_AND_DIGITS = pattern(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d)[A-Za-z0-9_.-]{10,100}")
 _WITH_SIGN = pattern(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w!@#$%^&*+?.~§€£=-]{8,40}")
 _SIGN = pattern(r"[!@#$%^&*+?~§€£]")
-_WORDS_AND_NUMBER = pattern(r"(?:[A-ZÄÖÜ][a-zäöüß]{2,14}){1,3}[-_.#@!$%&*+]?\d{2,6}[!?#$%&*+._-]{0,2}")
+_WORDS_AND_NUMBER = pattern(
+    r"(?:[A-ZÄÖÜ][a-zäöüß]{2,14}[-_.]?){1,3}[#@!$%&*+]?\d{2,6}[!?#$%&*+._-]{0,2}|[A-Z]{3,6}[-_.][a-z]{3,10}[-_.]\d{2,5}"
+)
 _WORD_AND_NUMBER = pattern(r"[a-z]{4,14}[-_.@#]?\d{2,5}[!?#$%&*+._-]{0,2}|(?:[a-z]{3,10}-){2,5}\d{1,4}")
 _ESCAPED_END = pattern(r"(?:\\[nrt])+\Z")
 _PHRASE = pattern(r"[a-z]{3,10}(?:-[a-z]{3,10}){2,6}")
