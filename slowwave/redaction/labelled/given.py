@@ -220,7 +220,9 @@ def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool)
     if not found.is_quoted and value.isdigit() and _FINAL.match(text, label.name_end):
         return False
     name = text[label.name_start : label.name_end]
-    if found.is_quoted and (_CONSTANT.fullmatch(value) or value.lower() == name.lower() or _repeats(name, value)):
+    if found.is_quoted and (
+        _CONSTANT.fullmatch(value) or value.lower() == name.lower() or _repeats(name, value)
+    ):
         return False
     if found.is_quoted:
         is_code_name = is_reference(value, is_shell=False) and value.lower().replace("-", "_") == value
