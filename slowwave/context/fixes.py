@@ -10,6 +10,8 @@ like cause and fix.
 from collections.abc import Sequence
 from dataclasses import replace
 
+import polars as pl
+
 from slowwave.context.memories import (
     CELL_COLUMNS,
     KnownCell,
@@ -25,9 +27,11 @@ from slowwave.context.tiers import Candidate
 from slowwave.excerpts import asked_words
 from slowwave.language.signals import SAME_ERROR, error_words, fix_cue, holds_words
 from slowwave.schemas.search import TurnHit
+from slowwave.schemas.tables import STATED
 from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import RowsQuery, col, lit
+from slowwave.trust.origins import PERSON
 
 FOLLOWING_TURNS = 40
 """Turns after the error in which its fix is looked for."""
@@ -100,12 +104,14 @@ def _session_lines(situation: Situation, session_id: str, first: int) -> list[Ca
     gone = scope_condition(owner) & session & (col("status") == lit("superseded"))
     turn_rows, cell_rows, old_rows = situation.store.at_once(
         [
-            RowsQuery("turns", TURN_COLUMNS, turn_condition(owner) & session & window),
+            RowsQuery("turns", (*TURN_COLUMNS, "source_id"), turn_condition(owner) & session & window),
             RowsQuery("cells", CELL_COLUMNS, cell_condition(owner) & session),
             RowsQuery("cells", ("cell_id", "evidence"), gone),
         ]
     )
-    turns = turns_of(turn_rows)
+    # notes that a program left beside one another followed nothing
+    is_note = pl.col("source_id").is_in(STATED) & (pl.col("origin") != PERSON)
+    turns = turns_of(turn_rows.filter(~is_note))
     following = {turn.turn_id for turn in turns}
     cells = [
         cell

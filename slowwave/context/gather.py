@@ -27,6 +27,7 @@ from slowwave.search import ask
 from slowwave.search.conditions import UNFILTERED, cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
 from slowwave.store import TextQuery, col, lit
+from slowwave.trust.origins import ON_TRUST
 
 NAMES_FILE = "names the current file"
 CRITICAL_TYPES: tuple[CellType, ...] = ("decision", "risk", "task")
@@ -94,7 +95,7 @@ def tier_lines(situation: Situation, found: Findings) -> list[Candidate]:
     best_topics = sorted(found.topics.values(), key=lambda entry: -entry[1])[:TOPICS]
     living = cell_condition(situation.settings.owner)
     named = col("topic_id").isin([topic.topic_id for topic, _ in best_topics])
-    cells = situation.store.rows("cells", ("topic_id", "event_time", "origin"), living & named)
+    cells = situation.store.rows("cells", ("topic_id", "event_time", *ON_TRUST), living & named)
     whose = whose_topics(cells)
     newest = dict(cells.group_by("topic_id").agg(pl.col("event_time").max()).iter_rows())
     for topic, score in best_topics:

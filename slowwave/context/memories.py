@@ -15,18 +15,13 @@ from slowwave.language.signals import fix_cue
 from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.context import TierName
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
-from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.schemas.tables import RAW_PROMPT, STATED
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
-from slowwave.trust.origins import NAME_WORDS, PERSON, WORD_BY_WORD, is_doubtful, whose_word
-from slowwave.trust.own_words import is_quoted, parts_of, standing
-
-SPEAKER_CHARACTERS = 40
-"""Most of a speaker's name: an older version took any text for one."""
-
-QUOTING = {"quoted": ", quoting", "reported": ", perhaps quoting"}
-"""Words for what a speaker does with a text that is not plainly the speaker's own."""
+from slowwave.trust.origins import ON_TRUST, PERSON, WORD_BY_WORD, rank_of, whose_word
+from slowwave.trust.own_words import is_quoted, parts_of
+from slowwave.trust.speakers import speaker_of
 
 OF_PERSONS: tuple[TierName, ...] = ("critical", "background")
 """Tiers that say what holds here and how things are done: what no person said stands in `relevant` instead."""
@@ -196,7 +191,8 @@ def cell_line(
     source = (cell.event_time, cell.source_name)
     ids = (cell.cell_id,)
     told = kind or cell.cell_type
-    made = line(tier, score, told, texts, source, why, whose=cell.whose, is_fix=is_fix, cell_ids=ids)
+    is_heard = is_fix and cell.prompt_version not in STATED
+    made = line(tier, score, told, texts, source, why, whose=cell.whose, is_fix=is_heard, cell_ids=ids)
     return made if cell.is_episode else replace(made, rests_on=frozenset(cell.evidence))
 
 
@@ -217,9 +213,14 @@ def topic_line(
 
 
 def whose_topics(cells: pl.DataFrame) -> dict[str, str]:
-    """Say whose word the memories of each topic (`topic_id`, `origin`) are if nobody surely answers for any."""
-    all_anybodys = cells.group_by("topic_id").agg(is_doubtful().all())
-    return {topic: WHOSE["untrusted"] if nobody else "" for topic, nobody in all_anybodys.rows()}
+    """Say whose word the memories of each topic are, by the most trusted of them; nothing where it is a person's.
+
+    `cells` has `topic_id` and the columns of `ON_TRUST`.
+    """
+    is_raw = pl.col("prompt_version") == RAW_PROMPT
+    ranked = cells.sort(~pl.col("protected"), rank_of(pl.col("origin")), ~is_raw)
+    best = ranked.unique("topic_id", keep="first", maintain_order=True).select("topic_id", *ON_TRUST)
+    return {row.pop("topic_id"): whose_word(**row) for row in best.rows(named=True)}
 
 
 def quote_lines(
@@ -255,7 +256,5 @@ def said_by(turn: TurnHit, text: str) -> str:
     """A part of a turn under its speaker's name, which says whether the speaker says it or quotes it."""
     if turn.role == "document":
         return f'"{text}"'
-    speaker = turn.speaker if turn.speaker and len(turn.speaker.split()) <= NAME_WORDS else turn.role
-    speaker = speaker[:SPEAKER_CHARACTERS]
-    does = QUOTING.get(standing(text, turn.content, turn.role), "")
-    return f'{speaker}{does}: "{text}"'
+    speaker = speaker_of(role=turn.role, speaker=turn.speaker, content=turn.content, shown=text)
+    return f'{speaker}: "{text}"'

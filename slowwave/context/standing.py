@@ -25,7 +25,7 @@ from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.store import Expr, Row, col, lit
-from slowwave.trust.origins import surely_answered_for_first
+from slowwave.trust.origins import ON_TRUST, surely_answered_for_first
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
 WAY = "a way of working"
@@ -137,8 +137,8 @@ def index_lines(situation: Situation, lines: Iterable[Candidate], found: Finding
     told = {cell_id for line in lines for cell_id in line.cell_ids}
     living = cell_condition(situation.settings.owner)
     named = col("topic_id").isin(topics["topic_id"])
-    columns = ("cell_id", "topic_id", "index_label", "salience", "origin")
-    cells = situation.store.rows("cells", columns, living & named)
+    wanted = ("cell_id", "topic_id", "index_label", "salience", *ON_TRUST)
+    cells = situation.store.rows("cells", wanted, living & named)
     whose, is_told = whose_topics(cells), surely_answered_for_first("topic_id")
     cells = cells.with_columns(index_label=pl.when(is_told).then("index_label"))
     fresh = (

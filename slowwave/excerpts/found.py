@@ -1,12 +1,14 @@
-"""The excerpts of what a search found."""
+"""The excerpts of what a search found, and who says what of a message is shown."""
 
 from collections.abc import Callable
 from functools import partial
 
 from slowwave.excerpts.excerpt import excerpt
 from slowwave.excerpts.terms import asked_terms
+from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.search import CellHit, Excerpt, SearchResult, TurnHit
 from slowwave.store import Store
+from slowwave.trust.speakers import origin_of, speaker_of
 
 EVIDENCE_SHARE = 0.5
 """Part of the length that a turn gets which is shown under a memory."""
@@ -37,4 +39,10 @@ def _of_cell(hit: CellHit, of: Callable[[str], Excerpt], of_evidence: Callable[[
 
 
 def _of_turn(hit: TurnHit, of: Callable[[str], Excerpt]) -> TurnHit:
-    return hit.model_copy(update={"excerpt": of(hit.content)})
+    shown = of(hit.content)
+    part = {"role": hit.role, "content": hit.content, "shown": shown.text}
+    told = {
+        "said_by": speaker_of(speaker=hit.speaker, **part),
+        "whose": WHOSE[origin_of(hit.origin, **part)],
+    }
+    return hit.model_copy(update={"excerpt": shown, **told})

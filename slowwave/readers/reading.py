@@ -22,7 +22,7 @@ from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.tables import frame_schema
 from slowwave.settings.readers import ReaderSettings
-from slowwave.trust.origins import NAME_WORDS
+from slowwave.trust.own_words import NAME_WORDS
 
 Role = Literal["user", "assistant", "document"]
 

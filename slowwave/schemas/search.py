@@ -169,6 +169,13 @@ class TurnHit(Hit):
     origin: Origin
     event_time: datetime
     source_name: str
+    said_by: str = Field(
+        default="",
+        description="The name of who says what is shown, with the role of who is no person, and whether it is quoted.",
+    )
+    whose: str = Field(
+        default="", description="Whose word what is shown is; empty where a person says it in own words."
+    )
 
 
 class TopicHit(Hit):

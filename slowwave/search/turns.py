@@ -24,7 +24,9 @@ DIALOGUE_TURNS = 60
 TURN_LISTS = ("turn", "near", "wide", "vector")
 """Lists that need no memories."""
 
-TURN_COLUMNS = tuple(name for name in TurnHit.model_fields if name not in Hit.model_fields)
+TURN_COLUMNS = tuple(
+    name for name in TurnHit.model_fields if name not in {*Hit.model_fields, "said_by", "whose"}
+)
 
 
 @dataclass(frozen=True)

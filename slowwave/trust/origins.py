@@ -15,7 +15,7 @@ import polars as pl
 from slowwave.language.text import telling_words
 from slowwave.schemas.choices import EPISODE, TRUST, WHOSE, Origin
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.trust.own_words import Parts, parts_of
+from slowwave.trust.own_words import NAME_WORDS, Parts, parts_of
 
 PERSON: Final[Origin] = "user"
 REPORTED: Final[Origin] = "reported"
@@ -29,9 +29,6 @@ TAKEN: Final = 2
 
 _EXACT = r"[\p{L}\p{N}_][\p{L}\p{N}_.:/@%+-]*[\d@/_][\p{L}\p{N}_.:/@%+-]*|\d|\b[\p{L}\p{N}_-]+\.[\p{L}]{2,}"
 """Values that are copied and never put in other words: numbers, paths, addresses, identifiers, domains."""
-
-NAME_WORDS: Final = 5
-"""Most words of a speaker's name; what is longer is no name but text, and readers leave it out."""
 
 _NAMES: Final = -1
 """The rank of names of speakers: who says something tells nothing of where it was taken from."""

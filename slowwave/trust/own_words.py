@@ -14,6 +14,9 @@ from slowwave.deferred import pattern
 TYPED_WORDS: Final = 400
 """A longer message of a person is taken for a paste as a whole: people type less than that."""
 
+NAME_WORDS: Final = 5
+"""Most words of a speaker's name; what is longer is no name but text, and readers leave it out."""
+
 QUOTED_WORDS: Final = 4
 """Fewer words in quotation marks are a name or a term, and no quote."""
 

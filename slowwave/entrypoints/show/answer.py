@@ -112,7 +112,7 @@ def _step(step: ChainStep) -> Group:
 
 
 def _turn(hit: TurnHit, now: datetime, *, explain: bool) -> Group:
-    label = f"--- Said by {flat(hit.speaker or hit.role)} ({ago(hit.event_time, now)}) ---"
+    label = f"--- Said by {flat(hit.said_by)} ({ago(hit.event_time, now)}) ---"
     where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), *_left_out(hit.excerpt, hit.content)]
     text = _excerpt(hit.excerpt, hit.content)
     last = Text(" | ".join(where) + "\n", style="dim")
@@ -145,8 +145,7 @@ def _former(value: FormerValue) -> str:
 def _quoted(turn: TurnHit) -> Text:
     """A turn under the memory that it is the evidence of, in one line."""
     text = turn.content if turn.excerpt is None else turn.excerpt.text
-    who = flat(turn.speaker or turn.role)
-    return Text(f"    said: {turn.event_time:%Y-%m-%d} {who}: {flat(text)}", style="dim")
+    return Text(f"    said: {turn.event_time:%Y-%m-%d} {flat(turn.said_by)}: {flat(text)}", style="dim")
 
 
 def _why(hit: Hit, explain: bool) -> list[Text]:

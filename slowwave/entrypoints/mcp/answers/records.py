@@ -5,7 +5,7 @@ from datetime import datetime
 
 from slowwave.entrypoints.mcp.answers.shapes import ToldMemory, ToldSummary, ToldTurn
 from slowwave.prompting.page_lines import page_line
-from slowwave.schemas.choices import WHOSE, Origin
+from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
 from slowwave.schemas.results import Link, Quote, Side
 from slowwave.schemas.search import (
@@ -175,7 +175,7 @@ def of_turn(hit: TurnHit) -> ToldTurn:
         text=_chosen(hit, hit.content),
         date=day_of(hit.event_time),
         source=cut(hit.source_name, NAME_CHARACTERS),
-        said_by=_speaker(hit.speaker or hit.role, hit.origin),
+        said_by=f"{page_line(hit.said_by)} ({hit.whose or PERSON})",
     )
 
 
@@ -188,10 +188,6 @@ def of_quote(quote: Quote) -> ToldTurn:
         source=cut(quote.source_name, NAME_CHARACTERS),
         said_by=f"{page_line(quote.speaker or quote.role)} ({page_line(quote.whose)})",
     )
-
-
-def _speaker(name: str, origin: Origin) -> str:
-    return f"{page_line(name)} ({who_said(origin)})"
 
 
 def who_said(origin: str) -> str:
