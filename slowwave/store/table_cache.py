@@ -21,7 +21,8 @@ MOST_ROWS_OF_A_RUN = 20_000
 """The same for a run, which reads a table once and then knows what it writes; it holds some 20 MB of the widest."""
 
 SMALL_ROWS = 5_000
-"""Indexed copies of so many rows are read at once, within a question; larger ones beside it, by a thread."""
+"""Indexed copies of so many rows are read at once, within a question; larger ones beside it, by a thread, where the
+copy at hand was current a moment ago."""
 
 CAUGHT_UP_ROWS = 50_000
 """Copies of so many rows are read again by who wrote the table, before the write is answered: a tenth of a second."""
@@ -35,6 +36,12 @@ SETTLED_SECONDS = 0.1
 REST_SECONDS, REST_SHARE, UNEVEN = 15.0, 10.0, 0.5
 """While another process writes, a table is read again so long after the last time, and so many times what that took;
 up to this part longer by chance, so that many readers do not read at once."""
+
+LATELY_SECONDS = 2.0
+"""A copy that was current so long ago may answer once more while it is read again; an older one may not."""
+
+PAUSE_SECONDS = 15.0
+"""Where nobody asked for so long since a copy was due, it is read within the question: conversations may be missing."""
 
 AFTER_SECONDS = 0.2
 """Such a reading begins so long after the question that asks for it: the question is answered by then."""
@@ -58,6 +65,8 @@ class _Entry:
     is_loading: bool = False
     next_read: float = 0.0
     """The earliest time to read it again while another process writes; seconds of the monotonic clock."""
+    current_at: float = 0.0
+    """When the copy was last known to be what the table holds; seconds of the monotonic clock."""
     writes: int = 0
     seen_writes: int = 0
     """Number of writes by this process when the copy was begun."""
@@ -81,6 +90,7 @@ class _Entry:
     def hold(self, copy: MemoryTable | None, version: int, *, writes: int) -> None:
         """Takes a copy of this version; the next look compares versions once more."""
         self.copy, self.version, self.seen_writes, self.is_settled = copy, version, writes, False
+        self.current_at = time.monotonic()
 
 
 class TableCache:
@@ -90,8 +100,8 @@ class TableCache:
     Everybody sees at once what anybody wrote.
 
     Indexed, with full text and vectors (a reader that stays): a small table is read within the question that finds it
-    changed, a large one by a thread. Until that is done questions go to the disk, or see the table as it was a second
-    or so ago. While `is_written` says that another process writes, as a night does with many commits, the copy at hand
+    changed, a large one by a thread. Until that is done questions go to the disk, or see the table as it was
+    `LATELY_SECONDS` ago at most: after a pause the first question waits for the reading, or goes to the disk. While `is_written` says that another process writes, as a night does with many commits, the copy at hand
     answers, and is read again beside the questions after a rest. A reader's own writes are seen at once by the thread
     that wrote, and by all others before that one says that it is done (`catch_up`).
     """
@@ -153,30 +163,33 @@ class TableCache:
 
     def copy_of(self, table: str) -> MemoryTable | None:
         """The table in memory, as new as questions must see it; None where they go to the disk."""
-        entry = self._entry(table)
+        entry, now = self._entry(table), time.monotonic()
         if self._is_current(entry, table):
+            entry.current_at = now
             return entry.copy
-        if entry.copy is not None and entry.is_outdated and not entry.is_useless:
-            if time.monotonic() >= entry.next_read:  # the writer failed, or takes long
+        is_late = now - entry.next_read > PAUSE_SECONDS
+        if entry.copy is not None and entry.is_outdated and not entry.is_useless and not is_late:
+            if now >= entry.next_read:  # the writer failed, or takes long
                 self._read_beside(entry, table)
             return entry.copy
-        if entry.copy is not None and not entry.is_outdated and self.is_written():
-            if time.monotonic() >= entry.next_read:
+        if entry.copy is not None and not entry.is_outdated and not is_late and self.is_written():
+            if now >= entry.next_read:
                 self._read_beside(entry, table, wait=AFTER_SECONDS)
             return entry.copy
         rows = self._count(table)
         if rows > self.most_rows:
             entry.hold(None, self._version(table), writes=entry.writes)
             return None
-        if not self.is_indexed or rows <= SMALL_ROWS:
+        is_stale = entry.copy is not None and now - entry.current_at > LATELY_SECONDS
+        if not self.is_indexed or rows <= SMALL_ROWS or (is_stale and rows <= CAUGHT_UP_ROWS):
             with entry.lock:
                 if not self._is_current(entry, table):
                     self._read(entry, table)
                 return entry.copy
-        is_left_to_writer = entry.is_outdated and time.monotonic() < entry.next_read
+        is_left_to_writer = entry.is_outdated and now < entry.next_read
         if self._questions > 1 and not (is_left_to_writer and rows <= CAUGHT_UP_ROWS):
             self._read_beside(entry, table)
-        return None if entry.is_useless else entry.copy
+        return None if is_stale or entry.is_useless else entry.copy
 
     def _entry(self, table: str) -> _Entry:
         entry = self._entries.get(table)

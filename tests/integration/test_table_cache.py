@@ -127,6 +127,26 @@ def test_a_large_table_is_read_beside_the_questions(root: Path, monkeypatch: pyt
     assert matching(reader, "own") == ["d"]
 
 
+@pytest.mark.parametrize("caught_up_rows", [50_000, 1])
+def test_after_a_pause_the_first_question_sees_what_others_wrote(
+    root: Path, monkeypatch: pytest.MonkeyPatch, caught_up_rows: int
+):
+    """Read within the question, or from the disk where that takes long; a night at work changes nothing of it."""
+    monkeypatch.setattr(table_cache, "SMALL_ROWS", 1)
+    monkeypatch.setattr(table_cache, "CAUGHT_UP_ROWS", caught_up_rows)
+    reader, writer = copied(root), open_store(root)
+    reader.read_into_memory(["cells"])
+    reader.begin_question()
+    reader.begin_question()
+    entry = reader._cache._entries["cells"]
+    for is_written in (False, True):
+        monkeypatch.setattr(reader._cache, "is_written", lambda said=is_written: said)
+        write(writer, a=f"departure {is_written}")
+        entry.current_at = entry.next_read = -table_cache.PAUSE_SECONDS - 1.0
+        assert found(reader)["a"] == f"departure {is_written}"
+        _until(lambda: reader._cache.copy_of("cells") is not None)
+
+
 def test_other_threads_see_the_copy_at_hand_until_the_writer_has_caught_up(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ):
