@@ -101,9 +101,10 @@ class TableCache:
 
     Indexed, with full text and vectors (a reader that stays): a small table is read within the question that finds it
     changed, a large one by a thread. Until that is done questions go to the disk, or see the table as it was
-    `LATELY_SECONDS` ago at most: after a pause the first question waits for the reading, or goes to the disk. While `is_written` says that another process writes, as a night does with many commits, the copy at hand
-    answers, and is read again beside the questions after a rest. A reader's own writes are seen at once by the thread
-    that wrote, and by all others before that one says that it is done (`catch_up`).
+    `LATELY_SECONDS` ago at most: after a pause the first question waits for the reading, or goes to the disk. While
+    `is_written` says that another process writes, as a night does with many commits, the copy at hand answers, and is
+    read again beside the questions after a rest. A reader's own writes are seen at once by the thread that wrote, and
+    by all others before that one says that it is done (`catch_up`).
     """
 
     def __init__(self, folder: Path, *, count: Count, version: Version, load: Load) -> None:

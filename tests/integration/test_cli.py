@@ -295,7 +295,7 @@ def test_the_command_line_takes_any_text_that_memory_takes(home):
 def test_every_option_has_the_name_and_the_default_of_its_field_in_memory(command):
     taken = inspect.signature(getattr(Memory, command)).parameters
     options = {one.name: one for one in typer.main.get_command(app).commands[command].params}
-    of_the_command = {"home", "as_json", "dry_run", "explain", "undo", "resume", "help", "resolution"}
+    of_the_command = {"home", "as_json", "dry_run", "explain", "undo", "resume", "help", "resolution", "yes"}
     known = set(taken) | set(Filters.model_fields) | of_the_command
     assert set(options) <= known
     for name, option in options.items():

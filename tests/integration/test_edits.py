@@ -267,13 +267,15 @@ def test_a_paraphrase_of_what_was_forgotten_is_kept_out_and_a_new_value_is_not(t
         llm = {"provider": "openai", "base_url": server.url, "api_key": "k", "model": "m"}
         home = Path(write_settings(tmp_path / "h", llm=llm, embedding={"provider": "wordllama"}, owner=OWNER))
         chats = tmp_path / "chats"
-        write_chat(chats, "s1", [("2026-06-01T09:00:00Z", "Mara", "The number of the garden gate is 4711.")])
+        write_chat(
+            chats, "s1", [("2026-06-01T09:00:00Z", "Mara", "The price of the garden gate is 4711 euros.")]
+        )
         nightly.fn(home=str(home), sources=[str(chats)], force=True)
         memory = Memory(home)
         (cell,) = memory.search("garden gate").cells
         memory.forget(cell.cell_id)
-        again = "So, the number of the garden gate is now 4711."
-        other = "Well, the number of the garden gate is 4712."
+        again = "So, the price of the garden gate is now 4711 euros."
+        other = "Well, the price of the garden gate is 4712 euros."
         write_chat(chats, "s2", [("2026-06-02T09:00:00Z", "Mara", again)])
         write_chat(chats, "s3", [("2026-06-03T09:00:00Z", "Mara", other)])
         if not has_model:

@@ -340,6 +340,7 @@ def test_a_server_that_is_still_loading_shows_nothing_and_counts_nothing_as_show
         body = payload("claude-code", "UserPromptSubmit", session="cold", prompt=ASKED)
         assert client.post("/hooks/claude-code/UserPromptSubmit", json=body).status_code == 503
         loaded.set()
+        until(lambda: client.get("/health/ready").status_code == 200)
         assert PORT in post(client, "claude-code", "UserPromptSubmit", session="cold", prompt=ASKED)
 
 
