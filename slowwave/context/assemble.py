@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from itertools import islice
 
 from slowwave.context.episodes import episode_lines
 from slowwave.context.fixes import fix_lines
@@ -25,6 +26,10 @@ Packed = tuple[list[Chosen], list[str]]
 
 ONE_LIST: Shares = (0.0, 1.0, 0.0, 0.0)
 """Shares where there are no tiers: all is in the second."""
+
+
+QUOTED_AT_ONCE = 2
+"""Quotes that the small form makes before it looks whether its lines stand."""
 
 
 def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Context:
@@ -79,10 +84,16 @@ def _layout(request: ContextRequest) -> Layout:
 
 
 def _choose_small(situation: Situation, room: int, _: Shares) -> Packed:
-    lines, notes = small_lines(situation, budget_tokens=room)
-    lines = counted(lines, has_ids=situation.request.ids)
-    chosen = _best(lines, room, told_weight=0.0, shown=_shown(situation))
-    return chosen[: situation.settings.context.small_lines], notes
+    found, has_ids = small_lines(situation, budget_tokens=room), situation.request.ids
+    lines, shown = counted(found.lines, has_ids=has_ids), _shown(situation)
+    most = situation.settings.context.small_lines
+    while True:  # a quote takes long to make: only as many as may have a place
+        quotes = counted(list(islice(found.quotes, QUOTED_AT_ONCE)), has_ids=has_ids)
+        lines += quotes
+        chosen = _best(lines, room, told_weight=0.0, shown=shown)[:most]
+        is_full = len(chosen) == most and bool(quotes) and chosen[-1].candidate.score >= quotes[-1].score
+        if is_full or not quotes:
+            return chosen, found.notes
 
 
 def _choose_opening(situation: Situation, room: int, shares: Shares) -> Packed:

@@ -4,7 +4,7 @@ Nothing stands on it that does not match the question: no tiers, no pointers, no
 contradiction stand in the place of the better one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -46,10 +46,20 @@ def question_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Ca
 
 def match_lines(situation: Situation, matches: Matches, *, budget_tokens: int) -> list[Candidate]:
     """Lines of what was found: contradictions, memories without their repeats, turns."""
+    lines = memory_lines(situation, matches, budget_tokens=budget_tokens)
+    return [*lines, *quote_each(situation, matches.turns)]
+
+
+def memory_lines(situation: Situation, matches: Matches, *, budget_tokens: int) -> list[Candidate]:
+    """Lines of the memories that were found: contradictions, and memories without their repeats."""
     disputed, lines = _disputed(situation, matches)
     told = without_repeats([hit for hit in matches.cells if hit.cell_id not in disputed])
-    lines += [_memory(situation, richest, is_short=budget_tokens < SHORT) for richest in told]
-    return lines + [line for hit in matches.turns for line in _quote(situation, hit)]
+    return lines + [_memory(situation, richest, is_short=budget_tokens < SHORT) for richest in told]
+
+
+def quote_each(situation: Situation, turns: Iterable[TurnHit]) -> Iterator[Candidate]:
+    """The quotes of turns in their order, each made when it is taken."""
+    return (line for turn in turns for line in _quote(situation, turn))
 
 
 def more_line(lines: Sequence[Candidate], chosen: Sequence[Chosen], now: datetime) -> Candidate | None:

@@ -12,13 +12,13 @@ On two LoCoMo conversations (embedded embedder, the set's own memories) 66 of 10
 questions about the other conversation get nothing; by the threshold alone it was 69 and 21.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from slowwave.context.fixes import fix_lines
 from slowwave.context.matches import Matches, find_matches, key_of
-from slowwave.context.question_page import match_lines
+from slowwave.context.question_page import memory_lines, quote_each
 from slowwave.context.situation import Situation
 from slowwave.context.statements.later_turns import with_later_turns
 from slowwave.context.tiers import Candidate
@@ -44,22 +44,27 @@ NEAR_BEST = 0.6
 SomeHit = TypeVar("SomeHit", CellHit, TurnHit)
 
 
-def small_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Candidate], list[str]]:
-    """Lines for one message, with notes. Memories of the asking conversation itself are left out."""
+class SmallLines(NamedTuple):
+    """Lines for one message, the quotes of turns after them, best first and made as they are taken, and notes."""
+
+    lines: list[Candidate]
+    quotes: Iterator[Candidate]
+    notes: list[str]
+
+
+def small_lines(situation: Situation, *, budget_tokens: int) -> SmallLines:
+    """Lines for one message. Memories of the asking conversation itself are left out."""
     lines = [replace(line, tier="relevant") for line in fix_lines(situation)]
     if calls_for_nothing(situation.request.question):
-        return lines, []
+        return SmallLines(lines, iter(()), [])
     matches = find_matches(situation, most_cells=MAX_LIMIT, most_turns=MAX_LIMIT)
     cells, turns = _relevant(situation, matches, matches.cells), _relevant(situation, matches, matches.turns)
     best = max((hit.score for hit in (*cells, *turns)), default=0.0)
-    told = replace(
-        matches,
-        cells=[hit for hit in cells if hit.score >= NEAR_BEST * best],
-        turns=with_later_turns(
-            situation, [hit for hit in turns if hit.score >= NEAR_BEST * best], matches.turns
-        ),
-    )
-    return lines + match_lines(situation, told, budget_tokens=budget_tokens), matches.notes
+    told = replace(matches, cells=[hit for hit in cells if hit.score >= NEAR_BEST * best])
+    near = [hit for hit in turns if hit.score >= NEAR_BEST * best]
+    lines += memory_lines(situation, told, budget_tokens=budget_tokens)
+    quotes = quote_each(situation, with_later_turns(situation, near, matches.turns))
+    return SmallLines(lines, quotes, matches.notes)
 
 
 def _relevant(situation: Situation, matches: Matches, hits: Sequence[SomeHit]) -> list[SomeHit]:

@@ -1,6 +1,8 @@
 """Hits of ranked cells: each with the value that holds now and what held before."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
 
 from slowwave.chains.walker import walk
 from slowwave.schemas.search import CellHit, FormerValue
@@ -113,14 +115,16 @@ def _hit(
         topic_name=names.get(row["topic_id"]),
         has_open_contradiction=row["cell_id"] in doubted,
         history=[
-            FormerValue(
-                **{name: past[name] for name in _FORMER_COLUMNS},
-                value=past["value"] or past["content"],
-            )
+            _former(*(past[name] for name in _FORMER_COLUMNS), past["value"] or past["content"])
             for past in former
         ],
         found_by=entry.fused.shares(),
     )
+
+
+@lru_cache(maxsize=10_000)  # the values of one property come again with every question about it
+def _former(*columns: str | datetime | None) -> FormerValue:
+    return FormerValue(**dict(zip((*_FORMER_COLUMNS, "value"), columns, strict=True)))
 
 
 def _with_chain(question: Question, cells: list[Row], around: list[Row]) -> dict[str, Row]:

@@ -7,6 +7,7 @@ them. A copy is one version of one table and never changes; `table_cache.py` say
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,7 +87,10 @@ class MemoryTable:
         wanted = places.tolist()
         if self.frame.height > MOST_LISTED:
             return self.frame.select(columns)[places].rows(named=True)
-        parts = [[values[place] for place in wanted] for values in map(self._values, columns)]
+        if len(wanted) < 2:  # noqa: PLR2004 - a getter of one place returns no tuple
+            parts = [tuple(values[place] for place in wanted) for values in map(self._values, columns)]
+        else:
+            parts = list(map(itemgetter(*wanted), map(self._values, columns)))
         return [dict(zip(columns, row, strict=True)) for row in zip(*parts, strict=True)]
 
     def matching(self, text: str, k: int, where: Expr | None, fields: Sequence[str]) -> tuple[Places, Floats]:
@@ -145,6 +149,14 @@ class MemoryTable:
             lambda: self.frame.select(as_filter(where)).to_series().to_numpy(),
         )
 
+    def make_ready(self, before: "MemoryTable") -> None:
+        """Make what questions made of an earlier version, so that none of them waits for it."""
+        if self.frame.height <= MOST_LISTED:
+            for column in list(before._columns):
+                self._values(column)
+        for column in list(before._lookups):
+            self._lookup(column)
+
     # -- inside
 
     def _values(self, column: str) -> list[Any]:
@@ -162,8 +174,16 @@ class MemoryTable:
             return min(sides, key=len) if sides else None
         if isinstance(where, Or):
             left, right = self._looked_up(where.left), self._looked_up(where.right)
-            return None if left is None or right is None else np.union1d(left, right)
+            return None if left is None or right is None else self._either(left, right)
         return None
+
+    def _either(self, left: Places, right: Places) -> Places:
+        """Places that are among the one or the other, in their order."""
+        if left.size == 0 or right.size == 0:
+            return left if right.size == 0 else right
+        held = np.zeros(self.frame.height, bool)
+        held[left] = held[right] = True
+        return np.flatnonzero(held)
 
     def _left(self, where: Expr, places: Places) -> Places:
         """Of some places those that a condition holds for."""
@@ -172,7 +192,7 @@ class MemoryTable:
         if isinstance(where, And):
             return self._left(where.right, self._left(where.left, places))
         if isinstance(where, Or):
-            return np.union1d(self._left(where.left, places), self._left(where.right, places))
+            return self._either(self._left(where.left, places), self._left(where.right, places))
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
             return places[self.mask(where)[places]]
         if isinstance(where, IsIn) and where.column not in OF_FEW_VALUES:

@@ -215,10 +215,13 @@ class TableCache:
         entry.stamp, entry.is_settled = stamp, is_late
         return True
 
-    def _read(self, entry: _Entry, table: str) -> None:
+    def _read(self, entry: _Entry, table: str, *, is_beside: bool = False) -> None:
         begun = time.monotonic()
         writes = entry.writes  # before reading: what comes meanwhile counts again
-        copy = self._load(table, entry.copy)
+        before = entry.copy
+        copy = self._load(table, before)
+        if is_beside and before is not None and before.is_indexed:
+            copy.make_ready(before)
         ended = time.monotonic()
         rest = max(REST_SECONDS, REST_SHARE * (ended - begun))
         entry.next_read = ended + rest * (1 + UNEVEN * random.random())  # noqa: S311 - no secret
@@ -237,6 +240,6 @@ class TableCache:
         try:
             time.sleep(wait)
             with self._beside, suppress(SlowwaveError):  # the next question meets it again, and tells
-                self._read(entry, table)
+                self._read(entry, table, is_beside=True)
         finally:
             entry.is_loading = False

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,18 @@ def test_the_small_form_tells_what_is_relevant_once(reader: Reader):
     assert {line.cell_ids for line in first.lines} & {line.cell_ids for line in again.lines} == set()
     assert "1260" not in again.text
     assert "1260" in told(reader, **{**request, "conversation_id": "another"}).text
+
+
+@pytest.mark.parametrize("question", ["celadon glaze degrees?", "does Ana prefer metric units?"])
+def test_the_small_form_is_the_same_however_many_quotes_are_made_at_once(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, question: str
+):
+    texts = set()
+    for count in (1, 2, 100):
+        monkeypatch.setattr(import_module("slowwave.context.assemble"), "QUOTED_AT_ONCE", count)
+        texts.add(told(reader, question=question, small=True).text)
+    (text,) = texts
+    assert text
 
 
 def test_the_small_form_is_silent_about_what_nobody_knows(reader: Reader):

@@ -147,6 +147,25 @@ def test_after_a_pause_the_first_question_sees_what_others_wrote(
         _until(lambda: reader._cache.copy_of("cells") is not None)
 
 
+def test_a_table_read_beside_has_ready_what_questions_made_of_the_one_before(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(table_cache, "SMALL_ROWS", 1)
+    monkeypatch.setattr(table_cache, "LATELY_SECONDS", 60.0)  # never within the question
+    reader, writer = copied(root), open_store(root)
+    reader.begin_question()
+    reader.begin_question()
+    _until(lambda: reader._cache.copy_of("cells") is not None)
+    reader.find([RowsQuery("cells", ("cell_id", "content"), col("cell_id").isin(["a"]))])
+    before = reader._cache.copy_of("cells")
+    write(writer, c="of another")
+    _until(lambda: reader._cache.copy_of("cells") is not before)
+    copy = reader._cache.copy_of("cells")
+    assert copy is not None
+    assert copy._columns["content"] == copy.frame["content"].to_list()
+    assert copy._lookups["cell_id"] == {"a": [0], "b": [1], "c": [2]}
+
+
 def test_other_threads_see_the_copy_at_hand_until_the_writer_has_caught_up(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -49,9 +49,9 @@ def tells_change(later: str, earlier: str, rarity: Rarity) -> bool:
 
 def _nearness(said: frozenset[str], known: frozenset[str], fewest: int, rarity: Rarity) -> float:
     """The cosine of two texts' terms; 0 where they share fewer than `fewest`."""
-    terms = sorted(said | known)
     if len(said & known) < fewest:
         return 0.0
+    terms = sorted(said | known)
     weights = dict(zip(terms, rarity(terms), strict=True))
     shared, one, other = (sum(weights[term] for term in part) for part in (said & known, said, known))
     return shared / (sqrt(one * other) or 1.0)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from slowwave.context.situation import Situation
-from slowwave.context.statements.changed_matters import tells_change
+from slowwave.context.statements.changed_matters import Rarity, tells_change
 from slowwave.language.query_words import telling_words
 from slowwave.schemas.search import TurnHit
 
@@ -39,8 +39,9 @@ def with_later_turns(
     newest_first = sorted(found, key=lambda turn: (turn.event_time, turn.turn_id), reverse=True)
     statements = [turn for turn in newest_first if is_statement(turn)]
     looked_at = [turn for turn in told[:LOOKED_AT] if is_statement(turn)]
+    rarity = _remembered(partial(situation.store.rarities, "passages"))
     for turn in sorted(looked_at, key=lambda turn: turn.event_time):
-        newest = next((later for later in statements if _is_changed_by(situation, turn, later)), None)
+        newest = next((later for later in statements if _is_changed_by(situation, turn, later, rarity)), None)
         if newest is not None:
             score = max(known.get(newest.turn_id, newest).score, known[turn.turn_id].score + ABOVE)
             known[newest.turn_id] = newest.model_copy(update={"score": score})
@@ -53,10 +54,22 @@ def is_statement(turn: TurnHit) -> bool:
     return turn.role == "user" and 0 < len(words) <= MOST_WORDS
 
 
-def _is_changed_by(situation: Situation, turn: TurnHit, later: TurnHit) -> bool:
+def _is_changed_by(situation: Situation, turn: TurnHit, later: TurnHit, rarity: Rarity) -> bool:
     """Return whether a statement, said later in another conversation, tells that the matter of a turn changed."""
     return (
         later.event_time > turn.event_time
         and later.session_id not in (turn.session_id, situation.request.conversation_id)
-        and tells_change(later.content, turn.content, partial(situation.store.rarities, "passages"))
+        and tells_change(later.content, turn.content, rarity)
     )
+
+
+def _remembered(rarity: Rarity) -> Rarity:
+    """The same weights, each term's asked for once: many pairs of turns share their terms."""
+    known: dict[str, float] = {}
+
+    def weights(terms: Sequence[str]) -> list[float]:
+        fresh = [term for term in terms if term not in known]
+        known.update(zip(fresh, rarity(fresh), strict=True))
+        return [known[term] for term in terms]
+
+    return weights
