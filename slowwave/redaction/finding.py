@@ -22,6 +22,7 @@ from slowwave.redaction.labelled.labels import Label, Labels
 from slowwave.redaction.labelled.near import near_spans
 from slowwave.redaction.labelled.phrases import phrase_spans
 from slowwave.redaction.labelled.said import said_spans
+from slowwave.redaction.remembering import forget
 from slowwave.redaction.rules import RULES, Rule
 from slowwave.redaction.wallets import labelled_phrase, seed_spans
 
@@ -74,14 +75,17 @@ def find(text: str, rules: RuleSet = STANDARD) -> list[Span]:
     What a rule finds is looked at as a mark in a next round, until no rule finds anything: so a redacted text has no
     secrets left that these rules find.
     """
-    spans = _round(text, rules)
-    while spans:
-        covered = Covered.of(text, spans)
-        more = _round(covered.text, rules)
-        if not more:
-            return spans
-        spans = _merged([*spans, *(covered.whole(span) for span in more)])
-    return spans
+    try:
+        spans = _round(text, rules)
+        while spans:
+            covered = Covered.of(text, spans)
+            more = _round(covered.text, rules)
+            if not more:
+                return spans
+            spans = _merged([*spans, *(covered.whole(span) for span in more)])
+        return spans
+    finally:
+        forget()
 
 
 class Covered(NamedTuple):

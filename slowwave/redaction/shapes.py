@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from slowwave.deferred import pattern
+from slowwave.redaction.remembering import remembered
 
 SHORTEST_CHOSEN: Final = 6
 SHORTEST_RANDOM: Final = 8
@@ -71,6 +72,7 @@ def has_sign(value: str) -> bool:
     return _kinds(value)[2]
 
 
+@remembered
 def word_share(value: str) -> float:
     """Share of the characters that stand in runs of letters that can be spoken, 0..1."""
     spoken = sum(
@@ -81,6 +83,7 @@ def word_share(value: str) -> float:
     return spoken / max(len(value), 1)
 
 
+@remembered
 def is_scattered(value: str) -> bool:
     """Return whether letters and digits are mixed all over it, as only a generator writes them."""
     letters, digits, _ = _kinds(value)
@@ -139,6 +142,7 @@ def is_identifier(value: str) -> bool:
     return bool(_UUID.fullmatch(value) or _HEX.fullmatch(value))
 
 
+@remembered
 def is_mundane(value: str) -> bool:
     """Return whether it is an address, a file, a version, a date, an amount, an algorithm or a public key."""
     if len(value) >= 400:

@@ -4,6 +4,7 @@ import re
 
 from slowwave.deferred import pattern
 from slowwave.language.lexicon import NO_SECRET
+from slowwave.redaction.remembering import remembered
 from slowwave.redaction.shapes import (
     SHORTEST_CHOSEN,
     SHORTEST_MIXED,
@@ -79,6 +80,7 @@ MOST_WORDS = 0.7
 SHORTEST_SAID_KEY = 12
 
 
+@remembered
 def is_ordinary(value: str, *, words: bool = True) -> bool:
     """Return whether a value is a placeholder, a mask, a path or (with `words`) a plain word."""
     if len(value) > _LONGEST_ORDINARY:
@@ -97,6 +99,7 @@ def is_ordinary(value: str, *, words: bool = True) -> bool:
     )
 
 
+@remembered
 def is_reference(value: str, *, is_shell: bool) -> bool:
     """Return whether a bare value is code that names a secret: a call, an attribute, a variable.
 

@@ -18,6 +18,8 @@ _SHORTEST_KEY: Final = 16
 _SHORTEST_JOINED: Final = 14
 _SHORTEST_ALONE: Final = 20
 _TOKEN = pattern(r"[^\s\"'`“”„«»‹›‘’<>(){}\[\],;|]{7,200}")
+_MAYBE = pattern(r"[\d-]")
+"""Without one of these a short word has no look of a secret."""
 _GIVEN = pattern(r"[#\w.$-]+=|\*[A-Za-z_]")
 _PASS_WITH = pattern(r"\w|[\"'*`]{0,3}[ \t]{0,12}[:=(|/-]|[ \t]{2}|[ \t]\S*\d\S*[ \t]*(?:\n|\Z)")
 _EDGES: Final = ".:?!)*_"
@@ -72,6 +74,8 @@ def near_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
 def _found(
     text: str, start: int, value: str, *, kind: str, is_sure: bool, beside: int
 ) -> tuple[int, int] | None:
+    if not _MAYBE.search(value) and len(value) < _SHORTEST_ALONE:
+        return None
     bare = _ESCAPED_END.sub("", value).rstrip(".:")
     if not _is_candidate(text, start, bare):
         return None
