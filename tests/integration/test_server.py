@@ -157,6 +157,29 @@ def test_what_is_no_json_is_refused(served: httpx.Client):
     assert_problem(form, 422, "input")
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "core"), ("GET", "contradictions"), ("GET", "entities"), ("GET", "cells/c12345678"), ("POST", "search"),
+     ("POST", "turns"), ("GET", "status"), ("POST", "../hooks/claude-code/SessionStart")],
+)  # fmt: skip
+def test_a_query_parameter_that_a_route_does_not_have_is_refused_by_its_name(
+    served: httpx.Client, method: str, path: str
+):
+    refused = served.request(method, f"/v1/{path}?limitt=3", json={} if method == "POST" else None)
+    fields = assert_problem(refused, 422, "input")["fields"]
+    assert isinstance(fields, list)
+    assert [one["field"] for one in fields] == ["query.limitt"]
+    text = served.request(method, f"/v1/{path}?the%20cellar%20Key9=3", json={} if method == "POST" else None)
+    assert_problem(text, 422, "input")  # a text in the place of a name is not repeated
+
+
+def test_known_parameters_and_those_of_health_pass(served: httpx.Client):
+    for path in ("/v1/contradictions?limit=3&has_resolved=true&cursor=", "/v1/entities?limit=3"):
+        assert served.get(path).status_code == 200
+    for path in ("/health/live?x=1", "/metrics?x=1"):
+        assert served.get(path).status_code == 200
+
+
 def test_an_unknown_address_is_a_problem_too(served: httpx.Client):
     assert_problem(served.get("/v1/nope/cellar"), 404, "not-found")
     assert_problem(served.delete("/v1/search"), 405, "method")

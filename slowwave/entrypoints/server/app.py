@@ -8,7 +8,7 @@ from functools import partial
 from importlib import metadata
 
 from anyio.to_thread import run_sync
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from slowwave.entrypoints.harness import routes as harness
 from slowwave.entrypoints.mcp.http import mount
@@ -28,13 +28,13 @@ from slowwave.entrypoints.server.routes import (
     recording,
     usage,
 )
+from slowwave.entrypoints.server.unknown import refuse_unknown
 from slowwave.entrypoints.server.watching import Watching
 from slowwave.errors import SlowwaveError
 from slowwave.memory import Memory
 from slowwave.settings.tree import Settings
 
 ROUTERS = (
-    health.router,
     reading.router,
     cells.router,
     contradictions.router,
@@ -64,8 +64,9 @@ def create_app(memory: Memory, *, key: str, settings: Settings) -> FastAPI:
     app.state.settings_file = health.settings_file(settings.home)
     app.state.is_warm = False
     app.state.place = place = Place(settings.home.resolve())
+    app.include_router(health.router)
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(refuse_unknown)])
     mount(app, memory)
     add_problems(app)
     describe(app)
