@@ -335,7 +335,7 @@ def test_while_a_night_writes_a_transcript_waits(served, home, tmp_path):
 
 def test_a_server_that_is_still_loading_shows_nothing_and_counts_nothing_as_shown(home, monkeypatch):
     loaded = threading.Event()
-    monkeypatch.setattr(Memory, "warm", lambda _: loaded.wait(60))
+    monkeypatch.setattr(Memory, "warm", lambda *_, **__: loaded.wait(60))
     with serving(home) as client:
         body = payload("claude-code", "UserPromptSubmit", session="cold", prompt=ASKED)
         assert client.post("/hooks/claude-code/UserPromptSubmit", json=body).status_code == 503
