@@ -60,6 +60,8 @@ class Commands(TyperGroup):
             show_error(str(error))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
+            for line in error.args:
+                show_error(line)
             raise typer.Exit(INTERRUPTED) from error
 
 

@@ -39,7 +39,8 @@ def main() -> None:
         return
     try:
         ran = _ran_elsewhere(words)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
+        sys.stderr.write("".join(f"slowwave: {line}\n" for line in stopped.args))
         sys.exit(INTERRUPTED)
     except SlowwaveError as error:
         sys.stderr.write(f"slowwave: {error}\n")

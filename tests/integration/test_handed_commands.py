@@ -1,6 +1,8 @@
 """Commands that another process runs: the same output, refusals and exit codes as where they were typed."""
 
 import re
+import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,10 +12,12 @@ from typer.testing import CliRunner
 
 from slowwave.entrypoints import program
 from slowwave.entrypoints.cli import app
-from slowwave.entrypoints.resident import answering
+from slowwave.entrypoints.resident import answering, wire
 from slowwave.entrypoints.resident.client import Reading, Writing
 from slowwave.entrypoints.resident.handed import HANDED, WRITES, home_in
+from slowwave.entrypoints.resident.listening import _answer as answer
 from slowwave.entrypoints.resident.listening import listening
+from slowwave.entrypoints.resident.place import Place
 from slowwave.memory import Memory
 
 STORED = "The kiln is blue."
@@ -112,6 +116,56 @@ def test_what_writes_is_done_by_the_server(home: str, tmp_path: Path, monkeypatc
 )
 def test_what_only_the_process_that_was_called_can_do_stays_there(home: str, words: list[str]):
     assert program._ran_elsewhere([*words, "--home", home]) is None
+
+
+@pytest.fixture
+def silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A home whose server listens, and answers nothing."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(wire.socket_path(tmp_path / "home")))
+        listener.listen()
+        yield str(tmp_path / "home")
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> int | str | None:
+    """The exit code of the program."""
+    monkeypatch.setattr(sys, "argv", ["slowwave", *words])
+    with pytest.raises(SystemExit) as end:
+        program.main()
+    return end.value.code
+
+
+def interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["remember", "It is."], f"slowwave: {wire.MAY_BE_DONE}\n"), (["search", "kiln"], "")],
+)
+def test_a_write_that_is_interrupted_says_that_the_server_may_do_it(
+    silent: str, words: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    monkeypatch.setattr(wire, "receive", interrupt)
+    assert ended(monkeypatch, *words, "--home", silent) == program.INTERRUPTED
+    assert capsys.readouterr().err == told
+    shown = CliRunner().invoke(app, [*words, "--home", silent])
+    assert (shown.exit_code, shown.stderr) == (program.INTERRUPTED, told)
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_write_whose_caller_left_before_it_began_is_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, stays: bool
+):
+    monkeypatch.setenv("SLOWWAVE_EMBEDDING__PROVIDER", "none")
+    ours, theirs = socket.socketpair()
+    wire.send(theirs, {"print": "1", "ask": "remember", "arguments": {"text": STORED}})
+    if not stays:
+        theirs.close()
+    with Memory(tmp_path) as memory, theirs:
+        answer(ours, memory=memory, program=None, own_print="1", place=Place(tmp_path))
+        assert memory.stats().cells == int(stays)
 
 
 def test_a_home_that_is_no_option_is_not_asked(home: str):

@@ -15,7 +15,14 @@ from filelock import FileLock, Timeout
 from slowwave.entrypoints.resident.answering import REQUEST_SECONDS, answered
 from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.place import HOME_GONE, Place
-from slowwave.entrypoints.resident.wire import CONNECT_SECONDS, fingerprint, receive, send, socket_path
+from slowwave.entrypoints.resident.wire import (
+    CONNECT_SECONDS,
+    fingerprint,
+    has_left,
+    receive,
+    send,
+    socket_path,
+)
 from slowwave.errors import InputError, TransientError
 from slowwave.memory import Memory
 
@@ -109,5 +116,7 @@ def _answer(
             return
         if place.is_gone():
             send(connection, {"error": TransientError.__name__, "message": HOME_GONE})
+            return
+        if has_left(connection):  # such as after Ctrl-C: what was not begun is not done
             return
         send(connection, answered(lambda: memory, request, program=program))

@@ -43,6 +43,8 @@ WRITE_SECONDS = 900.0
 START_SECONDS, LOOK_SECONDS = 30.0, 0.03
 """So long a reader that was started may take to listen, and so often it is looked whether it does."""
 
+MAY_BE_DONE = "the server may do it all the same: look before you say it again"
+
 PACKAGE = Path(slowwave.__file__).parent
 
 
@@ -128,6 +130,20 @@ def receive(connection: socket.socket, *, most: int = MOST_ASKED) -> dict[str, A
     return document if isinstance(document, dict) else None
 
 
+def has_left(connection: socket.socket) -> bool:
+    """Return whether the other side closed the connection: nobody takes an answer any more."""
+    before = connection.gettimeout()
+    connection.settimeout(0)
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:  # it waits for the answer
+        return False
+    except OSError:
+        return True
+    finally:
+        connection.settimeout(before)
+
+
 def exchange(
     path: Path, request: dict[str, Any], seconds: float, *, is_once: bool = False
 ) -> dict[str, Any] | None:
@@ -135,6 +151,7 @@ def exchange(
 
     Raises:
         TransientError: it left without an answer, and `is_once` forbids to ask somebody else.
+        KeyboardInterrupt: Ctrl-C while an answer was awaited; with `is_once` it says that it may be done all the same.
     """
     is_sent = False
     try:
@@ -147,6 +164,8 @@ def exchange(
             said = receive(connection, most=MOST_ANSWERED)
     except (OSError, AttributeError, errors.InputError):  # nobody listens, no such sockets, an endless answer
         said = None
+    except KeyboardInterrupt as stopped:
+        raise KeyboardInterrupt(*[MAY_BE_DONE] * (is_sent and is_once)) from stopped
     if said is None and is_sent and is_once:
         raise errors.TransientError(
             "the server left without an answer: look whether it was done, then say it again"
