@@ -392,6 +392,15 @@ def test_a_client_asks_from_within_its_project_and_can_ask_in_all_of_them(memory
 IMPOSSIBLE = (
     ("search_memory", {}, "query is missing"),
     ("search_memory", {"query": "x", "limit": 99}, "limit 99 is not possible: choose 1 to 25"),
+    *(
+        ("search_memory", {"query": "x", "limit": wrong}, "limit is not possible: give a number")
+        for wrong in (True, "3")
+    ),
+    *(
+        ("contradictions", {"has_resolved": wrong}, "has_resolved is not possible: give true or false")
+        for wrong in (1, "yes")
+    ),
+    ("erase_fact", {"cell_id": "aaaaaa1", "dry_run": "on"}, "dry_run is not possible: give true or false"),
     ("search_memory", {"query": "x", "top_k": 3}, "top_k is no argument of search_memory: choose of"),
     *(
         ("search_memory", {"query": wrong}, "query is not possible: give a text")

@@ -2,9 +2,9 @@
 
 import inspect
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic.fields import FieldInfo
 
 from slowwave.entrypoints.mcp.asking import Caller
@@ -40,9 +40,31 @@ def arguments_of(model: type[Request], given: Mapping[str, Any], caller: Caller)
 
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     told = Field(description=field.description)
+    kinds = [
+        one
+        for one in (field.annotation, *get_args(field.annotation))
+        if isinstance(one, type) and one in _PLAIN
+    ]
+    strict = [BeforeValidator(_PLAIN[kinds[0]])] if kinds else []
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if field.is_required() else field.get_default(),
-        annotation=Annotated[(field.annotation, *field.metadata, told)],
+        annotation=Annotated[(field.annotation, *field.metadata, *strict, told)],
     )
+
+
+def _number(given: object) -> object:
+    """A number of JSON as it is; a text or a boolean is none, though Pydantic would make one of it."""
+    if isinstance(given, bool | str):
+        raise ValueError("give a number")  # of a TypeError Pydantic makes no error of the field
+    return given
+
+
+def _boolean(given: object) -> object:
+    if not isinstance(given, bool):
+        raise ValueError("give true or false")
+    return given
+
+
+_PLAIN: Final = {int: _number, float: _number, bool: _boolean}
