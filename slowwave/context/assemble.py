@@ -9,7 +9,7 @@ from slowwave.context.fixes import fix_lines
 from slowwave.context.gather import signals_find, tier_lines
 from slowwave.context.page import Layout, counted, finished, frame_tokens, group_tokens, heading_tokens
 from slowwave.context.question_page import more_line, question_lines
-from slowwave.context.shown import keep_shown, shown_to, shown_unasked
+from slowwave.context.shown import keep_shown, shown_at_all
 from slowwave.context.situation import Situation
 from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines, opening_lines
@@ -109,8 +109,7 @@ def _shown(situation: Situation) -> frozenset[str]:
     conversation = situation.request.conversation_id
     if not conversation:
         return frozenset()
-    home, now = situation.reader.home, situation.now
-    return frozenset({**shown_to(home, conversation, now=now), **shown_unasked(home, conversation, now=now)})
+    return shown_at_all(situation.reader.home, conversation, now=situation.now)
 
 
 def _choose_best(situation: Situation, room: int, _: Shares) -> Packed:

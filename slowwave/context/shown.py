@@ -26,21 +26,30 @@ TIDY_FILES = 20
 
 def shown_to(home: Home, conversation_id: str, *, now: datetime) -> dict[str, str]:
     """Ids that were shown within `context.shown_days`, with the time as ISO text; not what stood at the start."""
-    return _kept(home, conversation_id, "shown", now=now)
+    return _kept(home, conversation_id, now=now)["shown"]
 
 
 def shown_unasked(home: Home, conversation_id: str, *, now: datetime) -> dict[str, str]:
     """Ids that stood at the start of the conversation, as `shown_to`."""
-    return _kept(home, conversation_id, "unasked", now=now)
+    return _kept(home, conversation_id, now=now)["unasked"]
 
 
-def _kept(home: Home, conversation_id: str, name: str, *, now: datetime) -> dict[str, str]:
+def shown_at_all(home: Home, conversation_id: str, *, now: datetime) -> frozenset[str]:
+    """Ids that were shown, at the start or later."""
+    return frozenset().union(*_kept(home, conversation_id, now=now).values())
+
+
+def _kept(home: Home, conversation_id: str, *, now: datetime) -> dict[str, dict[str, str]]:
+    """What was shown and what stood at the start, by these names; what is damaged is empty."""
     oldest = (now - timedelta(days=home.settings.context.shown_days)).isoformat()
-    try:
-        kept = json.loads(_path(home, conversation_id).read_text(encoding="utf-8"))[name]
-        return {str(found): str(at) for found, at in kept.items() if str(at) >= oldest}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
+    lists: dict[str, dict[str, str]] = {"shown": {}, "unasked": {}}
+    with suppress(OSError, ValueError):
+        whole = json.loads(_path(home, conversation_id).read_text(encoding="utf-8"))
+        for name in lists:
+            with suppress(KeyError, TypeError, AttributeError):
+                kept = whole[name].items()
+                lists[name] = {str(found): str(at) for found, at in kept if str(at) >= oldest}
+    return lists
 
 
 def keep_shown(
@@ -52,7 +61,7 @@ def keep_shown(
 
     Returns a note where the file cannot be written, else "".
     """
-    lists = {name: _kept(home, conversation_id, name, now=now) for name in ("shown", "unasked")}
+    lists = _kept(home, conversation_id, now=now)
     known = lists["unasked" if unasked else "shown"]
     fresh = dict.fromkeys(sorted(ids), now.isoformat())
     if not fresh:

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from itertools import takewhile
 from pathlib import Path
 
 DRAFTS = ".*.draft"
@@ -16,7 +17,7 @@ def write_whole(path: Path, data: bytes | str, *, mode: int = 0o666, is_durable:
     Raises:
         OSError: it cannot be written; what was there stays.
     """
-    new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    new_folders = list(takewhile(lambda folder: not folder.exists(), path.parents))
     for folder in reversed(new_folders):
         folder.mkdir(mode=0o700, exist_ok=True)
     # several threads and processes may write the same file
