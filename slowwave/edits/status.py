@@ -1,6 +1,8 @@
 """Status of a home: what is pending, the last night, sizes."""
 
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 from slowwave.decay.measures import forgetting_of
@@ -9,7 +11,7 @@ from slowwave.home.paths import Home
 from slowwave.journal.segments import Journal
 from slowwave.schemas.results import Night, Pending, Status
 from slowwave.schemas.tables import TABLES, VECTOR_TEXT
-from slowwave.store import EMBEDDER_OF, Store, col, lit, open_store
+from slowwave.store import EMBEDDER_OF, Expr, Store, col, lit, open_store
 
 
 def read_status(home: Home, *, now: datetime) -> Status:
@@ -74,12 +76,17 @@ def _pending(store: Store, segments: set[str]) -> Pending:
         cells_to_review=store.count("cells", active & (col("needs_review") == lit(value=True))),
         judgements_in_quarantine=store.count("judging", col("status") == lit("quarantined")),
         cells_without_topic=store.count("cells", active & col("topic_id").is_null()),
-        texts_without_vector=sum(store.count(name, unembedded) for name in VECTOR_TEXT)
+        # what was deleted in another home came without its text: there is nothing to embed
+        texts_without_vector=sum(store.count(name, unembedded & _has_text(name)) for name in VECTOR_TEXT)
         if has_embedder
         else 0,
         open_contradictions=store.count("contradictions", col("status") == lit("open")),
         usage_not_folded=store.count("usage", col("folded_at").is_null()),
     )
+
+
+def _has_text(table: str) -> Expr:
+    return reduce(or_, (col(name).is_not_null() for name in VECTOR_TEXT[table]))
 
 
 def _last_night(store: Store) -> Night | None:

@@ -577,3 +577,13 @@ def test_a_project_that_nobody_knows_has_no_export_and_an_earlier_one_stays(home
 def test_a_home_without_memory_has_no_export(home, tmp_path):
     with Memory(home) as memory, pytest.raises(NotFoundError):
         memory.export(tmp_path / "out")
+
+
+def test_what_came_deleted_is_no_text_that_waits_for_a_vector(tmp_path: Path):
+    with Memory(tmp_path / "old", records_usage=False) as memory:
+        memory.forget(memory.remember("The kiln is old.").cell_id)
+        memory.remember("Mara likes tea.")
+        memory.export(tmp_path / "out")
+    with Memory(tmp_path / "new", records_usage=False) as memory:
+        memory.ingest([tmp_path / "out" / "memories.jsonl"])
+        assert memory.status().pending.texts_without_vector == 0
