@@ -10,7 +10,7 @@ from slowwave.search.conditions import scope_condition
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
 from slowwave.settings.groups import ScopeSettings
-from slowwave.store import Store, col, lit
+from slowwave.store import Expr, Store, col, lit
 from slowwave.trust.origins import ON_TRUST, whose_word
 
 TOLD = [
@@ -19,6 +19,10 @@ TOLD = [
 ]  # fmt: skip
 
 NOTHING = "No memory yet: `slowwave ingest PATH` and `slowwave run nightly` make one"
+
+UNWORKED = (
+    "`slowwave run nightly` makes them, and a search with `--detail evidence` finds what was said in it"
+)
 
 READ_AT_ONCE = 1_000
 
@@ -42,6 +46,8 @@ def timeline(reader: Reader, request: TimelineRequest) -> Timeline:
     owner, kind = reader.settings.owner, asked[0]
     cells = {"name": _of_name, "topic": _of_topic, "session": _of_session}[kind](store, owner, given[kind])
     if cells.is_empty():
+        if kind == "session" and _has_turns(store, owner, given[kind]):
+            raise NotFoundError(f"no memories were made of the session {given[kind]!r} yet: {UNWORKED}")
         raise NotFoundError(
             f"memory knows no {kind} {given[kind]!r}: `slowwave search` may find other words for it"
         )
@@ -103,5 +109,12 @@ def _of_topic(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
 
 
 def _of_session(store: Store, owner: ScopeSettings, session: str) -> pl.DataFrame:
-    is_it = (col("session_id") == lit(session)) | (col("source_name") == lit(session))
-    return store.rows("cells", TOLD, scope_condition(owner) & is_it)
+    return store.rows("cells", TOLD, scope_condition(owner) & _is_session(session))
+
+
+def _has_turns(store: Store, owner: ScopeSettings, session: str) -> bool:
+    return not store.rows("turns", ["turn_id"], scope_condition(owner) & _is_session(session)).is_empty()
+
+
+def _is_session(session: str) -> Expr:
+    return (col("session_id") == lit(session)) | (col("source_name") == lit(session))

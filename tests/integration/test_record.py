@@ -13,7 +13,7 @@ import pytest
 
 from flows.nightly import nightly
 from slowwave import Memory
-from slowwave.errors import InputError, TransientError
+from slowwave.errors import InputError, NotFoundError, TransientError
 from slowwave.home.lock import recording, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
@@ -349,3 +349,16 @@ def test_a_kill_right_after_the_return_loses_nothing(home: Path):
     assert {f"Batch {batch}, message {place}." for batch in range(safe + 1) for place in range(BATCH)} <= {
         *texts
     }
+
+
+def test_a_timeline_of_a_conversation_without_memories_yet_says_what_makes_them(tmp_path: Path):
+    home = tmp_path / "home"
+    write_settings(home, embedding={"provider": "none"})
+    with Memory(home) as memory:
+        memory.ingest([transcript(tmp_path / "chat.jsonl", "The kiln is blue.")])
+        with pytest.raises(
+            NotFoundError, match=r"no memories were made of the session 'chat' yet: .*nightly"
+        ):
+            memory.timeline(session="chat")
+        with pytest.raises(NotFoundError, match="memory knows no session 'chatter'"):
+            memory.timeline(session="chatter")
