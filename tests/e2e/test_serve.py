@@ -29,6 +29,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
+def readable_by_others(home: Path) -> list[str]:
+    """What lies in a home and has a right for anybody else than this user."""
+    return [str(path) for path in home.rglob("*") if path.lstat().st_mode & 0o077]
+
+
 @contextmanager
 def serve(home: Path) -> Iterator["subprocess.Popen[str]"]:
     process = subprocess.Popen(
@@ -54,12 +59,14 @@ def command(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_a_server_is_used_by_the_command_line_and_stops_in_order(home: Path, tmp_path: Path):
+    home.mkdir(mode=0o755)  # made by others, who can look into it
     with serve(home) as process:
         said = command(home, "remember", "The kiln is blue.", "--json")
         cell_id = json.loads(said.stdout)["cell_id"]
         (tmp_path / "notes.md").write_text("# Boats\n\nThe mast is made of ash.\n", encoding="utf-8")
         assert command(home, "ingest", str(tmp_path / "notes.md")).returncode == 0
         assert "The kiln is blue." in command(home, "search", "kiln").stdout
+        assert readable_by_others(home) == []
         with client(home) as http:
             assert http.get("/v1/stats").json()["turns"] == 2
             assert http.get("/metrics").status_code == 200

@@ -35,6 +35,7 @@ def serve(
         return
     from slowwave.entrypoints.server.address import SINGLE
 
+    os.umask(0o077)  # what it writes into the home is for this user alone, whoever made the folder
     for name in SINGLE:
         os.environ.setdefault(name, "1")
     from slowwave.entrypoints.server.serve import serve as serve_memory
