@@ -18,6 +18,7 @@ from slowwave.entrypoints.resident.handed import HANDED, WRITES, home_in
 from slowwave.entrypoints.resident.listening import _answer as answer
 from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.resident.place import Place
+from slowwave.errors import TransientError
 from slowwave.memory import Memory
 
 STORED = "The kiln is blue."
@@ -120,7 +121,8 @@ def test_what_only_the_process_that_was_called_can_do_stays_there(home: str, wor
 
 @pytest.fixture
 def silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A home whose server listens, and answers nothing."""
+    """A home whose server is stopped: one may connect, and hears nothing."""
+    monkeypatch.setattr(wire, "HEARD_SECONDS", 0.05)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(wire.socket_path(tmp_path / "home")))
@@ -148,10 +150,33 @@ def test_a_write_that_is_interrupted_says_that_the_server_may_do_it(
     silent: str, words: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys
 ):
     monkeypatch.setattr(wire, "receive", interrupt)
+    monkeypatch.setattr(wire, "HEARD", b"")
+    monkeypatch.setattr(wire.socket.socket, "recv", lambda *_: b"")  # it is heard, and gets no answer
     assert ended(monkeypatch, *words, "--home", silent) == program.INTERRUPTED
     assert capsys.readouterr().err == told
     shown = CliRunner().invoke(app, [*words, "--home", silent])
     assert (shown.exit_code, shown.stderr) == (program.INTERRUPTED, told)
+
+
+def test_a_question_to_a_stopped_server_waits_once_and_is_answered_without_it(
+    silent: str, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    monkeypatch.setattr(wire, "leave_reader", interrupt)  # none is started beside it
+    monkeypatch.setattr(sys, "argv", ["slowwave", "search", "kiln", "--home", silent])
+    assert program._ran_elsewhere(sys.argv[1:]) is None
+    assert "does not answer" in capsys.readouterr().err
+    monkeypatch.setattr(wire.socket.socket, "connect", interrupt)  # asked again it would end here
+    shown = CliRunner().invoke(app, sys.argv[1:])
+    assert (shown.exit_code, "does not answer" in shown.stderr) == (0, False)
+
+
+def test_a_write_for_a_stopped_server_is_refused_at_once_and_not_done(
+    silent: str, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    assert ended(monkeypatch, "remember", "It is.", "--home", silent) == TransientError.exit_code
+    told = capsys.readouterr().err
+    assert ("does not answer; nothing was done" in told, told.count("\n")) == (True, 1)
+    assert not Path(silent).exists()
 
 
 @pytest.mark.parametrize("stays", [True, False])

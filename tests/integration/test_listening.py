@@ -13,7 +13,7 @@ from filelock import FileLock
 from slowwave.entrypoints.resident import client
 from slowwave.entrypoints.resident.client import ask_server, call, read
 from slowwave.entrypoints.resident.listening import listening
-from slowwave.entrypoints.resident.wire import MOST_ASKED, receive, send, socket_path
+from slowwave.entrypoints.resident.wire import HEARD, MOST_ASKED, exchange, receive, socket_path
 from slowwave.errors import InputError, TransientError
 from slowwave.memory import Memory
 from slowwave.schemas.results import Remembered
@@ -38,6 +38,8 @@ def served(home: Path) -> Iterator[str]:
 
 def _leave(listener: socket.socket) -> None:
     connection, _ = listener.accept()
+    connection.sendall(HEARD)
+    receive(connection)
     connection.close()
 
 
@@ -53,10 +55,8 @@ def refuse_alone(*given: object) -> None:
 
 
 def test_a_line_that_is_too_long_is_refused_with_its_bound(served: str):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.connect(str(socket_path(Path(served).resolve())))
-        send(connection, {"ask": "search", "arguments": {"query": "x" * MOST_ASKED}})
-        told = receive(connection)
+    request = {"ask": "search", "arguments": {"query": "x" * MOST_ASKED}}
+    told = exchange(socket_path(Path(served).resolve()), request, 30)
     assert told is not None
     assert (told["error"], "4,000,000 bytes" in told["message"]) == ("InputError", True)
 

@@ -7,6 +7,7 @@ answers until nobody asked for `search.resident_minutes`, and leaves as soon as 
 are other than the ones it started with. With `0` minutes none is started, and where none comes up the process that
 asks reads itself. What writes never starts a reader, and is carried out here where no server runs.
 
+Whoever listens sends each caller an empty line at once, so that it knows within seconds whether anybody is there.
 One request is a line of JSON, and so is its answer: `{"print": ..., "ask": ..., "arguments": {...}}` gives
 `{"answer": {...}}`, `{"error": class, "message": ...}`, or `{"stale": true}`, with `"stays": true` where whoever
 listens goes on without answering: a server that was started with other settings, a reader that was asked to write.

@@ -17,6 +17,7 @@ from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.place import HOME_GONE, Place
 from slowwave.entrypoints.resident.wire import (
     CONNECT_SECONDS,
+    HEARD,
     fingerprint,
     has_left,
     receive,
@@ -89,6 +90,8 @@ def _accept(
                 _log.warning("the command line waits: %s", error.strerror)
                 is_over.wait(LOOK_SECONDS)
                 continue
+            with suppress(OSError):  # who asked may have left
+                connection.sendall(HEARD)
             pool.submit(answer, connection).add_done_callback(_tell)
 
 

@@ -1,15 +1,16 @@
 """The reader that stays: answers questions from a memory that is warm, and leaves when nobody asks any more."""
 
-import select
 import socket
+import threading
 from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from filelock import FileLock, Timeout
 
 from slowwave.entrypoints.resident.answering import READS, REQUEST_SECONDS, answered
 from slowwave.entrypoints.resident.commands import Program
-from slowwave.entrypoints.resident.wire import fingerprint, receive, send, socket_path
+from slowwave.entrypoints.resident.wire import HEARD, fingerprint, receive, send, socket_path
 from slowwave.errors import InputError, TransientError
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
@@ -30,20 +31,30 @@ def serve(folder: Path, program: Program) -> None:
         listener.bind(str(path))
         try:
             listener.listen()
-            listener.settimeout(minutes * 60)
-            with suppress(TimeoutError), Memory(folder) as memory:
-                if not select.select([listener], [], [], 0)[0]:  # who started it may ask already
+            waiting = SimpleQueue[socket.socket]()
+            threading.Thread(target=_hear, args=(listener, waiting), daemon=True).start()
+            with suppress(Empty), Memory(folder) as memory:
+                if waiting.empty():  # who started it may ask already
                     memory.warm()
-                while _answer_one(listener, memory, program, own_print):
+                while _answer_one(waiting.get(timeout=minutes * 60), memory, program, own_print):
                     with suppress(TransientError):  # the uses wait for the next time
                         memory.flush()
         finally:
             path.unlink(missing_ok=True)
 
 
-def _answer_one(listener: socket.socket, memory: Memory, program: Program, own_print: str) -> bool:
+def _hear(listener: socket.socket, waiting: "SimpleQueue[socket.socket]") -> None:
+    """Tell each caller at once that it is heard, also while another is answered, and let it wait for its turn."""
+    with suppress(OSError):  # the listener is closed: nobody is to come any more
+        while True:
+            connection, _ = listener.accept()
+            with suppress(OSError):  # who asked may have left
+                connection.sendall(HEARD)
+            waiting.put(connection)
+
+
+def _answer_one(connection: socket.socket, memory: Memory, program: Program, own_print: str) -> bool:
     """Return whether to go on: a question from another program, other settings or for a home that is gone ends it."""
-    connection, _ = listener.accept()
     with connection, suppress(OSError):  # who asked may have left
         connection.settimeout(REQUEST_SECONDS)
         try:

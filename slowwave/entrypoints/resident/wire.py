@@ -35,7 +35,15 @@ MOST_ANSWERED = 64_000_000
 LONGEST_SOCKET = 103
 """Bytes that a socket's path may have on macOS; Linux takes four more."""
 
-CONNECT_SECONDS = 0.5
+HEARD = b"\n"
+"""An empty line that whoever listens sends to each caller at once; the request comes after it."""
+
+CONNECT_SECONDS, HEARD_SECONDS = 0.5, 5.0
+"""So long it may take to connect, and to be heard: where it takes longer, the process that listens is stopped."""
+
+SILENT_SECONDS = 60.0
+"""So long a server that did not answer is not asked again by the same process."""
+
 ANSWER_SECONDS = 30.0
 WRITE_SECONDS = 900.0
 """So long an answer may take: of a question, and of what writes (an erase searches every byte of the home)."""
@@ -44,6 +52,9 @@ START_SECONDS, LOOK_SECONDS = 30.0, 0.03
 """So long a reader that was started may take to listen, and so often it is looked whether it does."""
 
 MAY_BE_DONE = "the server may do it all the same: look before you say it again"
+
+_silent: dict[Path, float] = {}
+"""Sockets whose server did not answer, with the time until which they are not asked again."""
 
 PACKAGE = Path(slowwave.__file__).parent
 
@@ -149,19 +160,28 @@ def exchange(
 ) -> dict[str, Any] | None:
     """The reply of the other side; None where nobody listens, or where it left and asking again harms nothing.
 
+    Where whoever listens does not answer in time, the reply is that this process must do it.
+
     Raises:
-        TransientError: it left without an answer, and `is_once` forbids to ask somebody else.
+        TransientError: it left without an answer or is silent, and `is_once` forbids to ask somebody else.
         KeyboardInterrupt: Ctrl-C while an answer was awaited; with `is_once` it says that it may be done all the same.
     """
     is_sent = False
     try:
+        if time.monotonic() < _silent.get(path, 0.0):
+            raise TimeoutError
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(CONNECT_SECONDS)
             connection.connect(str(path))
+            connection.settimeout(HEARD_SECONDS)
+            if connection.recv(1) != HEARD:
+                return None
             connection.settimeout(seconds)
             is_sent = True
             send(connection, request)
             said = receive(connection, most=MOST_ANSWERED)
+    except TimeoutError:
+        return _unanswered(path, is_once=is_once, is_sent=is_sent)
     except (OSError, AttributeError, errors.InputError):  # nobody listens, no such sockets, an endless answer
         said = None
     except KeyboardInterrupt as stopped:
@@ -171,6 +191,23 @@ def exchange(
             "the server left without an answer: look whether it was done, then say it again"
         )
     return said
+
+
+def _unanswered(path: Path, *, is_once: bool, is_sent: bool) -> dict[str, Any]:
+    """The reply for a server that is there and silent: who asks answers alone, and stderr says so once.
+
+    Raises:
+        TransientError: it was to write.
+    """
+    if is_once:
+        outcome = MAY_BE_DONE if is_sent else "nothing was done: start it again, or stop it"
+        raise errors.TransientError(f"the server of this home does not answer; {outcome}")
+    now = time.monotonic()
+    if _silent.get(path, 0.0) <= now:
+        _silent[path] = now + SILENT_SECONDS
+        if sys.stderr:
+            sys.stderr.write("slowwave: the server of this home does not answer; answered without it\n")
+    return {"stale": True, "stays": True}
 
 
 def leave_reader(folder: Path) -> "subprocess.Popen[bytes] | None":
