@@ -179,6 +179,11 @@ def test_a_write_for_a_stopped_server_is_refused_at_once_and_not_done(
     assert not Path(silent).exists()
 
 
+def test_a_runtime_folder_in_which_nothing_can_be_made_gives_way(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/proc")
+    assert Path("/proc") not in wire.socket_path(Path("/home")).parents
+
+
 @pytest.mark.parametrize("stays", [True, False])
 def test_a_write_whose_caller_left_before_it_began_is_not_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, stays: bool

@@ -11,6 +11,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,13 +74,15 @@ def socket_path(folder: Path) -> Path:
     name = f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.sock"
     for place in (os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"), "/tmp"):  # noqa: S108 # short
         runtime = Path(place or "") / f"slowwave-{os.getuid()}"
-        if place and os.path.isdir(place) and len(os.fsencode(runtime / name)) <= LONGEST_SOCKET:  # noqa: PTH112
+        if not place or not os.path.isdir(place) or len(os.fsencode(runtime / name)) > LONGEST_SOCKET:  # noqa: PTH112
+            continue
+        with suppress(OSError):  # nothing can be made there: the next place
+            runtime.mkdir(mode=0o700, exist_ok=True)
             break
     else:
         raise errors.ConfigError(
             "there is no folder with a short path for a socket: set XDG_RUNTIME_DIR to one"
         )
-    runtime.mkdir(mode=0o700, exist_ok=True)
     found = runtime.lstat()
     if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077 or not stat.S_ISDIR(found.st_mode):
         raise errors.ConfigError(f"{runtime} is not a folder of this user alone: remove it, then ask again")
