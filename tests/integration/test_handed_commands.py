@@ -1,5 +1,6 @@
 """Commands that another process runs: the same output, refusals and exit codes as where they were typed."""
 
+import os
 import re
 import socket
 import sys
@@ -182,6 +183,12 @@ def test_a_write_for_a_stopped_server_is_refused_at_once_and_not_done(
 def test_a_runtime_folder_in_which_nothing_can_be_made_gives_way(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/proc")
     assert Path("/proc") not in wire.socket_path(Path("/home")).parents
+
+
+def test_a_home_whose_name_is_no_text_has_a_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    named = wire.socket_path(tmp_path / os.fsdecode(b"h\xff"))
+    assert named not in (wire.socket_path(tmp_path / "h"), wire.socket_path(tmp_path / os.fsdecode(b"h\xfe")))
 
 
 @pytest.mark.parametrize("stays", [True, False])

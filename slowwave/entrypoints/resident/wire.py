@@ -71,7 +71,7 @@ def socket_path(folder: Path) -> Path:
     Raises:
         ConfigError: the folder belongs to somebody else or is open to others, or every path is too long.
     """
-    name = f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.sock"
+    name = f"{hashlib.sha256(os.fsencode(folder)).hexdigest()[:24]}.sock"
     for place in (os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"), "/tmp"):  # noqa: S108 # short
         runtime = Path(place or "") / f"slowwave-{os.getuid()}"
         if not place or not os.path.isdir(place) or len(os.fsencode(runtime / name)) > LONGEST_SOCKET:  # noqa: PTH112
