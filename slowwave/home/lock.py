@@ -54,7 +54,12 @@ _GUARD = threading.Lock()
 
 @contextmanager
 def writing(
-    home: Home, *, work: Work = "run", patience_seconds: float = 0.0, waits_for_runs: bool = False
+    home: Home,
+    *,
+    work: Work = "run",
+    patience_seconds: float = 0.0,
+    waits_for_runs: bool = False,
+    makes_home: bool = True,
 ) -> Iterator[None]:
     """Holds the writer lock; a run may take it again in its own thread. A killed holder lets go at once.
 
@@ -64,7 +69,10 @@ def writing(
     Raises:
         BusyError: someone else holds it; the message says who.
         ConfigError: the folder cannot be written.
+        TransientError: there is no home, and without `makes_home` none is made.
     """
+    if not makes_home and not home.root.is_dir():
+        raise TransientError(f"the home folder {home.root} was moved or removed: put it back")
     key = home.root.resolve()
     deadline = time.monotonic() + patience_seconds
     with ExitStack() as waiting:

@@ -18,6 +18,8 @@ from slowwave.home.lock import recording, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.search import SearchResult
+from slowwave.search import open_reader
+from slowwave.stages.ingest.folding import fold_committed
 from slowwave.store import open_store
 from tests import forked
 from tests.integration.recording_process import BATCH, record_until_killed
@@ -362,3 +364,15 @@ def test_a_timeline_of_a_conversation_without_memories_yet_says_what_makes_them(
             memory.timeline(session="chat")
         with pytest.raises(NotFoundError, match="memory knows no session 'chatter'"):
             memory.timeline(session="chatter")
+
+
+def test_a_late_fold_does_not_make_a_home_that_was_taken_away(tmp_path: Path):
+    home, away = tmp_path / "home", tmp_path / "away"
+    write_settings(home, embedding={"provider": "none"})
+    with Memory(home) as memory:
+        memory.record([message(0)])
+        home.rename(away)
+        done, told = fold_committed(open_reader(open_home(home)), patience_seconds=0.0)
+        assert (done, "moved or removed" in told) == ("failed", True)
+        assert not home.exists()
+        away.rename(home)

@@ -191,7 +191,7 @@ def _read(path: Path) -> Any:
 def _write(path: Path, document: Any) -> None:
     draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.draft")  # threads write at once
     with writable(path):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)  # a home that was moved away is not made anew
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(document, file)
         draft.replace(path)

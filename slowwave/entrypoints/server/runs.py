@@ -149,7 +149,7 @@ class FlowRuns:
 
     def _begin(self, started: Started) -> None:
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
             write_whole(self._folder / f"{started.run_id}.json", started)
             self._processes[started.run_id] = subprocess.Popen(  # noqa: S603 # our own module, our own interpreter
                 [

@@ -16,7 +16,7 @@ def fold_committed(reader: Reader, *, patience_seconds: float) -> tuple[Folded, 
     """Apply everything committed, with vectors; return what became of it, and a note where something waits."""
     home = reader.home
     try:
-        with writing(home, work="edit", patience_seconds=patience_seconds):
+        with writing(home, work="edit", patience_seconds=patience_seconds, makes_home=False):
             if reader.current() is None:
                 workspace_of(home, clock=wall_clock)
             store = reader.current()  # opens the embedder too
