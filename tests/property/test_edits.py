@@ -156,6 +156,7 @@ def test_after_any_words_chains_have_no_circle_and_a_rebuild_tells_the_same(stor
 
 @SLOW
 @given(st.sampled_from(["a_wins", "b_wins", "both_valid", "merged"]), st.lists(STEP, max_size=2))
+@example("a_wins", [("forget", 2)])
 def test_taking_a_resolution_back_restores_what_was_believed(resolution, story):
     folder = home()
     beginning(folder)
@@ -163,6 +164,9 @@ def test_taking_a_resolution_back_restores_what_was_believed(resolution, story):
     for step, (word, number) in enumerate(story):
         say(memory, folder, word, number, step)
     before = tables(folder)
+    disputes = before["contradictions"].filter(pl.col("contradiction_id") == "1" * 7)
+    if disputes["status"].to_list() != ["open"]:  # an edit has ended it: there is nothing to settle
+        return
     text = "Kilns are warm at most." if resolution == "merged" else ""
     try:
         memory.resolve("1" * 7, resolution, text=text, now=NOW)
