@@ -40,7 +40,7 @@ def shown_at_all(home: Home, conversation_id: str, *, now: datetime) -> frozense
 
 
 def _kept(home: Home, conversation_id: str, *, now: datetime) -> dict[str, dict[str, str]]:
-    """What was shown and what stood at the start, by these names; what is damaged is empty."""
+    """Return the lists of what was shown and of what stood at the start, by these names; a damaged one is empty."""
     oldest = (now - timedelta(days=home.settings.context.shown_days)).isoformat()
     lists: dict[str, dict[str, str]] = {"shown": {}, "unasked": {}}
     with suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What was found out about a value, kept while one text is looked through: each label asks it again."""
+"""Memory of what was found out about a value while one text is looked through: each label asks it again."""
 
 from collections.abc import Callable
 from functools import lru_cache
