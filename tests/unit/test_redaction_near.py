@@ -133,6 +133,9 @@ def test_a_block_of_a_key_goes_whatever_program_names_it(name, ends):
 @pytest.mark.parametrize(
     "text",
     [
+        f"This reverts commit {'32240515' * 5}.",
+        "De poort 5432 is open, and it is safe to remove 10000 rows.",
+        "The price of the garden gate is 4712 euros.",
         f"-----BEGIN PGP PUBLIC KEY BLOCK-----\n{HEX_LINES}\n-----END PGP PUBLIC KEY BLOCK-----",
         f"$ head -4 ca.pem\n-----BEGIN CERTIFICATE-----\nMIIF{KEY * 2}\n",
         f"Cache restored from key: pip-{'9f3a7c1e5b80d246' * 4}",
@@ -147,3 +150,9 @@ def test_a_block_of_a_key_goes_whatever_program_names_it(name, ends):
 )
 def test_what_only_looks_like_a_secret_stays(text):
     assert redact(text)[0] == text
+
+
+def test_a_password_in_quotes_after_a_user_is_taken():
+    assert redact(f"curl -s -u deploy:'{KEY}' https://app.example")[0].startswith(
+        "curl -s -u deploy:'[redacted"
+    )
