@@ -233,7 +233,7 @@ def _append(home: Home, uses: Sequence[Use]) -> int:
     """Appends whole lines, after closing a line that a killed process left open; returns the bytes that are there."""
     path = _folder(home) / "usage.jsonl"
     try:
-        path.parent.mkdir(exist_ok=True)  # a home that was moved away is not made anew
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TransientError(f"the folder {path.parent} cannot be made ({error.strerror})") from error
     text = "".join(f"{_line(use)}\n" for use in uses)
