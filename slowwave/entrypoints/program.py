@@ -13,7 +13,7 @@ from slowwave.entrypoints.resident.handed import HANDED, OF_A_TERMINAL, QUESTION
 from slowwave.entrypoints.resident.wire import (
     ANSWER_SECONDS,
     WRITE_SECONDS,
-    ask_new_reader,
+    ask,
     exchange,
     home_folder,
     request_of,
@@ -68,9 +68,11 @@ def _ran_elsewhere(words: list[str]) -> dict[str, Any] | None:
     folder = home_folder(home)
     arguments = {"words": words, "home": home, "folder": str(Path.cwd()), "terminal": _terminal()}
     request = request_of(folder, "command", arguments)
-    said = exchange(socket_path(folder), request, WRITE_SECONDS if writes else ANSWER_SECONDS, is_once=writes)
-    if words[0] in QUESTIONS and (said is None or (said.get("stale") and not said.get("stays"))):
-        said = ask_new_reader(folder, request) if _may_leave_reader(folder) else None
+    if words[0] in QUESTIONS:
+        said = ask(folder, request, may_leave_reader=lambda: _may_leave_reader(folder))
+    else:
+        seconds = WRITE_SECONDS if writes else ANSWER_SECONDS
+        said = exchange(socket_path(folder), request, seconds, is_once=writes)
     found: dict[str, Any] | None = None if said is None else said.get("answer")
     return found
 

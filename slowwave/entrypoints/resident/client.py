@@ -13,7 +13,6 @@ One request is a line of JSON, and so is its answer: `{"print": ..., "ask": ...,
 listens goes on without answering: a server that was started with other settings, a reader that was asked to write.
 """
 
-from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter
@@ -23,7 +22,7 @@ from slowwave.entrypoints.caller import memory_for
 from slowwave.entrypoints.resident.wire import (
     ANSWER_SECONDS,
     WRITE_SECONDS,
-    ask_new_reader,
+    ask,
     exchange,
     home_folder,
     request_of,
@@ -60,10 +59,9 @@ def read(home: str | None, operation: Reading, arguments: dict[str, Any], answer
         found: Answer = getattr(memory, operation)(**arguments)
         return found
     folder = home_folder(home)
-    request = request_of(folder, operation, arguments)
-    said = exchange(socket_path(folder), request, ANSWER_SECONDS)
-    if said is None or (said.get("stale") and not said.get("stays")):
-        said = _ask_new_reader(home, folder, request)
+    said = ask(
+        folder, request_of(folder, operation, arguments), may_leave_reader=lambda: _may_leave_reader(home)
+    )
     if said is not None and not said.get("stale"):
         return _told(said, answer)
     found = _alone(home, operation, arguments)
@@ -96,11 +94,10 @@ def ask_server(home: str | None, operation: Operation, arguments: dict[str, Any]
     return None if said is None or said.get("stale") else (_answer_of(said),)
 
 
-def _ask_new_reader(home: str | None, folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """The reply of a reader that is started now; None where none is wanted, it ends, or does not listen in time."""
+def _may_leave_reader(home: str | None) -> bool:
     from slowwave.settings.tree import load_settings
 
-    return None if load_settings(home).search.resident_minutes == 0 else ask_new_reader(folder, request)
+    return load_settings(home).search.resident_minutes != 0
 
 
 def _alone(home: str | None, operation: Operation, arguments: dict[str, Any]) -> Any:

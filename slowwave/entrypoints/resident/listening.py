@@ -17,14 +17,15 @@ from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.place import HOME_GONE, Place
 from slowwave.entrypoints.resident.wire import (
     CONNECT_SECONDS,
-    HEARD,
     fingerprint,
+    greet,
     has_left,
     receive,
     send,
     socket_path,
+    take_request,
 )
-from slowwave.errors import InputError, TransientError
+from slowwave.errors import TransientError
 from slowwave.memory import Memory
 
 TAKE_SECONDS = 10.0
@@ -90,8 +91,7 @@ def _accept(
                 _log.warning("the command line waits: %s", error.strerror)
                 is_over.wait(LOOK_SECONDS)
                 continue
-            with suppress(OSError):  # who asked may have left
-                connection.sendall(HEARD)
+            greet(connection)
             pool.submit(answer, connection).add_done_callback(_tell)
 
 
@@ -106,12 +106,7 @@ def _answer(
     connection: socket.socket, *, memory: Memory, program: Program | None, own_print: str, place: Place
 ) -> None:
     with connection, suppress(OSError):  # who asked may have left
-        connection.settimeout(REQUEST_SECONDS)
-        try:
-            request = receive(connection)
-        except InputError as error:
-            send(connection, {"error": InputError.__name__, "message": str(error)})
-            return
+        request = take_request(connection, REQUEST_SECONDS)
         if request is None:
             return
         if request.get("print") != own_print:

@@ -10,8 +10,8 @@ from filelock import FileLock, Timeout
 
 from slowwave.entrypoints.resident.answering import READS, REQUEST_SECONDS, answered
 from slowwave.entrypoints.resident.commands import Program
-from slowwave.entrypoints.resident.wire import HEARD, fingerprint, receive, send, socket_path
-from slowwave.errors import InputError, TransientError
+from slowwave.entrypoints.resident.wire import fingerprint, greet, send, socket_path, take_request
+from slowwave.errors import TransientError
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
 
@@ -48,20 +48,14 @@ def _hear(listener: socket.socket, waiting: "SimpleQueue[socket.socket]") -> Non
     with suppress(OSError):  # the listener is closed: nobody is to come any more
         while True:
             connection, _ = listener.accept()
-            with suppress(OSError):  # who asked may have left
-                connection.sendall(HEARD)
+            greet(connection)
             waiting.put(connection)
 
 
 def _answer_one(connection: socket.socket, memory: Memory, program: Program, own_print: str) -> bool:
     """Return whether to go on: a question from another program, other settings or for a home that is gone ends it."""
     with connection, suppress(OSError):  # who asked may have left
-        connection.settimeout(REQUEST_SECONDS)
-        try:
-            request = receive(connection)
-        except InputError as error:
-            send(connection, {"error": InputError.__name__, "message": str(error)})
-            return True
+        request = take_request(connection, REQUEST_SECONDS)
         if request is None:
             return True
         if request.get("print") != own_print:

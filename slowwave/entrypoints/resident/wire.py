@@ -10,7 +10,7 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,6 +144,22 @@ def receive(connection: socket.socket, *, most: int = MOST_ASKED) -> dict[str, A
     return document if isinstance(document, dict) else None
 
 
+def greet(connection: socket.socket) -> None:
+    """Tell a caller at once that it is heard."""
+    with suppress(OSError):  # it may have left
+        connection.sendall(HEARD)
+
+
+def take_request(connection: socket.socket, seconds: float) -> dict[str, Any] | None:
+    """The request of a caller; None where it left, sent something else, or asks too much, which it is told."""
+    connection.settimeout(seconds)
+    try:
+        return receive(connection)
+    except errors.InputError as error:
+        send(connection, {"error": errors.InputError.__name__, "message": str(error)})
+        return None
+
+
 def has_left(connection: socket.socket) -> bool:
     """Return whether the other side closed the connection: nobody takes an answer any more."""
     before = connection.gettimeout()
@@ -229,6 +245,21 @@ def leave_reader(folder: Path) -> "subprocess.Popen[bytes] | None":
     )
 
 
+def _is_for_another(said: dict[str, Any] | None) -> bool:
+    """Return whether nobody answered, or a reader that leaves: the next one may."""
+    return said is None or bool(said.get("stale") and not said.get("stays"))
+
+
+def ask(
+    folder: Path, request: dict[str, Any], *, may_leave_reader: Callable[[], bool]
+) -> dict[str, Any] | None:
+    """The reply to a question of who listens, else of a reader that is started now, where one may be; None for none."""
+    said = exchange(socket_path(folder), request, ANSWER_SECONDS)
+    if not _is_for_another(said):
+        return said
+    return ask_new_reader(folder, request) if may_leave_reader() else None
+
+
 def ask_new_reader(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
     """The reply of a reader that is started now; None where it ends, does not listen in time, or nothing is stored."""
     process = leave_reader(folder)
@@ -236,7 +267,7 @@ def ask_new_reader(folder: Path, request: dict[str, Any]) -> dict[str, Any] | No
     while process is not None and time.monotonic() < deadline:
         has_ended = process.poll() is not None
         said = exchange(socket_path(folder), request, ANSWER_SECONDS)
-        if has_ended or (said is not None and (not said.get("stale") or said.get("stays"))):
+        if has_ended or not _is_for_another(said):
             return said
         time.sleep(LOOK_SECONDS)
     return None
