@@ -166,16 +166,11 @@ class TableCache:
         """The table in memory, as new as questions must see it; None where they go to the disk."""
         entry, now = self._entry(table), time.monotonic()
         if self._is_current(entry, table):
-            entry.current_at = now
             return entry.copy
         is_late = now - entry.next_read > PAUSE_SECONDS
-        if entry.copy is not None and entry.is_outdated and not entry.is_useless and not is_late:
-            if now >= entry.next_read:  # the writer failed, or takes long
-                self._read_beside(entry, table)
-            return entry.copy
-        if entry.copy is not None and not entry.is_outdated and not is_late and self.is_written():
-            if now >= entry.next_read:
-                self._read_beside(entry, table, wait=AFTER_SECONDS)
+        if entry.copy is not None and not is_late and self._may_still_answer(entry):
+            if now >= entry.next_read:  # a writer here failed, or takes long; another process has rested
+                self._read_beside(entry, table, wait=0.0 if entry.is_outdated else AFTER_SECONDS)
             return entry.copy
         rows = self._count(table)
         if rows > self.most_rows:
@@ -192,6 +187,10 @@ class TableCache:
             self._read_beside(entry, table)
         return None if is_stale or entry.is_useless else entry.copy
 
+    def _may_still_answer(self, entry: _Entry) -> bool:
+        """Return whether the copy at hand answers while the table is being written, here or elsewhere."""
+        return not entry.is_useless if entry.is_outdated else self.is_written()
+
     def _entry(self, table: str) -> _Entry:
         entry = self._entries.get(table)
         if entry is None:
@@ -207,12 +206,12 @@ class TableCache:
             stamp = os.stat(entry.versions).st_mtime_ns  # noqa: PTH116 - often, and a Path takes ten times as long
         except OSError:
             return False  # who reads it next says what is wrong
-        if entry.is_settled and stamp == entry.stamp:
-            return True
-        is_late = time.time_ns() - stamp > SETTLED_SECONDS * 1e9
-        if self._version(table) != entry.version:
-            return False
-        entry.stamp, entry.is_settled = stamp, is_late
+        if not (entry.is_settled and stamp == entry.stamp):
+            is_late = time.time_ns() - stamp > SETTLED_SECONDS * 1e9
+            if self._version(table) != entry.version:
+                return False
+            entry.stamp, entry.is_settled = stamp, is_late
+        entry.current_at = time.monotonic()
         return True
 
     def _read(self, entry: _Entry, table: str, *, is_beside: bool = False) -> None:
