@@ -8,7 +8,7 @@ from typing import Final
 
 from slowwave.deferred import pattern
 from slowwave.redaction.labelled.captions import is_caption
-from slowwave.redaction.labelled.labels import ABOUT, LABEL_WORDS, Label
+from slowwave.redaction.labelled.labels import ABOUT, LABEL_WORDS, Label, is_of_network
 from slowwave.redaction.labelled.written import Written, line_end, line_start, value_at
 from slowwave.redaction.shapes import (
     SHORTEST_CHOSEN,
@@ -84,7 +84,6 @@ _FINAL = pattern(r"\s?:\s?(?:Final|int|ClassVar)")
 _CONSTANT = pattern(r"[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:[./][a-z]+)+|[a-z_]+(?:[./][a-z_]*\{\w+\}[\w/{}.]*)+")
 _KEY_ID = pattern(r"(?:0x)?(?:[0-9A-F]{8}|[0-9A-F]{16})")
 _OF_A_SERVICE = pattern(r"(?i)api|secret|access|client|private|auth|licen[cs]e")
-_NETWORK = pattern(r"(?i)\b(?:wi-?fi|wlan|wpa2?|psk2?|ssid)\b")
 SHORTEST_PIN: Final = 4
 
 
@@ -187,7 +186,7 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
         return False
     if not found.is_quoted and _VARIABLE.fullmatch(value) and _is_unpacked(text, label):
         return False
-    if label.kind == "weak" and _NETWORK.search(text, max(0, label.start - 160), found.end + 160):
+    if label.kind == "weak" and is_of_network(text, label, found.end):
         return looks_chosen(value)
     if is_key_id(text, label, value):
         return False

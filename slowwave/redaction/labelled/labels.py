@@ -245,6 +245,15 @@ def _is_verb(text: str, word: str, start: int, end: int) -> bool:
     return is_told or bool(_STATEMENT.search(text, max(0, start - 120), start))
 
 
+_NETWORK = pattern(r"(?i)\b(?:wi-?fi|wlan|wpa2?|psk2?|ssid)\b")
+_NETWORK_REACH = 160
+
+
+def is_of_network(text: str, label: Label, end: int) -> bool:
+    """Return whether words of a wireless network stand near what goes from a label to `end`."""
+    return bool(_NETWORK.search(text, max(0, label.start - _NETWORK_REACH), end + _NETWORK_REACH))
+
+
 _HEAD_REACH = 40
 _MODULE = pattern(r"pwd\.\w+\(")
 _CAMEL = pattern(r"[A-Z](?<=[a-z0-9][A-Z])(?=[a-z]|[A-Z]{2})")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from slowwave.deferred import pattern
-from slowwave.redaction.labelled.labels import LINKS_TOLD, Label
+from slowwave.redaction.labelled.labels import LINKS_TOLD, Label, is_of_network
 from slowwave.redaction.labelled.written import line_end, line_start
 from slowwave.redaction.shapes import is_mixed, is_mundane, is_scattered, is_shuffled, is_strong, word_share
 from slowwave.redaction.values import is_ordinary, is_reference
@@ -22,7 +22,6 @@ _MAYBE = pattern(r"[\d-]")
 """Without one of these a short word has no look of a secret."""
 _GIVEN = pattern(r"[#\w.$-]+=|\*[A-Za-z_]")
 _PASS_WITH = pattern(r"\w|[\"'*`]{0,3}[ \t]{0,12}[:=(|/-]|[ \t]{2}|[ \t]\S*\d\S*[ \t]*(?:\n|\Z)")
-_EDGES: Final = ".:?!)*_"
 _LETTERS_AND_DIGITS = pattern(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d)[A-Za-z0-9_.-]{10,100}")
 _WITH_SIGN = pattern(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w!@#$%^&*+?.~§€£=-]{8,40}")
 _SIGN = pattern(r"[!@#$%^&*+?~§€£]")
@@ -44,7 +43,6 @@ _NAMED_BEFORE = pattern(
 _KIND: Final = {"password": "password", "login": "password", "hint": "password", "key": "key", "token": "key"}
 
 
-_NETWORK = pattern(r"(?i)\b(?:wi-?fi|wlan|wpa2?|psk2?|ssid)\b")
 _TOLD = pattern(rf"(?i)\b(?:{'|'.join(sorted(LINKS_TOLD))})\s[\"'`“„«]?\Z")
 
 
@@ -53,7 +51,7 @@ def near_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     kind = _KIND.get(label.kind)
     if "login" in label.kinds:
         kind = "password"
-    if label.kind == "weak" and _NETWORK.search(text, max(0, label.start - _REACH), label.end + _REACH):
+    if label.kind == "weak" and is_of_network(text, label, label.end):
         kind = "password"
     if label.word == "pass" and not _PASS_WITH.match(text, label.end):
         return  # a statement, or the verb
