@@ -75,10 +75,9 @@ def fused_scores(lists: Sequence[RankedList]) -> dict[str, float]:
     totals = defaultdict[str, float](float)
     for entry in lists:
         if entry.values:
-            best, worst, weight = max(entry.values.values()), min(entry.values.values()), entry.weight
-            is_even, width = best == worst, best - worst
-            for key, value in entry.values.items():
-                totals[key] += weight if is_even else weight * (value - worst) / width
+            shares = _stretched(list(entry.values.values()), entry.weight)
+            for key, share in zip(entry.values, shares, strict=True):
+                totals[key] += share
     return dict(totals)
 
 
@@ -128,11 +127,12 @@ def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:
 
 
 def _stretched(values: Sequence[float], weight: float) -> list[float]:
-    """The share of each value between the last one, the worst, and the first one, the best."""
-    best, worst = values[0], values[-1]
+    """The share of each value between the worst and the best of them."""
+    best, worst = max(values), min(values)
     if best == worst:
         return [weight] * len(values)
-    return [weight * (value - worst) / (best - worst) for value in values]
+    width = best - worst
+    return [weight * (value - worst) / width for value in values]
 
 
 def _fused(
