@@ -219,10 +219,7 @@ class Memory(Lists, Edits, Sources):
         moment = None if now is None else moment_of(now)
         paths = [str(source) for source in sources]
         clock = partial(moment_of, moment)
-        report = ingest_alone(self._home, paths, dry_run=dry_run, are_found=are_found, clock=clock)
-        if self._reader.store is not None:  # a process that was just started has nothing in memory
-            self._reader.catch_up()
-        return report
+        return self._seen(ingest_alone(self._home, paths, dry_run=dry_run, are_found=are_found, clock=clock))
 
     def export(
         self,

@@ -8,11 +8,12 @@ from slowwave.edits import confirm, correct, forget, remember, resolve
 from slowwave.home.paths import Home
 from slowwave.schemas.choices import CellType, Resolution, SaidBy
 from slowwave.schemas.refusals import moment_of, request_of
+from slowwave.schemas.report import StageReport
 from slowwave.schemas.requests import CellRequest, CorrectRequest, RememberRequest, ResolveRequest
 from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
 from slowwave.search import Reader
 
-Answer = TypeVar("Answer", Done, Resolved, Erased)
+Answer = TypeVar("Answer", Done, Resolved, Erased, StageReport)
 
 
 class Edits:
@@ -101,6 +102,6 @@ class Edits:
         return self._seen(resolve.undo(self._home, contradiction_id, now=moment_of(now)))
 
     def _seen(self, done: Answer) -> Answer:
-        """The answer of an edit, once the next question sees what it changed."""
+        """The answer of what wrote, once the next question sees what it changed."""
         self._reader.catch_up()
         return done

@@ -79,8 +79,8 @@ class Reader:
         return self.store
 
     def catch_up(self) -> None:
-        """Take over what this process just wrote, so that the next question sees it."""
-        if (store := self.current()) is not None:
+        """Take over what this process just wrote, so that the next question sees it; none is held without a store."""
+        if self.store is not None and (store := self.current()) is not None:
             store.catch_up()
 
     def read_tables(self) -> None:
