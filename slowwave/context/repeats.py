@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from slowwave.language.lexicon import DENIALS, STOP_WORDS
 from slowwave.language.query_words import plain_words
+from slowwave.language.sentences import straight
 from slowwave.language.signals import stem
 from slowwave.schemas.search import CellHit
 
@@ -29,7 +30,7 @@ class Richest:
 
 def without_repeats(hits: Sequence[CellHit]) -> list[Richest]:
     """Each memory once, in the order of its best form; of two of which one holds the other the richer is kept."""
-    texts = [" ".join((hit.content, *hit.steps)).lower().replace("\u2019", "'") for hit in hits]
+    texts = [straight(" ".join((hit.content, *hit.steps))) for hit in hits]
     words = [{stem(word) for word in plain_words(text) - STOP_WORDS} for text in texts]
     hard = [(frozenset(_NUMBER.findall(text)), _DENIAL.search(text) is not None) for text in texts]
     holder: dict[int, int] = {}

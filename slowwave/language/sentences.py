@@ -8,6 +8,7 @@ READ_CHARACTERS = 2_000
 """Of a longer text only so much is looked through for questions."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")
+_SENTENCES_AND_LINES = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def single_spaced(text: pl.Expr) -> pl.Expr:
@@ -19,6 +20,16 @@ def sentences(text: pl.Expr) -> pl.Expr:
     """The sentences and lines of a text in order, single-spaced, as a list without empty ones."""
     marked = text.str.replace_all(r"([.!?])\s+|\n+", "$1\u241e").str.split("\u241e")
     return marked.list.eval(single_spaced(pl.element())).list.eval(pl.element().filter(pl.element() != ""))
+
+
+def straight(text: str) -> str:
+    """A text in lower case, with straight apostrophes."""
+    return text.lower().replace("\u2019", "'")
+
+
+def plain_sentences(text: str) -> list[str]:
+    """The sentences and lines of one text in order, as `straight` has them."""
+    return _SENTENCES_AND_LINES.split(straight(text).strip())
 
 
 def word_count(text: pl.Expr) -> pl.Expr:

@@ -41,8 +41,12 @@ def _line_tokens(text: str) -> int:
 
 
 def _tokens(text: str) -> int:
-    whole = text.encode("utf-8", "replace").decode("utf-8")
-    return len(_tokenizer().encode(whole, add_special_tokens=False).ids)
+    return len(_tokenizer().encode(_whole(text), add_special_tokens=False).ids)
+
+
+def _whole(text: str) -> str:
+    """A text without half characters, which have no tokens."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def token_ids(texts: Sequence[str]) -> list[list[int]]:
@@ -53,8 +57,7 @@ def token_ids(texts: Sequence[str]) -> list[list[int]]:
     """
     if not texts:
         return []
-    # half characters have no tokens
-    whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+    whole = list(map(_whole, texts))
     return [entry.ids for entry in _tokenizer().encode_batch(whole, add_special_tokens=False)]
 
 

@@ -7,6 +7,7 @@ from math import sqrt
 
 from slowwave.language.lexicon import CHANGED, SMALL_TALK, THEMELESS_WORDS
 from slowwave.language.query_words import plain_words
+from slowwave.language.sentences import plain_sentences, straight
 from slowwave.store.terms import word_terms
 
 Rarity = Callable[[Sequence[str]], Sequence[float]]
@@ -23,7 +24,6 @@ RESTATED = 0.5
 
 FEWEST_RESTATED = 4
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _CHANGED = re.compile(rf"\b(?:{'|'.join(map(re.escape, CHANGED))})\b")
 _WORDLESS = THEMELESS_WORDS | SMALL_TALK
 
@@ -34,8 +34,8 @@ def tells_change(later: str, earlier: str, rarity: Rarity) -> bool:
     One of its sentences does: with the one before it, it is about the same thing and names a change ("moved", "no
     longer"), or alone it tells nearly the same. A question tells nothing.
     """
-    known, before = _terms(_plain(earlier)), ""
-    for sentence in _SENTENCE.split(_plain(later).strip()):
+    known, before = _terms(straight(earlier)), ""
+    for sentence in plain_sentences(later):
         both = f"{before} {sentence}"
         before = sentence
         if sentence.endswith("?"):
@@ -55,10 +55,6 @@ def _nearness(said: frozenset[str], known: frozenset[str], fewest: int, rarity: 
     weights = dict(zip(terms, rarity(terms), strict=True))
     shared, one, other = (sum(weights[term] for term in part) for part in (said & known, said, known))
     return shared / (sqrt(one * other) or 1.0)
-
-
-def _plain(text: str) -> str:
-    return text.lower().replace("\u2019", "'")
 
 
 @lru_cache(maxsize=1_000)

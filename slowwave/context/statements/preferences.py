@@ -13,6 +13,7 @@ from slowwave.context.statements.later_turns import is_statement, with_later_tur
 from slowwave.context.tiers import Candidate
 from slowwave.language.lexicon import NO_ORDER, STANDING
 from slowwave.language.query_words import telling_words
+from slowwave.language.sentences import plain_sentences
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.search.conditions import turn_condition
 from slowwave.search.fusing import Fused
@@ -32,7 +33,6 @@ LATER_ROWS = 50
 
 WHY = "said to hold always, and not yet worked through"
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _OPENER = r"(?:(?:ok|okay|and|but|also|please|so|yes|no|remember|note)[,:.]?\s+)*"
 _WORDS = rf"(?:{'|'.join(STANDING)})\b(?!,?\s+(?:{'|'.join(NO_ORDER)})\b|[.!])"
 _STANDING = re.compile(
@@ -64,8 +64,7 @@ def preference_lines(situation: Situation) -> list[Candidate]:
 
 def is_standing(text: str) -> bool:
     """Return whether a text says, and does not ask, how something is always to be done or what is preferred."""
-    plain = text.lower().replace("\u2019", "'")
-    return any(_STANDING.search(part) and not part.endswith("?") for part in _SENTENCE.split(plain.strip()))
+    return any(_STANDING.search(part) and not part.endswith("?") for part in plain_sentences(text))
 
 
 def _own_words(turn: TurnHit) -> str:
