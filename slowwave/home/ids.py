@@ -66,10 +66,10 @@ def whole_ids(
             near = {name} & others or {other for other in others if len(name) >= SHORTEST_PREFIX}
         if not near and "cells" in tables and len(name) >= SHORTEST_PREFIX:
             made = _made_from(store, mine, name)
-            if made is not None and not (has_turns and made):
-                raise InputError(_of_turn(name, made))
-            whole += made or ()
-            if made:
+            if made is not None:
+                if not (has_turns and made):
+                    raise InputError(_of_turn(name, made))
+                whole += made
                 continue
         whole.append(_only(name, sorted(near), noun=noun, hint=hint))
     return list(dict.fromkeys(whole))
