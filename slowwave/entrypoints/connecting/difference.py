@@ -25,11 +25,11 @@ _OWN_TABLE = ("mcp_servers", SERVER)
 def difference(settings: SettingsFile, change: Change) -> str:
     """A unified difference in which texts of other entries are `"..."`."""
     path = str(change.file.path)
-    before = _masked(settings, change.file.text, path)
-    after = _masked(settings, change.after or "", path)
+    before = _masked(settings, change.file.text, path).splitlines()
+    after = _masked(settings, change.after or "", path).splitlines()
     names = (path if change.file.is_there else "/dev/null", path if change.after is not None else "/dev/null")
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, n=_AROUND, lineterm="")
-    return "\n".join(_cut(line, before.splitlines()) for line in lines)
+    lines = difflib.unified_diff(before, after, *names, n=_AROUND, lineterm="")
+    return "\n".join(_cut(line, before) for line in lines)
 
 
 def _cut(line: str, before: list[str]) -> str:
