@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from slowwave.home.paths import Home
-from slowwave.journal.whole_file import write_whole
+from slowwave.whole_file import write_whole
 
 FOLDER = Path("cache") / "shown"
 

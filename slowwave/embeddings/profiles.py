@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from slowwave.errors import ConfigError, InputError
-from slowwave.journal.whole_file import write_whole
+from slowwave.whole_file import write_whole
 
 THRESHOLDS = (
     "topic_threshold",

@@ -30,10 +30,10 @@ from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode_plan
 from slowwave.journal.derivations import is_replaced, last_switch
-from slowwave.journal.whole_file import remove_drafts, write_whole
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
+from slowwave.whole_file import remove_drafts, write_whole
 
 SHOWN = 20
 SHOWN_CHARACTERS = 120

@@ -16,8 +16,8 @@ from slowwave.home.paths import Home
 from slowwave.home.usage import RECORDED, collect_spools
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode
-from slowwave.journal.whole_file import DRAFTS
 from slowwave.store import Store
+from slowwave.whole_file import DRAFTS
 
 RECORD_TABLES = ("artifact_collection", "artifact", "log", "event_resources", "events")
 """Tables of Prefect's database whose rows are reports and logs: one that quotes what goes is removed. In every other

@@ -15,6 +15,7 @@ from pathlib import Path
 from slowwave.errors import InputError
 from slowwave.progress import progress
 from slowwave.readers.files import list_of
+from slowwave.whole_file import write_whole
 
 MARKER = ".slowwave-export.json"
 
@@ -110,9 +111,7 @@ def _is_within(name: str) -> bool:
 
 
 def _note(folder: Path, names: list[str]) -> None:
-    draft = folder / f"{MARKER}.draft"
-    draft.write_text(json.dumps({"files": names}, indent=1) + "\n", encoding="utf-8")
-    draft.replace(folder / MARKER)
+    write_whole(folder / MARKER, json.dumps({"files": names}, indent=1) + "\n", is_durable=False)
 
 
 def _remove(folder: Path, name: str) -> None:

@@ -4,11 +4,11 @@ import polars as pl
 
 from slowwave.home.paths import Home
 from slowwave.home.persons_words import persons_words
-from slowwave.journal.whole_file import write_whole
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Store, owned_in
+from slowwave.whole_file import write_whole
 
 LINE_CHARACTERS = 200
 LINES = ["cell_id", *OWNER, "line_rank", "line"]

@@ -27,7 +27,7 @@ from ulid import ULID
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso, is_readable
 from slowwave.journal.damage import missing_segments, named_before, what_is_left
-from slowwave.journal.whole_file import write_whole
+from slowwave.whole_file import write_whole
 
 FORMAT = 1
 

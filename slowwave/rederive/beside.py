@@ -15,10 +15,10 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.derivations import SWITCHED, last_switch
 from slowwave.journal.lookup import of_kind
-from slowwave.journal.whole_file import write_whole
 from slowwave.stages.night.night import Night
 from slowwave.stages.run import Steps
 from slowwave.store import Store, open_store
+from slowwave.whole_file import write_whole
 
 NONE_THERE = "there is no derivation beside this memory: `slowwave rederive` makes one"
 

@@ -5,7 +5,6 @@ from pydantic import TypeAdapter
 from slowwave.errors import ConfigError, NotFoundError
 from slowwave.home.derivation import beside, drop_derivation
 from slowwave.home.paths import Home, open_home
-from slowwave.journal.whole_file import write_whole
 from slowwave.rederive.beside import (
     NONE_THERE,
     DerivationState,
@@ -21,6 +20,7 @@ from slowwave.schemas.derivation import CarriedEdit, Derivation, Estimate
 from slowwave.stages.asking import AWAY, SPENT
 from slowwave.stages.night.night import record
 from slowwave.store import Store, open_store
+from slowwave.whole_file import write_whole
 
 DIFFERENCE_FILE, EDITS_FILE = "difference.md", "edits.json"
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from ulid import ULID
 
 from slowwave.errors import ConfigError, DamageError, NotFoundError
-from slowwave.journal.whole_file import write_whole
 from slowwave.schemas.tables import TABLES
 from slowwave.store.damage import damaged, told
 from slowwave.store.layout import APPLIED, META_FILE, POINTER, SCHEMA_VERSION, StoreMeta, pointed_at
 from slowwave.store.writing import Store
+from slowwave.whole_file import write_whole
 
 _MOVED_AT = "%Y%m%dT%H%M%SZ"
 _DAMAGED = re.compile(r"damaged-(\d{8}T\d{6}Z)(?:-\d+)?")

@@ -16,7 +16,6 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from slowwave.errors import ContractError
 from slowwave.journal.changes import TableChange, overlay
-from slowwave.journal.whole_file import write_whole
 from slowwave.schemas.tables import KEYS, OWNER, TABLES, VECTOR_TEXT, frame_schema
 from slowwave.store.checking import assert_rows
 from slowwave.store.conditions import Expr, col, lit, on_disk
@@ -44,6 +43,7 @@ from slowwave.store.passages import (
     wide_passages,
 )
 from slowwave.store.reading import StoreReader
+from slowwave.whole_file import write_whole
 
 LARGE_ROWS = 20_000
 """Below it taking rows into the indices is cheap, and done at once."""

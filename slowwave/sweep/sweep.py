@@ -27,13 +27,13 @@ from slowwave.home.swept import keep_swept
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.journal.lookup import journaled
-from slowwave.journal.whole_file import remove_drafts, write_whole
 from slowwave.redaction.rules_id import rules_id
 from slowwave.stages.run import Stage, Steps
 from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, TORN, Evidence, logs_of, look_through
 from slowwave.sweep.masking import Masker, cleaned, tells_itself
 from slowwave.sweep.plan import Found, SweepPlan, Taken
 from slowwave.sweep.rewriting import REDACTED, Payload, Rewriting, read_line, with_payload
+from slowwave.whole_file import remove_drafts, write_whole
 
 STORE, BESIDE = "store", "other files"
 

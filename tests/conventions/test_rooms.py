@@ -14,7 +14,7 @@ import pytest
 from tests.conventions.source import LIBRARY, ROOT, Module, modules
 
 FILES_A_FOLDER = 16
-FILES_OF_THE_ROOT = 4
+FILES_OF_THE_ROOT = 5
 PRIVATE = {
     "desk": "edit session",
     "heir": "successor",

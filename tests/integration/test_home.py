@@ -20,11 +20,11 @@ from slowwave.home.lock import Work, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, apply_pending, open_workspace
 from slowwave.journal.catalogue import encode
-from slowwave.journal.whole_file import write_whole
 from slowwave.memory import Memory
 from slowwave.settings.tree import load_settings
 from slowwave.stages.night.night import open_night
 from slowwave.store import Store, create_store, open_store
+from slowwave.whole_file import write_whole
 from tasks.stage import stage
 from tests.rows import NOW, events, of_row, one_of_every_kind, row, rows
 

@@ -5,9 +5,7 @@ link, in the place that the link names. A file that cannot be replaced so is ref
 """
 
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from pydantic import Field
 
 from slowwave.errors import InputError
 from slowwave.schemas.refusals import Frozen
+from slowwave.whole_file import PRIVATE, write_whole
 
 BACKUP = ".slowwave-backup"
 """Ending of the copy that stands beside a file that was changed."""
@@ -89,7 +88,7 @@ def write_text(file: FileText, text: str) -> None:
     data = ((_BOM if file.has_mark else "") + text).encode("utf-8")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, data, like=target)
+        write_whole(target, data, mode=PRIVATE, like=target)
     except OSError as error:
         raise InputError(f"{file.path} cannot be written: {error.strerror or error}") from error
 
@@ -133,46 +132,7 @@ def back_up(file: FileText, text: str) -> None:
     """
     place = backup_of(file.path)
     try:
-        _replace(place, ((_BOM if file.has_mark else "") + text).encode("utf-8"), like=file.path.resolve())
+        text_before = ((_BOM if file.has_mark else "") + text).encode("utf-8")
+        write_whole(place, text_before, mode=PRIVATE, like=file.path.resolve())
     except OSError as error:
         raise InputError(f"{place} cannot be written: {error.strerror or error}") from error
-
-
-def _replace(target: Path, data: bytes, *, like: Path) -> None:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".slowwave")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            if like.exists():
-                _like(temporary, like)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-        _sync_folder(target.parent)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _like(temporary: Path, target: Path) -> None:
-    """Give a new file the mode, attributes and owner of the one that it replaces."""
-    found = target.stat()
-    shutil.copystat(target, temporary)
-    os.utime(temporary)
-    if hasattr(os, "chown") and (temporary.stat().st_uid, temporary.stat().st_gid) != (
-        found.st_uid,
-        found.st_gid,
-    ):
-        os.chown(temporary, found.st_uid, found.st_gid)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename durable, where a folder can be opened."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

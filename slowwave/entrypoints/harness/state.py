@@ -6,8 +6,6 @@ seen.json         when each harness was last answered
 """
 
 import json
-import os
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from slowwave.entrypoints.harness.events import EVENTS, HarnessName, event_of
 from slowwave.errors import NotFoundError, TransientError
+from slowwave.whole_file import PRIVATE, write_whole
 
 LONGEST_FILE = 4_000_000
 """Bytes that are read of one of these files."""
@@ -189,12 +188,9 @@ def _read(path: Path) -> Any:
 
 
 def _write(path: Path, document: Any) -> None:
-    draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.draft")  # threads write at once
     with writable(path):
         path.parent.mkdir(mode=0o700, exist_ok=True)  # a home that was moved away is not made anew
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump(document, file)
-        draft.replace(path)
+        write_whole(path, json.dumps(document), mode=PRIVATE, is_durable=False, makes_folders=False)
 
 
 @contextmanager

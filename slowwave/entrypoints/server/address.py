@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from slowwave.errors import ConfigError
+from slowwave.whole_file import write_whole
 
 SINGLE = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 """Pools of threads below one question: with many clients each question has one core, and half of the CPU is saved."""
@@ -56,9 +57,7 @@ def read_address(home: Path) -> Address | None:
 def write_address(home: Path, address: Address) -> None:
     """Tell clients where the server is: the file is there whole or not at all."""
     path = server_folder(home) / "address.json"
-    draft = path.with_suffix(f".{os.getpid()}.draft")
-    draft.write_text(json.dumps(asdict(address)), encoding="utf-8")
-    draft.replace(path)
+    write_whole(path, json.dumps(asdict(address)), is_durable=False)
 
 
 def remove_address(home: Path) -> None:

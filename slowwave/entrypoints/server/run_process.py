@@ -8,7 +8,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from slowwave.entrypoints.prefect_ui.runs import Parameters, Report, run_plain, run_under_prefect
-from slowwave.entrypoints.server.runs import Ended, Failure, Started, write_whole
+from slowwave.entrypoints.server.runs import Ended, Failure, Started, note
 from slowwave.errors import SlowwaveError
 
 
@@ -29,7 +29,7 @@ def carry_out(home: Path, run_id: str) -> None:
             raise
         finally:
             ended = Ended(finished_at=datetime.now(UTC), report=report, failure=failure)
-            write_whole(folder / f"{run_id}.done.json", ended)
+            note(folder / f"{run_id}.done.json", ended)
 
 
 def _report(home: Path, started: Started) -> Report:

@@ -26,6 +26,7 @@ from slowwave.entrypoints.prefect_ui.runs import WITH_SOURCES, FlowName
 from slowwave.entrypoints.server.address import SINGLE
 from slowwave.errors import BusyError, InputError, NotFoundError, TransientError
 from slowwave.schemas.report import NightReport, StageReport
+from slowwave.whole_file import PRIVATE, write_whole
 
 RunState = Literal["running", "done", "failed", "lost"]
 RunId = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{8,64}$")]
@@ -150,7 +151,7 @@ class FlowRuns:
     def _begin(self, started: Started) -> None:
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            write_whole(self._folder / f"{started.run_id}.json", started)
+            note(self._folder / f"{started.run_id}.json", started)
             self._processes[started.run_id] = subprocess.Popen(  # noqa: S603 # our own module, our own interpreter
                 [
                     sys.executable,
@@ -209,9 +210,6 @@ def is_held(path: Path) -> bool:
         return True
 
 
-def write_whole(path: Path, document: BaseModel) -> None:
-    """Write a file for this user alone, whole or not at all."""
-    draft = path.with_suffix(f".{os.getpid()}.draft")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(document.model_dump_json().encode())
-    draft.replace(path)
+def note(path: Path, document: BaseModel) -> None:
+    """Write a record for this user alone, whole or not at all."""
+    write_whole(path, document.model_dump_json(), mode=PRIVATE, is_durable=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from slowwave.errors import ConfigError, NotFoundError
+from slowwave.whole_file import write_whole
 
 UNIT = """\
 [Unit]
@@ -127,7 +128,7 @@ def _needs_systemd() -> None:
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -1,6 +1,7 @@
 """Writing a file whole: a reader finds the old one or the new one, and a kill leaves no half of either."""
 
 import os
+import shutil
 import threading
 from itertools import takewhile
 from pathlib import Path
@@ -8,28 +9,42 @@ from pathlib import Path
 DRAFTS = ".*.draft"
 """Names of the files that killed writers leave behind."""
 
+PRIVATE = 0o600
 
-def write_whole(path: Path, data: bytes | str, *, mode: int = 0o666, is_durable: bool = True) -> None:
+
+def write_whole(
+    path: Path,
+    data: bytes | str,
+    *,
+    mode: int = 0o666,
+    is_durable: bool = True,
+    like: Path | None = None,
+    makes_folders: bool = True,
+) -> None:
     """Replaces a file by way of a draft beside it, and makes its folders, for this user alone.
 
-    When this returns the file survives a power cut too, unless `is_durable` is False, which is faster.
+    When this returns the file survives a power cut too, unless `is_durable` is False, which is faster. It has the mode,
+    attributes and owner of the file `like`, where that one is there, else `mode`.
 
     Raises:
-        OSError: it cannot be written; what was there stays.
+        OSError: it cannot be written, or its folder is missing and not to be made; what was there stays.
     """
-    new_folders = list(takewhile(lambda folder: not folder.exists(), path.parents))
+    new_folders = list(takewhile(lambda folder: not folder.exists(), path.parents)) if makes_folders else []
     for folder in reversed(new_folders):
         folder.mkdir(mode=0o700, exist_ok=True)
     # several threads and processes may write the same file
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.draft")
+    opened = PRIVATE if like is not None and like.exists() else mode
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, opened), "wb") as file:
             file.write(data.encode() if isinstance(data, str) else data)
+            if like is not None and like.exists():
+                _resemble(draft, like)
             if is_durable:
                 file.flush()
                 os.fsync(file.fileno())
         draft.replace(path)
-    except OSError:
+    except BaseException:
         draft.unlink(missing_ok=True)
         raise
     for folder in {path.parent, *(folder.parent for folder in new_folders)} if is_durable else ():
@@ -44,3 +59,12 @@ def remove_drafts(path: Path) -> None:
     """Removes what killed writers of this file left beside it."""
     for draft in path.parent.glob(f".{path.name}.*.draft"):
         draft.unlink(missing_ok=True)
+
+
+def _resemble(draft: Path, like: Path) -> None:
+    """Give a new file the mode, attributes and owner of another."""
+    found = like.stat()
+    shutil.copystat(like, draft)
+    os.utime(draft)
+    if (draft.stat().st_uid, draft.stat().st_gid) != (found.st_uid, found.st_gid):
+        os.chown(draft, found.st_uid, found.st_gid)
