@@ -13,7 +13,8 @@ class Candidate:
     """A line that a tier wants. `forms` are whole lines, longest first; `tokens` are theirs, line break included.
 
     `score` orders within a tier only. The ids are all that the line speaks of, and `rests_on` the turns behind it.
-    `under` is the line above it and its like, where lines stand in groups.
+    `under` is the line above it and its like, where lines stand in groups. `wording` is what it tells without marks,
+    where another line may tell the same word for word.
     """
 
     tier: TierName
@@ -28,6 +29,7 @@ class Candidate:
     turn_ids: tuple[str, ...] = ()
     rests_on: frozenset[str] = frozenset()
     under: str = ""
+    wording: str = ""
     tokens: tuple[int, ...] = ()
 
     @property
@@ -104,21 +106,21 @@ def pack_best(
     """Lines that fit, best first whatever their tier; equal scores keep the order of `candidates`.
 
     A quote of a turn that a chosen memory rests on waits with `told_weight` (0..1) of its score, and so does a memory
-    of which every turn is quoted; with a weight of 0 it is left out. A line takes its longest form that fits; the first
-    line of a group pays for the line above it (`group_tokens` by `under`). An id stands once, and what is in `shown`
-    not at all.
+    of which every turn is quoted; with a weight of 0, or in the same wording, it is left out. A line takes its longest
+    form that fits; the first line of a group pays for the line above it (`group_tokens` by `under`). An id stands once,
+    and what is in `shown` not at all.
     """
     waiting = [(-line.score, place, False, line) for place, line in enumerate(candidates)]
     heapq.heapify(waiting)
     taken, chosen, room = set(shown), list[Chosen](), budget_tokens
-    groups, told, quoted = set[str](), set[str](), set[str]()
+    groups, told, quoted, worded = set[str](), set[str](), set[str](), set[str]()
     while waiting:
         score, place, has_waited, line = heapq.heappop(waiting)
         if taken & line.ids:
             continue
         known = told if line.turn_ids else quoted
         if not has_waited and line.rests_on and line.rests_on <= known:
-            if not told_weight:
+            if not told_weight or line.wording in worded:
                 continue
             heapq.heappush(waiting, (score * told_weight, place, True, line))
             continue
@@ -128,6 +130,7 @@ def pack_best(
             continue
         chosen.append(Chosen(line, form))
         taken |= line.ids
+        worded |= {line.wording} - {""}
         groups.add(line.under)
         room -= above + line.tokens[form]
         told |= line.rests_on

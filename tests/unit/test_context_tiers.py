@@ -132,6 +132,14 @@ def test_a_turn_that_a_memory_tells_waits_and_so_does_a_memory_that_is_quoted():
     assert best(*quoted_first, budget=30) == ["t10", "n0", "m0"]
 
 
+def test_a_turn_and_its_memory_in_the_same_wording_stand_once():
+    lines = [memory("m", 10, "t1", score=1.0), quote("t1", 10, score=0.9), quote("t2", 10, score=0.5)]
+    worded = [replace(line, wording="we deploy with Nomad") for line in lines]
+    assert best(*worded, budget=30) == ["m0", "t20"]
+    assert best(worded[1], worded[0], budget=30) == ["m0"]
+    assert best(replace(worded[1], score=2.0), worded[0], budget=30) == ["t10"]
+
+
 def test_the_line_above_a_group_is_paid_once():
     lines = [replace(candidate("relevant", name, 10), under="day") for name in ("a", "b", "c")]
     assert best(*lines, budget=35, groups={"day": 10}) == ["a0", "b0"]
