@@ -21,6 +21,7 @@ from slowwave.entrypoints.caller import current_folder
 from slowwave.entrypoints.commands import browse, connect, edits, export, inspect, recall, redact, sources
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption
 from slowwave.entrypoints.commands.serve import serve
+from slowwave.entrypoints.output import checked_output
 from slowwave.entrypoints.prefect_ui.environment import stop_temporary_server
 from slowwave.entrypoints.prefect_ui.runs import (
     FLOWS,
@@ -73,7 +74,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Long-term memory for AI agents, recorded by day and consolidated by night.",
-    epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 75 busy or unreachable, 78 configuration.",
+    epilog="Exit codes: 0 done, 65 unusable input, 66 not found, 74 output not written, 75 busy or unreachable, "
+    "78 configuration.",
 )
 quarantine_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="List or release work that the model could not do."
@@ -328,14 +330,10 @@ def mcp(*, home: HomeOption = None) -> None:
 def main() -> None:
     """The console script."""
     gc.set_threshold(LIVING_OBJECTS)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(
-                errors="replace"
-            )  # a terminal that cannot show a character shows a question mark
     signal.signal(signal.SIGINT, _interrupted)
     try:
-        app()
+        with checked_output():
+            app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     finally:

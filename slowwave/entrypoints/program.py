@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from slowwave.entrypoints.output import checked_output
 from slowwave.entrypoints.resident.handed import HANDED, OF_A_TERMINAL, QUESTIONS, TYPED_HERE, WRITES, home_in
 from slowwave.entrypoints.resident.wire import (
     ANSWER_SECONDS,
@@ -22,8 +23,6 @@ from slowwave.entrypoints.resident.wire import (
 from slowwave.errors import SlowwaveError
 
 INTERRUPTED = 130
-CLOSED = 1
-"""Exit code where nobody reads the output any more."""
 
 RESIDENT_MINUTES = "resident_minutes"
 """The setting that may say that no reader is wanted; the whole command line reads it."""
@@ -31,7 +30,11 @@ RESIDENT_MINUTES = "resident_minutes"
 
 def main() -> None:
     """The console script."""
-    words = sys.argv[1:]
+    with checked_output():
+        _run(sys.argv[1:])
+
+
+def _run(words: list[str]) -> None:
     if words == ["--version"]:
         from importlib import metadata  # for this alone
 
@@ -57,12 +60,7 @@ def main() -> None:
 
 def _ran_elsewhere(words: list[str]) -> dict[str, Any] | None:
     """Exit code and output of a command that another process ran; None where this one must."""
-    if (
-        not words
-        or words[0] not in HANDED
-        or TYPED_HERE.intersection(words)
-        or not (sys.stdout and sys.stderr)
-    ):
+    if not words or words[0] not in HANDED or TYPED_HERE.intersection(words):
         return None
     home, writes = home_in(words), words[0] in WRITES
     folder = home_folder(home)
@@ -113,16 +111,9 @@ def _terminal() -> dict[str, Any]:
 def _show(ran: dict[str, Any]) -> int:
     """Write what a command wrote elsewhere; its exit code."""
     streams = (sys.stdout, sys.stderr)
-    for stream in streams:
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a character that cannot be shown becomes a question mark
-    try:
-        for which, text in ran["output"]:
-            streams[which].write(text)
-            streams[which].flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CLOSED
+    for which, text in ran["output"]:
+        streams[which].write(text)
+        streams[which].flush()
     code: int = ran["code"]
     return code
 

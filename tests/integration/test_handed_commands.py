@@ -1,11 +1,15 @@
 """Commands that another process runs: the same output, refusals and exit codes as where they were typed."""
 
+import gc
+import io
 import os
 import re
+import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.main import get_command
@@ -13,6 +17,7 @@ from typer.testing import CliRunner
 
 from slowwave.entrypoints import program
 from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.mcp import stdio
 from slowwave.entrypoints.resident import answering, wire
 from slowwave.entrypoints.resident.client import Reading, Writing
 from slowwave.entrypoints.resident.handed import HANDED, WRITES, home_in
@@ -232,3 +237,80 @@ def test_the_home_of_a_command_line_is_the_last_that_it_names():
     assert home_in(["search", "kiln"]) is None
     assert home_in(["search", "--home", "a", "kiln", "--home=b"]) == "b"
     assert home_in(["search", "--home"]) is None
+
+
+LOST = "slowwave: the output could not be written (No space left on device): it is not whole\n"
+
+
+def of_full_disk() -> io.TextIOWrapper:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no disk that is always full")
+    return Path("/dev/full").open("w", encoding="utf-8")
+
+
+def of_closed_pipe() -> io.TextIOWrapper:
+    reading, writing = os.pipe()
+    os.close(reading)
+    return os.fdopen(writing, "w", encoding="utf-8")
+
+
+def of_nothing() -> None:
+    """Stdout as Python has it where it was closed from the start."""
+
+
+def hands_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_ran_elsewhere", lambda _: {"code": 0, "output": [(0, "found\n")]})
+
+
+def runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slowwave.entrypoints.cli.app", lambda: sys.stdout.write("found\n"))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    monkeypatch.setattr(gc, "set_threshold", lambda _: None)
+
+
+def serves_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def writes_to_a_copy_of_the_descriptor(_: str) -> None:
+        try:
+            with os.fdopen(os.dup(sys.stdout.fileno()), "w") as own:
+                own.write("found")
+        except OSError as error:
+            raise ExceptionGroup("tasks", [ExceptionGroup("writer", [error])]) from None
+
+    runs_here(monkeypatch)
+    server = SimpleNamespace(run=writes_to_a_copy_of_the_descriptor)
+    monkeypatch.setattr(stdio, "mcp_server", lambda *_: server)
+    monkeypatch.setattr("slowwave.entrypoints.cli.app", lambda: stdio.serve_stdio(None))
+
+
+@pytest.mark.parametrize("runs", [hands_over, runs_here, serves_an_agent])
+@pytest.mark.parametrize(
+    ("where", "code", "told"), [(of_full_disk, 74, LOST), (of_closed_pipe, 0, ""), (of_nothing, 0, "")]
+)
+def test_output_that_nobody_takes_ends_every_command_by_one_rule(
+    where: Callable[[], io.TextIOWrapper | None],
+    code: int,
+    told: str,
+    runs: Callable[[pytest.MonkeyPatch], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    runs(monkeypatch)
+    notes, stdout = (tmp_path / "stderr").open("w"), where()
+    kept = os.dup(1)
+    try:
+        with notes, monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", stdout)
+            patched.setattr(sys, "stderr", notes)
+            patched.setattr(sys, "argv", ["slowwave", "doctor"])
+            try:
+                program.main()
+                ended = 0
+            except SystemExit as end:
+                ended = end.code
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        if stdout is not None:
+            stdout.close()
+    assert (ended, (tmp_path / "stderr").read_text()) == (code, told)

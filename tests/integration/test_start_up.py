@@ -98,7 +98,8 @@ import json; print(json.dumps(sorted(sys.modules)))
     loaded = set(json.loads(done.stdout))
     own = {name for name in loaded if name.startswith("slowwave")}
     assert own == {
-        "slowwave", "slowwave.entrypoints", "slowwave.entrypoints.program", "slowwave.entrypoints.resident",
+        "slowwave", "slowwave.entrypoints", "slowwave.entrypoints.output", "slowwave.entrypoints.program",
+        "slowwave.entrypoints.resident",
         "slowwave.entrypoints.resident.handed", "slowwave.entrypoints.resident.wire", "slowwave.errors",
     }  # fmt: skip
     assert len(of_others(loaded)) <= MOST_MODULES_OF_A_HANDED_COMMAND

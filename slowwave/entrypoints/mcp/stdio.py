@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 from slowwave import errors
 from slowwave.entrypoints.mcp.asking import Ask, Caller
 from slowwave.entrypoints.mcp.server import mcp_server
+from slowwave.entrypoints.output import LostOutputError
 from slowwave.entrypoints.resident.client import ask_server
 from slowwave.entrypoints.resident.wire import PACKAGE, WRITE_SECONDS, home_folder
 from slowwave.settings.projects import repository_project
@@ -35,7 +36,15 @@ def serve_stdio(home: str | None) -> None:
     def caller_of(_: Context) -> Caller:
         return caller
 
-    mcp_server(ask_home(home), caller_of).run("stdio")
+    try:
+        mcp_server(ask_home(home), caller_of).run("stdio")
+    except BaseExceptionGroup as group:  # the SDK writes to a descriptor of its own
+        lost: BaseException | None = group.subgroup(OSError)
+        while isinstance(lost, BaseExceptionGroup):
+            lost = lost.exceptions[0]
+        if lost is None:
+            raise
+        raise LostOutputError from lost
 
 
 def ask_home(home: str | None) -> Ask:

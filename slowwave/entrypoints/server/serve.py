@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 import uvicorn
 from filelock import FileLock, Timeout
 
+from slowwave.entrypoints.output import LostOutputError
 from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.server.address import (
@@ -141,8 +142,11 @@ class _Server(uvicorn.Server):
                 version=metadata.version("slowwave"),
             )
             write_address(self._folder, address)
-            print(f"Slowwave serves {self._folder} at {address.url}", flush=True)
-            print(f"The key is in {self._folder / 'server' / 'key'}", flush=True)
+            with suppress(
+                LostOutputError
+            ):  # clients find the address in the home: it serves, and ends by the rule
+                print(f"Slowwave serves {self._folder} at {address.url}", flush=True)
+                print(f"The key is in {self._folder / 'server' / 'key'}", flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         remove_address(self._folder)
