@@ -5,6 +5,7 @@ Nothing that is over a bound goes away unseen: it is counted by its reason and n
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from slowwave.redaction.redaction import redact
@@ -70,7 +71,11 @@ class Counts:
         self.excesses += other.excesses
 
 
-def bounded_text(text: str, most: int) -> tuple[str, dict[str, int], int]:
+Redact = Callable[[str], tuple[str, dict[str, int]]]
+"""A way to take secrets out of a text, with how many of each kind there were."""
+
+
+def bounded_text(text: str, most: int, redact: Redact = redact) -> tuple[str, dict[str, int], int]:
     """A text without secrets and of about `most` characters, the secrets found, and the characters left out.
 
     Of a longer text the beginning and the end are kept: a question often stands behind what was pasted.

@@ -5,7 +5,7 @@ Nothing leaves this module unredacted. It knows no transcript format and writes 
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,9 @@ import polars as pl
 from slowwave.readers.bounds import CUT_MESSAGE, QUIET, Counts, bounded_text
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import LONGEST_LABEL, path_text
+from slowwave.redaction.marks import taken
 from slowwave.redaction.redaction import redact, redact_reply
+from slowwave.redaction.told import Told
 from slowwave.schemas.choices import Origin, SourceType
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.refusals import clean_text
@@ -120,6 +122,8 @@ class _Seen:
     turn_count: Counter[str] = field(default_factory=Counter)
     last_said: tuple[str, str] = ("", "")
     """The session of the message before, and its text without secrets."""
+    told: Told = field(default_factory=Told)
+    """The secrets that the file showed so far."""
 
     def place_of(self, session_id: str) -> int:
         """The place of a session's next message in the file."""
@@ -128,7 +132,13 @@ class _Seen:
 
 
 def to_parts(
-    messages: Iterable[RawMessage], *, source: Source, kind: str, counts: Counts, bounds: ReaderSettings
+    messages: Iterable[RawMessage],
+    *,
+    source: Source,
+    kind: str,
+    counts: Counts,
+    bounds: ReaderSettings,
+    told: Mapping[str, Told] | None = None,
 ) -> Iterator[Reading]:
     """Turns of the messages, in order, without injected memory and without secrets, in parts of a bounded size.
 
@@ -136,31 +146,55 @@ def to_parts(
     part takes over what was counted since the one before. There is one part at least. Messages that end up empty and
     repetitions of a turn are dropped and counted. An id that a format used twice for different texts of one file goes
     to the first; the others get an id by position, so that no text is lost.
+
+    A secret is masked in the whole part in which it was told, and in all that comes after it: in the file, or in the
+    session where `told` has what was told there before.
     """
     seen = _Seen()
     rows: list[dict[str, object]] = []
     size = 0
+    known = seen.told.count
     for message in messages:
-        row = _row(message, source=source, seen=seen, counts=counts, bounds=bounds)
+        told_there = seen.told if told is None else told[message.session_id]
+        row = _row(message, source=source, seen=seen, told=told_there, counts=counts, bounds=bounds)
         if row is None:
             continue
         rows.append(row)
         size += len(str(row["content"]))
         if len(rows) >= bounds.part_turns or size >= bounds.part_characters:
+            known = _mask_earlier(rows, seen, counts, known=known)
             yield Reading(pl.DataFrame(rows, schema=READ_SCHEMA), counts.taken_over(), kind)
             rows, size = [], 0
+    _mask_earlier(rows, seen, counts, known=known)
     yield Reading(pl.DataFrame(rows, schema=READ_SCHEMA), counts.taken_over(), kind)
 
 
+def _mask_earlier(rows: list[dict[str, object]], seen: _Seen, counts: Counts, *, known: int) -> int:
+    """Mask in the messages of a part what only a later one shows to be a secret; return how many are known now."""
+    if seen.told.count > known:
+        for row in rows:
+            safe, found = seen.told.mask(str(row["content"]))
+            if (
+                found and row["role"] != "document"
+            ):  # whose id is made from its text, and which was looked at whole
+                counts.redacted.update(found)
+                row["content"], row["content_hash"] = safe, content_hash(safe)
+                seen.digests[_number(str(row["turn_id"]))] = _number(str(row["content_hash"]))
+    return seen.told.count
+
+
 def _row(
-    message: RawMessage, *, source: Source, seen: _Seen, counts: Counts, bounds: ReaderSettings
+    message: RawMessage, *, source: Source, seen: _Seen, told: Told, counts: Counts, bounds: ReaderSettings
 ) -> dict[str, object] | None:
     """The turn of a message as a row; null, and counted, where there is nothing new in it."""
     position = seen.place_of(message.session_id)
-    content = _clean_parts(message, counts, bounds)
+    content = _clean_parts(message, told, counts, bounds)
     session_id, said = seen.last_said
     if session_id == message.session_id:
-        content, found = redact_reply(content, said)
+        safe, found = redact_reply(content, said)
+        for value, kind in taken(content, safe).items() if found else ():
+            told.learn(value, kind)
+        content = safe
         counts.redacted.update(found)
     seen.last_said = (message.session_id, content)
     digest = content_hash(content)
@@ -219,7 +253,7 @@ def empty_reading(counts: Counts | None = None) -> Reading:
     return Reading(pl.DataFrame(schema=READ_SCHEMA), found, "empty")
 
 
-def _clean_parts(message: RawMessage, counts: Counts, bounds: ReaderSettings) -> str:
+def _clean_parts(message: RawMessage, told: Told, counts: Counts, bounds: ReaderSettings) -> str:
     kept: list[str] = []
     room, left_out = bounds.message_characters, message.left_out
     for part in message.parts:
@@ -229,20 +263,20 @@ def _clean_parts(message: RawMessage, counts: Counts, bounds: ReaderSettings) ->
         text, fence_count = strip_injected(clean_text(part))
         if fence_count:
             counts.parts["injected memory"] += fence_count
-        text, found, over = bounded_text(text.strip(), room)
+        text, found, over = bounded_text(text.strip(), room, told.redact)
         counts.redacted.update(found)
         left_out += over
         room -= len(text) + len(_BETWEEN_PARTS)
         if text:
             kept.append(text)
     if left_out:
-        told = (
+        over_bound = (
             f"{message.place}: {left_out:,} characters of a message are left out: "
             f"readers.message_characters allows {bounds.message_characters:,}"
         )
         counts.parts[CUT_MESSAGE] += 1
-        counts.exceed(CUT_MESSAGE, told, most=bounds.shown_places)
-    whole, found = redact(_BETWEEN_PARTS.join(kept))  # a name in one part, its value in the next
+        counts.exceed(CUT_MESSAGE, over_bound, most=bounds.shown_places)
+    whole, found = told.redact(_BETWEEN_PARTS.join(kept))  # a name in one part, its value in the next
     counts.redacted.update(found)
     return whole
 

@@ -105,6 +105,16 @@ def test_the_same_message_adds_nothing_and_another_text_takes_its_place(memory: 
     assert (one_call.new_count, one_call.left_out) == (1, {"repeated message": 1})
 
 
+def test_a_secret_told_in_one_call_is_masked_alone_in_the_next_of_its_conversation(
+    memory: Memory, home: Path
+):
+    memory.record([message(0, "The password of the wiki is Kx9!tram-Pelle77.")])
+    done = memory.record([message(1, "Kx9!tram-Pelle77 let me in."), message(2, "Good.", session_id="other")])
+    assert done.redacted == {"password": 1}
+    journal = open_home(home).journal
+    assert "Kx9" not in str(journal.read(journal.segment_ids()).events["payload"].to_list())
+
+
 def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(home: Path):
     write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
     with Memory(home, records_usage=False) as memory:

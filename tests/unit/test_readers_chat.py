@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from slowwave.readers import chat
 from slowwave.readers.reading import whole
-from slowwave.schemas.identity import stable_id
+from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.settings.readers import ReaderSettings
 
 
 def read_chat(path, **asked):
@@ -110,15 +111,55 @@ def test_a_time_that_is_none_is_counted_and_the_one_before_stands(tmp_path):
 
 
 def test_a_secret_that_answers_the_message_before_it_is_taken(tmp_path):
-    secret = "Tr0ub4" + "dor&3x"
+    secret, other = "Tr0ub4" + "dor&3x", "Quartz" + "moth&9y"
     said = [
         ("s", "What was the password of the archive?"),
         ("s", secret),
         ("s", "Thanks, that works."),
-        ("t", secret),
+        ("t", other),
     ]
     reading = read_chat(
         write(tmp_path, *({"role": "user", "session_id": name, "content": text} for name, text in said))
     )
-    assert reading.turns["content"].to_list() == [said[0][1], "[redacted:password]", said[2][1], secret]
+    assert reading.turns["content"].to_list() == [said[0][1], "[redacted:password]", said[2][1], other]
     assert reading.redacted == {"password": 1}
+
+
+TOLD_AGAIN = (
+    ("user", "Does Kx9!tram-Pelle77 still work?"),
+    ("user", "The password of the wiki is Kx9!tram-Pelle77, please keep it."),
+    ("assistant", "I typed Kx9!tram-Pelle77 and (Kx9!tram-Pelle77) and it let me in."),
+    ("assistant", "xKx9!tram-Pelle77 and Kx9!tram-Pelle777 are others, and please stays a word."),
+)
+
+
+def test_a_secret_that_one_message_shows_is_masked_alone_in_the_others_of_the_file(tmp_path):
+    records = [
+        {"id": str(number), "role": role, "content": text} for number, (role, text) in enumerate(TOLD_AGAIN)
+    ]
+    reading = read_chat(write(tmp_path, *records))
+    mark = "[redacted:password]"
+    assert reading.turns["content"].to_list() == [
+        f"Does {mark} still work?",
+        f"The password of the wiki is {mark}, please keep it.",
+        f"I typed {mark} and ({mark}) and it let me in.",
+        TOLD_AGAIN[3][1],
+    ]
+    assert reading.turns["content_hash"].to_list() == [
+        content_hash(text) for text in reading.turns["content"]
+    ]
+    assert reading.redacted == {"password": 4}
+
+
+def test_a_secret_that_the_message_before_asked_for_is_known_in_the_ones_after_it(tmp_path):
+    said = ["What was the password of the wiki?", "Kx9!tram-Pelle77", "So Kx9!tram-Pelle77 it was."]
+    reading = read_chat(write(tmp_path, *({"role": "user", "content": text} for text in said)))
+    assert "Kx9" not in " ".join(reading.turns["content"])
+
+
+def test_a_secret_is_known_in_later_parts_of_a_file(tmp_path):
+    texts = ["The password is Kx9!tram-Pelle77.", "Thanks.", "So Kx9!tram-Pelle77 it was."]
+    path = write(tmp_path, *({"role": "user", "content": text} for text in texts))
+    parts = list(chat.read_chat(path, bounds=ReaderSettings(part_turns=2)))
+    assert [part.turns.height for part in parts] == [2, 1]
+    assert parts[1].turns["content"].to_list() == ["So [redacted:password] it was."]

@@ -25,6 +25,7 @@ from slowwave.journal.segments import Journal
 from slowwave.readers.agents.opencode import opencode_identity
 from slowwave.readers.bounds import Counts
 from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
+from slowwave.redaction.told import Told
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.schemas.results import Recorded
@@ -69,10 +70,21 @@ class Conversations:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self._known: OrderedDict[str, _Conversation] = OrderedDict()
+        self._told: OrderedDict[str, Told] = OrderedDict()
         self._looked_to = ""
         """The last segment of the journal that was looked at; empty where all that waits must be read again."""
         self._own = ""
         """The segment that was committed here last."""
+
+    def told_in(self, session_ids: Iterable[str]) -> dict[str, Told]:
+        """The secrets that these conversations showed while this process recorded them."""
+        with self.lock:
+            named = {session_id: self._told.setdefault(session_id, Told()) for session_id in session_ids}
+            for session_id in named:
+                self._told.move_to_end(session_id)
+            while len(self._told) > max(MOST_CONVERSATIONS, len(named)):
+                self._told.popitem(last=False)
+        return named
 
     def catch_up(self, journal: Journal, store: Store | None) -> None:
         """Take over what others recorded, now or before a kill, and no writer has put into the store yet.
@@ -129,7 +141,9 @@ def record(
     counts = Counts()
     source = Source("conversation", RECORDED, request.client or RECORDED)
     messages = _messages(request, counts, now)
-    parts = to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=reader.settings.readers)
+    told = conversations.told_in(turn.session_id for turn in request.turns)
+    bounds = reader.settings.readers
+    parts = to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=bounds, told=told)
     read = whole(parts)
     waits = recording(reader.home) if read.turns.height else nullcontext()
     with conversations.lock, waits:
