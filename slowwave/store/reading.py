@@ -34,6 +34,7 @@ from slowwave.store.reads import (
     Query,
     RowsQuery,
     TextQuery,
+    bounded_session,
     frame_in_memory,
     frame_of,
     nothing_found,
@@ -57,9 +58,10 @@ class StoreReader:
         self.root = root
         self.name = name
         self.meta = meta
-        self._db = lancedb.connect(root / name, read_consistency_interval=timedelta(0))
+        session = bounded_session()
+        self._db = lancedb.connect(root / name, read_consistency_interval=timedelta(0), session=session)
         self._tables: dict[str, Table] = {}
-        self._queries = Queries(root / name)
+        self._queries = Queries(root / name, session)
         self._indexed: set[str] = set()
         self._cache = TableCache(
             root / name,

@@ -32,6 +32,8 @@ from slowwave.store.memory_vectors import Floats, Places
 QUERIES_AT_ONCE = 64
 """Of more queries some wait, so that their answers need not all be in memory."""
 
+INDEX_CACHE_BYTES, METADATA_CACHE_BYTES = 192 * 1024**2, 64 * 1024**2
+
 REFINE_FACTOR = 5
 """The vector index ranks this many times what is wanted by its coarse vectors, and the exact ones decide."""
 
@@ -137,11 +139,18 @@ def _ranked_places(copy: MemoryTable, wanted: TextQuery | VectorQuery) -> tuple[
     return copy.nearest(wanted.vector, wanted.k, wanted.where)
 
 
+def bounded_session() -> lancedb.Session:
+    """The caches of one generation, within bounds: with LanceDB's own a long ingest keeps indices of every version."""
+    return lancedb.Session(
+        index_cache_size_bytes=INDEX_CACHE_BYTES, metadata_cache_size_bytes=METADATA_CACHE_BYTES
+    )
+
+
 class Queries:
     """Runs queries over one generation, with tables kept open."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, session: lancedb.Session) -> None:
+        self._folder, self._session = folder, session
         self._connection: AsyncConnection | None = None
         self._tables: dict[str, AsyncTable] = {}
 
@@ -168,7 +177,7 @@ class Queries:
         for table in set(tables) - self._tables.keys():
             if self._connection is None:
                 self._connection = await lancedb.connect_async(
-                    self._folder, read_consistency_interval=timedelta(0)
+                    self._folder, read_consistency_interval=timedelta(0), session=self._session
                 )
             with reading(self._folder.parent, table):
                 self._tables[table] = await self._connection.open_table(table)

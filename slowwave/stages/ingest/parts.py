@@ -18,6 +18,7 @@ from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.stages.ingest.session_projects import with_owner
 from slowwave.stages.run import Stage
+from slowwave.store import col, lit
 
 ERASED = "erased by a person"
 """The reason under which turns are counted that stay out since somebody erased them."""
@@ -45,18 +46,18 @@ class Parts:
         self._frames: list[pl.DataFrame] = []
         self._earlier: list[pl.DataFrame] = []
         self._finished: list[SourceFile] = []
-        self._turns_of: dict[str, set[str]] = {}
+        self._file_of: dict[str, str] = {}
         self._turn_total = self._size = 0
 
     def add(self, turns: pl.DataFrame, source_id: str, earlier: pl.DataFrame | None) -> None:
         """Adds the turns of a part of a file; `earlier` has those of the part before it."""
         names = {*turns["turn_id"], *turns["session_id"].unique()}
-        if self._shares(names, source_id):
-            self.commit()
+        if any(self._file_of.get(name, source_id) != source_id for name in names):
+            self.commit()  # another file that waits has a turn or a session of these: it comes first
         self._frames.append(turns)
         if earlier is not None:
             self._earlier.append(earlier.tail(self._run.settings.chunks.overlap_tokens))
-        self._turns_of.setdefault(source_id, set()).update(names)
+        self._file_of.update(dict.fromkeys(names, source_id))
         self._turn_total += turns.height
         self._size += int(turns["content"].str.len_chars().sum())
         self._commit_if_full()
@@ -65,11 +66,6 @@ class Parts:
         """Says that all parts of a file were added."""
         self._finished.append(source)
         self._commit_if_full()
-
-    def _shares(self, names: set[str], source_id: str) -> bool:
-        """Return whether another file that waits has a turn or a session of these: it comes first."""
-        others = [known for other, known in self._turns_of.items() if other != source_id]
-        return any(not names.isdisjoint(known) for known in others)
 
     def _commit_if_full(self) -> None:
         bounds = self._run.settings.readers
@@ -85,12 +81,13 @@ class Parts:
         run, window = self._run, self._run.settings.chunks
         empty = pl.DataFrame(schema=READ_SCHEMA)
         added = self._not_erased(pl.concat([empty, *self._frames]))
-        new = self._new(added)
-        beside = self._turns_beside(new)
+        known = self._known(added)
+        new = added.join(known, on=["turn_id", "content_hash"], how="anti", maintain_order="left")
         if new.height:
-            added = as_stored(added, new, beside)
+            added = as_stored(added, new, self._texts_beside(new, known))
             # what is as stored now has another hash, and is not new any more
             new = added.join(new, on=["turn_id", "content_hash"], how="semi", maintain_order="left")
+        beside = self._projects_beside(new)
         whole = pl.concat([empty, *self._earlier, added.select(empty.columns)])
         owned = with_owner(whole, owner=run.settings.owner, new=new, stored=beside)
         context = with_overlap(owned, new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens)
@@ -110,15 +107,32 @@ class Parts:
         )
         self._clear()
 
-    def _new(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Turns that are not stored yet, or say something else there."""
-        known = self._run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
-        return turns.join(known, on=["turn_id", "content_hash"], how="anti", maintain_order="left")
+    def _known(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Ids and hashes of the turns that are stored."""
+        return self._run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
 
-    def _turns_beside(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Stored turns of the same sessions."""
-        columns = ["turn_id", "session_id", "turn_index", "content", "content_hash", "project_id"]
-        return self._run.store.having("turns", "session_id", turns["session_id"].unique(), columns)
+    def _texts_beside(self, turns: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+        """Stored texts in whose place these would come: of the same messages, and of the same documents.
+
+        Of a conversation only what changes is read: it may have any number of turns.
+        """
+        columns = ["turn_id", "session_id", "content", "content_hash"]
+        documents = turns.filter(pl.col("role") == "document")["session_id"].unique()
+        changed = turns.join(known, on="turn_id", how="semi")["turn_id"]
+        store = self._run.store
+        found = [
+            store.having("turns", "session_id", documents, columns),
+            store.by_key("turns", changed, columns),
+        ]
+        return pl.concat(found).unique("turn_id")
+
+    def _projects_beside(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """The project of the sessions of these turns, in a row of each session that is stored."""
+        columns, store = ["session_id", "turn_index", "project_id"], self._run.store
+        wanted = turns["session_id"].unique()
+        first = store.rows("turns", columns, col("session_id").isin(wanted) & (col("turn_index") == lit(0)))
+        others = wanted.filter(~wanted.is_in(first["session_id"].implode()))
+        return pl.concat([first, store.having("turns", "session_id", others, columns)])
 
     def _tell_gone(self, turns: pl.DataFrame) -> None:
         """Says which folders are not there, so that nothing tells the repository of what was said in them."""
