@@ -116,7 +116,9 @@ def intent_by_vectors(
     if not np.isfinite(length) or length == 0 or not usable.any():
         return None
     cosines = np.full(len(lengths), -np.inf)
-    cosines[usable] = vectors[usable] @ query / (lengths[usable] * length)
+    cosines[usable] = np.vecdot(vectors[usable], query) / (
+        lengths[usable] * length
+    )  # wakes no threads of BLAS
     names = np.array(exemplar_intents)
     scores: list[tuple[float, Intent]] = []
     for intent in get_args(Intent):
