@@ -46,8 +46,8 @@ class MemoryVectors:
         """Cosine of a vector with every row, or what the sketches say of it."""
         unit = _unit(vector)
         if self.sketches is None or self.axes is None:
-            return np.vecdot(np.asarray(self.whole, np.float32), unit)
-        return np.vecdot(self.sketches, np.vecdot(self.axes.T, unit))
+            return _products(self.whole, unit)
+        return _products(self.sketches, _products(self.axes.T, unit))
 
     def nearest(self, vector: Floats, first_look: Floats, k: int, mask: Mask) -> tuple[Places, Floats]:
         """Places and cosine (-1..1) of the `k` nearest rows of a mask, best first, ties by place."""
@@ -57,9 +57,7 @@ class MemoryVectors:
         likely, _ = best(first_look, wanted, max(COMPARED_WHOLE, COMPARED_FOR_EACH * k))
         likely.sort()
         unit = _unit(vector)
-        places, values = best(
-            np.vecdot(self.whole[likely].astype(np.float32), unit), np.ones(likely.size, bool), k
-        )
+        places, values = best(_products(self.whole[likely], unit), np.ones(likely.size, bool), k)
         return likely[places], values
 
 
@@ -88,6 +86,11 @@ def best(values: Floats, wanted: Mask, k: int) -> tuple[Places, Floats]:
         found, scores = found[scores >= least], scores[scores >= least]
     order = np.lexsort((found, -scores))[:k]
     return found[order], scores[order]
+
+
+def _products(rows: NDArray[np.float32] | NDArray[np.float16], vector: Floats) -> Floats:
+    found: Floats = np.vecdot(rows.astype(np.float32, copy=False), vector)
+    return found
 
 
 def _unit(vector: Floats) -> Floats:
