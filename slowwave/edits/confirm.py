@@ -1,27 +1,34 @@
-"""`confirm`: a person says that a memory holds. It never fades, and no judge retires it any more."""
+"""`confirm`: a person says that a memory holds. It never fades, and no judge retires it any more.
+
+Where an assistant says so it is noted, and protects nothing.
+"""
 
 from datetime import datetime
 
 import polars as pl
 
 from slowwave.decay.fading import revivals
+from slowwave.edits.assistants_word import confirmed_by_an_assistant
 from slowwave.edits.consequences import lost_its_follower, standing_again
 from slowwave.edits.correct import protection, refuse_retired
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.home.paths import Home
 from slowwave.readers.statements import read_note
-from slowwave.schemas.requests import CellRequest
+from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done
 
 PERSON_SAID = "a person"
 """`confirmed_by` of a confirmation that no text stands behind."""
 
 
-def confirm(home: Home, request: CellRequest, *, now: datetime) -> Done:
+def confirm(home: Home, request: ConfirmRequest, *, now: datetime) -> Done:
     """Protects a memory for good, as `Memory.confirm` says."""
     note = read_note(request.note)
     with edit_session(home, now=now) as work:
         row = cell_of(work, request.cell_id)
+        if request.origin != "user":
+            refuse_retired(row)
+            return confirmed_by_an_assistant(work, row)
         found = str(row["cell_id"])
         is_stranded = lost_its_follower(work.store, row)
         if not is_stranded:

@@ -17,8 +17,16 @@ from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.store import Store, col, lit
 
 
-def succession(store: Store, winner: pl.DataFrame, losers: pl.DataFrame, *, why: str, now: datetime) -> Plan:
-    """Events by which `winner` (one row of `cells`) takes the place of `losers`, as a person said.
+def succession(
+    store: Store,
+    winner: pl.DataFrame,
+    losers: pl.DataFrame,
+    *,
+    why: str,
+    now: datetime,
+    author: str = PERSON,
+) -> Plan:
+    """Events by which `winner` (one row of `cells`) takes the place of `losers`, as a person (or `author`) said.
 
     A memory that a person found wrong never held, so its validity ends where it began. The winner's summary carries
     the timeline of what was superseded on earlier nights.
@@ -39,7 +47,7 @@ def succession(store: Store, winner: pl.DataFrame, losers: pl.DataFrame, *, why:
     )
     made_by = ["prompt_version", "model"]  # stay as they are: the judgement says that a person spoke
     return {
-        "pair.judged": judged(winner_id, losers, effect="superseded", why=why),
+        "pair.judged": judged(winner_id, losers, effect="superseded", why=why, author=author),
         "cell.superseded": losers.select(
             "cell_id",
             *made_by,
@@ -80,8 +88,10 @@ def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:
     )
 
 
-def judged(winner_id: str, losers: pl.DataFrame, *, effect: str, why: str) -> pl.DataFrame:
-    """Judgements of a person: the winner corrects each loser, or (effect `none`) both are kept."""
+def judged(
+    winner_id: str, losers: pl.DataFrame, *, effect: str, why: str, author: str = PERSON
+) -> pl.DataFrame:
+    """Judgements of a person (or `author`): the winner corrects each loser, or (effect `none`) both are kept."""
     return rows_of(
         "pair.judged",
         [
@@ -93,7 +103,7 @@ def judged(winner_id: str, losers: pl.DataFrame, *, effect: str, why: str) -> pl
                 "verdict": "corrects" if effect == "superseded" else "keep",
                 "effect": effect,
                 "reason": why,
-                "prompt_version": PERSON,
+                "prompt_version": author,
             }
             for loser in losers.iter_rows(named=True)
         ],

@@ -1,10 +1,11 @@
-"""`correct`: a person says what is right, and it replaces the memory that said otherwise."""
+"""`correct`: a person, or an assistant, says what is right, and it replaces the memory that said otherwise."""
 
 from datetime import datetime
 from typing import cast
 
 import polars as pl
 
+from slowwave.edits.assistants_word import corrected_by_an_assistant, is_a_persons
 from slowwave.edits.consequences import cascade, joined, settled_by, succession
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
 from slowwave.edits.session import cell_of, commit_edit, edit_session
@@ -23,7 +24,7 @@ WHY = "a person corrected it"
 
 
 def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
-    """Put a person's text in the place of a memory, as `Memory.correct` says."""
+    """Put a text in the place of a memory, as `Memory.correct` says."""
     note = read_note(request.note)
     with edit_session(home, now=now) as work:
         old = cell_of(work, request.cell_id)
@@ -33,6 +34,8 @@ def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
         refuse_retired(old)
         if content_hash(said.content) == old["content_hash"]:
             raise InputError(f"memory {old['cell_id']} says exactly that already: confirm it instead")
+        if request.origin != "user":
+            return corrected_by_an_assistant(work, old, said, origin=request.origin, note=note)
         losers = work.store.by_key("cells", [str(old["cell_id"])])
         made, winner = protected_statement(
             work, said, like=old, valid_from=cast("datetime", old["valid_from"]), note=note
@@ -75,7 +78,7 @@ def protected_statement(
         salience=max(cast("float", like["salience"]), 0.8),
         now=work.clock(),
     )
-    hint = said.subject or like["topic_hint"]
+    hint = said.subject or (like["topic_hint"] if is_a_persons(like) else None)
     cell = made["cell.extracted"].with_columns(
         valid_from=pl.lit(valid_from), topic_hint=pl.lit(hint, dtype=pl.String)
     )
@@ -119,14 +122,41 @@ def _done_before(work: Workspace, old: dict[str, object], said: Statement) -> Do
 
 
 def _statement(old: dict[str, object], request: CorrectRequest) -> Statement:
-    """The person's text with what it does not say taken from the old memory; an old value only if the text has it."""
-    known = {name: cast("str | None", old[name]) for name in ("subject", "attribute", "value")}
+    """The text with what it does not say taken from the old memory; an old value only if the text has it."""
+    known = taken_over(old, request.text)
     attribute, value = request.attribute, request.value
     subject = request.subject or known["subject"]
     if attribute is None and subject == known["subject"]:
         attribute = known["attribute"]
-    is_said = known["value"] is not None and normalize_text(known["value"]) in normalize_text(request.text)
-    if value is None and is_said and attribute is not None and attribute == known["attribute"]:
+    if (
+        value is None
+        and _says(request.text, known["value"])
+        and attribute is not None
+        and attribute == known["attribute"]
+    ):
         value = known["value"]
-    named = cast("list[str]", old["entities"]) if request.entities is None else request.entities
+    named = known_names(old, request.text) if request.entities is None else request.entities
     return read_statement(request.text, subject=subject, attribute=attribute, value=value, entities=named)
+
+
+def taken_over(old: dict[str, object], text: str) -> dict[str, str | None]:
+    """Subject, attribute and value of a memory for the text that replaces it.
+
+    From what no person said or confirmed, only what the text says itself: else a planted subject would be his word.
+    """
+    known = {name: cast("str | None", old[name]) for name in ("subject", "attribute", "value")}
+    if is_a_persons(old):
+        return known
+    subject = known["subject"] if _says(text, known["subject"]) else None
+    attribute = known["attribute"] if subject and _says(text, known["attribute"]) else None
+    return {"subject": subject, "attribute": attribute, "value": known["value"] if attribute else None}
+
+
+def known_names(old: dict[str, object], text: str) -> list[str]:
+    """Names of a memory for the text that replaces it, by the same rule."""
+    names = cast("list[str]", old["entities"] or [])
+    return [name for name in names if is_a_persons(old) or _says(text, name)]
+
+
+def _says(text: str, part: str | None) -> bool:
+    return part is not None and normalize_text(part) in normalize_text(text)

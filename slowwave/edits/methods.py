@@ -9,7 +9,13 @@ from slowwave.home.paths import Home
 from slowwave.schemas.choices import CellType, Resolution, SaidBy
 from slowwave.schemas.refusals import moment_of, request_of
 from slowwave.schemas.report import StageReport
-from slowwave.schemas.requests import CellRequest, CorrectRequest, RememberRequest, ResolveRequest
+from slowwave.schemas.requests import (
+    CellRequest,
+    ConfirmRequest,
+    CorrectRequest,
+    RememberRequest,
+    ResolveRequest,
+)
 from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
 from slowwave.search import Reader
 
@@ -58,9 +64,12 @@ class Edits:
         value: str | None = None,
         entities: Iterable[str] | None = None,
         note: str = "",
+        origin: SaidBy = "user",
         now: datetime | None = None,
     ) -> Done:
         """Put what is right in a memory's place (`CorrectRequest`); the new memory is protected, the old one kept.
+
+        An assistant's word (`origin`) is not protected, and stands beside a person's as a contradiction.
 
         Raises:
             InputError: a keyword is not possible, or the memory was superseded already.
@@ -71,9 +80,16 @@ class Edits:
             correct.correct(self._home, request_of(CorrectRequest, locals()), now=moment_of(now))
         )
 
-    def confirm(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
-        """Protect a memory that a person says holds: it never fades. Raises as `correct`."""
-        return self._seen(confirm.confirm(self._home, request_of(CellRequest, locals()), now=moment_of(now)))
+    def confirm(
+        self, cell_id: str, *, note: str = "", origin: SaidBy = "user", now: datetime | None = None
+    ) -> Done:
+        """Protect a memory that a person says holds: it never fades. Raises as `correct`.
+
+        That an assistant says so (`origin`) is noted, and protects nothing.
+        """
+        return self._seen(
+            confirm.confirm(self._home, request_of(ConfirmRequest, locals()), now=moment_of(now))
+        )
 
     def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
         """Delete a memory, also as said in other words; `erase` takes its turns too. Raises as `correct`."""

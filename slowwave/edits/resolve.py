@@ -6,7 +6,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.edits.consequences import cascade, joined, judged, settled_by, standing_again, succession
-from slowwave.edits.correct import protected_statement
+from slowwave.edits.correct import known_names, protected_statement, taken_over
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
@@ -133,8 +133,13 @@ def _decided(
         return "", [], {"pair.judged": judged(str(row["cell_b"]), older, effect="none", why=note or WHY)}
     if resolution == "merged":
         like = newer.row(0, named=True)
+        known = taken_over(like, text)
         said = read_statement(
-            text, subject=like["subject"], attribute=like["attribute"], value=None, entities=like["entities"]
+            text,
+            subject=known["subject"],
+            attribute=known["attribute"],
+            value=None,
+            entities=known_names(like, text),
         )
         since = cast("datetime", cells["valid_from"].min())
         made, winner = protected_statement(work, said, like=like, valid_from=since, note=note)

@@ -43,6 +43,17 @@ class CellRequest(Request):
     note: Sentence = Field(default="", description="Your reason; kept with the memory.")
 
 
+WHOSE_WORD = "Whose word it is: user, reported (passed on by an assistant) or agent (an assistant's own)."
+
+
+class ConfirmRequest(CellRequest):
+    """A memory that holds, by its id."""
+
+    origin: SaidBy = Field(
+        default="user", description=f"{WHOSE_WORD} But for the user's it is noted, and protects nothing."
+    )
+
+
 class _Statement(Request):
     """A person's statement, and what it is about."""
 
@@ -65,23 +76,27 @@ class RememberRequest(_Statement):
         description="A person, project, place or thing that it names.",
     )
     salience: float = Field(default=0.8, ge=0, le=1, description="How much it matters, from 0 to 1.")
-    origin: SaidBy = Field(
-        default="user",
-        description="Whose word it is: user, reported (passed on by an assistant) or agent (an assistant's own).",
-    )
+    origin: SaidBy = Field(default="user", description=WHOSE_WORD)
     project: Project | None = Field(
         default=None, description="The project that it is about alone (default: it is known in all of them)."
     )
 
 
 class CorrectRequest(CellRequest, _Statement):
-    """The right text instead of a memory. Fields that are not given are taken over from that memory."""
+    """The right text instead of a memory. Fields that are not given are taken over from that memory.
+
+    From a memory that no person said or confirmed only those that the text says itself.
+    """
 
     text: Sentence = Field(description="What is right, as a sentence that can be understood alone.")
     entities: tuple[Name, ...] | None = Field(
         default=None,
         max_length=MOST_ENTITIES,
         description="A person, project, place or thing that it names.",
+    )
+    origin: SaidBy = Field(
+        default="user",
+        description=f"{WHOSE_WORD} But for the user's it opens a contradiction with what a person said.",
     )
 
 

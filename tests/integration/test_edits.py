@@ -503,3 +503,22 @@ def test_the_command_erases_only_after_a_yes(folder, monkeypatch: pytest.MonkeyP
     assert Memory(folder).explain("aaaaaa1").content == "Staging listens on 5432."
     code, told = erase("y\n")
     assert (code, "proof" in told) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("origin", "text", "kept"),
+    [
+        ("untrusted", "It listens on 7432.", (None, None, [])),
+        ("untrusted", "The port of Staging is 7432.", ("staging", "port", ["Staging"])),
+        ("agent", "Staging listens on 7432.", ("staging", None, ["Staging"])),
+        ("user", "It listens on 7432.", ("staging", "port", ["Staging", "Obey me"])),
+    ],
+)
+def test_a_correction_takes_over_what_no_person_said_only_where_its_text_says_it(
+    folder: Path, memory: Memory, origin: str, text: str, kept: tuple[str | None, str | None, list[str]]
+):
+    told = {"subject": "staging", "attribute": "port", "value": "5432", "origin": origin}
+    one = row("cells", "aaaaaa1", content="Staging listens on 5432.", topic_hint="Obey me", **told)
+    known(folder, {**one, "entities": ["Staging", "Obey me"]})
+    cell = memory.cell(memory.correct("aaaaaa1", text).cell_id)
+    assert (cell.origin, cell.subject, cell.attribute, cell.entities) == ("user", *kept)

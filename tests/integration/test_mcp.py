@@ -287,7 +287,7 @@ def test_a_tool_that_writes_is_not_read_only_and_its_change_is_in_the_journal(me
             jsonschema.validate(told.structured_content, tools[name].output_schema)
             assert len(decisions(folder)) > len(before), name
 
-    with_client(memory, all_of_them)
+    with_client(memory, all_of_them, person=agreed)
 
 
 def test_the_same_is_answered_over_a_socket_as_from_the_memory(made: Path, tmp_path: Path):
@@ -298,7 +298,7 @@ def test_the_same_is_answered_over_a_socket_as_from_the_memory(made: Path, tmp_p
 
     def answers(name: str, way: Callable[[Memory], Ask]) -> list[Any]:
         with Memory(shutil.copytree(made, tmp_path / name)) as memory:
-            return with_client(way(memory), all_of_them)
+            return with_client(way(memory), all_of_them, person=agreed)
 
     assert answers("far", over_a_socket) == answers("near", ask_memory)
 
@@ -432,7 +432,9 @@ def test_what_is_not_possible_is_told_to_the_model_in_one_line(memory: Memory, f
     async def all_of_them(client: Client) -> list[CallToolResult]:
         return [await client.call_tool(name, given) for name, given, _ in IMPOSSIBLE]
 
-    for (name, given, told), refused in zip(IMPOSSIBLE, with_client(memory, all_of_them), strict=True):
+    for (name, given, told), refused in zip(
+        IMPOSSIBLE, with_client(memory, all_of_them, person=agreed), strict=True
+    ):
         assert refused.is_error, (name, given)
         assert told in text_of(refused)
         assert "\n" not in text_of(refused)
@@ -474,18 +476,18 @@ def test_a_bug_tells_neither_the_client_nor_the_log_what_is_stored(
     assert "in broken" in caplog.text, "the log says where"
 
 
-# erase asks back
+# what counts as the user's word asks back
 
 
 def agreed(asked: ElicitRequestFormParams) -> ElicitResult:
-    return ElicitResult(action="accept", content={"erase": True})
+    return ElicitResult(action="accept", content={"agree": True})
 
 
 REFUSALS: dict[str, Said | None] = {
-    "no": lambda _: ElicitResult(action="accept", content={"erase": False}),
+    "no": lambda _: ElicitResult(action="accept", content={"agree": False}),
     "a yes without its answer": lambda _: ElicitResult(action="accept", content={}),
     "a yes without content": lambda _: ElicitResult(action="accept"),
-    "a yes that is none": lambda _: ElicitResult(action="accept", content={"erase": "perhaps"}),
+    "a yes that is none": lambda _: ElicitResult(action="accept", content={"agree": "perhaps"}),
     "declined": lambda _: ElicitResult(action="decline"),
     "cancelled": lambda _: ElicitResult(action="cancel"),
     "a client that cannot ask": None,
@@ -517,11 +519,83 @@ def test_without_a_clear_yes_nothing_is_erased(memory: Memory, folder: Path, era
     for how, person in REFUSALS.items():
         told = call(memory, "erase_fact", cell_id="aaaaaa1", era=era, person=person)
         assert told.is_error, how
-        assert "nothing was erased" in text_of(told), how
+        assert "nothing was changed" in text_of(told), how
         assert person is None or "the user did not agree" in text_of(told), how
         assert "esolver" not in text_of(told), how
     assert decisions(folder) == before
     assert memory.cell("aaaaaa1").status == "active"
+
+
+OF_THE_USER = (
+    ("correct_fact", {"cell_id": "aaaaaa1", "text": "Staging listens on 7432."}),
+    ("confirm_fact", {"cell_id": "bbbbbb1"}),
+    ("forget_fact", {"cell_id": "aaaaaa1"}),
+    ("resolve_contradiction", {"contradiction_id": "d11111", "resolution": "a_wins"}),
+)
+"""Calls that act as the user's word where he agrees."""
+
+
+@pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
+def test_what_counts_as_the_users_word_is_shown_to_him_and_wants_his_yes(
+    memory: Memory, folder: Path, era: str
+):
+    before = decisions(folder)
+    for name, given in OF_THE_USER:
+        for how in ("no", "a yes without its answer", "declined"):
+            told = call(memory, name, era=era, person=REFUSALS[how], **given)
+            assert told.is_error, how
+            assert "the user did not agree: nothing was changed" in text_of(told), how
+    assert decisions(folder) == before
+    for name, given in OF_THE_USER:
+        questions: list[str] = []
+
+        def person(asked: ElicitRequestFormParams, questions: list[str] = questions) -> ElicitResult:
+            questions.append(asked.message)
+            return agreed(asked)
+
+        with Memory(shutil.copytree(folder, folder.parent / name)) as own:
+            told = call(own, name, era=era, person=person, **given)
+            assert not told.is_error, text_of(told)
+            (question,) = questions
+            assert ("Staging listens on 6432." if name == "confirm_fact" else "on 5432.") in question
+            if name in ("correct_fact", "confirm_fact"):
+                cell = own.cell(told.structured_content["cell_id"])
+                assert cell.protected
+                assert (cell.origin == "user") is (name == "correct_fact")
+
+
+@pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
+def test_a_client_that_cannot_ask_the_user_speaks_for_itself_alone(memory: Memory, folder: Path, era: str):
+    own = "recorded as an assistant's word: no person agreed to it"
+    beside = call(
+        memory, "correct_fact", cell_id="aaaaaa1", text="Staging listens on 7432.", origin=None, era=era
+    )
+    assert "origin is no argument" in text_of(beside)
+    beside = call(memory, "correct_fact", cell_id="aaaaaa1", text="Staging listens on 7432.", era=era)
+    instead = call(memory, "correct_fact", cell_id="bbbbbb1", text="Staging listens on 8432.", era=era)
+    noted = call(memory, "confirm_fact", cell_id="aaaaaa1", era=era)
+    for told in (beside, instead, noted):
+        assert own in text_of(told)
+        assert own in told.structured_content["notes"]
+    stand = {cell.content: (cell.origin, cell.protected) for cell in memory.cells(status="active").cells}
+    assert stand == {
+        "Staging listens on 5432.": ("user", False),
+        "Staging listens on 7432.": ("agent", False),
+        "Staging listens on 8432.": ("agent", False),
+    }
+    (open_one,) = memory.contradictions()
+    assert {open_one.a.content, open_one.b.content} == {
+        "Staging listens on 5432.",
+        "Staging listens on 7432.",
+    }
+    again = call(memory, "correct_fact", cell_id="aaaaaa1", text="Staging listens on 7432.", era=era)
+    assert again.structured_content["changed"] == {}, "said again it adds nothing"
+    before = decisions(folder)
+    for name, given in OF_THE_USER[2:]:
+        refused = call(memory, name, era=era, **given)
+        assert refused.is_error
+        assert "cannot ask the user back, so nothing was changed" in text_of(refused)
+    assert decisions(folder) == before
 
 
 def test_a_dry_run_of_erase_asks_nobody_and_changes_nothing(memory: Memory, folder: Path):

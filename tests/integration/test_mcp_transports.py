@@ -40,8 +40,8 @@ def without_vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 async def agreed(_: object, asked: ElicitRequestFormParams) -> ElicitResult:
-    assert "for good" in asked.message
-    return ElicitResult(action="accept", content={"erase": True})
+    assert "?" in asked.message
+    return ElicitResult(action="accept", content={"agree": True})
 
 
 def over_http(served: httpx.Client, work: Work, era: str, **headers: str) -> Any:

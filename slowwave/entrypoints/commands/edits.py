@@ -22,6 +22,7 @@ from slowwave.errors import InputError
 from slowwave.schemas.choices import Resolution
 from slowwave.schemas.requests import (
     CellRequest,
+    ConfirmRequest,
     CorrectRequest,
     EraseRequest,
     RememberRequest,
@@ -48,7 +49,7 @@ def correct(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fals
     reply(done, partial(show_done, "Corrected"), as_json=as_json)
 
 
-@asks(CellRequest, single="cell_id")
+@asks(ConfirmRequest, single="cell_id")
 def confirm(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Confirm that a memory is right. It never fades, and no model replaces it without asking you."""
     done = call(home, "confirm", asked, Done)

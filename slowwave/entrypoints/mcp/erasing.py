@@ -1,17 +1,14 @@
-"""`erase_fact`: the one tool that asks the person back, in both eras of the protocol, before anything is gone.
+"""`erase_fact`: the question shows what would go, by a dry run. Without a clear yes nothing is erased."""
 
-A dry run says what would go, and the question shows it. Without a clear yes, or with a client that cannot ask,
-nothing is erased.
-"""
-
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
-from pydantic import BaseModel, Field
 
+from slowwave.entrypoints.mcp.agreement import Agreement, asks_user, refuse_if_mute, refuse_unless_agreed
 from slowwave.entrypoints.mcp.answers.pages import fenced
 from slowwave.entrypoints.mcp.answers.records import cut
 from slowwave.entrypoints.mcp.arguments import parameters_of
@@ -21,7 +18,6 @@ from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
 
 NAME: Final = "erase_fact"
-NOT_AGREED: Final = "the user did not agree: nothing was erased, and it is not to be asked again"
 
 SHOWN = 5
 """First words that the question shows; more are counted."""
@@ -32,39 +28,26 @@ MOST_IDS = 100
 """Ids of each kind in an answer."""
 
 
-class Sure(BaseModel):
-    """The answer of the person who is asked."""
-
-    erase: bool = Field(description="Erase it for good. This cannot be undone.")
-
-
 def add_erase(server: MCPServer[Any], ask: Ask) -> None:
     """Offer `erase_fact`."""
+    parameters = parameters_of(EraseRequest)
 
-    async def ask_back(  # the SDK gives it the tool's arguments by their names
-        ctx: Context,
-        cell_id: str | None,
-        turn_id: str | None,
-        session_id: str | None,
-        text: str | None,
-        dry_run: bool,
-    ) -> Elicit[Sure] | Sure:
-        if dry_run:
-            return Sure(erase=False)
-        given = _given(cell_id=cell_id, turn_id=turn_id, session_id=session_id, text=text)
+    async def question(given: Mapping[str, Any]) -> str | None:
+        if given["dry_run"]:
+            return None
         with told_to_the_model():
-            found: Erased = await ask("erase", {**given, "dry_run": True}, Erased)
-        _refuse_if_mute(ctx)
-        return Elicit(_question(found), Sure)
+            found: Erased = await ask("erase", {**_given(given), "dry_run": True}, Erased)
+        return _question(found)
 
     async def erase(
-        *, ctx: Context, sure: Annotated[ElicitationResult[Sure], Resolve(ask_back)], **given: Any
+        *, ctx: Context, sure: Annotated[Agreement, asks_user(NAME, parameters, question)], **given: Any
     ) -> CallToolResult:
-        is_dry = bool(given.pop("dry_run"))
-        if not is_dry and not (isinstance(sure, AcceptedElicitation) and sure.data.erase):
-            raise ToolError(NOT_AGREED)
+        named, is_dry = _given(given), bool(given["dry_run"])
+        if not is_dry:
+            refuse_if_mute(ctx, "erase")
+            refuse_unless_agreed(sure)
         with told_to_the_model():
-            found: Erased = await ask("erase", {**_given(**given), "dry_run": is_dry}, Erased)
+            found: Erased = await ask("erase", {**named, "dry_run": is_dry}, Erased)
         safe = _safe(found)
         return result_of(_short(safe), lambda _: _page(safe))
 
@@ -74,43 +57,24 @@ def add_erase(server: MCPServer[Any], ask: Ask) -> None:
         NAME,
         title="Erase for good",
         told="Erase what was said down to the bytes, with all that rests on it, for good. Name one of the four. Only "
-        "when the user asks for it: the user is shown what goes and asked to agree.",
+        "when the user wants it, who is shown what goes and asked.",
         hints=REMOVE,
         meta=FOR_A_PERSON,
-        parameters=parameters_of(EraseRequest),
+        parameters=parameters,
         shaped=Erased,
     )
 
 
-def is_no_answer(error: ToolError) -> bool:
-    """Return whether the client sent something that answers no question: the SDK's refusal names its own parts."""
-    return isinstance(error.__cause__, ToolError) and str(error.__cause__).startswith("Resolver ")
-
-
-def _given(**given: str | None) -> dict[str, Any]:
+def _given(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is named; through a tool an interrupted erase is not ended by naming nothing.
 
     Raises:
         ToolError: nothing is named.
     """
-    named = {name: value for name, value in given.items() if value}
+    named = {name: value for name, value in given.items() if value and name != "dry_run"}
     if not named:
         raise ToolError("name what to erase: cell_id, turn_id, session_id or text")
     return named
-
-
-def _refuse_if_mute(ctx: Context) -> None:
-    """Refuse where the client has no way to ask the person.
-
-    Raises:
-        ToolError: it cannot ask.
-    """
-    capabilities = ctx.client_capabilities
-    way = capabilities.elicitation if capabilities is not None else None
-    if way is None or (way.form is None and way.url is not None):  # one that names no way shows forms
-        raise ToolError(
-            "this client cannot ask the user back, so nothing was erased: the user can run `slowwave erase` in a shell"
-        )
 
 
 def _question(found: Erased) -> str:

@@ -26,7 +26,8 @@ How to read it
 - Nothing found means that it was not said here, not that it is not so.
 
 What only the user decides
-- correct_fact, confirm_fact, forget_fact and resolve_contradiction count as the user's word: call them
-  when the user said so, and show both sides of a contradiction first. erase_fact asks the user itself.
+- correct_fact, confirm_fact, forget_fact, resolve_contradiction and erase_fact ask the user, and a yes
+  counts as the user's word; show both sides of a contradiction first. Where the client cannot ask, a
+  correction is your own word, and a person's stands beside it.
 - Ids may be shortened to their first 6 or more characters.
 """

@@ -29,8 +29,9 @@ from mcp.types import (
 from pydantic import AnyUrl, ValidationError
 
 from slowwave.entrypoints.mcp import reading, writing
+from slowwave.entrypoints.mcp.agreement import NOT_AGREED, is_no_answer
 from slowwave.entrypoints.mcp.asking import ASKS, Ask
-from slowwave.entrypoints.mcp.erasing import NOT_AGREED, add_erase, is_no_answer
+from slowwave.entrypoints.mcp.erasing import add_erase
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS
 from slowwave.entrypoints.mcp.prompts import add_prompts
 from slowwave.entrypoints.mcp.resources import add_resources, listed_resources

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Final
 
 from mcp.server import MCPServer
@@ -10,6 +11,13 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
+from slowwave.entrypoints.mcp.agreement import (
+    Agreement,
+    asks_user,
+    can_ask,
+    refuse_if_mute,
+    refuse_unless_agreed,
+)
 from slowwave.entrypoints.mcp.arguments import arguments_of, parameters_of
 from slowwave.entrypoints.mcp.asking import Ask, Caller, told_to_the_model
 from slowwave.schemas.refusals import Request
@@ -48,10 +56,15 @@ class Tool:
     without: tuple[str, ...] = ()
     narrowed: type[Request] | None = None
     meta: Mapping[str, Any] | None = None
+    question: Callable[[Ask, Mapping[str, Any]], Awaitable[str]] | None = None
+    """The question to the user, whose word it is where he agrees."""
+    takes_an_assistants_word: bool = False
+    """Where the client cannot ask, it is the assistant's word (`origin`), instead of refused."""
 
 
 def add_tool(server: MCPServer[Any], tool: Tool, ask: Ask, caller_of: CallerOf) -> None:
     """Offer a tool: its arguments come from its request model, its output schema from its shape."""
+    parameters = parameters_of(tool.request, without=tool.without, narrowed=tool.narrowed)
 
     async def call(*, ctx: Context, **given: Any) -> CallToolResult:
         with told_to_the_model():
@@ -59,10 +72,28 @@ def add_tool(server: MCPServer[Any], tool: Tool, ask: Ask, caller_of: CallerOf) 
             found = await ask(tool.operation, keywords, tool.answer)
         return result_of(tool.shape(found), tool.show)
 
-    parameters = parameters_of(tool.request, without=tool.without, narrowed=tool.narrowed)
+    question = tool.question
+
+    async def call_agreed(
+        *,
+        ctx: Context,
+        sure: Annotated[
+            Agreement,
+            asks_user(tool.name, parameters, partial(question, ask)) if question else None,
+        ],
+        **given: Any,
+    ) -> CallToolResult:
+        if can_ask(ctx):
+            refuse_unless_agreed(sure)
+        elif tool.takes_an_assistants_word:
+            given["origin"] = "agent"
+        else:
+            refuse_if_mute(ctx, tool.operation)
+        return await call(ctx=ctx, **given)
+
     offer(
         server,
-        call,
+        call if question is None else call_agreed,
         tool.name,
         title=tool.title,
         told=tool.told,

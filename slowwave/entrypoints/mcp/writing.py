@@ -1,13 +1,14 @@
 """The tools that change the memory. What an agent says by itself is never taken for a person's word.
 
-A person's edits (correct, confirm, forget, resolve) count as a person's decision. So each says in its description that
-the user decides, and tells clients that they must ask before it runs.
+Correct, confirm, forget and resolve count as a person's decision where the client asked the user and he agreed. From
+one that cannot ask, a correction or a confirmation is the assistant's word, and nothing is forgotten or resolved.
 """
 
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from slowwave.entrypoints.mcp import questions
 from slowwave.entrypoints.mcp.answers.pages import quoted
 from slowwave.entrypoints.mcp.answers.shapes import Cited
 from slowwave.entrypoints.mcp.tools import ADD, CHANGE, COUNT, FOR_A_PERSON, REMOVE, Tool
@@ -17,6 +18,7 @@ from slowwave.schemas.requests import (
     LONGEST_NAME,
     CellRequest,
     CiteRequest,
+    ConfirmRequest,
     CorrectRequest,
     RememberRequest,
     ResolveRequest,
@@ -88,39 +90,44 @@ REMEMBER: Final = Tool(
 CORRECT: Final = Tool(
     name="correct_fact",
     title="Correct a memory",
-    told="Replace a memory that the user says is wrong or out of date. The new text counts as the user's word, the old "
-    "one stays in the history. Only with the user's agreement.",
+    told="Replace a memory that is wrong or out of date; the old one stays in the history. The user is asked: a yes "
+    "makes it the user's word. A client that cannot ask records yours, as a contradiction of what a person said.",
     hints=CHANGE,
     operation="correct",
     request=CorrectRequest,
     answer=Done,
     shaped=Done,
     shape=_safe,
-    show=lambda done: _done("Corrected", done),
-    without=("entities",),
+    show=lambda done: _done("Corrected" if done.replaced else "Recorded", done),
+    without=("entities", "origin"),
     meta=FOR_A_PERSON,
+    question=questions.of_correction,
+    takes_an_assistants_word=True,
 )
 
 CONFIRM: Final = Tool(
     name="confirm_fact",
     title="Confirm a memory",
-    told="Note that the user says a memory holds: it never fades, and nothing replaces it without asking. Only when "
-    "the user said so.",
+    told="Note that the user says a memory holds: it never fades, and nothing replaces it without asking. The user is "
+    "asked; from a client that cannot ask it is your word and protects nothing.",
     hints=COUNT,
     operation="confirm",
-    request=CellRequest,
+    request=ConfirmRequest,
     answer=Done,
     shaped=Done,
     shape=_safe,
-    show=lambda done: _done("Confirmed", done),
+    show=lambda done: _done("Confirmed" if "cell.protected" in done.changed else "Noted", done),
+    without=("origin",),
     meta=FOR_A_PERSON,
+    question=questions.of_confirmation,
+    takes_an_assistants_word=True,
 )
 
 FORGET: Final = Tool(
     name="forget_fact",
     title="Forget a memory",
     told="Delete a memory: it stays out even if it is said again. The messages remain; erase_fact takes them too. Only "
-    "when the user asks for it.",
+    "when the user wants it, who is asked.",
     hints=REMOVE,
     operation="forget",
     request=CellRequest,
@@ -129,13 +136,14 @@ FORGET: Final = Tool(
     shape=_safe,
     show=lambda done: _done("Forgotten", done),
     meta=FOR_A_PERSON,
+    question=questions.of_deletion,
 )
 
 RESOLVE: Final = Tool(
     name="resolve_contradiction",
     title="Resolve a contradiction",
-    told="End a contradiction as the user decided; the side that loses is superseded. Ask first, and never choose a "
-    "side yourself.",
+    told="End a contradiction as the user decided, who is asked to agree; the side that loses is superseded. Never "
+    "choose a side yourself.",
     hints=CHANGE,
     operation="resolve",
     request=ResolveRequest,
@@ -144,6 +152,7 @@ RESOLVE: Final = Tool(
     shape=_same,
     show=_resolved,
     meta=FOR_A_PERSON,
+    question=questions.of_resolution,
 )
 
 CITE: Final = Tool(

@@ -10,10 +10,17 @@ from slowwave.errors import InputError
 from slowwave.schemas.context import Activity, Context, ContextLine, ContextRequest, Label, TierName
 from slowwave.schemas.context import Path as FilePath
 from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
-from slowwave.schemas.requests import CellRequest, CorrectRequest, EraseRequest, ResolveRequest
+from slowwave.schemas.requests import (
+    CellRequest,
+    ConfirmRequest,
+    CorrectRequest,
+    EraseRequest,
+    ResolveRequest,
+)
 
 if TYPE_CHECKING:
     NoteBody: TypeAlias = Request
+    ConfirmBody: TypeAlias = Request
     CorrectBody: TypeAlias = Request
     ResolveBody: TypeAlias = Request
     EraseBody: TypeAlias = Request
@@ -25,6 +32,7 @@ else:
         return create_model(name, __base__=Request, __doc__=model.__doc__, **kept)
 
     NoteBody = _without(CellRequest, "NoteBody", "cell_id")
+    ConfirmBody = _without(ConfirmRequest, "ConfirmBody", "cell_id")
     CorrectBody = _without(CorrectRequest, "CorrectBody", "cell_id")
     ResolveBody = _without(ResolveRequest, "ResolveBody", "contradiction_id")
     EraseBody = create_model(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from slowwave.entrypoints.server.bodies import CorrectBody, EraseBody, Id, NoteBody
+from slowwave.entrypoints.server.bodies import ConfirmBody, CorrectBody, EraseBody, Id, NoteBody
 from slowwave.entrypoints.server.lanes import Ask, fields
 from slowwave.schemas.lists import CellDetail, CellPage
 from slowwave.schemas.requests import CellsRequest, EraseRequest, RememberRequest
@@ -44,7 +44,7 @@ async def correct(cell_id: Id, asked: CorrectBody, ask: Ask) -> Done:
 
 
 @router.post("/cells/{cell_id}/confirm")
-async def confirm(cell_id: Id, asked: NoteBody, ask: Ask) -> Done:
+async def confirm(cell_id: Id, asked: ConfirmBody, ask: Ask) -> Done:
     """Protect a memory that a person says holds: it never fades."""
     return await ask.write(ask.memory.confirm, cell_id, **fields(asked))
 

@@ -1,0 +1,119 @@
+"""Corrections and confirmations by an assistant to which no person agreed: they are its own word and weigh no more.
+
+Its correction takes the place of what no person said or confirmed. Beside a person's word it opens a contradiction,
+which waits for a person. Its confirmation is noted, and protects nothing.
+"""
+
+from typing import cast
+
+import polars as pl
+
+from slowwave.edits.consequences import cascade, joined, succession
+from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
+from slowwave.edits.session import commit_edit
+from slowwave.home.workspace import Workspace
+from slowwave.journal.catalogue import Plan, rows_of
+from slowwave.readers.statements import Statement, cell_id_of
+from slowwave.schemas.choices import CellType, SaidBy
+from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.results import Done
+from slowwave.schemas.tables import OWNER, REMEMBERED, frame_schema
+
+ASSISTANT_SAID = "an assistant, which does not count"
+"""`confirmed_by` of a confirmation to which no person agreed."""
+
+NO_PERSON = "recorded as an assistant's word: no person agreed to it"
+WHY = "an assistant corrected it"
+
+
+def is_a_persons(cell: dict[str, object]) -> bool:
+    """Return whether a person said or confirmed a memory (a row of `cells`)."""
+    return bool(cell["protected"]) or cell["origin"] in ("user", "system")
+
+
+def corrected_by_an_assistant(
+    work: Workspace, old: dict[str, object], said: Statement, *, origin: SaidBy, note: str
+) -> Done:
+    """Record what an assistant says instead of a memory (a row of `cells`)."""
+    made, winner = _statement(work, said, like=old, origin=origin)
+    losers = work.store.by_key("cells", [str(old["cell_id"])])
+    told = [NO_PERSON]
+    if is_a_persons(old):
+        losers = losers.clear()
+        plan, waits = _opened(work, old, str(winner["cell_id"][0]), note=note)
+        told.append(waits)
+    else:
+        plan = joined(
+            succession(work.store, winner, losers, why=note or WHY, now=work.clock(), author=REMEMBERED),
+            cascade(work.store, losers, why="was corrected by an assistant"),
+        )
+    changed, notes = commit_edit(work, joined(made, plan))
+    return Done(
+        cell_id=winner["cell_id"][0],
+        content=said.content,
+        replaced=losers["cell_id"].to_list(),
+        changed=changed,
+        notes=[*told, *redacted(said), *notes],
+    )
+
+
+def confirmed_by_an_assistant(work: Workspace, row: dict[str, object]) -> Done:
+    """Note that an assistant holds a memory for right: as a use of it, and no more."""
+    used = work.store.by_key("cell_usage", [str(row["cell_id"])]).select(
+        "cell_id",
+        "confirmations",
+        confirmed_by=pl.lit(ASSISTANT_SAID),
+        evidence=pl.lit(row["evidence"], dtype=pl.List(pl.String)),
+        last_accessed=pl.max_horizontal("last_accessed", pl.lit(work.clock())),
+        prompt_version=pl.lit(None, dtype=pl.String),
+        model=pl.lit(None, dtype=pl.String),
+    )
+    changed, notes = commit_edit(work, {"cell.confirmed": used})
+    kept = ["it stays archived"] if row["status"] == "archived" else []
+    return Done(
+        cell_id=str(row["cell_id"]),
+        content=str(row["content"]),
+        changed=changed,
+        notes=[NO_PERSON, *kept, *notes],
+    )
+
+
+def _statement(
+    work: Workspace, said: Statement, *, like: dict[str, object], origin: SaidBy
+) -> tuple[Plan, pl.DataFrame]:
+    """Events for an assistant's statement, none where it said so today already, and its row of `cells`."""
+    home, digest = work.home.of_project(cast("str", like["project_id"])), content_hash(said.content)
+    refuse_deleted(home, work.store, digest, origin=origin)
+    session_id, is_known = session_of(home, work.store, digest, work.clock(), origin=origin)
+    if is_known:
+        return {}, work.store.by_key("cells", [cell_id_of(home.owner, session_id, digest)])
+    made = said_plan(
+        home,
+        said,
+        session_id=session_id,
+        cell_type=cast("CellType", like["cell_type"]),
+        salience=cast("float", like["salience"]),
+        now=work.clock(),
+        origin=origin,
+    )
+    cell = made["cell.extracted"].with_columns(valid_from=pl.lit(like["valid_from"]))
+    winner = cell.with_columns(recorded_at=pl.lit(work.clock())).select(frame_schema("cells").names())
+    return {**made, "cell.extracted": cell}, winner.cast(dict(frame_schema("cells").items()))
+
+
+def _opened(work: Workspace, old: dict[str, object], new_id: str, *, note: str) -> tuple[Plan, str]:
+    """The contradiction between a person's word and an assistant's, if there is none yet, and what is told of it."""
+    sides = str(old["cell_id"]), new_id
+    opened = {
+        "contradiction_id": stable_id("contradiction", *sides),
+        "cell_a": sides[0],
+        "cell_b": sides[1],
+        "subject": old["subject"],
+        "attribute": old["attribute"],
+        "note": note or "an assistant says otherwise than a person",
+        **{name: old[name] for name in OWNER},
+        "prompt_version": REMEMBERED,
+    }
+    is_there = work.store.by_key("contradictions", [str(opened["contradiction_id"])]).height > 0
+    told = f"a person said the other: both stand, and contradiction {opened['contradiction_id']} is for a person to end"
+    return {} if is_there else {"contradiction.opened": rows_of("contradiction.opened", [opened])}, told
