@@ -6,8 +6,9 @@ of the time that the question names comes in by its date, whatever its words. Ag
 room for what is old.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import NamedTuple
 
 from slowwave.context.situation import Situation
@@ -18,9 +19,9 @@ from slowwave.search.cells import RankedCell, cell_lists, cell_queries
 from slowwave.search.conditions import turn_condition
 from slowwave.search.episodes import EPISODE_LIST
 from slowwave.search.fusing import Fused, fused_scores
-from slowwave.search.hits import cell_hits
+from slowwave.search.hits import CurrentCells, current_cells, hits_of
 from slowwave.search.question import Question, understand
-from slowwave.search.turns import TurnQuestion, turn_hits, turn_queries, turn_scores, with_turns
+from slowwave.search.turns import TurnQuestion, best_scores, turn_hits, turn_queries, turn_scores, with_turns
 from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, VectorQuery, col, lit
 
 DEPTH = 50
@@ -49,6 +50,10 @@ class Matches:
     notes: list[str]
 
 
+IsTold = Callable[[str, float], bool]
+"""Return whether a text of this similarity to the question is told."""
+
+
 class _Found(NamedTuple):
     """Rows by list: memories, turns, and turns of the time that the question names."""
 
@@ -57,8 +62,13 @@ class _Found(NamedTuple):
     turns_then: list[Row]
 
 
-def find_matches(situation: Situation, *, most_cells: int, most_turns: int) -> Matches:
-    """Rank what may answer the request's question; raw memories are left out, their turns answer for them."""
+def find_matches(
+    situation: Situation, *, most_cells: int, most_turns: int, is_told: IsTold | None = None
+) -> Matches:
+    """Rank what may answer the request's question; raw memories are left out, their turns answer for them.
+
+    With `is_told` memories of which it says no, by their text and their similarity, are left out of those ranked.
+    """
     text = situation.request.question
     vector, note = situation.reader.vector_of(text)
     asked = understand(situation.reader, situation.store, text, vector, Filters(), now=situation.now)
@@ -66,10 +76,16 @@ def find_matches(situation: Situation, *, most_cells: int, most_turns: int) -> M
     of_turns = TurnQuestion(question.words, question.vector, question.filters)
     found = _found(question, of_turns)
     said = turn_scores(question.store, found.turns, of_turns, question.settings)
-    cells = _cells(question, found.cells, said, most=most_cells)
-    turns = _turns(question, found.turns_then, said, most=most_turns)
     near = (*found.cells.get("vector", []), *found.turns.get("vector", []))
     similarity = {row.get("cell_id") or row["turn_id"]: row[SCORE] for row in near}
+    current, scores = _cells(question, found.cells, said, most=most_cells)
+    told = [
+        key
+        for key in scores
+        if is_told is None or is_told(current.rows[key]["content"], similarity.get(key, 0.0))
+    ]
+    cells = [hit.model_copy(update={"score": scores[hit.cell_id]}) for hit in hits_of(current, told)]
+    turns = _turns(question, found.turns_then, said, most=most_turns)
     return Matches(cells, turns, similarity, [note] if note else [])
 
 
@@ -127,23 +143,27 @@ def _within(period: TimeRange, column: str) -> Expr:
 
 def _cells(
     question: Question, found: dict[str, list[Row]], said: Mapping[str, float], *, most: int
-) -> list[CellHit]:
-    """The best memories, the one that holds now in the place of those that it outdates."""
+) -> tuple[CurrentCells, dict[str, float]]:
+    """The best memories, the one that holds now in the place of those that it outdates; and their scores in order."""
     lists, rows = cell_lists(question, {**found, EVIDENCE: _by_evidence(found, said)})
     shares = _shares({key: score for key, score in fused_scores(lists).items() if key in rows})
     then, more = {row["cell_id"] for row in found.get(TIME, [])}, question.settings.context.period_weight
     shares |= {key: shares[key] + more for key in shares.keys() & then}
-    best = sorted(shares, key=lambda key: (-shares[key], key))[: most + most // 4]
+    best = best_scores(shares, most + most // 4)
     ranked = [
         RankedCell(Fused(key, shares[key], ()), shares[key], prior=1.0, confirmations=0) for key in best
     ]
-    hits = [
-        hit.model_copy(update={"score": hit.score + more})
-        if hit.cell_id not in then and _tells_of(hit, question.period)
-        else hit
-        for hit in cell_hits(question, ranked)
-    ]
-    return sorted(hits, key=lambda hit: (-hit.score, -hit.event_time.timestamp(), hit.cell_id))[:most]
+    current = current_cells(question, ranked)
+    scores = {
+        key: entry.score
+        + (more if key not in then and _tells_of(current.rows[key], question.period) else 0.0)
+        for key, entry in current.entries.items()
+    }
+
+    def place(key: str) -> tuple[float, float, str]:
+        return -scores[key], -current.rows[key]["event_time"].timestamp(), key
+
+    return current, {key: scores[key] for key in sorted(scores, key=place)[:most]}
 
 
 def _turns(question: Question, then: list[Row], said: Mapping[str, float], *, most: int) -> list[TurnHit]:
@@ -151,7 +171,7 @@ def _turns(question: Question, then: list[Row], said: Mapping[str, float], *, mo
     scores = {turn_id: settings.turn_weight * share for turn_id, share in _shares(said).items()}
     of_time = {row["turn_id"] for row in then}
     scores |= {turn_id: scores.get(turn_id, 0.0) + settings.period_weight for turn_id in of_time}
-    best = sorted(scores, key=lambda turn_id: (-scores[turn_id], turn_id))[:most]
+    best = best_scores(scores, most)
     where = turn_condition(question.settings.owner, question.filters)
     hits = turn_hits(question.store, [Fused(turn_id, scores[turn_id], ()) for turn_id in best], where)
     return sorted(hits, key=lambda hit: (-hit.score, -hit.event_time.timestamp(), hit.turn_id))
@@ -160,9 +180,8 @@ def _turns(question: Question, then: list[Row], said: Mapping[str, float], *, mo
 def _by_evidence(found: Mapping[str, list[Row]], said: Mapping[str, float]) -> list[Row]:
     """The memories that were found, by the best of the turns that they rest on; those that rest on none of them not."""
     rows = {row["cell_id"]: row for name, part in found.items() if name != FORMER for row in part}
-    best = {
-        key: max([said.get(name, 0.0) for name in row["evidence"]], default=0.0) for key, row in rows.items()
-    }
+    score_of, nothing = said.get, repeat(0.0)
+    best = {key: max(map(score_of, row["evidence"], nothing), default=0.0) for key, row in rows.items()}
     return [{"cell_id": key, SCORE: score} for key, score in best.items() if score > 0]
 
 
@@ -171,9 +190,9 @@ def _shares(scores: Mapping[str, float]) -> dict[str, float]:
     return {key: score / best for key, score in scores.items()}
 
 
-def _tells_of(hit: CellHit, period: TimeRange | None) -> bool:
+def _tells_of(row: Row, period: TimeRange | None) -> bool:
     """Return whether a memory names a day of the period, whenever it was told."""
     if period is None or period.start is None or period.end is None:
         return False
-    day = day_told(hit.content, at=hit.event_time)
+    day = day_told(row["content"], at=row["event_time"])
     return day is not None and period.start <= day < period.end

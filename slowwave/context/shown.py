@@ -20,7 +20,7 @@ from slowwave.whole_file import write_whole
 
 FOLDER = Path("cache") / "shown"
 
-TIDY_FILES = 20
+TIDY_FILES = 5
 """Files of other conversations that are looked at for having expired when one begins, others each time."""
 
 

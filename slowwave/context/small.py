@@ -12,19 +12,19 @@ On two LoCoMo conversations (embedded embedder, the set's own memories) 66 of 10
 questions about the other conversation get nothing; by the threshold alone it was 69 and 21.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from slowwave.context.fixes import fix_lines
-from slowwave.context.matches import Matches, find_matches, key_of
+from slowwave.context.matches import IsTold, find_matches
 from slowwave.context.question_page import memory_lines, quote_each
 from slowwave.context.situation import Situation
 from slowwave.context.statements.later_turns import with_later_turns
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import calls_for_nothing, is_repeated
 from slowwave.language.signals import holds_words
-from slowwave.schemas.search import MAX_LIMIT, CellHit, TurnHit
+from slowwave.schemas.search import MAX_LIMIT
 
 MIN_WORDS = 2
 """Telling words that a memory must hold, where the message has so many."""
@@ -41,8 +41,6 @@ MIN_WORD_SHARE = 0.5
 NEAR_BEST = 0.6
 """Share of the best relevant score from which on a memory is told."""
 
-SomeHit = TypeVar("SomeHit", CellHit, TurnHit)
-
 
 class SmallLines(NamedTuple):
     """Lines for one message, the quotes of turns after them, best first and made as they are taken, and notes."""
@@ -57,8 +55,15 @@ def small_lines(situation: Situation, *, budget_tokens: int) -> SmallLines:
     lines = [replace(line, tier="relevant") for line in fix_lines(situation)]
     if calls_for_nothing(situation.request.question):
         return SmallLines(lines, iter(()), [])
-    matches = find_matches(situation, most_cells=MAX_LIMIT, most_turns=MAX_LIMIT)
-    cells, turns = _relevant(situation, matches, matches.cells), _relevant(situation, matches, matches.turns)
+    is_relevant = _relevance(situation)
+    matches = find_matches(situation, most_cells=MAX_LIMIT, most_turns=MAX_LIMIT, is_told=is_relevant)
+    conversation, similarity = situation.request.conversation_id, matches.similarity
+    cells = [hit for hit in matches.cells if hit.session_id != conversation]
+    turns = [
+        hit
+        for hit in matches.turns
+        if hit.session_id != conversation and is_relevant(hit.content, similarity.get(hit.turn_id, 0.0))
+    ]
     best = max((hit.score for hit in (*cells, *turns)), default=0.0)
     told = replace(matches, cells=[hit for hit in cells if hit.score >= NEAR_BEST * best])
     near = [hit for hit in turns if hit.score >= NEAR_BEST * best]
@@ -67,22 +72,17 @@ def small_lines(situation: Situation, *, budget_tokens: int) -> SmallLines:
     return SmallLines(lines, quotes, matches.notes)
 
 
-def _relevant(situation: Situation, matches: Matches, hits: Sequence[SomeHit]) -> list[SomeHit]:
-    """The hits that are worth telling unasked, by the rule in this module's docstring."""
-    embedder, words = situation.reader.embedder, situation.words
-    needed, conversation = min(MIN_WORDS, len(words)), situation.request.conversation_id
+def _relevance(situation: Situation) -> IsTold:
+    """Return whether a text is worth telling unasked, by the rule in this module's docstring."""
+    embedder, words, asked = situation.reader.embedder, situation.words, situation.request.question
+    needed = min(MIN_WORDS, len(words))
 
-    def is_relevant(hit: SomeHit) -> bool:
-        share = holds_words(hit.content, words)
+    def is_relevant(text: str, similarity: float) -> bool:
+        share = holds_words(text, words)
         has_words = round(share * len(words)) >= needed
         if embedder is None:
-            return has_words and share >= MIN_WORD_SHARE
+            return has_words and share >= MIN_WORD_SHARE and not is_repeated(text, asked)
         least = WORDLESS * (1.0 - share) if has_words else max(FEW_WORDS, WORDLESS * (1.0 - share))
-        return matches.similarity.get(key_of(hit), 0.0) >= least * embedder.profile.relevance_threshold
+        return similarity >= least * embedder.profile.relevance_threshold and not is_repeated(text, asked)
 
-    asked = situation.request.question
-    return [
-        hit
-        for hit in hits
-        if hit.session_id != conversation and is_relevant(hit) and not is_repeated(hit.content, asked)
-    ]
+    return is_relevant

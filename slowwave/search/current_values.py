@@ -58,14 +58,16 @@ def outdated_values(
                 for rival in rivals
                 if _plain(rival["value"]) != held
                 and (last["protected"] or not rival["protected"])
-                and frozenset((rival["cell_id"], last["cell_id"])) not in both_valid
+                and not (both_valid and frozenset((rival["cell_id"], last["cell_id"])) in both_valid)
             }
         )
     return outdated
 
 
-def former_values(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str, list[Row]]:
-    """The former values of each cell, by its id, newest first.
+def former_values(
+    cells: Sequence[Row], outdated: Mapping[str, str], *, of: Collection[str] | None = None
+) -> dict[str, list[Row]]:
+    """The former values of each cell, by its id, newest first; where given, of the cells of these ids alone.
 
     A cell precedes the one at the end of its chain, and the one that outdates it. A repetition that was merged has no
     end of validity and is no former value; a corrected value never held.
@@ -74,7 +76,7 @@ def former_values(cells: Sequence[Row], outdated: Mapping[str, str]) -> dict[str
     for cell in cells:
         if cell["status"] == "superseded" and cell["valid_until"] is not None and cell["superseded_by"]:
             next_of[cell["cell_id"]] = cell["superseded_by"]
-    last = ends(next_of)
+    last = {key: end for key, end in ends(next_of).items() if of is None or end in of}
     former: dict[str, list[Row]] = {}
     for cell in sorted((cell for cell in cells if cell["cell_id"] in last), key=_holding, reverse=True):
         is_corrected = cell["valid_until"] is not None and cell["valid_until"] <= cell["valid_from"]

@@ -1,6 +1,7 @@
 """Hits of ranked cells: each with the value that holds now and what held before."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
@@ -37,12 +38,34 @@ _COMPARED = (
 """Columns that say which value holds now, and what held before: they are read of many cells for each that is shown."""
 
 
+@dataclass(frozen=True)
+class CurrentCells:
+    """Ranked cells, best first, the one that holds now in the place of the best of those that it outdates.
+
+    `entries` has for each shown cell the one that was ranked, `rows` has all that were compared, by id.
+    """
+
+    question: Question
+    entries: dict[str, RankedCell]
+    rows: dict[str, Row]
+    outdated: dict[str, str]
+    doubted: set[str]
+    confirmations: dict[str, int]
+    """The number of times that each ranked cell was said again."""
+
+
 def cell_hits(question: Question, ranked: Sequence[RankedCell]) -> list[CellHit]:
     """Hits of ranked cells: the current value of an attribute is shown, with the other values as its history."""
+    current = current_cells(question, ranked)
+    return hits_of(current, list(current.entries))
+
+
+def current_cells(question: Question, ranked: Sequence[RankedCell]) -> CurrentCells:
+    """The cells that are shown for ranked ones, each once."""
+    said = {entry.fused.key: entry.confirmations for entry in ranked}
     if not ranked:
-        return []
-    store, filters = question.store, question.filters
-    ids = [entry.fused.key for entry in ranked]
+        return CurrentCells(question, {}, {}, {}, set(), said)
+    store, filters, ids = question.store, question.filters, list(said)
     (found,) = store.find([RowsQuery("cells", _COMPARED, col("cell_id").isin(ids))])
     related = _related(found, cell_condition(question.settings.owner, filters))
     around, contradictions = store.find([RowsQuery("cells", _COMPARED, related), side_by_side(ids)])
@@ -51,33 +74,39 @@ def cell_hits(question: Question, ranked: Sequence[RankedCell]) -> list[CellHit]
     doubted, both_valid = doubted_and_both_valid(contradictions)
     known = _with_chain(question, found, around)
     outdated = outdated_values(list(known.values()), doubted=doubted, both_valid=both_valid)
-    former = former_values(list(known.values()), outdated)
-    # the current value takes the place of the best of the cells that it outdates, and is shown once
-    places: dict[str, RankedCell] = {}
+    entries: dict[str, RankedCell] = {}
     for entry in ranked:
-        places.setdefault(outdated.get(entry.fused.key, entry.fused.key), entry)
-    said = _confirmations(question, ranked, places)
-    whole, topics = store.find(
+        entries.setdefault(outdated.get(entry.fused.key, entry.fused.key), entry)
+    entries = {key: entry for key, entry in entries.items() if key in known}
+    return CurrentCells(question, entries, known, outdated, doubted, said)
+
+
+def hits_of(current: CurrentCells, ids: Sequence[str]) -> list[CellHit]:
+    """Hits of some of the shown cells, in the order of `ids`, each with what held before."""
+    if not ids:
+        return []
+    topic_ids = _named([current.rows[key] for key in ids], "topic_id")
+    whole, topics = current.question.store.find(
         [
-            RowsQuery("cells", _SHOWN, col("cell_id").isin([key for key in places if key in known])),
-            RowsQuery("topics", ("topic_id", "name"), col("topic_id").isin(_named(found, "topic_id"))),
+            RowsQuery("cells", _SHOWN, col("cell_id").isin(ids)),
+            RowsQuery("topics", ("topic_id", "name"), col("topic_id").isin(topic_ids)),
         ]
     )
-    rows = {row["cell_id"]: {**row, **known[row["cell_id"]]} for row in whole}
+    rows = {row["cell_id"]: {**row, **current.rows[row["cell_id"]]} for row in whole}
     names = {row["topic_id"]: row["name"] for row in topics}
+    former = former_values(list(current.rows.values()), current.outdated, of=set(ids))
+    said = _confirmations(current, ids)
     return [
-        _hit(entry, rows[shown], said[shown], former.get(shown, []), doubted, names)
-        for shown, entry in places.items()
-        if shown in rows
+        _hit(current.entries[key], rows[key], said[key], former.get(key, []), current.doubted, names)
+        for key in ids
+        if key in rows
     ]
 
 
-def _confirmations(
-    question: Question, ranked: Sequence[RankedCell], places: Mapping[str, RankedCell]
-) -> dict[str, int]:
+def _confirmations(current: CurrentCells, ids: Sequence[str]) -> dict[str, int]:
     """The number of times that each shown cell was said again, by id; a current value has its own count."""
-    said = {entry.fused.key: entry.confirmations for entry in ranked}
-    unread = [key for key in places if key not in said]
+    question, said = current.question, dict(current.confirmations)
+    unread = [key for key in ids if key not in said]
     if unread:
         (cell_usage,) = question.store.find(
             [RowsQuery("cell_usage", ("cell_id", "confirmations"), col("cell_id").isin(unread))]

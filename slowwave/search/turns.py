@@ -72,7 +72,7 @@ def turn_scores(
 ) -> dict[str, float]:
     """The scores of `find_turns` by turn, of rows that are found already, without what each list gave."""
     scores = fused_scores(_ranked_lists(found))
-    best = _best(scores, DIALOGUE_TURNS)
+    best = best_scores(scores, DIALOGUE_TURNS)
     said = _said(store, best, recorded_condition(settings.owner, question.filters))
     for shares in _dialogue_shares(scores, said, question.words.split(), settings.search).values():
         for turn_id, share in shares.items():
@@ -145,7 +145,7 @@ def _dialogue_shares(
     return given
 
 
-def _best(scores: Mapping[str, float], count: int) -> list[str]:
+def best_scores(scores: Mapping[str, float], count: int) -> list[str]:
     """The `count` keys of the highest scores, best first, ties by key."""
     found: Iterable[str] = scores
     if len(scores) > count:

@@ -5,7 +5,7 @@ them. A copy is one version of one table and never changes; `table_cache.py` say
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -165,6 +165,13 @@ class MemoryTable:
             self._columns[column] = self.frame[column].to_list()
         return self._columns[column]
 
+    def _few_values(self, column: str, places: Places) -> Iterable[Any]:
+        """The values of a column at some places."""
+        if self.frame.height > MOST_LISTED:
+            return self.frame[column].gather(places)
+        values = self._values(column)
+        return [values[place] for place in places.tolist()]
+
     def _looked_up(self, where: Expr) -> Places | None:
         """Places of all rows that a condition may hold for, by a look-up; None where every row must be compared."""
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
@@ -196,7 +203,7 @@ class MemoryTable:
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
             return places[self.mask(where)[places]]
         if isinstance(where, IsIn) and where.column not in OF_FEW_VALUES:
-            column, wanted = self.frame[where.column].gather(places), set(where.values)
+            column, wanted = self._few_values(where.column, places), set(where.values)
             return np.array(
                 [place for place, value in zip(places.tolist(), column, strict=True) if value in wanted],
                 np.intp,

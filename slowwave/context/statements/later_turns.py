@@ -36,11 +36,14 @@ def with_later_turns(
     do one piece of work after the other.
     """
     known = {turn.turn_id: turn for turn in told}
-    newest_first = sorted(found, key=lambda turn: (turn.event_time, turn.turn_id), reverse=True)
+    looked_at = sorted(
+        (turn for turn in told[:LOOKED_AT] if is_statement(turn)), key=lambda turn: turn.event_time
+    )
+    later = [turn for turn in found if looked_at and turn.event_time > looked_at[0].event_time]
+    newest_first = sorted(later, key=lambda turn: (turn.event_time, turn.turn_id), reverse=True)
     statements = [turn for turn in newest_first if is_statement(turn)]
-    looked_at = [turn for turn in told[:LOOKED_AT] if is_statement(turn)]
     rarity = _remembered(partial(situation.store.rarities, "passages"))
-    for turn in sorted(looked_at, key=lambda turn: turn.event_time):
+    for turn in looked_at:
         newest = next((later for later in statements if _is_changed_by(situation, turn, later, rarity)), None)
         if newest is not None:
             score = max(known.get(newest.turn_id, newest).score, known[turn.turn_id].score + ABOVE)
@@ -50,8 +53,9 @@ def with_later_turns(
 
 def is_statement(turn: TurnHit) -> bool:
     """Return whether a turn is a few sentences of a person, and no paste or report."""
-    words = telling_words(turn.content, most=MOST_WORDS + 1).split()
-    return turn.role == "user" and 0 < len(words) <= MOST_WORDS
+    if turn.role != "user":
+        return False
+    return 0 < len(telling_words(turn.content, most=MOST_WORDS + 1).split()) <= MOST_WORDS
 
 
 def _is_changed_by(situation: Situation, turn: TurnHit, later: TurnHit, rarity: Rarity) -> bool:
