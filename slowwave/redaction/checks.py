@@ -21,7 +21,7 @@ _PATH = pattern(r"(?:~|\.{1,2}|\$\w+|[A-Za-z]:)?[/\\].*|\S*/\S*/\S*")
 _OPTION = pattern(
     r"[a-z]{2,12}|[A-Z]{2,12}|--?\w.*|[\w.-]+=\S*|\w[\w.-]*\.(?:zip|7z|rar|tar|gz|json|yml|yaml|txt|pem|conf|js|py|sql|log|csv)"
 )
-_NAME = pattern(r"[a-z]+(?:_[a-z]+)+")
+_NAME = pattern(r"[a-z]+(?:_[a-z]+)+|[\w-]+:[x*!]?:.*")
 _DIGEST = pattern(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}")
 _SPOKEN_KEY = pattern(r"(?i)pass|pw|secret|token|key|auth|cred|login|user|://")
 
@@ -127,6 +127,8 @@ def _argument_chosen(match: re.Match[str], start: int, end: int) -> bool:
 def _strong_or_beside(match: re.Match[str], start: int, end: int) -> bool:
     """A strong password, or one that a stroke with blanks puts beside a name."""
     value = _value(match, start, end).rstrip(".,;:)")
+    if is_ordinary(value, words=False):
+        return False
     before_host, is_address, _ = value.partition("@")
     if is_address and is_ordinary(before_host, words=False):
         return False
@@ -177,6 +179,14 @@ def _generated(match: re.Match[str], start: int, end: int) -> bool:
     )
 
 
+_IN_BASE64 = pattern(r"[A-Za-z0-9+/\n]{40}")
+
+
+def _path(match: re.Match[str], start: int, end: int) -> bool:
+    """Mixed by a generator, in an address and not in base64."""
+    return is_mixed(_value(match, start, end)) and not _IN_BASE64.match(match.string, max(0, match.start() - 40))
+
+
 def _near_chpasswd(match: re.Match[str], start: int, end: int) -> bool:
     around = match.string[max(0, start - 300) : end + 100]
     return "chpasswd" in around and looks_chosen(_value(match, start, end))
@@ -199,6 +209,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "invented": _invented,
     "listed": _listed,
     "prompted": _prompted,
+    "path": _path,
     "strong_or_beside": _strong_or_beside,
     "near_chpasswd": _near_chpasswd,
     "strong": lambda match, start, end: is_strong(_value(match, start, end).rstrip(".,;:)")),

@@ -45,6 +45,8 @@ _MUNDANE = pattern(
         -?\d[\d._-]*(?:[-_]?(?:bit|gcm|cbc|sha|psk|url|j|s|n|y|client|rsa)\d{0,4}){0,3})  # an algorithm, a product
     | (?:CRAM|SCRAM|DIGEST|XOAUTH)[-\dA-Z]{1,16} | V\d(?:[A-Z]+[a-z]*){2,} | (?:[A-Z][a-z]+)+V\d(?:beta|alpha)?\d?   # a protocol, classes
     | 0x[0-9a-fA-F]{1,8} | [a-z][\w.]*-[\w.-]*\#\d+                              # a small number, a ticket of a repository
+    | @?[\w./-]{1,60}@(?:npm:)?(?:[\^~]\d.*|\d+\.\d+\.\d.*) | (?:[a-z]+\+)+(?:https?|ssh|git|svn|file)   # a package, a scheme
+    | [A-Za-z][a-z]+\#\d{6,}                                           # a ticket of a tracker
     | (?i:rfc|iso|ieee|cve|pep|fips|nist|pkcs)[ -]?\d[\d.:-]*             # a standard
     | [A-Za-z]\w{1,30}-\d{1,3}(?:\.\d{1,4}){1,3}                      # a name with a version
     | (?:[A-Z][a-z]+)+\d(?:[A-Z][a-z]+)+                             # a class
@@ -54,7 +56,7 @@ _MUNDANE = pattern(
 )
 _PUBLIC = pattern(
     r"(?:sha\d{1,3}|md5|blake\d\w?|h\d)[-:=]\S*|SHA256:\S*|MD5:\S*|(?:[0-9a-fA-F]{2}:){5,}[0-9a-fA-F]{2}|ssh-(?:rsa|ed25519|dss)\S*"
-    r"|ecdsa-sha2-\S*|AAAA[BCE][23]\S*|age1[a-z0-9]{50,}|data:\S*|xpub\S*|(?:urn|spdx|pkg|arn|did|oid|doi|cid|tel|mailto|isbn):\S*"
+    r"|ecdsa-sha2-\S*|AAAA[BCE][23]\S*|age1[a-z0-9]{50,}|pk_(?:live|test)_\S*|0x[0-9a-fA-F]{1,16}[uUlL]{0,3}\Z|data:\S*|xpub\S*|(?:urn|spdx|pkg|arn|did|oid|doi|cid|tel|mailto|isbn):\S*"
 )
 
 

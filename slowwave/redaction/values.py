@@ -17,17 +17,21 @@ from slowwave.redaction.shapes import (
 _PLACEHOLDER = pattern(
     r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
     r"|<.*>?|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*\[?|[a-z]+_\*|\$[a-z_]+|%\w+%|%\(\w.*|%-?\d*[sdrfqvx]|@?\{.*|\[.*\]?"
-    r"|[xX*.•…#_?=-]+|\.{3}.*|&lt;.*|\$\w+(?:->|::|[.)\]}]).*|[A-Z_]{2,}=(?:value|\.\.\.|<).*"
+    r"|[xX*.•…#_?=-]+|\.{3}.*|&lt;.*|\$\w+(?:->|::|[.)\]}\[]).*|\$\d(?:[ ),;].*)?|&[a-z_]+\(.*|[A-Z_]{2,}=(?:value|\.\.\.|<).*"
     r"|(?:your|my|the|some|insert|example|dummy|placeholder|replace|put|enter|add|fake|sample|dein|ihr|votre|ton|tu|su|seu|tuo"
     r"|il_tuo|jouw|uw|twoj|twój)[-_ ].*|<?(?:change|replace)[-_]?me.*|\*{3}.*"
     r"|(?:op|vault|secret|file|env|ssm)://?.*|ENC\[.*|!vault.*"
     r"|\\+\(.*|\([a-z].*)",
     re.IGNORECASE | re.DOTALL,
 )
-_REGEX = pattern(r"\\[sdwbSDW]|\[\^?\\?\w-|\(\?[:=!<]|\.\*|[.\])][*+](?=[\\)\[(.$/]|\Z)|\\u[0-9a-fA-F]{4}")
-_MADE_UP = pattern(r"example\Z|\A\S{0,12}\.{3}\Z|\A(?:fake|dummy)|/\{|\A--\w")
+_REGEX = pattern(
+    r"\\[sdwbSDW]|\[\^?\\?\w-|\(\?[:=!<]|\.\*|[.\])][*+](?=[\\)\[(.$/]|\Z)|\\u[0-9a-fA-F]{4}|\)\$(?:/|\Z)"
+    r"|\\f[BIRP\d]|\\-|\\&\Z|%%?0A|%[sd]\S{0,2}%[sd]|\{print |->\w+\(|\A[A-Z]<[^<>]*>"
+)
+"""Text for a program and no value: regular expressions, the escapes of roff, formats, code, marks of POD."""
+_MADE_UP = pattern(r"example\Z|EXAMPLE\Z|\A\S{0,12}\.{3}\Z|\A(?:fake|dummy)|/\{|\A--\w")
 _KEYWORD_ARGUMENT = pattern(
-    r"[a-z]+(?:[A-Z][a-z]+|_[a-z]+)*=(?:[A-Za-z_.]*|\[.*)|[a-z]+(?:_[a-z]+)+=\d+|[a-z]+=\d{1,3}|charset=\S+"
+    r"[a-z]+(?:[A-Z][a-z]+|_[a-z]+)*=(?:[A-Za-z_.]*|\[.*)|[a-z]+(?:_[a-z]+)+=\d+|[a-z]+=\d{1,3}|charset=\S+|-?[A-Z]+(?:_[A-Z\d]+)+=\d{1,4}|[a-z]+(?:\|[a-z]+)+"
 )
 _SETTING = pattern(r"[A-Z][A-Z0-9_]{2,40}=(?=.)")
 _NAMES_OF_SECRETS = frozenset(
@@ -105,7 +109,9 @@ def is_reference(value: str, *, is_shell: bool) -> bool:
 
     In a shell assignment (`is_shell`) a lower-case word with underscores is a value, elsewhere a variable.
     """
-    if len(value) > _LONGEST_ORDINARY or any(map(is_scattered, _PART.split(value))):
+    if len(value) > _LONGEST_ORDINARY:
+        return False
+    if any(is_scattered(part) and not is_mundane(part) for part in _PART.split(value)):
         return False
     if (
         _CALL.match(value)

@@ -18,6 +18,7 @@ _REACH: Final = 1200
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 _GAP = pattern(r"(?:[\s,;|\"'`*_>\[\](){}/·-]|\\n){0,12}(?:(?:word\s?)?#?\d{1,2}[.):=]?[\s\"'`]{0,6})?")
+_FOREIGN_GAP = pattern(r"(?:[\s,;|\"'`*>·-]|\\n){0,12}(?:(?:word\s?)?#?\d{1,2}[.):=]?[\s\"'`]{0,6})?")
 _WORD = pattern(r"[^\W\d_]{3,8}(?![^\W\d_])")
 _FOREIGN_WORD = pattern(r"[^\W\d_]{3,14}(?![^\W\d_])")
 _RUN = pattern(
@@ -65,7 +66,7 @@ def _words_at(text: str, position: int, *, is_foreign: bool) -> list[tuple[int, 
     found: list[tuple[int, int]] = []
     limit = position + _REACH
     while len(found) < max(_LENGTHS) and position < limit:
-        gap = _GAP.match(text, position)
+        gap = (_FOREIGN_GAP if is_foreign else _GAP).match(text, position)
         start = gap.end() if gap else position
         word = (_FOREIGN_WORD if is_foreign else _WORD).match(text, start)
         if not word or (not is_foreign and word[0].lower() not in SEED_WORDS):

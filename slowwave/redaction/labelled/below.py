@@ -55,6 +55,7 @@ def below_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
         yield from _aligned(text, label, line, start, end)
 
 
+_OTHER_SETTING = pattern(r"[a-z_]{3,30}=[a-z0-9.-]+")
 _ITEM = pattern(r"""\s*["'`][^"'`]*["'`],\s*""")
 """An item of a list: what stands under it is the next, and not its value."""
 
@@ -93,6 +94,7 @@ def _is_secret_alone(label: Label, value: str, *, is_prompt: bool) -> bool:
         or value[0] in "@|"
         or value.endswith(":")
         or (value[0] in "-#" and not is_strong(value))
+        or _OTHER_SETTING.fullmatch(value)
     ):
         return False
     if label.kind == "password" and not is_prompt:
@@ -149,6 +151,7 @@ def _heads(line: str, separator: str) -> bool:
     return (
         all(len(cell) <= 40 and re.fullmatch(r"[\w .()/'’:#-]*", cell) for cell in cells)
         and sum(map(bool, cells)) > 1
+        and not (separator in ",;" and "(" in line)
     )
 
 
@@ -172,6 +175,7 @@ def _in_cell(text: str, label: Label, start: int, end: int) -> Iterator[tuple[in
         return
     if (
         not value
+        or value.endswith(":")
         or is_ordinary(value)
         or is_reference(value, is_shell=False)
         or is_sentence(value)

@@ -206,8 +206,9 @@ def _is_unpacked(text: str, label: Label) -> bool:
 
 
 def _repeats(name: str, value: str) -> bool:
-    """Return whether a constant's value says its name again, as in ERROR_BAD_PASSWORD = "bad_password"."""
-    return "_" in value and name.lower().endswith(value.lower())
+    """Return whether a value says its name again, as in ERROR_BAD_PASSWORD = "bad_password"."""
+    plain = value.lower().replace("-", "_")
+    return "_" in plain and plain in name.lower().replace("-", "_")
 
 
 def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool) -> bool:
@@ -215,6 +216,8 @@ def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool)
     if is_colon and not found.is_quoted and _CLASS.fullmatch(value):
         return False
     if label.kind == "key" and not found.is_quoted and value.isalpha() and value.islower():
+        return False
+    if not found.is_quoted and value.isalpha() and value.isupper() and text.startswith("--", label.name_start):
         return False
     if not found.is_quoted and value.isdigit() and _FINAL.match(text, label.name_end):
         return False

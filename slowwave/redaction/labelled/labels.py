@@ -207,7 +207,7 @@ class Labels:
 
     def _label(self, text: str, lowered: str, start: int, end: int) -> Label | None:
         kinds = self._kinds.get(_plain(lowered[start:end]))
-        if _MODULE.match(text, start):
+        if _MODULE.match(text, start) or _is_encoded(text, start, end):
             return None
         if not kinds or not _ends_word(text, lowered, end):
             return None
@@ -232,14 +232,14 @@ class Labels:
 
 
 _VERB_BEFORE = pattern(
-    r"(?i)(?:\b(?:to|can|not|don't|we|you|must|should|will|could|that|please|let|it|and|or|then)|^|\A)[ ]\Z"
+    r"(?i)(?:\b(?:to|can|not|don't|we|you|they|i|must|should|will|could|that|please|let|it|and|or|then|all|tests|checks)|^|\A)[ ]\Z"
 )
 _STATEMENT = pattern(r":[^\n]{0,60}\n[ \t#.>]*\Z")
 
 
 def _is_verb(text: str, word: str, start: int, end: int) -> bool:
     """Return whether "pass" is what somebody does, or a statement of a program that does nothing."""
-    if word != "pass" or text[end : end + 1] not in ("", " ", "\n"):
+    if word != "pass" or text[end : end + 1] not in ("", " ", "\n", "\\", ")", ".", ",", ";"):
         return False
     is_told = bool(_VERB_BEFORE.search(text, max(0, start - 10), start))
     return is_told or bool(_STATEMENT.search(text, max(0, start - 120), start))
@@ -252,6 +252,20 @@ _NETWORK_REACH = 160
 def is_of_network(text: str, label: Label, end: int) -> bool:
     """Return whether words of a wireless network stand near what goes from a label to `end`."""
     return bool(_NETWORK.search(text, max(0, label.start - _NETWORK_REACH), end + _NETWORK_REACH))
+
+
+_SIGNS_OF_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_LONGEST_NAME = 40
+
+
+def _is_encoded(text: str, start: int, end: int) -> bool:
+    """Return whether a word stands by chance inside base64, as that of a certificate or an image."""
+    first, last = start, end
+    while first > start - _LONGEST_NAME and text[first - 1 : first] in _SIGNS_OF_BASE64:
+        first -= 1
+    while last < end + _LONGEST_NAME and text[last : last + 1] in _SIGNS_OF_BASE64:
+        last += 1
+    return last - first >= _LONGEST_NAME and is_scattered(text[first:last])
 
 
 _HEAD_REACH = 40

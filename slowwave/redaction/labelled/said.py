@@ -92,6 +92,8 @@ _KEYWORD = pattern(r"[a-z_]{3,}=[(\[{\d]")
 _OLD_AND_NEW = frozenset(["in", "from", "von", "de", "da", "van", "z"])
 _VERB = pattern(r"""\s["'][^"'\n]*\s""")
 _COMMIT = pattern(r"[0-9a-f]{7,40}")
+_BREAK = pattern(r"(?<!\\)\\n")
+"""The end of a line in a text that was written with escapes."""
 _COMMENT = pattern(r"(?:#|//|--|/\*)\s")
 
 
@@ -100,6 +102,8 @@ def said_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     if label.word == "pass" and _VERB.match(text, label.end):
         return
     end = line_end(text, label.name_end, REACH)
+    broken = _BREAK.search(text, label.name_end + 3, end)
+    end = broken.start() if broken else end
     is_telling = bool(_TELLING.search(text, label.name_end, end))
     is_login = "login" in label.kinds and bool(
         _TELLING.search(text, line_start(text, label.start, _REACH_BEFORE), end)
@@ -135,7 +139,7 @@ def _pair(text: str, label: Label, end: int) -> tuple[int, int] | None:
     ):
         if not match:
             continue
-        value = match["secret"].rstrip(".,;:!?)")
+        value = _BREAK.split(match["secret"])[0].rstrip(".,;:!?)")
         is_address = "/" in value or "/" in match["user"]
         if looks_chosen(value) and not is_address:
             return match.start("secret"), match.start("secret") + len(value)
@@ -183,8 +187,9 @@ def _after(text: str, label: Label, end: int, begin: int = 0, *, is_changed: boo
             link = before if _is_link(before, is_changed=is_changed, number=number) else ""
             if (link or number == 0) and (fitting := fitting_at(text, label, token.start())):
                 return fitting
+            is_argument = token.start() == label.name_end and token[0][0] in "(["
             found = value_at(text, token.start() + (len(token[0]) > 2 and token[0][0] in "(["))
-            if found and _is_said(text, label, found, link=link, number=number):
+            if found and (found.is_quoted or not is_argument) and _is_said(text, label, found, link=link, number=number):
                 return _trimmed(found)
         if word not in LINK_FILLERS:
             before = word
@@ -209,6 +214,7 @@ def _trimmed(found: Written) -> tuple[int, int]:
 def _is_said(text: str, label: Label, found: Written, *, link: str, number: int) -> bool:
     value = found.text if found.is_quoted else found.text.rstrip(".,;:!?)")
     is_named = is_ordinary(value) or is_reference(value, is_shell=False)
+    is_named = is_named or (found.is_quoted and value == text[label.name_start : label.name_end])
     if len(value) < SHORTEST_GIVEN or is_named or is_key_id(text, label, value):
         return False
     if (link or number == 0) and fits(label, value):
