@@ -179,12 +179,36 @@ def _generated(match: re.Match[str], start: int, end: int) -> bool:
     )
 
 
+def _credential(match: re.Match[str], start: int, end: int) -> bool:
+    value = _value(match, start, end)
+    return looks_chosen(value) and value.count(" ") < 2
+
+
+_OF_KEYS = pattern(r"(?i)key|schlüssel|clé|clave|chiave|chave|sleutel|klucz|secret")
+_PUBLISHED = pattern(
+    r"(?i)sha-?\d|integrity|signature|digest|public|checksum|fingerprint|cert|commit|\bsig\b"
+)
+
+
+def _near_key(match: re.Match[str], start: int, end: int) -> bool:
+    """Scattered, near a word for a key and none for what everybody may see."""
+    before = match.string[max(0, start - 240) : start]
+    return (
+        bool(_OF_KEYS.search(before))
+        and not _PUBLISHED.search(before)
+        and any(map(str.islower, _value(match, start, end)))
+        and is_mixed(_value(match, start, end))
+    )
+
+
 _IN_BASE64 = pattern(r"[A-Za-z0-9+/\n]{40}")
 
 
 def _path(match: re.Match[str], start: int, end: int) -> bool:
     """Mixed by a generator, in an address and not in base64."""
-    return is_mixed(_value(match, start, end)) and not _IN_BASE64.match(match.string, max(0, match.start() - 40))
+    return is_mixed(_value(match, start, end)) and not _IN_BASE64.match(
+        match.string, max(0, match.start() - 40)
+    )
 
 
 def _near_chpasswd(match: re.Match[str], start: int, end: int) -> bool:
@@ -209,6 +233,8 @@ CHECKS: Final[Mapping[str, Check]] = {
     "invented": _invented,
     "listed": _listed,
     "prompted": _prompted,
+    "credential": _credential,
+    "near_key": _near_key,
     "path": _path,
     "strong_or_beside": _strong_or_beside,
     "near_chpasswd": _near_chpasswd,

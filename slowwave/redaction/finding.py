@@ -20,6 +20,7 @@ from slowwave.redaction.labelled.codes import code_spans
 from slowwave.redaction.labelled.given import given_spans
 from slowwave.redaction.labelled.labels import Label, Labels
 from slowwave.redaction.labelled.near import near_spans
+from slowwave.redaction.labelled.openings import opening_spans
 from slowwave.redaction.labelled.phrases import phrase_spans
 from slowwave.redaction.labelled.said import said_spans
 from slowwave.redaction.remembering import forget
@@ -177,6 +178,7 @@ def _by_blocks(text: str, lowered: str) -> Iterator[Span]:
     yield from (Span(start, end, "private-key", "private-key-block") for start, end in private_keys(text))
     yield from (Span(start, end, "kubernetes", "kubernetes-secret") for start, end in secret_objects(text))
     yield from (Span(start, end, "secret", "secret-section") for start, end in secret_sections(text, lowered))
+    yield from (Span(start, end, "pin", "opening") for start, end in opening_spans(text, lowered))
     yield from (Span(start, end, "seed-phrase", "seed-words") for start, end in seed_spans(text, lowered))
 
 

@@ -111,7 +111,7 @@ def is_shuffled(value: str) -> bool:
     """Return whether it is letters in mixed case and nothing that can be spoken, with digits or without."""
     return (
         len(value) >= SHORTEST_SHUFFLED
-        and value.isalnum()
+        and value.replace("-", "").replace("_", "").isalnum()
         and value.lower() != value != value.upper()
         and word_share(value) < _SHUFFLED_SHARE
         and len(_KIND_CHANGE.findall(value)) >= _CHANGE_SHARE * len(value)

@@ -324,6 +324,7 @@ REPEATED = [
         "password\n\n",
     ),
     *(
+        "door code 4829 ",
         "recovery codes ",
         "login with a / b1! ",
         "abandon ",

@@ -114,6 +114,18 @@ def test_what_stands_near_a_label_by_chance_stays(text):
         ("bcrypt.hashpw(b'sesamseed77', salt)", "sesamseed77"),
         ("restic password tiger-lamp-coffee-river", "tiger-lamp"),
         (f"vault password: {PHRASE}", PHRASE),
+        (f"users:\n  - name: bob\n    password: >-\n      {PHRASE}\n    groups: [ops]", PHRASE),
+        ("Para entrar por la puerta del patio marca 4829 y sube.", "4829"),
+        ("The bike room: turn the light on, then code 91372.", "91372"),
+        ("La boîte à clés s'ouvre avec le 829137.", "829137"),
+        ("Den Tresor bekommst du auf, Kombination 482913.", "482913"),
+        ("Alarm w biurze wyłącza się kodem 482913.", "482913"),
+        ("[agent] Enter the passphrase of the key:\n[user] " + PHRASE, PHRASE),
+        ("Asystent: Podaj hasło do serwera, żeby kontynuować.\nOla: proszę, to Kolibri4829", "Kolibri4829"),
+        ("Bot: Indica el PIN de la tarjeta nueva.\nYo: 4829", "4829"),
+        ("keyName  permissions  value\nkey1     FULL         " + "aB3/dE5g+H7j" * 7 + "aB==", "aB3/dE5g"),
+        (f"| service | key |\n|---|---|\n| maps | {'9f3a7c1e5b80d246' * 2} |", "9f3a7c1e"),
+        ("define('AUTH_KEY',         'k7#pq!z2^r(9w_e%t4&u1)o5*i8 ');", "k7#pq!z2"),
     ],
 )
 def test_a_plain_value_is_taken_where_its_place_says_what_it_is(text, secret):
@@ -146,6 +158,14 @@ def test_a_block_of_a_key_goes_whatever_program_names_it(name, ends):
         "    username, password = split\n",
         "Passwort: Pflichtfeld",
         "store the passphrase they will pass to crypt_*.",
+        "my ($name, $pw_uid) = ($passwd[0], $passwd[2]); $pw_gid = $passwd[3];",
+        "The default passphrase is the one that is used\\&.\n.sp\n$ tool \\-\\-secret=my\\-secret \\-\\-etag=123",
+        f"{'aB3dE5gH7j' * 3}Pw{'K9mN2pQ4' * 4}\n{'T6vW8xY1zA3c' * 5}\n{'D5eF7gH9jK2m' * 5}",
+        "CFLAGS='-DHAVE_PW_GECOS=1 -DHAVE_XKB=1' make -C \"$PWD\" USE_PGXS=1",
+        "def check(user, password):\nkey = (row.tenant, row.user_id)",
+        "proxy = { host: 'gateway', port: 1081, type: 5 } // the door of the network, since 2019",
+        "Pin: origin deb.example\nPin-Priority: 600",
+        "stripe publishable key: pk_live_aB3dE5gH7jK9mN2pQ4sT6vW8",
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text):

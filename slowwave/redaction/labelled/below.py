@@ -8,7 +8,7 @@ from slowwave.deferred import pattern
 from slowwave.redaction.labelled.given import fits, fitting_at
 from slowwave.redaction.labelled.labels import ABOUT, Label
 from slowwave.redaction.labelled.written import line_end, line_start, value_at
-from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong
+from slowwave.redaction.shapes import is_identifier, is_mixed, is_mundane, is_strong, is_uuid
 from slowwave.redaction.values import (
     SHORTEST_GIVEN,
     is_ordinary,
@@ -111,6 +111,7 @@ def _column(
     number = line.count(separator, 0, label.start - start)
     width = line.count(separator)
     cell = line.split(separator)[number].strip(" \t|│*`\"'")
+    names_keys = number > line.startswith(("|", "│")) and cell.lower() == label.word
     if len(cell) > 40 or not _heads(line, separator):
         return
     position, is_table, empty = end + 1, separator in "|│", 0
@@ -123,7 +124,7 @@ def _column(
             count = there.count(separator)
             if count == 0 if is_table else count != width:
                 return
-            cells = list(_cell(text, label, position, there, separator, number))
+            cells = list(_cell(text, label, position, there, separator, number, names_keys=names_keys))
             yield from cells
             empty = 0 if cells else empty + 1
         position = row_end + 1
@@ -151,22 +152,25 @@ def _heads(line: str, separator: str) -> bool:
     return (
         all(len(cell) <= 40 and re.fullmatch(r"[\w .()/'’:#-]*", cell) for cell in cells)
         and sum(map(bool, cells)) > 1
-        and not (separator in ",;" and "(" in line)
+        and not (separator in ",;" and ("(" in line or line.rstrip(' "').endswith(".")))
     )
 
 
 def _cell(
-    text: str, label: Label, position: int, row: str, separator: str, number: int
+    text: str, label: Label, position: int, row: str, separator: str, number: int, *, names_keys: bool
 ) -> Iterator[tuple[int, int]]:
     start = position
     for _ in range(number):
         start = text.find(separator, start, position + len(row)) + 1
     end = text.find(separator, start, position + len(row))
     end = position + len(row) if end < 0 else end
-    yield from _in_cell(text, label, start, end)
+    yield from _in_cell(text, label, start, end, names_keys=names_keys)
 
 
-def _in_cell(text: str, label: Label, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _in_cell(
+    text: str, label: Label, start: int, end: int, *, names_keys: bool = False
+) -> Iterator[tuple[int, int]]:
+    """The value of a cell; with `names_keys` the head of a later column is a word for a key and nothing else."""
     raw = text[start:end]
     value = raw.strip(" \t\r\"'`*|")
     begin = start + raw.find(value)
@@ -190,7 +194,9 @@ def _in_cell(text: str, label: Label, start: int, end: int) -> Iterator[tuple[in
             and (looks_chosen(value) or not value.isalpha() or len(value) >= 8)
         )
     elif label.kind == "weak":
-        is_secret = is_mixed(value) and not is_identifier(value)
+        is_secret = (is_mixed(value) and not is_identifier(value)) or (
+            names_keys and is_identifier(value) and len(value) >= 32 and not is_uuid(value)
+        )
     else:
         is_secret = is_random(value)
     if is_secret:

@@ -15,6 +15,7 @@ from slowwave.redaction.shapes import (
     is_identifier,
     is_mixed,
     is_mundane,
+    is_strong,
     is_uuid,
     word_share,
 )
@@ -44,7 +45,7 @@ _NAME_OF = pattern(
     r"SecretString|secret_string|string_value|Value|Default|td|dd|valor|wert|waarde|valeur|valore)\b)"
     r"(?:[ \t][\w:-]{1,40}=[\"'][^\"'\n]{0,40}[\"'])?[\"'`]?\s{0,4}(?:[:=]|=>|>|,)\s{0,4}"
 )
-_PAIR = pattern(r"[\"'`]{1,2}[ \t]{0,4}(?:,|\)|\]\s{0,2}=)[ \t]{0,4}(?=[\"'`])")
+_PAIR = pattern(r"[\"'`]{1,2}[ \t]{0,4}(?:,|\)|\]\s{0,2}=)[ \t]{0,40}(?=[\"'`])")
 _CALL = pattern(r"(?:[\w]{0,20}\([ \t]{0,4}|[\"'\])]{1,4}[ \t]{0,4}\.\w{1,30}\([ \t]{0,4})(?=[\"'`])")
 _BLOCK = pattern(
     r"(?i)[\"']?[ \t]{0,4}[{:][ \t]{0,4}\n(?:[ \t]{0,16}(?!default)\w[^\n]{0,200}\n){0,8}[ \t]{0,16}(?:default|value|result)[\"']?[ \t]{0,12}[:=][ \t]{0,4}"
@@ -70,6 +71,7 @@ _FOUR_BY_FOUR = pattern(r"[a-z]{4}(?:[ -][a-z]{4}){3}(?![a-z])")
 CACHE_KEY = pattern(r"[a-z]{2,20}-(?:[a-z]{2,20}-|[0-9a-f]{32,64}\Z)")
 _VARIABLE = pattern(r"[A-Za-z_$][\w$:.>-]*")
 _UNPACKED = pattern(r"[ \t]{0,60}(?:(?:my|let|const|var|local)[ ])?[(\[{]?(?:[\w$@.]{1,40}, ?){1,6}\$?")
+_GROUPS = pattern(r"\d{3,6}(?P<gap>[ -])\d{3,6}(?:(?P=gap)\d{3,6}){1,6}(?=[\s.,;)]|\Z)")
 _CLASS = pattern(r"(?:[A-Z][a-z]+){2,}")
 _PASS_WORDS = frozenset({"pass", "pw", "pwd"})
 _SETTER = pattern(
@@ -97,6 +99,8 @@ def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
             yield from _listed(text, label, opened.end())
             return
         found = value_at(text, link.end())
+        if groups := _GROUPS.match(text, link.end()):
+            found = Written(*groups.span(), groups[0], is_quoted=False) if label.kind == "password" else found
         if fitting := fitting_at(text, label, link.end()):
             yield fitting
             return
@@ -127,7 +131,9 @@ def given_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
 
 
 def _whole(text: str, label: Label, found: Written) -> tuple[int, int]:
-    """The place of a value; a pass phrase without quotes goes up to the end of its line."""
+    """The place of a value; a pass phrase without quotes and groups of digits go up to the end of their line."""
+    if groups := _GROUPS.match(text, found.start):
+        return groups.span()
     if found.is_quoted or ("phrase" not in label.word and "zin" not in label.word):
         return found.start, found.end
     end = line_end(text, found.start, 200)
@@ -217,7 +223,12 @@ def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool)
         return False
     if label.kind == "key" and not found.is_quoted and value.isalpha() and value.islower():
         return False
-    if not found.is_quoted and value.isalpha() and value.isupper() and text.startswith("--", label.name_start):
+    if (
+        not found.is_quoted
+        and value.isalpha()
+        and value.isupper()
+        and text.startswith("--", label.name_start)
+    ):
         return False
     if not found.is_quoted and value.isdigit() and _FINAL.match(text, label.name_end):
         return False
@@ -278,9 +289,10 @@ def _is_in_cell(text: str, label: Label, found: Written) -> bool:
 
 def _has_look(label: Label, value: str) -> bool:
     """Return whether a value looks like what its label names: chosen as a password, generated as a key."""
+    value = value.strip()
     if label.kind == "password":
         return looks_chosen(value)
-    return label.kind in ("key", "token") and is_mixed(value)
+    return label.kind in ("key", "token") and (is_mixed(value) or (is_strong(value) and len(value) >= 20))
 
 
 def _is_flag(text: str, label: Label, found: Written) -> bool:

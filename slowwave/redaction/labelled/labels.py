@@ -15,26 +15,24 @@ LabelKind = Literal[
     "password", "key", "token", "weak", "pin", "code", "codes", "seed", "totp", "login", "hint"
 ]
 
-_TABLE: Final[dict[str, Any]] = tomllib.loads(
-    (files(__package__) / "labels.toml").read_text(encoding="utf-8")
-)
+TABLE: Final[dict[str, Any]] = tomllib.loads((files(__package__) / "labels.toml").read_text(encoding="utf-8"))
 _KINDS: Final[tuple[LabelKind, ...]] = (
     "password", "key", "totp", "codes", "pin", "seed", "token", "weak", "code", "login", "hint"
 )  # fmt: skip
-NO_LABEL_ENDS: Final = frozenset(_TABLE["no_label"]["ends"].split())
-NO_LABEL_STARTS: Final = frozenset(_TABLE["no_label"]["starts"].split())
-ABOUT: Final = frozenset(_TABLE["links"]["about"].split())
+NO_LABEL_ENDS: Final = frozenset(TABLE["no_label"]["ends"].split())
+NO_LABEL_STARTS: Final = frozenset(TABLE["no_label"]["starts"].split())
+ABOUT: Final = frozenset(TABLE["links"]["about"].split())
 """Words with which a sentence speaks about a secret and does not tell it."""
-LINKS_AFTER: Final = frozenset(_TABLE["links"]["says"].split())
+LINKS_AFTER: Final = frozenset(TABLE["links"]["says"].split())
 """Words between a label and its value."""
-LINKS_TELLING: Final = frozenset(_TABLE["links"]["telling"].split())
+LINKS_TELLING: Final = frozenset(TABLE["links"]["telling"].split())
 """Those among them that say what something is: a word in quotes after them is a value."""
-LINKS_REPORTING: Final = frozenset(_TABLE["links"]["reporting"].split())
+LINKS_REPORTING: Final = frozenset(TABLE["links"]["reporting"].split())
 """Those after which even a plain word is one."""
-LINK_FILLERS: Final = frozenset(_TABLE["links"]["fillers"].split())
-LINKS_TOLD: Final = frozenset(_TABLE["links"]["told"].split())
+LINK_FILLERS: Final = frozenset(TABLE["links"]["fillers"].split())
+LINKS_TOLD: Final = frozenset(TABLE["links"]["told"].split())
 """Words after which somebody is told to type a value: a word with digits after them is one."""
-LINKS_BEFORE: Final = frozenset(_TABLE["links"]["before"].split())
+LINKS_BEFORE: Final = frozenset(TABLE["links"]["before"].split())
 """Words between a value and the label after it."""
 
 
@@ -81,6 +79,13 @@ def _trie(entries: Iterable[list[str]], *, is_top: bool = True) -> str:
     return whole + "?" if is_end else whole
 
 
+def alternatives(entries: Iterable[str]) -> re.Pattern[str]:
+    """A pattern that finds words in a text in lower case; an entry with a star at its end may go on."""
+    open_ended = [_units(entry.removesuffix("*")) for entry in entries if entry.endswith("*")]
+    whole = [_units(entry) for entry in entries if not entry.endswith("*")]
+    return re.compile(rf"(?:{_trie(open_ended)}|(?:{_trie(whole)})(?![^\W\d_]))")
+
+
 def _plain(word: str) -> str:
     return re.sub(r"[ _.'’-]", "", word)
 
@@ -88,7 +93,7 @@ def _plain(word: str) -> str:
 LABEL_WORDS: Final = frozenset(
     _plain(word.removeprefix("."))
     for kind in ("password", "key", "token")
-    for words in _TABLE[kind].values()
+    for words in TABLE[kind].values()
     for word in words
 )
 """The words that name a secret, without blanks and signs."""
@@ -125,7 +130,7 @@ class _Patterns:
 
 def _misspelled() -> Iterator[str]:
     """The long words for a password with a letter left out, doubled or swapped with the next."""
-    for word in _TABLE["misspelled"]["words"].split():
+    for word in TABLE["misspelled"]["words"].split():
         for place in range(1, len(word)):
             yield word[:place] + word[place + 1 :]
             yield word[:place] + word[place] + word[place:]
@@ -134,7 +139,7 @@ def _misspelled() -> Iterator[str]:
 
 def _compounds() -> Iterator[str]:
     """Names of settings in one word that end in a word for a password: `dbpass`, `rootpw`."""
-    compounds = _TABLE["compounds"]
+    compounds = TABLE["compounds"]
     for start in compounds["starts"].split():
         yield from (start + end for end in compounds["ends"].split())
 
@@ -147,7 +152,7 @@ class Labels:
         inside: set[str] = set()
         entries: set[str] = set()
         for kind in _KINDS:
-            for entry in (word for words in _TABLE[kind].values() for word in words):
+            for entry in (word for words in TABLE[kind].values() for word in words):
                 word = entry.removeprefix(".")
                 entries.add(word)
                 if entry != word:
@@ -207,7 +212,8 @@ class Labels:
 
     def _label(self, text: str, lowered: str, start: int, end: int) -> Label | None:
         kinds = self._kinds.get(_plain(lowered[start:end]))
-        if _MODULE.match(text, start) or _is_encoded(text, start, end):
+        is_folder = lowered[start:end] == "pwd" and text[max(0, start - 2) : start].endswith(("$", "${"))
+        if is_folder or _MODULE.match(text, start) or _is_encoded(text, start, end):
             return None
         if not kinds or not _ends_word(text, lowered, end):
             return None
@@ -226,7 +232,8 @@ class Labels:
             return None
         if kinds[0] not in ("password", "codes", "seed", "login") and " of " not in lowered[start:end]:
             first = _SEGMENT.findall(before)
-            if first and first[-1].lower() in NO_LABEL_STARTS:
+            is_lock = kinds[0] in ("pin", "code") and before.lower().endswith("lock ")
+            if first and first[-1].lower() in NO_LABEL_STARTS and not is_lock:
                 return None
         return Label(start, end, kinds[0], kinds, name_start, name_end, lowered[start:end])
 

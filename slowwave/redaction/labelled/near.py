@@ -15,6 +15,7 @@ from slowwave.redaction.values import is_ordinary, is_reference
 
 _REACH: Final = 160
 _SHORTEST_KEY: Final = 16
+_SHORTEST_BROKEN: Final = 10
 _SHORTEST_JOINED: Final = 14
 _SHORTEST_ALONE: Final = 20
 _TOKEN = pattern(r"[^\s\"'`“”„«»‹›‘’<>(){}\[\],;|]{7,200}")
@@ -143,7 +144,8 @@ def _is_candidate(text: str, start: int, value: str) -> bool:
 def is_generated(value: str) -> bool:
     """Return whether small and capital letters and digits, or signs, are mixed as only a generator mixes them."""
     if _LETTERS_AND_DIGITS.fullmatch(value):
-        return is_scattered(value) and (len(value) >= _SHORTEST_JOINED or value.isalnum())
+        is_spoken = word_share(value) > 0 and len(value) < _SHORTEST_JOINED
+        return is_scattered(value) and (value.isalnum() or not is_spoken) and len(value) >= _SHORTEST_BROKEN
     return bool(_WITH_SIGN.fullmatch(value)) and bool(_SIGN.search(value)) and is_scattered(value)
 
 

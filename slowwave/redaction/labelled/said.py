@@ -17,6 +17,7 @@ from slowwave.redaction.labelled.labels import (
     LINKS_BEFORE,
     LINKS_REPORTING,
     LINKS_TELLING,
+    TABLE,
     Label,
 )
 from slowwave.redaction.labelled.written import Written, line_end, line_start, value_at
@@ -26,6 +27,7 @@ from slowwave.redaction.shapes import (
     is_mixed,
     is_mundane,
     is_scattered,
+    is_shuffled,
     is_strong,
     word_share,
 )
@@ -85,9 +87,7 @@ _ACCOUNTS = frozenset(
         "usuário",
     ]
 )
-_OTHER_CODES = pattern(
-    r"(?i)post|zip|area|country|status|error|exit|region|product|artic|fiscal|prefi|kierunk|indicati|vorwahl|land|http|return|response|source|bar|qr|swift|tax|net"
-)
+_OTHER_CODES = pattern(rf"(?i){TABLE['opening']['other_codes']}")
 _KEYWORD = pattern(r"[a-z_]{3,}=[(\[{\d]")
 _OLD_AND_NEW = frozenset(["in", "from", "von", "de", "da", "van", "z"])
 _VERB = pattern(r"""\s["'][^"'\n]*\s""")
@@ -189,7 +189,11 @@ def _after(text: str, label: Label, end: int, begin: int = 0, *, is_changed: boo
                 return fitting
             is_argument = token.start() == label.name_end and token[0][0] in "(["
             found = value_at(text, token.start() + (len(token[0]) > 2 and token[0][0] in "(["))
-            if found and (found.is_quoted or not is_argument) and _is_said(text, label, found, link=link, number=number):
+            if (
+                found
+                and (found.is_quoted or not is_argument)
+                and _is_said(text, label, found, link=link, number=number)
+            ):
                 return _trimmed(found)
         if word not in LINK_FILLERS:
             before = word
@@ -241,14 +245,18 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
     if (
         is_network
         and (number <= 1 or link)
-        and (looks_chosen(value) or (value.isdigit() and len(value) >= 8))
+        and (looks_chosen(value) or is_shuffled(value) or (value.isdigit() and len(value) >= 8))
     ):
         return True
     if label.kind in ("key", "token", "totp", "codes"):
         return _is_key(text, label, found, value, link=link, number=number)
     if label.kind != "password":
         return False
-    if is_strong(found.text) or (looks_chosen(value) and (bool(link) or found.is_quoted or number == 0)):
+    if (
+        is_strong(found.text)
+        or (link and is_shuffled(value))
+        or (looks_chosen(value) and (bool(link) or found.is_quoted or number == 0))
+    ):
         return not is_identifier(value) or bool(link)
     if link and value.isdigit() and len(value) >= 6 and _STOPS.match(text, found.start + len(value)):
         return True
