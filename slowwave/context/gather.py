@@ -14,7 +14,6 @@ from slowwave.context.memories import (
     quote_lines,
     read_memories,
     topic_line,
-    whose_topics,
 )
 from slowwave.context.near import WORD_SHARE, Findings, Near, look_near, turn_prior, value_of
 from slowwave.context.situation import Situation
@@ -26,6 +25,7 @@ from slowwave.schemas.search import MAX_QUERY_CHARACTERS, CellHit, Hit, TurnHit
 from slowwave.search import ask
 from slowwave.search.conditions import UNFILTERED, cell_condition, turn_condition
 from slowwave.search.episodes import without_episodes
+from slowwave.search.topics import whose_topics
 from slowwave.store import TextQuery, col, lit
 from slowwave.trust.origins import ON_TRUST
 

@@ -19,7 +19,7 @@ from slowwave.schemas.tables import RAW_PROMPT, STATED
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
-from slowwave.trust.origins import ON_TRUST, PERSON, WORD_BY_WORD, rank_of, whose_word
+from slowwave.trust.origins import PERSON, WORD_BY_WORD, whose_word
 from slowwave.trust.own_words import is_quoted, parts_of
 from slowwave.trust.speakers import speaker_of
 
@@ -210,17 +210,6 @@ def topic_line(
     return line(
         "relevant", score, "summary", texts, source, "topic", whose=whose, topic_ids=(topic.topic_id,)
     )
-
-
-def whose_topics(cells: pl.DataFrame) -> dict[str, str]:
-    """Say whose word the memories of each topic are, by the most trusted of them; nothing where it is a person's.
-
-    `cells` has `topic_id` and the columns of `ON_TRUST`.
-    """
-    is_raw = pl.col("prompt_version") == RAW_PROMPT
-    ranked = cells.sort(~pl.col("protected"), rank_of(pl.col("origin")), ~is_raw)
-    best = ranked.unique("topic_id", keep="first", maintain_order=True).select("topic_id", *ON_TRUST)
-    return {row.pop("topic_id"): whose_word(**row) for row in best.rows(named=True)}
 
 
 def quote_lines(

@@ -15,7 +15,6 @@ from slowwave.context.memories import (
     line,
     quote_lines,
     read_memories,
-    whose_topics,
 )
 from slowwave.context.near import Findings, Near, look_near
 from slowwave.context.situation import Situation
@@ -24,6 +23,7 @@ from slowwave.context.tiers import Candidate
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
+from slowwave.search.topics import whose_topics
 from slowwave.store import Expr, Row, col, lit
 from slowwave.trust.origins import ON_TRUST, surely_answered_for_first
 

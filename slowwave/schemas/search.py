@@ -186,6 +186,9 @@ class TopicHit(Hit):
     summary: str
     updated_at: datetime
     cell_count: int
+    whose: str = Field(
+        default="", description="Whose word its memories are, by the most trusted; empty where a person's."
+    )
 
 
 class FormerValue(Frozen):

@@ -35,7 +35,7 @@ from slowwave.search.graph import reasons
 from slowwave.search.hits import cell_hits
 from slowwave.search.question import Question, understand
 from slowwave.search.reader import Reader
-from slowwave.search.topics import topic_hits, topic_queries
+from slowwave.search.topics import marked, topic_hits, topic_queries
 from slowwave.search.turns import (
     TurnQuestion,
     answering_turns,
@@ -138,7 +138,7 @@ def ask(
     if cell_count:
         topics = [topic for topic in topics if _is_about(question, topic, reader)]
     cells, episodes = _hits(question, found["cells"], topic_count, most if cell_count else 0)
-    topics = topics[: topic_count - len(episodes)]
+    topics = marked(question, topics[: topic_count - len(episodes)])
     cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
     cells = episodes + cells if question.is_about_time else cells + episodes
     turns, period = [], question.period

@@ -1,12 +1,16 @@
 """The first tier: topic summaries by hybrid search."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import polars as pl
 
 from slowwave.schemas.search import TopicHit
-from slowwave.search.conditions import scope_condition
+from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.fusing import RankedList, fuse_ranks
 from slowwave.search.question import Question
 from slowwave.store import SCORE, Row, RowsQuery, TextQuery, VectorQuery, col
+from slowwave.trust.origins import ON_TRUST, rank_of, whose_word
 
 OVERFETCH = 4
 
@@ -55,6 +59,27 @@ def topic_hits(question: Question, found: Mapping[str, list[Row]], *, count: int
         )
         for entry in best
     ]
+
+
+def marked(question: Question, topics: Sequence[TopicHit]) -> list[TopicHit]:
+    """Topics with whose word they are."""
+    if not topics:
+        return []
+    of_them = col("topic_id").isin([topic.topic_id for topic in topics])
+    living = cell_condition(question.settings.owner)
+    whose = whose_topics(question.store.rows("cells", ("topic_id", *ON_TRUST), living & of_them))
+    return [topic.model_copy(update={"whose": whose.get(topic.topic_id, "")}) for topic in topics]
+
+
+def whose_topics(cells: pl.DataFrame) -> dict[str, str]:
+    """Say whose word the memories of each topic are, by the most trusted of them; nothing where it is a person's.
+
+    `cells` has `topic_id` and the columns of `ON_TRUST`.
+    """
+    is_raw = pl.col("prompt_version") == RAW_PROMPT
+    ranked = cells.sort(~pl.col("protected"), rank_of(pl.col("origin")), ~is_raw)
+    best = ranked.unique("topic_id", keep="first", maintain_order=True).select("topic_id", *ON_TRUST)
+    return {row.pop("topic_id"): whose_word(**row) for row in best.rows(named=True)}
 
 
 def _is_usable(topic: Row) -> bool:

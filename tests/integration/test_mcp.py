@@ -15,8 +15,10 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, ElicitRequestFormParams, ElicitResult
 from pydantic import TypeAdapter
+from typer.testing import CliRunner
 
 from slowwave import Memory, errors
+from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS, MOST_BYTES
 from slowwave.entrypoints.mcp.resources import listed_resources
@@ -742,3 +744,22 @@ def test_an_erase_of_a_long_conversation_answers_within_the_bound_and_counts_all
     assert count_tokens([text_of(told)])[0] <= 10_000
     assert count_tokens([str(told.structured_content)])[0] <= 10_000
     assert "5800 more ids are left out here" in told.structured_content["notes"]
+
+
+@pytest.mark.parametrize(("member", "mark"), [("bbbbbb1", "an assistant said"), ("aaaaaa1", "")])
+def test_a_summary_says_whose_word_its_memories_are(memory: Memory, folder: Path, member: str, mark: str):
+    told = {"topic_id": "T", "summary": "The staging host.", "compressed": "", "cell_ids": [member]}
+    parts = (
+        events("topic.opened", {"topic_id": "T", "name": "staging", "scope": "user-private", **OWNER}),
+        events("cell.assigned", {"cell_id": member, "topic_id": "T", "similarity": 1.0}),
+        events("topic.counted", {"topic_id": "T", "cell_count": 1, "unsummarized_count": 0}),
+        events("topic.summarized", told),
+    )
+    with open_workspace(folder) as workspace:
+        workspace.commit(pl.concat(parts), now=NOW)
+    found = call(memory, "search_memory", query="staging host", detail_level="summary")
+    (summary,) = found.structured_content["summaries"]
+    assert summary["remarks"] == ["1 memories", *([mark] if mark else [])]
+    assert memory.search("staging host", detail_level="summary").topics[0].whose == mark
+    shown = CliRunner().invoke(app, ["search", "staging host", "--detail", "summary", "--home", str(folder)])
+    assert f"1 memory{f' | {mark}' if mark else ''}\n" in shown.stdout

@@ -73,7 +73,7 @@ def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
         Text(label, style="bold"),
         _excerpt(hit.excerpt, hit.summary),
         *_why(hit, explain),
-        Text(count + "\n", style="dim"),
+        Text(" | ".join([count, *([hit.whose] if hit.whose else [])]) + "\n", style="dim"),
     )
 
 

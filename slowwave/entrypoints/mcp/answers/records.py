@@ -90,7 +90,7 @@ def of_topic(hit: TopicHit) -> ToldSummary:
         title=cut(hit.name, NAME_CHARACTERS),
         text=_chosen(hit, hit.summary),
         date=day_of(hit.updated_at),
-        remarks=[f"{hit.cell_count} memories"],
+        remarks=[f"{hit.cell_count} memories", *([hit.whose] if hit.whose else [])],
     )
 
 
