@@ -29,6 +29,7 @@ from pathlib import Path
 
 from slowwave.errors import InputError
 from slowwave.journal.segments import Journal
+from slowwave.redaction.names import safe_id
 from slowwave.redaction.own import put_in_force, rules_with
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
@@ -71,7 +72,9 @@ class Home:
             raise InputError(
                 f"this home keeps to the project {own.project_id!r}, as owner.project_from says: name no other"
             )
-        return self._owned(own if project is None else own.model_copy(update={"project_id": project}))
+        return self._owned(
+            own if project is None else own.model_copy(update={"project_id": safe_id(project)})
+        )
 
     def _owned(self, owner: ScopeSettings) -> "Home":
         return replace(self, settings=self.settings.model_copy(update={"owner": owner}))

@@ -30,6 +30,7 @@ from slowwave.errors import InputError, TransientError
 from slowwave.home.ids import whole_ids
 from slowwave.home.paths import Home
 from slowwave.journal.catalogue import encode, rows_of
+from slowwave.redaction.names import safe_id
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.store import Store, open_store
@@ -297,4 +298,4 @@ def _rows(uses: Sequence[Use]) -> pl.DataFrame:
 
 
 def _label(context: str) -> str:
-    return " ".join(clean_text(context).split())[:LONGEST_CONTEXT]
+    return safe_id(" ".join(clean_text(context).split())[:LONGEST_CONTEXT])

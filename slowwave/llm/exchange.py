@@ -26,6 +26,7 @@ from slowwave.errors import ContractError, InputError, OutputError, SlowwaveErro
 from slowwave.llm.context import sent_model
 from slowwave.llm.corrections import corrections
 from slowwave.llm.requests import Outcome, Request, model_of
+from slowwave.llm.safe_answers import safe_answer
 from slowwave.llm.servers import (
     OPENAI_ADDRESS,
     ServerError,
@@ -103,13 +104,26 @@ class Exchange:
                 raise ContractError(
                     f"{self.request.answer.__name__}: an accepted answer does not validate twice"
                 )
-            return answer
+            return self._without_secrets(answer)
         if isinstance(cause, ServerError):
             self.state.note(cause)
             raise cause.error
         if self.line.call_count:
             self.state.note(None)
         raise cause if isinstance(cause, SlowwaveError) else self._unusable(cause)
+
+    def _without_secrets(self, answer: Answer) -> Answer:
+        """The answer as it may be kept."""
+        safe = safe_answer(self.text)
+        if safe == self.text:
+            return answer
+        self.text = safe
+        answer_without = read_answer(self.request, safe)
+        if answer_without is None:
+            raise OutputError(
+                f"{self.request.answer.__name__}: the answer cannot be used without the secrets in it"
+            )
+        return answer_without
 
     def send(self, *_: object, **request: Any) -> "chat.ChatCompletion":
         """The server as Instructor sees it: real texts in, repeats while it can pass, answers parseable."""

@@ -14,6 +14,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from slowwave.errors import InputError, NotFoundError
+from slowwave.redaction.names import safe_path
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.refusals import FIRST_YEAR_TOO_LATE, clean_text
 
@@ -103,7 +104,12 @@ def small_text(path: Path) -> str | None:
 
 def shown_path(path: Path) -> str:
     """The path as it stands in a message."""
-    return repr(path_text(str(path)))
+    return repr(named(str(path)))
+
+
+def named(name: str) -> str:
+    """The name of a file, or a path, as it is stored and told: as text, without secrets."""
+    return safe_path(path_text(name))
 
 
 def path_text(name: str) -> str:

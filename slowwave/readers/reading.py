@@ -15,8 +15,9 @@ import polars as pl
 
 from slowwave.readers.bounds import CUT_MESSAGE, QUIET, Counts, bounded_text
 from slowwave.readers.fences import strip_injected
-from slowwave.readers.files import LONGEST_LABEL, path_text
+from slowwave.readers.files import LONGEST_LABEL, named
 from slowwave.redaction.marks import taken
+from slowwave.redaction.names import safe_id
 from slowwave.redaction.redaction import redact, redact_reply
 from slowwave.redaction.told import Told
 from slowwave.schemas.choices import Origin, SourceType
@@ -105,12 +106,17 @@ class Source:
 
 def source_of(path: Path, source_type: SourceType) -> Source:
     """The source of a file: its id is the absolute path, in POSIX form."""
-    return Source(source_type, source_id_of(path), path_text(path.name))
+    return Source(source_type, source_id_of(path), named(path.name))
 
 
 def source_id_of(path: Path) -> str:
-    """Absolute path in POSIX form, without following symbolic links."""
-    return path_text(Path(os.path.abspath(path)).as_posix())  # noqa: PTH100 - resolve() would follow links
+    """Absolute path in POSIX form without secrets, without following symbolic links."""
+    return named(absolute(path))
+
+
+def absolute(path: Path) -> str:
+    """The place of a file, in POSIX form, without following symbolic links."""
+    return Path(os.path.abspath(path)).as_posix()  # noqa: PTH100 - resolve() would follow links
 
 
 @dataclass
@@ -209,7 +215,7 @@ def _row(
     counts.taken_count += message.entry_count
     return {
         "turn_id": turn_id,
-        "session_id": message.session_id,
+        "session_id": safe_id(message.session_id),
         "turn_index": seen.turn_count[message.session_id] - 1,
         "role": message.role,
         "speaker": _name(message.speaker, counts),

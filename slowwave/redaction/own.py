@@ -1,8 +1,10 @@
 """The rules in force: those of the table, and what the settings of the home that was opened last add to them."""
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 from slowwave.redaction.finding import STANDARD, RuleSet
 from slowwave.redaction.labelled.labels import Labels
@@ -36,3 +38,14 @@ def put_in_force(rules: RuleSet) -> None:
 def in_force() -> RuleSet:
     """The rules by which `redact` works."""
     return _in_force[0]
+
+
+def rules_id() -> str:
+    """Hash of the files that say what a secret is, and of the rules of one's own that are in force."""
+    return hashlib.sha256(_files() + in_force().own.encode()).hexdigest()[:16]
+
+
+@cache
+def _files() -> bytes:
+    paths = sorted(Path(__file__).parent.rglob("*.*"))
+    return b"\x00".join(path.read_bytes() for path in paths if path.suffix in (".py", ".txt", ".toml"))

@@ -8,6 +8,7 @@ what was named in another way stays. Pure.
 
 from collections.abc import Mapping
 
+from slowwave.redaction.names import safe_id, safe_path
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER
 
@@ -65,6 +66,15 @@ def renamed_id(kind: str, before: Payload, after: Payload) -> str | None:
         if former == before[key]:
             return new if new != former else None
     return None
+
+
+def outside_ids(payload: Payload) -> dict[str, str]:
+    """Ids that came from outside (a conversation's, a file's path, a project's) and hold a secret: what they become."""
+    given = {
+        name: str(payload[name]) for name in ("session_id", "project_id", "source_id") if payload.get(name)
+    }
+    safe = {text: safe_path(text) if name == "source_id" else safe_id(text) for name, text in given.items()}
+    return {text: new for text, new in safe.items() if new != text}
 
 
 def ids_of(kind: str, payload: Payload) -> list[str]:

@@ -20,6 +20,7 @@ from slowwave.journal.segments import Journal
 from slowwave.progress import progress
 from slowwave.redaction.marks import secrets_in, taken
 from slowwave.redaction.redaction import redact
+from slowwave.sweep.ids import outside_ids
 from slowwave.sweep.rewriting import as_reply, named_value, read_line, texts_in
 
 JOURNAL, CACHE, LOGS, TORN, DERIVATION = "journal", "answer cache", "logs", "torn files", "derivation"
@@ -38,6 +39,8 @@ class Evidence:
     secrets: dict[str, str] = field(default_factory=dict)
     lines: dict[str, set[int]] = field(default_factory=dict)
     ids: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Ids from outside that hold a secret, with what they become."""
     places: Counter[str] = field(default_factory=Counter)
     torn: list[Path] = field(default_factory=list)
     event_count: int = 0
@@ -112,6 +115,9 @@ def _line(line: str, evidence: Evidence) -> bool:
         reply, _ = as_reply(safe, evidence.last_said)
         found |= taken(str(safe["content"]), reply)
         evidence.last_said = (str(payload["session_id"]), reply)
+    for text in (outside := outside_ids(payload)):
+        found |= secrets_in(text)
+    evidence.renamed |= outside
     evidence.secrets.update(found)
     return bool(found)
 

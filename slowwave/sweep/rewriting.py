@@ -38,6 +38,8 @@ class Rewriting:
     """Secrets too plain to be masked everywhere: they are masked in what was made from a text that lost something."""
     touched: set[str] = field(default_factory=set)
     """Former and new ids of turns, memories and topics that lost something."""
+    outside: frozenset[str] = frozenset()
+    """Ids from outside that hold a secret: `renamed` has what they become."""
     renamed: dict[str, str] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
@@ -70,6 +72,7 @@ class Rewriting:
                 continue
             if isinstance(value, str):
                 safe[name] = self.renamed.get(value, value)
+                found["name"] += value in self.outside
             elif isinstance(value, list):
                 safe[name] = [self.renamed.get(item, item) for item in value]
         if kind == "chunk.cut" and (cut := self.cuts.get(str(payload["chunk_id"]))):
@@ -80,7 +83,7 @@ class Rewriting:
             safe["content_hash"] = (
                 self.hashes.get(digest, digest) if is_same else content_hash(str(safe["content"]))
             )
-        return safe, found
+        return safe, +found
 
     def covers(self, events: Sequence[tuple[str, str, Payload]]) -> set[int]:
         """The places of events (as `read_line` gives them) in whose texts a known secret stands."""

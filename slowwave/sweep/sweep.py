@@ -27,7 +27,7 @@ from slowwave.home.swept import keep_swept
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.journal.lookup import journaled
-from slowwave.redaction.rules_id import rules_id
+from slowwave.redaction.own import rules_id
 from slowwave.stages.run import Stage, Steps
 from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, TORN, Evidence, logs_of, look_through
 from slowwave.sweep.masking import Masker, cleaned, tells_itself
@@ -91,7 +91,14 @@ def plan_sweep(run: Stage, evidence: Evidence) -> SweepPlan:
         for secret, kind in evidence.secrets.items()
         if secret not in known and len(secret) >= edits.erase_shortest
     }
-    rewriting = Rewriting(Masker(known), Masker(weak, is_whole=True), known_ids=evidence.ids)
+    outside = dict(evidence.renamed)
+    rewriting = Rewriting(
+        Masker(known),
+        Masker(weak, is_whole=True),
+        outside=frozenset(outside),
+        renamed=outside,
+        known_ids=evidence.ids,
+    )
     journal = _Journal(run, evidence, rewriting)
     segment_ids = work.home.journal.segment_ids() if evidence.secrets else []
     for segment_id in segment_ids:
@@ -201,7 +208,9 @@ def _rewrite(run: Stage, plan: SweepPlan) -> bool:
     """Rewrites the segments that change, oldest first, and removes torn files; returns whether the store follows."""
     journal = run.workspace.home.journal
     maskers = Masker(plan.secrets), Masker(plan.weak, is_whole=True)
-    rewriting = Rewriting(*maskers, set(plan.touched), plan.renamed, plan.hashes, plan.cuts)
+    rewriting = Rewriting(
+        *maskers, touched=set(plan.touched), renamed=plan.renamed, hashes=plan.hashes, cuts=plan.cuts
+    )
     planned, losing = set(plan.segments), {row.event_id for row in plan.taken}
     for segment_id in journal.segment_ids():
         if segment_id not in planned and segment_id <= plan.last_segment:

@@ -57,6 +57,8 @@ def old_rules() -> Iterator[None]:
         for name in [name for name in sys.modules if name.startswith("slowwave.readers.")]:
             patched.setattr(f"{name}.redact", lambda text: (text, {}), raising=False)
             patched.setattr(f"{name}.redact_reply", lambda text, _: (text, {}), raising=False)
+        patched.setattr("slowwave.redaction.told.find", lambda *_: [])
+        patched.setattr("slowwave.redaction.names.marked", lambda text, _: text)
         patched.setattr("slowwave.home.swept.rules_id", lambda: "of old")
         yield
 
@@ -196,6 +198,25 @@ def test_what_killed_writers_left_goes_and_an_id_in_it_is_no_secret(home: Path) 
     assert not of_core.exists()
     assert report.rejected == {}, report.notes
     assert_clean(home)
+
+
+def test_secrets_in_ids_that_came_from_outside_go_everywhere(tmp_path: Path) -> None:
+    token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    home = tmp_path / "home"
+    write_settings(home, embedding={"provider": "none"})
+    said = [{"session_id": token, "id": "1", "role": "user", "text": PLAIN}]
+    write_chat(tmp_path / token, "kiln", [("2026-06-02T09:00:00Z", "Mara", "The kiln is hot.")])
+    with old_rules(), Memory(home) as memory:
+        memory.record(said, project=f"p {token}")
+        memory.ingest([str(tmp_path / token)])
+    assert files_with(home, [token])
+    report = redact.fn(home=str(home), dry_run=False)
+    assert any(note.startswith("found in journal: ") for note in report.notes)
+    assert files_with(home, [token]) == {}
+    with Memory(home) as memory:  # and what comes again is what is there
+        assert memory.record(said, project=f"p {token}").new_count == 0
+        memory.ingest([str(tmp_path / token)])
+    assert sorted(tables(home)["turns"]["content"]) == [PLAIN, "The kiln is hot."]
 
 
 def test_a_second_run_finds_nothing_and_rewrites_nothing(home: Path) -> None:

@@ -18,6 +18,7 @@ import polars as pl
 
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import LONGEST_LABEL, parse_time
+from slowwave.redaction.names import safe_id
 from slowwave.redaction.redaction import redact
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.refusals import clean_text
@@ -53,6 +54,7 @@ TURN_COUNT, CELL_IDS = "turn_count", "cell_ids"
 
 _MOST_IN_LIST: Final = 100_000
 _KEY: Final = re.compile(r"[0-9A-Za-z_-]{1,48}")
+_HASH: Final = re.compile(r"[0-9a-f]{16,64}")
 _HASHED: Final = {"cells", "turns"}
 
 
@@ -161,7 +163,7 @@ def _text(value: object, column: Column, redacted: Counter[str], *, most: int) -
     if column.choices:
         return text if text in column.choices else None
     if not column.is_text:
-        return text
+        return text if _HASH.fullmatch(text) else safe_id(text)
     safe, found = redact(strip_injected(text)[0])
     redacted.update(found)
     return safe

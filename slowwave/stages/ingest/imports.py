@@ -12,7 +12,7 @@ from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.readers.bounds import QUIET, Counts
 from slowwave.readers.exports.forms import MemoryForm
 from slowwave.readers.exports.noted import Noted, read_noted
-from slowwave.readers.files import file_time, path_text
+from slowwave.readers.files import file_time, named
 from slowwave.readers.statements import cell_id_of
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import IMPORTED, OWNER, shaped
@@ -34,7 +34,7 @@ def import_memories(
     Slowwave's own export says whose word each memory is, and so it is taken only where a person names the file.
     """
     counts = Counts()
-    name = path_text(str(path))
+    name = named(str(path))
     if form == "slowwave":
         if not is_named:
             run.reject(NOT_NAMED)
@@ -94,7 +94,7 @@ def _rows(
             "event_time": since,
             "source_type": "conversation",
             "source_id": IMPORTED,
-            "source_name": path_text(path.name),
+            "source_name": named(path.name),
             "cell_type": "fact",
             "topic_hint": note.subject,
             "subject": note.subject,
@@ -111,7 +111,7 @@ def _rows(
             "prompt_version": IMPORTED,
             "last_accessed": run.now,
             **dict.fromkeys(_COUNTS, 0),
-            "imported_from": path_text(str(path)),
+            "imported_from": named(str(path)),
         }
 
 

@@ -9,9 +9,9 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.progress import progress
 from slowwave.readers.detect import read_parts, source_hash
 from slowwave.readers.exports.forms import export_form, is_memories
-from slowwave.readers.files import path_text, state_of
+from slowwave.readers.files import named, state_of
 from slowwave.readers.folders import find_sources
-from slowwave.readers.reading import Reading, source_id_of
+from slowwave.readers.reading import Reading, absolute, source_id_of
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.report import UNREADABLE
 from slowwave.settings.readers import ReaderSettings
@@ -30,9 +30,9 @@ def ingest_sources(run: Stage, sources: Sequence[str], *, are_found: bool = Fals
     `are_found` says that a search found these files, and no person named them.
     """
     places, parts = Places(run), Parts(run)
-    given = set() if are_found else {source_id_of(path) for path in _given(run, sources)}
+    given = set() if are_found else {absolute(path) for path in _given(run, sources)}
     for path, file_hash in find_new_sources(run, sources, places):
-        ingest_file(run, path, file_hash, parts, places, is_named=source_id_of(path) in given)
+        ingest_file(run, path, file_hash, parts, places, is_named=absolute(path) in given)
     parts.commit()
     cut_recorded(run)
     places.finish()
@@ -62,7 +62,10 @@ def find_new_sources(run: Stage, sources: Sequence[str], places: Places) -> Iter
         except (InputError, NotFoundError) as error:
             _refuse(run, places, error)
             continue
-        if hashes.get(source_id_of(path)) in (file_hash, _cut_hash(file_hash, bounds)):
+        if (hashes.get(absolute(path)) or hashes.get(source_id_of(path))) in (
+            file_hash,
+            _cut_hash(file_hash, bounds),
+        ):
             run.reject("unchanged file")
             continue
         yield path, file_hash
@@ -89,7 +92,7 @@ def ingest_file(
             counts = import_memories(run, path, form, places, is_named=is_named)
             if counts is not None:
                 recorded = _cut_hash(file_hash, bounds) if counts.excesses else file_hash
-                parts.finish(SourceFile(source_id, path_text(path.name), recorded, source_type))
+                parts.finish(SourceFile(source_id, named(path.name), recorded, source_type))
             return
         for part in read_parts(path, bounds=bounds):
             parts.add(part.turns, source_id, earlier)
@@ -103,9 +106,9 @@ def ingest_file(
         return
     if state_of(path) != before:
         run.reject(CHANGED)
-        places.tell(CHANGED, f"{path_text(path.name)} changed while it was read: the next run reads the rest")
+        places.tell(CHANGED, f"{named(path.name)} changed while it was read: the next run reads the rest")
     recorded = _cut_hash(file_hash, bounds) if is_cut else file_hash
-    parts.finish(SourceFile(source_id, path_text(path.name), recorded, source_type))
+    parts.finish(SourceFile(source_id, named(path.name), recorded, source_type))
 
 
 def _cut_hash(file_hash: str, bounds: ReaderSettings) -> str:
@@ -125,7 +128,7 @@ def _tell(run: Stage, places: Places, path: Path, part: Reading) -> None:
     for reason, number in part.skipped.items():
         run.reject(f"not a turn: {reason}", number)
     for reason, told in part.counts.excesses:
-        places.tell(reason, f"{path_text(str(path))}: {told}")
+        places.tell(reason, f"{named(str(path))}: {told}")
     places.tell_redacted(path, part.redacted)
 
 

@@ -15,7 +15,7 @@ from slowwave.home.topic_counts import topic_counts
 from slowwave.readers.bounds import Counts
 from slowwave.readers.exports.own import Batch, read_own
 from slowwave.readers.exports.own_lines import TABLE_OF
-from slowwave.readers.files import path_text
+from slowwave.readers.files import named
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import KEYS, OWNER
@@ -142,7 +142,7 @@ class OwnImport:
 
     def _commit(self, kind: str, rows: pl.DataFrame) -> None:
         run = self._run
-        events = events_of(kind, rows, imported_from=path_text(str(self._path)), now=run.now)
+        events = events_of(kind, rows, imported_from=named(str(self._path)), now=run.now)
         if events is None:
             return
         run.count(**dict(events.group_by("kind", maintain_order=True).len().iter_rows()))
@@ -157,9 +157,7 @@ class OwnImport:
         run = self._run
         if believed := +self._believed:
             told = ", ".join(f"{number:,} {what}" for what, number in believed.items())
-            run.note(
-                f"{path_text(self._path.name)} is believed: {told}. Take in only what you exported yourself"
-            )
+            run.note(f"{named(self._path.name)} is believed: {told}. Take in only what you exported yourself")
         if run.report.dry_run:
             return
         counts = topic_counts(run.store, sorted(self._topics), {})

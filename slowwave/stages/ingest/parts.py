@@ -12,7 +12,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.chunking import cut_chunks, with_overlap
-from slowwave.readers.files import path_text
+from slowwave.readers.files import named
 from slowwave.readers.reading import READ_SCHEMA
 from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.ingest.redacted_turns import as_stored
@@ -142,7 +142,7 @@ class Parts:
         if owner.project_from == "repository" and gone:
             more = f" and {len(gone) - 1:,} more are" if len(gone) > 1 else " is"
             self._run.note(
-                f"{path_text(gone[0])}{more} not there: what was said in it has no project and is known in all"
+                f"{named(gone[0])}{more} not there: what was said in it has no project and is known in all"
             )
 
     def _sources(self) -> pl.DataFrame:

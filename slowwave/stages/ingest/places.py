@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from slowwave.readers.files import path_text
+from slowwave.readers.files import named
 from slowwave.stages.run import Stage
 
 
@@ -25,7 +25,7 @@ class Places:
         """Notes which secrets of a file were redacted, by their kinds, if there were any."""
         if redacted:
             secrets = ", ".join(f"{number} {kind}" for kind, number in sorted(redacted.items()))
-            text = f"secrets redacted in {path_text(path.name)} before anything was stored: {secrets}"
+            text = f"secrets redacted in {named(path.name)} before anything was stored: {secrets}"
             self.tell("file with secrets redacted", text)
 
     def finish(self) -> None:

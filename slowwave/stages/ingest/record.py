@@ -25,6 +25,7 @@ from slowwave.journal.segments import Journal
 from slowwave.readers.agents.opencode import opencode_identity
 from slowwave.readers.bounds import Counts
 from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
+from slowwave.redaction.names import safe_path
 from slowwave.redaction.told import Told
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RecordRequest, RecordTurn
@@ -139,7 +140,7 @@ def record(
 ) -> Recorded:
     """Commit the messages as turns, as `Memory.record` says."""
     counts = Counts()
-    source = Source("conversation", RECORDED, request.client or RECORDED)
+    source = Source("conversation", RECORDED, safe_path(request.client) or RECORDED)
     messages = _messages(request, counts, now)
     told = conversations.told_in(turn.session_id for turn in request.turns)
     bounds = reader.settings.readers
@@ -239,6 +240,7 @@ def _new(
 ) -> pl.DataFrame:
     """Turns that are not known, or say something else there, with their place and their owner."""
     owner = reader.home.of_project(project).owner
+    project = project and owner["project_id"]
     known = conversations.of(store, turns["session_id"].unique(maintain_order=True))
     added: Counter[str] = Counter()
     rows = []
