@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from slowwave.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 FEW_TEXTS = 32
 """Texts up to which one by one costs less than a batch, which goes to threads."""
@@ -41,7 +41,8 @@ def _line_tokens(text: str) -> int:
 
 
 def _tokens(text: str) -> int:
-    return len(_tokenizer().encode(_whole(text), add_special_tokens=False).ids)
+    (entry,) = _encoded([text])
+    return len(entry)
 
 
 def _whole(text: str) -> str:
@@ -57,8 +58,12 @@ def token_ids(texts: Sequence[str]) -> list[list[int]]:
     """
     if not texts:
         return []
-    whole = list(map(_whole, texts))
-    return [entry.ids for entry in _tokenizer().encode_batch(whole, add_special_tokens=False)]
+    return [entry.ids for entry in _encoded(texts)]
+
+
+def _encoded(texts: Sequence[str]) -> "list[Encoding]":
+    """The tokens of texts without their places, which nobody asks for: a third less work."""
+    return _tokenizer().encode_batch_fast(list(map(_whole, texts)), add_special_tokens=False)
 
 
 def package_file(name: Path) -> Path:
