@@ -127,12 +127,22 @@ class Workspace:
         segment = self.home.journal.commit(events, now=now)
         if segment is None:
             return 0
-        others = self.home.journal.segment_ids_after(self.last_segment) if self.last_segment else []
         # what another process committed meanwhile comes first, as in a rebuild
-        pending = sorted({*others, segment.segment_id})
+        pending = sorted({*self._others(), segment.segment_id})
         apply_segments(self.home.journal, self.store, pending)
         self.last_segment = pending[-1]
         return segment.event_count
+
+    def take_up(self) -> None:
+        """Applies what other processes committed meanwhile."""
+        if pending := sorted(self._others()):
+            apply_segments(self.home.journal, self.store, pending)
+            self.last_segment = pending[-1]
+
+    def _others(self) -> list[str]:
+        if self.last_segment:
+            return self.home.journal.segment_ids_after(self.last_segment)
+        return sorted({*self.home.journal.segment_ids()} - self.store.applied_segments())
 
     def refresh_vectors(self) -> dict[str, int]:
         """`refresh_vectors` of this workspace."""

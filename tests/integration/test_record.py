@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import polars as pl
@@ -17,9 +17,12 @@ from slowwave.errors import InputError, NotFoundError, TransientError
 from slowwave.home.lock import recording, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
+from slowwave.journal.segments import Journal
+from slowwave.schemas.results import Recorded
 from slowwave.schemas.search import SearchResult
 from slowwave.search import open_reader
 from slowwave.stages.ingest.folding import fold_committed
+from slowwave.stages.ingest.parts import Parts
 from slowwave.store import open_store
 from tests import forked
 from tests.integration.recording_process import BATCH, record_until_killed
@@ -212,6 +215,54 @@ def test_a_message_and_its_transcript_are_one_whichever_comes_first(
     assert stored(home)["content"].to_list() == list(TEXTS)
     assert stored(home)["turn_index"].to_list() == [0, 1, 2]
     assert "turn.recorded" not in memory.ingest([transcript(tmp_path / "copy.jsonl", *TEXTS)]).counts
+
+
+@pytest.mark.parametrize("moment", ["before it looks", "while it reads", "while it commits"])
+def test_messages_recorded_beside_an_ingest_of_their_conversation_get_places_of_their_own(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+):
+    """The file has messages 0, 1 and 2; message 1 and one that the file does not have are recorded at that moment."""
+    write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
+    with Memory(home, records_usage=False) as other, ThreadPoolExecutor(1) as beside:
+        saying: list[Future[Recorded]] = []
+
+        def say_beside() -> None:
+            if not saying:
+                said = [message(1), message(9, "And what of the ferry?")]
+                saying.append(beside.submit(other.record, said))
+                wait(saying, timeout=0.3 if moment == "while it commits" else None)
+
+        def spied(owner: type, name: str) -> None:
+            real = getattr(owner, name)
+
+            def first_say(*given: object, **named: object) -> object:
+                say_beside()
+                return real(*given, **named)
+
+            monkeypatch.setattr(owner, name, first_say)
+
+        if moment == "before it looks":
+            say_beside()
+        elif moment == "while it reads":
+            spied(Parts, "add")
+        else:
+            spied(Journal, "commit")  # the places are given: who records waits
+        with Memory(home, records_usage=False) as memory:
+            memory.ingest([transcript(tmp_path / "chat.jsonl", *TEXTS[:3])])
+            saying[0].result()
+            memory.ingest([transcript(tmp_path / "chat.jsonl", *TEXTS[:3], "Then we are done.")])
+            other.record([message(10, "Good night.")])
+            memory.ingest([])
+    turns = stored(home)
+    assert turns["turn_index"].to_list() == [*range(6)]
+    told = turns["content"].to_list()
+    assert [text for text in told if text in (TEXTS[0], TEXTS[2], "Then we are done.")] == [
+        TEXTS[0],
+        TEXTS[2],
+        "Then we are done.",
+    ]
+    assert sorted(told) == sorted([*TEXTS[:3], "And what of the ferry?", "Then we are done.", "Good night."])
+    assert told[-1] == "Good night."
 
 
 def test_secrets_and_memory_from_a_prompt_are_left_out_and_what_tools_say_is_not_stored(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from slowwave.home.lock import recording
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.readers.files import named
@@ -17,6 +18,7 @@ from slowwave.readers.reading import READ_SCHEMA
 from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.stages.ingest.session_projects import with_owner
+from slowwave.stages.ingest.turn_places import COLUMNS, mixed_conversations, placed
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 
@@ -77,7 +79,21 @@ class Parts:
             self.commit()
 
     def commit(self) -> None:
-        """Commits what waits in one segment: new turns, their chunks, and the hashes of files that are complete."""
+        """Commits what waits in one segment: new turns, their chunks, and the hashes of files that are complete.
+
+        Those that record messages wait meanwhile, and what they committed is looked at first: a place in a
+        conversation is given once.
+        """
+        workspace = self._run.workspace
+        has_turns = any(frame.height for frame in self._frames)
+        if self._run.report.dry_run or not has_turns:
+            self._commit()
+            return
+        with recording(workspace.home):
+            workspace.take_up()
+            self._commit()
+
+    def _commit(self) -> None:
         run, window = self._run, self._run.settings.chunks
         empty = pl.DataFrame(schema=READ_SCHEMA)
         added = self._not_erased(pl.concat([empty, *self._frames]))
@@ -87,8 +103,12 @@ class Parts:
             added = as_stored(added, new, self._texts_beside(new, known))
             # what is as stored now has another hash, and is not new any more
             new = added.join(new, on=["turn_id", "content_hash"], how="semi", maintain_order="left")
-        beside = self._projects_beside(new)
         whole = pl.concat([empty, *self._earlier, added.select(empty.columns)])
+        if new.height:
+            said = new.filter(pl.col("role") != "document")  # a document has the places of its file
+            mixed = mixed_conversations(run.store, whole, said, known) if said.height else said
+            whole, new = placed(whole, mixed), placed(new, mixed)
+        beside = self._projects_beside(new)
         owned = with_owner(whole, owner=run.settings.owner, new=new, stored=beside)
         context = with_overlap(owned, new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens)
         cut = cut_chunks(context, window_tokens=window.window_tokens, overlap_tokens=window.overlap_tokens)
@@ -108,8 +128,8 @@ class Parts:
         self._clear()
 
     def _known(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Ids and hashes of the turns that are stored."""
-        return self._run.store.by_key("turns", turns["turn_id"], ["turn_id", "content_hash"])
+        """Ids, hashes and places of the turns that are stored."""
+        return self._run.store.by_key("turns", turns["turn_id"], ["content_hash", *COLUMNS])
 
     def _texts_beside(self, turns: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         """Stored texts in whose place these would come: of the same messages, and of the same documents.
