@@ -29,7 +29,7 @@ _REGEX = pattern(
     r"|\\f[BIRP\d]|\\-|\\&\Z|%%?0A|%[sd]\S{0,2}%[sd]|\{print |->\w+\(|\A[A-Z]<[^<>]*>"
 )
 """Text for a program and no value: regular expressions, the escapes of roff, formats, code, marks of POD."""
-_MADE_UP = pattern(r"example\Z|EXAMPLE\Z|\A\S{0,12}\.{3}\Z|\A(?:fake|dummy)|/\{|\A--\w")
+_MADE_UP = pattern(r"\s%[sdr]\b|example\Z|EXAMPLE\Z|\A\S{0,12}\.{3}\Z|\A(?:fake|dummy)|/\{|\A--\w")
 _KEYWORD_ARGUMENT = pattern(
     r"[a-z]+(?:[A-Z][a-z]+|_[a-z]+)*=(?:[A-Za-z_.]*|\[.*)|[a-z]+(?:_[a-z]+)+=\d+|[a-z]+=\d{1,3}|charset=\S+|-?[A-Z]+(?:_[A-Z\d]+)+=\d{1,4}|[a-z]+(?:\|[a-z]+)+"
 )
@@ -38,7 +38,9 @@ _NAMES_OF_SECRETS = frozenset(
     {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "passwort", "user", "username"}
 )
 _HASH_NAME = pattern(
-    r"(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed)-?\d*", re.IGNORECASE
+    r"(?:scram-)?(?:sha|md|bcrypt|scrypt|yescrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed)"
+    r"-?\d*(?:id|[di]|-\d+|crypt)?(?:-(?:cbc|gcm|ctr|plus))?",
+    re.IGNORECASE,
 )
 _LOWER_PATH = pattern(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][A-Za-z0-9._@-]*)+|(?:[a-z0-9._-]+/)+[a-z0-9_-]+\.[a-z]{1,5}"
@@ -54,7 +56,7 @@ _CODE_ROOT = pattern(
 )
 _REFERENCE = pattern(
     r"\.[a-z_]\w*\(.*|\w+->\w.*|[a-z_]\w*(?:\.\w+)*\.[A-Z][A-Za-z]*|[a-z]\w*\.[a-z]+(?:_[a-z]+)+|[a-z]\w*\._\w+|"
-    r"[A-Za-z_][\w<>:.]*(?:::[\w<>:]+)?\(.*\)|[A-Za-z_][\w<>]*::.*|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][A-Z_]+|"
+    r"[A-Z][a-z]+(?:\.[a-z_]+){2,}|[A-Za-z_][\w<>:.]*(?:::[\w<>:]+)?\(.*\)|[A-Za-z_][\w<>]*::.*|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][A-Z_]+|"
     r"(?:[a-z]+_\w+|data|module|resource|local|each|values|inputs|outputs|needs|steps|matrix|stdenv)\.[a-z_][\w.\[\]-]*"
     r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z]\w*[a-z]"
     r"|[a-z]{1,3}\.[A-Z][A-Za-z]{1,20}\d{0,2}|\*{1,2}[a-z_]\w*"

@@ -166,6 +166,10 @@ def test_a_block_of_a_key_goes_whatever_program_names_it(name, ends):
         "proxy = { host: 'gateway', port: 1081, type: 5 } // the door of the network, since 2019",
         "Pin: origin deb.example\nPin-Priority: 600",
         "stripe publishable key: pk_live_aB3dE5gH7jK9mN2pQ4sT6vW8",
+        "{ label: 'Password', placeholder: 'Your password', testId: 'field-47' }",
+        'char[] typed = console.readPassword("Password of %s: ", "mara");',
+        "config.secret_key_base = Rails.application.credentials.harbour",
+        "Passwords are hashed with argon2id, formerly with scram-sha-256.",
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text):

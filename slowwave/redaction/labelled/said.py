@@ -49,6 +49,8 @@ _FILLERS: Final = 5
 _MAYBE = pattern(r"[\d\"'`“„«‹‘‚!@#$%^&*+=_~-]|\w\.\w|[a-z][A-Z]")
 """Without one of these a word is no secret, unless it is told as one."""
 _OTHER_FIELD = pattern(r"[\"'`][:=,]\Z")
+_NEXT_FIELD = pattern(r"[,{]\s{0,4}\w{1,40}:\s{0,2}\Z")
+"""The name of another field of an object, before its value."""
 _CHANGED = pattern(
     r"(?i)chang|reset|rotat|updat|geänd|gewijz|cambi|modif|alter|zmien|ustaw|aangepas|verander"
 )
@@ -184,6 +186,8 @@ def _after(text: str, label: Label, end: int, begin: int = 0, *, is_changed: boo
             before = before if word in LINK_FILLERS else word
             continue
         if number or word[0].isalnum() or word[0] in _OPENERS:
+            if token[0][0] in "\"'`" and _NEXT_FIELD.search(text, token.start() - 50, token.start()):
+                break
             link = before if _is_link(before, is_changed=is_changed, number=number) else ""
             if (link or number == 0) and (fitting := fitting_at(text, label, token.start())):
                 return fitting
