@@ -22,6 +22,7 @@ from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
 from slowwave.schemas.context import Context, ContextRequest
 from slowwave.search import Reader, open_reader
+from tests.examples import at_most
 from tests.rows import events, row, rows
 from tests.scripted_model import write_settings
 
@@ -364,7 +365,10 @@ REQUESTS = st.fixed_dictionaries(
 
 
 @given(REQUESTS)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=at_most(12),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_any_request_is_answered_within_its_budget(reader: Reader, request: dict[str, Any]):
     told(reader, **request)
 

@@ -17,6 +17,7 @@ from slowwave.home.paths import open_home
 from slowwave.language.tokens import count_tokens
 from slowwave.memory import Memory
 from slowwave.readers.fences import strip_injected
+from tests.examples import at_most
 from tests.hook_payloads import CASES, check_output, payload, used
 from tests.scripted_model import store_of, write_settings
 from tests.serving import serving
@@ -477,7 +478,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=at_most(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     event=st.sampled_from([*CASES, ("opencode", "Stop")]),
     body=st.dictionaries(st.sampled_from(KEYS), VALUES | st.text(min_size=1, max_size=20), max_size=8),

@@ -24,6 +24,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.choices import CellStatus
 from slowwave.schemas.lists import CellRow
+from tests.examples import at_most
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -133,7 +134,7 @@ def passes(cell: dict[str, object], asked: dict[str, object]) -> bool:
     before=st.sampled_from([None, NOW - 2 * DAY]),
     project=st.sampled_from([None, "default", "kiln-12345678", "nowhere"]),
 )
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=at_most(40), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_the_pages_hold_each_memory_that_passes_the_filters_once_newest_first(memory, limit, **asked):
     found, totals = pages(memory, limit=limit, **asked)
     wanted = [cell for cell in map(made, range(COUNT)) if passes(cell, asked)]

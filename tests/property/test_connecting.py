@@ -14,6 +14,7 @@ from slowwave.entrypoints.connecting.files import FileText
 from slowwave.entrypoints.connecting.harnesses import Install, Places, SettingsFile, files_of
 from slowwave.entrypoints.connecting.jsonc import Node, plain, scan
 from slowwave.errors import InputError
+from tests.examples import at_most
 from tests.harness_settings import CODEX_CONFIG
 
 INSTALL = Install(
@@ -127,7 +128,7 @@ def scalars(node: Node | None) -> list[Node]:
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=at_most(50))
 @given(st.sampled_from(JSON_FILES), TEXTS)
 @example(CURSOR_HOOKS, "{}")
 @example(CURSOR_HOOKS, "// mine\n")
@@ -139,7 +140,7 @@ def test_disconnecting_gives_every_byte_back(one, text):
     assert to_disconnect(one, file(after), text).after == text
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=at_most(20))
 @given(
     st.sampled_from(JSON_FILES),
     DOCUMENTS.flatmap(lambda value: written({**value, "key": SECRET}, GAPS, commas=True)),
@@ -153,7 +154,7 @@ def test_a_difference_never_shows_a_text_of_others(one, text):
     assert "the home" in shown
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=at_most(20))
 @given(st.sampled_from(JSON_FILES), STRICT)
 def test_a_file_of_plain_json_stays_one(one, text):
     before, after = json.loads(text), json.loads(connected(one, text))
@@ -162,7 +163,7 @@ def test_a_file_of_plain_json_stays_one(one, text):
     assert plain(scan(text, "x")) == before
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=at_most(40))
 @given(st.sampled_from(JSON_FILES), TEXTS, st.data())
 def test_what_was_changed_meanwhile_stays_byte_for_byte(one, text, data):
     after = connected(one, text)
@@ -190,7 +191,7 @@ def _is_inside(text: str, node: Node, own: list[object], one: SettingsFile) -> b
     return any(span.start <= node.start < span.end for span in spans)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=at_most(20))
 @given(st.sampled_from(JSON_FILES), TEXTS)
 def test_a_file_that_was_written_anew_meanwhile_loses_only_our_entries(one, text):
     after = connected(one, text)
@@ -204,7 +205,7 @@ def test_a_file_that_was_written_anew_meanwhile_loses_only_our_entries(one, text
         assert plain(scan(left, "x")) == plain(root)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=at_most(20))
 @given(st.sampled_from(JSON_FILES), LOOSE, st.data())
 def test_a_torn_file_is_refused_or_still_gives_every_byte_back(one, text, data):
     start = data.draw(st.integers(0, len(text)))
@@ -227,7 +228,7 @@ PIECES = st.sampled_from([
 TOMLS = st.lists(PIECES, max_size=6, unique=True).map("".join) | st.just(CODEX_CONFIG)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=at_most(50))
 @given(TOMLS, st.booleans(), st.booleans())
 def test_toml_comes_back_byte_for_byte(text, is_crlf, has_end):
     text = text.replace("\n", "\r\n") if is_crlf else text

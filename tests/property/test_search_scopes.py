@@ -262,7 +262,7 @@ def test_every_owner_finds_what_is_theirs_to_see(reader, user, project):
     project_from=st.sampled_from(get_args(ProjectFrom)),
     limit=st.integers(20, 100),
 )
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=at_most(30), suppress_health_check=[HealthCheck.too_slow])
 def test_the_pages_of_all_memories_are_exactly_what_may_be_seen(
     reader, user, home, project, scope, project_from, limit
 ):

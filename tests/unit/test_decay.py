@@ -20,6 +20,7 @@ from slowwave.decay.retention import (
     unused_days_of,
 )
 from slowwave.settings.groups import DecaySettings
+from tests.examples import at_most
 from tests.rows import NOW, row, rows
 
 SETTINGS = DecaySettings()
@@ -214,7 +215,7 @@ KINDS = st.sampled_from(["retrieved", "cited", "ignored"])
 RECORDS = st.lists(st.tuples(st.sampled_from("abcx"), KINDS, st.integers(-3, 3)), max_size=12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=at_most(50))
 @given(RECORDS, st.randoms())
 def test_from_the_same_cell_usage_the_same_usage_gives_the_same_whatever_its_order(records, random):
     usage, known = used(*records), cell_usage("a", "b", "c", retrieval_count=2)
@@ -228,7 +229,7 @@ def test_from_the_same_cell_usage_the_same_usage_gives_the_same_whatever_its_ord
     assert folded.select(counts).sum().sum_horizontal().item() - before == counted
 
 
-@settings(max_examples=50)
+@settings(max_examples=at_most(50))
 @given(RECORDS, st.data())
 def test_usage_that_comes_in_batches_of_any_order_gives_the_same_cell_usage(records, data):
     usage, known = used(*records), cell_usage("a", "b", "c")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from slowwave.decay.fading import fading, false_forgetting, to_archive, to_delete_again, to_prune
 from slowwave.settings.groups import DecaySettings, ForgetSettings
+from tests.examples import at_most
 from tests.rows import NOW, row, rows
 
 FADED: dict[str, object] = {"confidence": 0.5, "decay_rate": 1.0}
@@ -80,7 +81,7 @@ MEMORY = st.tuples(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=at_most(100))
 @given(st.lists(MEMORY, min_size=1, max_size=12))
 @example([(0.05, 0.0, 0, 0, 0)])  # at the least confidence from the start, and never below it
 def test_what_the_preview_says_is_what_archiving_does(drawn):
@@ -147,7 +148,7 @@ CELL = st.fixed_dictionaries(
 USE = st.tuples(st.integers(0, 400), st.integers(0, 1))
 
 
-@settings(max_examples=50)
+@settings(max_examples=at_most(50))
 @given(st.lists(st.tuples(CELL, USE), max_size=15))
 def test_nothing_protected_cited_or_recently_used_is_ever_archived(drawn):
     cells = rows("cells", *(row("cells", f"c{number}", **cell) for number, (cell, _) in enumerate(drawn)))

@@ -17,6 +17,7 @@ from slowwave.stages.core.promotion import (
     usage_record,
     with_unsettled,
 )
+from tests.examples import at_most
 from tests.rows import NOW, row, rows
 
 USAGE = ("citation_count", "retrieval_count", "ignore_count", "confirmations", "last_accessed")
@@ -202,7 +203,7 @@ def test_what_superseded_a_line_takes_its_place():
 KEYS = [f"c{number}" for number in range(8)]
 
 
-@settings(max_examples=50)
+@settings(max_examples=at_most(50))
 @given(st.permutations(KEYS), st.integers(0, 8), st.permutations(KEYS), st.integers(0, 8))
 def test_lines_that_stay_keep_their_order_whatever_is_chosen_beside_them(before, many, choice, chosen):
     core, taken = before[:many], choice[:chosen]
@@ -226,7 +227,7 @@ def test_lines_that_stay_keep_their_order_whatever_is_chosen_beside_them(before,
 CELL = st.tuples(st.integers(0, 9), st.integers(0, 9), st.floats(0, 1))
 
 
-@settings(max_examples=50)
+@settings(max_examples=at_most(50))
 @given(st.lists(CELL, min_size=2, max_size=12), st.integers(1, 6), st.integers(0, 11), CELL)
 def test_the_same_use_gives_the_same_file_and_one_changed_cell_moves_its_line_alone(
     drawn, lines, place, changed

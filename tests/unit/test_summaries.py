@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.stages.topics.summaries import extractive_summaries, shorter_beyond
+from tests.examples import at_most
 from tests.rows import NOW
 
 SCHEMA = {
@@ -91,7 +92,7 @@ CONTENT = st.lists(st.tuples(WORD, GAP), min_size=1, max_size=90).map(
 CELL = st.tuples(st.sampled_from("TUV"), CONTENT, st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 3))
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(st.lists(CELL, max_size=8), st.integers(20, 160), st.randoms())
 def test_every_topic_has_a_summary_within_its_words_whatever_the_order_of_rows(drawn, most, random):
     cells = topic(*((name, f"c{number}", *rest) for number, (name, *rest) in enumerate(drawn)))

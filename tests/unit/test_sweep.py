@@ -15,6 +15,7 @@ from slowwave.schemas.text_columns import is_text
 from slowwave.sweep.ids import RECIPES, ids_of
 from slowwave.sweep.masking import Masker, cleaned, tells_itself
 from slowwave.sweep.rewriting import REDACTED, Rewriting
+from tests.examples import at_most
 from tests.rows import PLAIN, row
 
 WORD = "brine" + "42kelp"
@@ -106,7 +107,7 @@ def test_a_plain_secret_is_masked_only_where_it_stands_by_itself() -> None:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=at_most(60))
 @given(
     parts=st.lists(
         st.sampled_from([*"ab 1:=\n", "password", WORD, "token", '"', "[redacted:x]"]), max_size=20
