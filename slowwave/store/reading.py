@@ -150,7 +150,8 @@ class StoreReader:
             DamageError: a part of it cannot be read.
         """
         rows = self._count_rows(table)
-        self._queries.read_through(table)
+        if rows:
+            self._queries.read_through(table)
         if table in TEXT_INDEX:
             self.matching(table, ["the"], 1)
         if rows and table in VECTOR_TEXT:
@@ -329,7 +330,11 @@ class StoreReader:
 
     def _load(self, table: str, before: MemoryTable | None) -> MemoryTable:
         version = self.version_of(table)
-        rows = self.rows_on_disk(table, plain_columns(table), None)
+        names = plain_columns(table)
+        if self._count_rows(table):
+            rows = self.rows_on_disk(table, names, None)
+        else:  # a query of a wide table costs as much without rows
+            rows = _nothing(table, self.meta.dims).select(names)
         if not self._cache.is_indexed:
             return MemoryTable(table, version, rows, is_indexed=False)
         rows = rows.sort(KEYS[table])
@@ -343,6 +348,8 @@ class StoreReader:
         text = pl.concat_str(texts, separator="\n", ignore_nulls=True)
         hashes = rows.select(text.hash()).to_series()
         whole = np.zeros((rows.height, self.meta.dims), np.float32)
+        if not self.meta.embedder_id:  # there are no vectors
+            return memory_vectors(whole, hashes, exact_rows=self._exact_rows, axes=None)
         wanted = rows.select(key, EMBEDDER_OF["vector"], hash=hashes).with_row_index("place")
         old = before.vectors if before is not None else None
         axes = None

@@ -210,13 +210,14 @@ class Queries:
             ]
             query = query.order_by(order).limit(wanted.k)
         if isinstance(wanted, RowsQuery | FirstQuery):
-            return frame_of(await query.select(list(wanted.columns)).to_arrow()).select(wanted.columns)
+            found = await query.select(list(wanted.columns)).to_arrow()
+            return frame_of(found.select(list(wanted.columns)))
         key = KEYS[wanted.table]
         raw = "_score" if isinstance(wanted, TextQuery) else "_distance"
-        found = query.limit(wanted.k).select([key, *wanted.columns, raw])
+        ranked = query.limit(wanted.k).select([key, *wanted.columns, raw])
         score, name = pl.col(raw).cast(pl.Float64), value_name(wanted)
         return (
-            frame_of(await found.to_arrow())
+            frame_of(await ranked.to_arrow())
             .with_columns((score if raw == "_score" else 1.0 - score).alias(name))
             .drop(raw)
             .sort(name, key, descending=[True, False])
