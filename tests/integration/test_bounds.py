@@ -203,8 +203,9 @@ def test_a_folder_that_cannot_be_listed_is_named_and_the_others_are_read(
             raise PermissionError(13, "Permission denied", str(path))
         return listed(path)
 
-    monkeypatch.setattr(os, "scandir", scandir)
-    report = run(tmp_path / "home", incoming)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", scandir)
+        report = run(tmp_path / "home", incoming)
     assert turns_of(tmp_path / "home").height == 1
     assert report.rejected == {UNREADABLE: 1}
     assert [note for note in report.notes if "shut' cannot be listed (Permission denied)" in note]
