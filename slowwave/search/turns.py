@@ -146,8 +146,10 @@ def _dialogue_shares(
 
 
 def best_scores(scores: Mapping[str, float], count: int) -> list[str]:
-    """The `count` keys of the highest scores, best first, ties by key."""
+    """The `count` keys of the highest scores, best first, ties by key; none of a count below 1."""
     found: Iterable[str] = scores
+    if count < 1:
+        return []
     if len(scores) > count:
         least = sorted(scores.values(), reverse=True)[count - 1]
         found = [key for key, score in scores.items() if score >= least]
