@@ -24,6 +24,7 @@ from slowwave.entrypoints.resident.handed import HANDED, WRITES, home_in
 from slowwave.entrypoints.resident.listening import _answer as answer
 from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.resident.place import Place
+from slowwave.entrypoints.resident.waiting import Waiting
 from slowwave.errors import TransientError
 from slowwave.memory import Memory
 
@@ -206,7 +207,7 @@ def test_a_write_whose_caller_left_before_it_began_is_not_done(
     if not stays:
         theirs.close()
     with Memory(tmp_path) as memory, theirs:
-        answer(ours, memory=memory, program=None, own_print="1", place=Place(tmp_path))
+        answer(ours, Waiting(), memory=memory, program=None, own_print="1", place=Place(tmp_path))
         assert memory.stats().cells == int(stays)
 
 

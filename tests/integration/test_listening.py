@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from slowwave.entrypoints.resident import client
+from slowwave.entrypoints.resident import client, waiting, wire
 from slowwave.entrypoints.resident.client import ask_server, call, read
 from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.resident.wire import HEARD, MOST_ASKED, exchange, receive, socket_path
@@ -96,6 +96,45 @@ def test_a_write_without_an_answer_is_not_done_twice(home: Path, monkeypatch: py
         threading.Thread(target=_leave, args=(listener,), daemon=True).start()
         with pytest.raises(TransientError, match="left without an answer"):
             call(str(home), "remember", {"text": STORED}, Remembered)
+
+
+def test_a_write_is_waited_for_while_the_server_says_that_it_works(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    beat, beats, has_beaten = waiting.Waiting.beat, list[int](), threading.Event()
+
+    def counted(those: waiting.Waiting) -> None:
+        beat(those)
+        beats.append(1)
+        if len(beats) == 3:
+            has_beaten.set()
+
+    monkeypatch.setattr(waiting, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(waiting.Waiting, "beat", counted)
+    monkeypatch.setattr(Memory, "release", lambda *_: ["x"] * (20_000 * has_beaten.wait(30)))
+    monkeypatch.setattr(client, "_alone", refuse_alone)
+    with Memory(home) as memory, listening(home.resolve(), memory, threads=1):
+        assert ask_server(str(home), "release", {}) == (["x"] * 20_000,)
+
+
+def test_a_server_that_is_stopped_amid_a_write_is_not_waited_for(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(wire, "QUIET_SECONDS", 0.1)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(socket_path(home.resolve())))
+        listener.listen()
+        held = list[socket.socket]()
+
+        def take() -> None:
+            held.append(listener.accept()[0])
+            held[0].sendall(HEARD * 2)
+            receive(held[0])
+
+        thread = threading.Thread(target=take, daemon=True)
+        thread.start()
+        with pytest.raises(TransientError, match="does not answer; the server may do it all the same"):
+            call(str(home), "remember", {"text": STORED}, Remembered)
+        thread.join()
+        held[0].close()
 
 
 def test_nonsense_does_not_end_it(served: str, home: Path):

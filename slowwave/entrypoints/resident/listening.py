@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from slowwave.entrypoints.resident.answering import REQUEST_SECONDS, answered
 from slowwave.entrypoints.resident.commands import Program
 from slowwave.entrypoints.resident.place import HOME_GONE, Place
+from slowwave.entrypoints.resident.waiting import Waiting, beating
 from slowwave.entrypoints.resident.wire import (
     CONNECT_SECONDS,
     fingerprint,
@@ -59,14 +60,17 @@ def listening(
         listener.settimeout(LOOK_SECONDS)
         own_print, is_over = fingerprint(folder), threading.Event()
         answer = partial(_answer, memory=memory, program=program, own_print=own_print, place=Place(folder))
-        loop = threading.Thread(target=_accept, args=(listener, answer, threads, is_over), daemon=True)
-        loop.start()
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-            is_over.set()
-            loop.join()
+        with beating() as waiting:
+            loop = threading.Thread(
+                target=_accept, args=(listener, answer, waiting, threads, is_over), daemon=True
+            )
+            loop.start()
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+                is_over.set()
+                loop.join()
 
 
 def send_away(path: Path) -> None:
@@ -79,7 +83,11 @@ def send_away(path: Path) -> None:
 
 
 def _accept(
-    listener: socket.socket, answer: Callable[[socket.socket], None], threads: int, is_over: threading.Event
+    listener: socket.socket,
+    answer: Callable[[socket.socket, Waiting], None],
+    waiting: Waiting,
+    threads: int,
+    is_over: threading.Event,
 ) -> None:
     with ThreadPoolExecutor(threads, thread_name_prefix="socket") as pool:
         while not is_over.is_set():
@@ -92,7 +100,8 @@ def _accept(
                 is_over.wait(LOOK_SECONDS)
                 continue
             greet(connection)
-            pool.submit(answer, connection).add_done_callback(_tell)
+            waiting.add(connection)
+            pool.submit(answer, connection, waiting).add_done_callback(_tell)
 
 
 def _tell(answered_call: "Future[None]") -> None:
@@ -103,18 +112,24 @@ def _tell(answered_call: "Future[None]") -> None:
 
 
 def _answer(
-    connection: socket.socket, *, memory: Memory, program: Program | None, own_print: str, place: Place
+    connection: socket.socket,
+    waiting: Waiting,
+    *,
+    memory: Memory,
+    program: Program | None,
+    own_print: str,
+    place: Place,
 ) -> None:
-    with connection, suppress(OSError):  # who asked may have left
+    with connection, waiting.until_left(connection), suppress(OSError):  # who asked may have left
         request = take_request(connection, REQUEST_SECONDS)
         if request is None:
             return
         if request.get("print") != own_print:
-            send(connection, {"stale": True, "stays": True})
+            waiting.answer(connection, {"stale": True, "stays": True})
             return
         if place.is_gone():
-            send(connection, {"error": TransientError.__name__, "message": HOME_GONE})
+            waiting.answer(connection, {"error": TransientError.__name__, "message": HOME_GONE})
             return
         if has_left(connection):  # such as after Ctrl-C: what was not begun is not done
             return
-        send(connection, answered(lambda: memory, request, program=program))
+        waiting.answer(connection, answered(lambda: memory, request, program=program))

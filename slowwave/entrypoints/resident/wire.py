@@ -37,7 +37,8 @@ LONGEST_SOCKET = 103
 """Bytes that a socket's path may have on macOS; Linux takes four more."""
 
 HEARD = b"\n"
-"""An empty line that whoever listens sends to each caller at once; the request comes after it."""
+"""An empty line that whoever listens sends to each caller at once; the request comes after it. A server goes on sending
+one every few seconds until it answers (`waiting.py`)."""
 
 CONNECT_SECONDS, HEARD_SECONDS = 0.5, 5.0
 """So long it may take to connect, and to be heard: where it takes longer, the process that listens is stopped."""
@@ -48,6 +49,9 @@ SILENT_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 WRITE_SECONDS = 900.0
 """So long an answer may take: of a question, and of what writes (an erase searches every byte of the home)."""
+
+QUIET_SECONDS = 30.0
+"""So long whoever works on an answer may be silent: where it takes longer, the process was stopped or hangs."""
 
 START_SECONDS, LOOK_SECONDS = 30.0, 0.03
 """So long a reader that was started may take to listen, and so often it is looked whether it does."""
@@ -124,14 +128,23 @@ def send(connection: socket.socket, document: dict[str, Any]) -> None:
     connection.sendall(json.dumps(document).encode() + b"\n")
 
 
-def receive(connection: socket.socket, *, most: int = MOST_ASKED) -> dict[str, Any] | None:
+def receive(
+    connection: socket.socket, *, most: int = MOST_ASKED, until: float | None = None
+) -> dict[str, Any] | None:
     """The next line as JSON; None where the other side left or sent something else.
+
+    Where `until` is given, a time of the monotonic clock, empty lines are passed over until then.
 
     Raises:
         InputError: the line is longer than `most` bytes; what is left of it was read, to a bound.
+        TimeoutError: nothing came in time.
     """
     with connection.makefile("rb") as stream:
         line = stream.readline(most)
+        while until is not None and line == HEARD:
+            if time.monotonic() > until:
+                raise TimeoutError
+            line = stream.readline(most)
         if len(line) == most and not line.endswith(b"\n"):
             stream.readline(DRAINED * most)
             raise errors.InputError(
@@ -195,10 +208,10 @@ def exchange(
             connection.settimeout(HEARD_SECONDS)
             if connection.recv(1) != HEARD:
                 return None
-            connection.settimeout(seconds)
+            connection.settimeout(min(seconds, QUIET_SECONDS))
             is_sent = True
             send(connection, request)
-            said = receive(connection, most=MOST_ANSWERED)
+            said = receive(connection, most=MOST_ANSWERED, until=time.monotonic() + seconds)
     except TimeoutError:
         return _unanswered(path, is_once=is_once, is_sent=is_sent)
     except (OSError, AttributeError, errors.InputError):  # nobody listens, no such sockets, an endless answer
