@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,9 +33,11 @@ from slowwave.store.reads import (
     Query,
     RowsQuery,
     TextQuery,
+    best_of_each,
     bounded_session,
     frame_in_memory,
     frame_of,
+    no_rows,
     nothing_found,
     rows_in_memory,
     rows_of_frame,
@@ -167,7 +168,7 @@ class StoreReader:
         """Rows whose `column` has one of these values, in no particular order."""
         wanted = sorted(set(values))
         if not wanted:
-            return _nothing(table, self.meta.dims).select(columns or frame_schema(table).names())
+            return no_rows(table, self.meta.dims).select(columns or frame_schema(table).names())
         parts = [
             self.rows(table, columns, col(column).isin(wanted[start : start + KEYS_A_READ]))
             for start in range(0, len(wanted), KEYS_A_READ)
@@ -199,7 +200,7 @@ class StoreReader:
         scored = found.select(
             pl.col("query_index").cast(pl.Int64), key, similarity=1.0 - pl.col("_distance").cast(pl.Float64)
         )
-        return _best(scored, "similarity", key, k)
+        return best_of_each(scored, "similarity", key, k)
 
     def _nearest_on_disk(
         self, table: str, vectors: NDArray[np.float32], k: int, *, where: Expr | None, exact: bool
@@ -231,7 +232,7 @@ class StoreReader:
             frame.select(pl.lit(index, dtype=pl.Int64).alias("query_index"), key, "match_score")
             for index, frame in zip(asked, found, strict=True)
         )
-        return _best(pl.concat(frames), "match_score", key, k)
+        return best_of_each(pl.concat(frames), "match_score", key, k)
 
     def at_once(self, queries: Sequence[Query]) -> list[pl.DataFrame]:
         """The answer of each query, as frames; a table without full text matches nothing.
@@ -334,7 +335,7 @@ class StoreReader:
         if self._count_rows(table):
             rows = self.rows_on_disk(table, names, None)
         else:  # a query of a wide table costs as much without rows
-            rows = _nothing(table, self.meta.dims).select(names)
+            rows = no_rows(table, self.meta.dims).select(names)
         if not self._cache.is_indexed:
             return MemoryTable(table, version, rows, is_indexed=False)
         rows = rows.sort(KEYS[table])
@@ -393,15 +394,3 @@ class StoreReader:
 
     def _all_columns(self, table: str) -> list[str]:
         return list(arrow_schema(table, self.meta.dims).names)
-
-
-@cache
-def _nothing(table: str, dims: int) -> pl.DataFrame:
-    """No rows of a table, with the columns that it has on disk."""
-    return frame_of(arrow_schema(table, dims).empty_table())
-
-
-def _best(found: pl.DataFrame, score: str, key: str, k: int) -> pl.DataFrame:
-    """The k best rows of each query, ties by key."""
-    ordered = found.sort("query_index", score, key, descending=[False, True, False])
-    return ordered.group_by("query_index", maintain_order=True).head(k)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from slowwave.schemas.tables import KEYS, frame_schema
 from slowwave.store.conditions import Expr, on_disk
 from slowwave.store.damage import reading
-from slowwave.store.layout import MATCHED, full_text_query
+from slowwave.store.layout import MATCHED, arrow_schema, full_text_query
 from slowwave.store.memory_tables import MemoryTable, Row
 from slowwave.store.memory_vectors import Floats, Places
 
@@ -229,6 +229,18 @@ def frame_of(arrow: pa.Table) -> pl.DataFrame:
     frame = pl.from_arrow(arrow)
     assert isinstance(frame, pl.DataFrame)
     return frame
+
+
+@cache
+def no_rows(table: str, dims: int) -> pl.DataFrame:
+    """No rows of a table, with the columns that it has on disk."""
+    return frame_of(arrow_schema(table, dims).empty_table())
+
+
+def best_of_each(found: pl.DataFrame, score: str, key: str, k: int) -> pl.DataFrame:
+    """The k best rows of each query, ties by key."""
+    ordered = found.sort("query_index", score, key, descending=[False, True, False])
+    return ordered.group_by("query_index", maintain_order=True).head(k)
 
 
 @cache
