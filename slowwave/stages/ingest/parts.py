@@ -16,9 +16,8 @@ from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.readers.files import named
 from slowwave.readers.reading import READ_SCHEMA
 from slowwave.schemas.tables import OWNER, shaped
+from slowwave.stages.ingest.conversations import COLUMNS, mixed_conversations, placed, with_owner
 from slowwave.stages.ingest.redacted_turns import as_stored
-from slowwave.stages.ingest.session_projects import with_owner
-from slowwave.stages.ingest.turn_places import COLUMNS, mixed_conversations, placed
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
 

@@ -1,0 +1,40 @@
+"""Results that `Memory` returns, beside those of `search`, `context`, `entity` and `timeline`."""
+
+from slowwave.schemas.results.edits import Dispute, Done, Erased, Recorded, Remembered, Resolved, Side
+from slowwave.schemas.results.explanation import Explanation, Judged, Link, Quote, Step
+from slowwave.schemas.results.found import (
+    Fading,
+    ForgottenCell,
+    FoundSource,
+    Replacement,
+    SecretPlace,
+    TopicSummary,
+)
+from slowwave.schemas.results.home import Calibration, Night, Pending, QuarantinedChunk, Stats, Status
+
+__all__ = [
+    "Calibration",
+    "Dispute",
+    "Done",
+    "Erased",
+    "Explanation",
+    "Fading",
+    "ForgottenCell",
+    "FoundSource",
+    "Judged",
+    "Link",
+    "Night",
+    "Pending",
+    "QuarantinedChunk",
+    "Quote",
+    "Recorded",
+    "Remembered",
+    "Replacement",
+    "Resolved",
+    "SecretPlace",
+    "Side",
+    "Stats",
+    "Status",
+    "Step",
+    "TopicSummary",
+]
