@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from slowwave.deferred import pattern
 from slowwave.redaction.again import again, siblings
 from slowwave.redaction.blocks import private_keys, secret_objects, secret_sections
-from slowwave.redaction.joined import Joined, join_strings, join_wrapped, only, unescape
+from slowwave.redaction.joined import Joined, escaped_lines, join_strings, join_wrapped, only, unescape
 from slowwave.redaction.labelled.asked import asked_spans
 from slowwave.redaction.labelled.below import below_spans
 from slowwave.redaction.labelled.codes import code_spans
@@ -188,9 +188,12 @@ def _split(text: str, rules: RuleSet, known: list[Span]) -> Iterator[Span]:
         lowered = _lowered(joined.text)
         found = [*_by_rules(joined.text, lowered, rules), *_by_labels(joined.text, lowered, rules)]
         yield from _unjoined(joined, found)
-    if '\\"' in text and (plain := unescape(text)):
-        escaped = _by_labels(plain.text, _lowered(plain.text), rules)
-        yield from (_placed(plain, span) for span in escaped)
+    if lines := escaped_lines(text):
+        written = only(text, lines)
+        plain = unescape(written.text)
+        lowered = _lowered(plain.text)
+        escaped = [*_by_rules(plain.text, lowered, rules), *_by_labels(plain.text, lowered, rules)]
+        yield from (_placed(written, _placed(plain, span)) for span in escaped)
     if "\n" in text and (wrapped := join_wrapped(text)):
         forms = RuleSet(tuple(rule for rule in rules.rules if rule.is_long), rules.labels)
         broken = _unjoined(wrapped, _by_rules(wrapped.text, _lowered(wrapped.text), forms))

@@ -17,7 +17,9 @@ _GLUE = pattern(
 _FOLDED = pattern(
     r"(?P<name>[\w.\"'-]{1,80}:[ \t]{0,4})[>|][+-]?\d?[ \t]{0,4}\r?\n(?P<indent>[ \t]{1,32})(?P<lines>\S{4,200}(?:\r?\n(?P=indent)\S{1,200}){0,40})(?=\r?\n|\Z)"
 )
-_ESCAPES = pattern(r"\\{1,3}(?=\")")
+_ESCAPES = pattern(r"\\{1,3}(?=\")|\x1b\[[\d;]{0,12}[mK]")
+_BREAKS = pattern(r"(?<!\\)\\n|(?<!\\)\\{2}n")
+
 _WRAP = pattern(
     r"\n(?:(?<=[A-Za-z0-9_+/=.-]{12}\n)|(?<=[A-Za-z0-9_+/=.-]{12}\r\n))[ \t>|]{0,24}(?=[A-Za-z0-9_+/=.-]{4,}(?:[\s\"'`,;)]|\Z))"
 )
@@ -54,9 +56,26 @@ def join_strings(text: str) -> Joined | None:
     return _without(text, sorted(gaps))
 
 
-def unescape(text: str) -> Joined | None:
-    """The text without the backslashes before its quotes; null where there is none."""
-    return _without(text, [match.span() for match in _ESCAPES.finditer(text)])
+def escaped_lines(text: str) -> list[tuple[int, int]]:
+    """The lines with escaped quotes, several escaped line breaks or colours, those beside each other as one."""
+    kept: list[tuple[int, int]] = []
+    if '\\"' not in text and "\\n" not in text and "\x1b[" not in text:
+        return kept
+    start = 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        if '\\"' in line or "\x1b[" in line or line.count("\\n") > 1:
+            if kept and kept[-1][1] == start - 1:
+                start = kept.pop()[0]
+            kept.append((start, end))
+        start = end + 1
+    return kept
+
+
+def unescape(text: str) -> Joined:
+    """The text without the backslashes before its quotes and without colours, its line breaks as such."""
+    broken = _BREAKS.sub(lambda match: "\n".rjust(len(match[0])), text)
+    return _without(broken, [match.span() for match in _ESCAPES.finditer(broken)]) or Joined(broken, [0], [0])
 
 
 def join_wrapped(text: str) -> Joined | None:
