@@ -124,10 +124,15 @@ def _argument_chosen(match: re.Match[str], start: int, end: int) -> bool:
     return _argument(match, start, end) and looks_chosen(_value(match, start, end))
 
 
+_LOGIN_LINE = pattern(r"[*x!]{0,2}:?\d+:\d+:")
+
+
 def _strong_or_beside(match: re.Match[str], start: int, end: int) -> bool:
     """A strong password, or one that a stroke with blanks puts beside a name."""
     value = _value(match, start, end).rstrip(".,;:)")
     if is_ordinary(value, words=False):
+        return False
+    if _LOGIN_LINE.match(value):
         return False
     before_host, is_address, _ = value.partition("@")
     if is_address and is_ordinary(before_host, words=False):

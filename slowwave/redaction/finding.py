@@ -13,7 +13,15 @@ from typing import Final, NamedTuple
 from slowwave.deferred import pattern
 from slowwave.redaction.again import again, siblings
 from slowwave.redaction.blocks import private_keys, secret_objects, secret_sections
-from slowwave.redaction.joined import Joined, escaped_lines, join_strings, join_wrapped, only, unescape
+from slowwave.redaction.joined import (
+    Joined,
+    escaped_lines,
+    join_strings,
+    join_wrapped,
+    near_gaps,
+    only,
+    unescape,
+)
 from slowwave.redaction.labelled.asked import asked_spans
 from slowwave.redaction.labelled.below import below_spans
 from slowwave.redaction.labelled.codes import code_spans
@@ -185,14 +193,16 @@ def _by_blocks(text: str, lowered: str) -> Iterator[Span]:
 def _split(text: str, rules: RuleSet, known: list[Span]) -> Iterator[Span]:
     """Secrets that only show when the pieces of split values are put together."""
     if any(hint in text for hint in _SPLIT_HINTS) and (joined := join_strings(text)):
-        lowered = _lowered(joined.text)
-        found = [*_by_rules(joined.text, lowered, rules), *_by_labels(joined.text, lowered, rules)]
-        yield from _unjoined(joined, found)
+        parts = only(joined.text, near_gaps(joined))
+        lowered = _lowered(parts.text)
+        found = [*_by_rules(parts.text, lowered, rules), *_by_labels(parts.text, lowered, rules)]
+        yield from _unjoined(joined, [_placed(parts, span) for span in found])
     if lines := escaped_lines(text):
         written = only(text, lines)
         plain = unescape(written.text)
         lowered = _lowered(plain.text)
-        escaped = [*_by_rules(plain.text, lowered, rules), *_by_labels(plain.text, lowered, rules)]
+        places = RuleSet(tuple(rule for rule in rules.rules if not rule.is_long), rules.labels)
+        escaped = [*_by_rules(plain.text, lowered, places), *_by_labels(plain.text, lowered, rules)]
         yield from (_placed(written, _placed(plain, span)) for span in escaped)
     if "\n" in text and (wrapped := join_wrapped(text)):
         forms = RuleSet(tuple(rule for rule in rules.rules if rule.is_long), rules.labels)

@@ -17,6 +17,7 @@ _GLUE = pattern(
 _FOLDED = pattern(
     r"(?P<name>[\w.\"'-]{1,80}:[ \t]{0,4})[>|][+-]?\d?[ \t]{0,4}\r?\n(?P<indent>[ \t]{1,32})(?P<lines>\S{4,200}(?:\r?\n(?P=indent)\S{1,200}){0,40})(?=\r?\n|\Z)"
 )
+_AROUND = 400
 _ESCAPES = pattern(r"\\{1,3}(?=\")|\x1b\[[\d;]{0,12}[mK]")
 _BREAKS = pattern(r"(?<!\\)\\n|(?<!\\)\\{2}n")
 
@@ -76,6 +77,23 @@ def unescape(text: str) -> Joined:
     """The text without the backslashes before its quotes and without colours, its line breaks as such."""
     broken = _BREAKS.sub(lambda match: "\n".rjust(len(match[0])), text)
     return _without(broken, [match.span() for match in _ESCAPES.finditer(broken)]) or Joined(broken, [0], [0])
+
+
+def near_gaps(joined: Joined) -> list[tuple[int, int]]:
+    """The lines in which something was left out and those around them, in the joined text."""
+    kept: list[tuple[int, int]] = []
+    text = joined.text
+    for start in joined.starts[1:]:
+        if kept and start + _AROUND < kept[-1][1]:
+            continue
+        begin = text.rfind("\n", max(0, start - 2 * _AROUND), max(0, start - _AROUND)) + 1
+        begin = begin or max(0, start - 2 * _AROUND)
+        end = text.find("\n", start + _AROUND, start + 2 * _AROUND)
+        end = min(len(text), start + 2 * _AROUND) if end < 0 else end
+        if kept and begin <= kept[-1][1]:
+            begin = kept.pop()[0]
+        kept.append((begin, end))
+    return kept
 
 
 def join_wrapped(text: str) -> Joined | None:

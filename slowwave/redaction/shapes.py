@@ -29,12 +29,13 @@ _UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HEX = pattern(r"(?:0x)?[0-9a-f]{16,}|(?:0x)?[0-9A-F]{16,}")
 _MUNDANE = pattern(
     r"""
-    [^\s@]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}[.,;:]?             # a mail address
+    [\w.%+'-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}[.,;:]?             # a mail address
     | [^\s@]{1,64}@[\w.-]{1,64}['’]s                                 # an account that has something
     | [A-Za-z][A-Za-z0-9+.-]{1,20}:(?://|\\\\)?[^\s@]*[/?].*           # an address
     | (?:[A-Za-z0-9-]{1,63}\.){1,6}[a-z]{2,12}(?::\d{1,5})?(?:/.*)?    # a host
     | (?:[\w.@-]{1,60}/){0,12}[\w-][\w.-]{0,80}\.(?:[a-z]{1,5}\d?|ipynb)(?::\d+){0,2}        # a file
-    | [vV]?\d{1,5}(?:[.:]\d{1,5}){1,4}(?:[-+.]?[a-z]{1,8}[.\d-]{0,8}|Z)? # a version, a time, an IP address
+    | (?:[a-z][a-zA-Z_]{0,20}\d?/){2,12}[\w*.-]{0,30}                    # a path
+    | [vV]?\d{1,5}(?:[.:]\d{1,5}){1,4}(?:[-+.]?[a-z]{1,8}[.\d-]{0,8}|Z|(?:-\d{1,8}){1,3})? # a version, a time, an IP address
     | \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?                      # a date
     | [~<>=+-]?[$€£]?\d[\d.,_]*(?:[A-Za-z]{1,3}|%|€|\$)?[+)]?          # an amount
     | [#@&]\w[\w-]*                                                   # a ticket, a name
@@ -43,7 +44,7 @@ _MUNDANE = pattern(
     | (?i:(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed|ecdsa|http|ipv|es|rs|hs|tls|ssl
         |wpa|saml|log4|node|python|php|web|k8|i18|l10|a11|ss|s|h|p|x|c|v|u2f|o)
         -?\d[\d._-]*(?:[-_]?(?:bit|gcm|cbc|sha|psk|url|j|s|n|y|client|rsa)\d{0,4}){0,3})  # an algorithm, a product
-    | (?:CRAM|SCRAM|DIGEST|XOAUTH)[-\dA-Z]{1,16} | V\d(?:[A-Z]+[a-z]*){2,} | (?:[A-Z][a-z]+)+V\d(?:beta|alpha)?\d?   # a protocol, classes
+    | (?i:s?cram|digest|xoauth)[-\dA-Za-z]{1,16} | \d{1,5}/(?:tcp|udp|sctp) | V\d(?:[A-Z]+[a-z]*){2,} | (?:[A-Z][a-z]+)+V\d(?:beta|alpha)?\d?   # a protocol, classes
     | 0x[0-9a-fA-F]{1,8} | [a-z][\w.]*-[\w.-]*\#\d+                              # a small number, a ticket of a repository
     | @?[\w./-]{1,60}@(?:npm:)?(?:[\^~]\d.*|\d+\.\d+\.\d.*) | (?:[a-z]+\+)+(?:https?|ssh|git|svn|file)   # a package, a scheme
     | [A-Za-z][a-z]+\#\d{6,}                                           # a ticket of a tracker
@@ -126,7 +127,7 @@ def is_strong(value: str) -> bool:
         or " " in value
         or not (letters and digits)
         or value.startswith("--")
-        or is_mundane(value)
+        or is_mundane(value.rstrip("?!.,;:)"))
     ):
         return False
     if is_scattered(value):

@@ -3,7 +3,7 @@
 import re
 
 from slowwave.deferred import pattern
-from slowwave.language.lexicon import NO_SECRET
+from slowwave.language.lexicon import NO_SECRET, STOP_WORDS
 from slowwave.redaction.remembering import remembered
 from slowwave.redaction.shapes import (
     SHORTEST_CHOSEN,
@@ -26,7 +26,7 @@ _PLACEHOLDER = pattern(
 )
 _REGEX = pattern(
     r"\\[sdwbSDW]|\[\^?\\?\w-|\(\?[:=!<]|\.\*|[.\])][*+](?=[\\)\[(.$/]|\Z)|\\u[0-9a-fA-F]{4}|\)\$(?:/|\Z)"
-    r"|\\f[BIRP\d]|\\-|\\&\Z|%%?0A|%[sd]\S{0,2}%[sd]|\{print |->\w+\(|\A[A-Z]<[^<>]*>"
+    r"|\\f[BIRP\d]|\\-|\\&\Z|\\&\.|%%?0A|%[sd]\S{0,2}%[sd]|\{print |->\w+\(|->\$\w|\A:\w+::|;return\b|=!\d;|\A[A-Z]<[^<>]*>"
 )
 """Text for a program and no value: regular expressions, the escapes of roff, formats, code, marks of POD."""
 _MADE_UP = pattern(r"\s%[sdr]\b|example\Z|EXAMPLE\Z|\A\S{0,12}\.{3}\Z|\A(?:fake|dummy)|/\{|\A--\w")
@@ -59,7 +59,7 @@ _REFERENCE = pattern(
     r"[A-Z][a-z]+(?:\.[a-z_]+){2,}|[A-Za-z_][\w<>:.]*(?:::[\w<>:]+)?\(.*\)|[A-Za-z_][\w<>]*::.*|[a-z_]\w*(?:\.[a-z_]\w*)*\.[A-Z][A-Z_]+|"
     r"(?:[a-z]+_\w+|data|module|resource|local|each|values|inputs|outputs|needs|steps|matrix|stdenv)\.[a-z_][\w.\[\]-]*"
     r"|[a-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z]\w*[a-z]"
-    r"|[a-z]{1,3}\.[A-Z][A-Za-z]{1,20}\d{0,2}|\*{1,2}[a-z_]\w*"
+    r"|[a-z_]\w*(?:\.[a-z_]\w*)+:[a-z_]\w*|[a-z]{1,3}\.[A-Z][A-Za-z]{1,20}\d{0,2}|\*{1,2}[a-z_]\w*"
     r"|[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*(?:\.|->|::)(?:password|passwd|pwd|pass|secret|token|key|credentials?)s?|[a-z]+(?:\.[a-z_]+){2,}"
     r"|(?:Read|Get|New|Import|ConvertTo|ConvertFrom|Convert|Invoke|Select)-[A-Z][A-Za-z]+"
 )
@@ -74,6 +74,128 @@ _FUNCTION_WORD = pattern(
     r"\b(?:is|are|was|the|your|you|must|should|an?|be|enter|required|please|not|for|of|to|cannot|can|with|this|has)\b",
     re.IGNORECASE,
 )
+_PHRASE = pattern(r"[a-z]{3,12}(?P<joint>[-_.])[a-z]{3,12}(?:(?P=joint)[a-z]{3,12}){2,7}")
+_PROGRAM_WORDS = frozenset(
+    [
+        "access",
+        "account",
+        "add",
+        "admin",
+        "api",
+        "app",
+        "auth",
+        "base",
+        "body",
+        "branch",
+        "build",
+        "bucket",
+        "change",
+        "client",
+        "code",
+        "column",
+        "config",
+        "create",
+        "credential",
+        "current",
+        "data",
+        "database",
+        "default",
+        "delete",
+        "error",
+        "file",
+        "first",
+        "form",
+        "get",
+        "group",
+        "hash",
+        "host",
+        "http",
+        "index",
+        "input",
+        "int",
+        "item",
+        "key",
+        "last",
+        "like",
+        "line",
+        "list",
+        "local",
+        "log",
+        "login",
+        "main",
+        "map",
+        "max",
+        "message",
+        "min",
+        "mode",
+        "model",
+        "must",
+        "name",
+        "new",
+        "node",
+        "number",
+        "object",
+        "only",
+        "open",
+        "option",
+        "output",
+        "page",
+        "param",
+        "pass",
+        "password",
+        "path",
+        "pod",
+        "port",
+        "private",
+        "prod",
+        "public",
+        "read",
+        "release",
+        "remove",
+        "request",
+        "reset",
+        "response",
+        "role",
+        "root",
+        "rule",
+        "schema",
+        "script",
+        "secret",
+        "send",
+        "server",
+        "service",
+        "set",
+        "should",
+        "size",
+        "source",
+        "stage",
+        "start",
+        "status",
+        "step",
+        "store",
+        "string",
+        "sub",
+        "table",
+        "template",
+        "temp",
+        "test",
+        "text",
+        "time",
+        "token",
+        "type",
+        "update",
+        "url",
+        "user",
+        "value",
+        "version",
+        "view",
+        "web",
+        "with",
+        "write",
+        "your",
+    ]
+)
+"""Words of the names of programs: a phrase that was drawn from a list seldom has one."""
 _LINE_START = pattern(r"[\s>*|\"'`#+-]*[\w.-]*")
 _PART = pattern(r"[^A-Za-z0-9]")
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
@@ -125,13 +247,24 @@ def is_reference(value: str, *, is_shell: bool) -> bool:
     return not is_shell and bool(_VARIABLE.fullmatch(value))
 
 
+@remembered
+def is_phrase(value: str) -> bool:
+    """Return whether it is a pass phrase in one word: four words or more from a list, none of them of a program's."""
+    if not _PHRASE.fullmatch(value):
+        return False
+    words = set(re.split(r"[-_.]", value))
+    return words.isdisjoint(STOP_WORDS) and words.isdisjoint(_PROGRAM_WORDS)
+
+
 def is_sentence(value: str) -> bool:
     """Return whether a quoted value is a sentence about a secret and not a pass phrase."""
     return value.count(" ") > 1 and bool(_FUNCTION_WORD.search(value[:200]))
 
 
 def looks_chosen(value: str) -> bool:
-    """Return whether a word looks like a password: six characters or more, letters and digits or signs."""
+    """Return whether a word looks like a password: six characters or more, letters and digits or signs, or a phrase."""
+    if is_phrase(value):
+        return True
     if (
         len(value) < SHORTEST_CHOSEN
         or is_ordinary(value)

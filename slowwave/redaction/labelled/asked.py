@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from slowwave.deferred import pattern
-from slowwave.redaction.labelled.labels import Label
+from slowwave.redaction.labelled.labels import LABEL_WORDS, Label
 from slowwave.redaction.labelled.near import is_generated, is_invented
-from slowwave.redaction.labelled.phrases import phrase_alone
+from slowwave.redaction.labelled.phrases import phrase_alone, phrase_within
 from slowwave.redaction.labelled.written import line_end, line_start, value_at
 from slowwave.redaction.shapes import is_identifier, is_mundane, is_shuffled, is_strong
-from slowwave.redaction.values import is_random, looks_chosen
+from slowwave.redaction.values import is_ordinary, is_random, looks_chosen
 
 _REACH: Final = 400
 _LINES: Final = 3
@@ -46,6 +46,7 @@ def asked_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     is_turn = bool(
         speaker
         and speaker["name"]
+        and speaker["name"].strip(" :*").lower() not in LABEL_WORDS
         and label.start > start + speaker.end()
         and line.count(" ", speaker.end()) >= _WORDS_OF_TURN
         and label.kind in ("password", "pin", "code", "totp")
@@ -80,12 +81,16 @@ def _answer(
     opening = _OPENING.match(text, start, row_end)
     begin = opening.end() if opening else start
     is_answer = is_said or is_question
+    if is_answer and "phrase" in label.word and (phrase := phrase_within(text, begin, row_end)):
+        return phrase
     if is_answer and (last := _LAST.match(text, begin, row_end)):
         begin = last.start("value")
     if is_answer and label.kind == "password" and (phrase := phrase_alone(text, begin, row_end)):
         return phrase
     found = value_at(text, begin)
     if not found or found.end > row_end:
+        return None
+    if is_ordinary(found.text):
         return None
     strong = is_strong(found.text) or is_generated(found.text) or is_invented(found.text)
     value = found.text.rstrip(",;:" if strong else ".,;:!?")

@@ -55,7 +55,7 @@ def below_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
         yield from _aligned(text, label, line, start, end)
 
 
-_OTHER_SETTING = pattern(r"[a-z_]{3,30}=[a-z0-9.-]+")
+_OTHER_SETTING = pattern(r"[a-z_]{3,30}=[a-z0-9.-]+|[a-z]+(?:[._-][a-z]+)+=.*|[a-z-]+-token-[a-z0-9]{5}")
 _ITEM = pattern(r"""\s*["'`][^"'`]*["'`],\s*""")
 """An item of a list: what stands under it is the next, and not its value."""
 
@@ -97,8 +97,10 @@ def _is_secret_alone(label: Label, value: str, *, is_prompt: bool) -> bool:
         or _OTHER_SETTING.fullmatch(value)
     ):
         return False
+    if label.kind == "password" and looks_chosen(value):
+        return True
     if label.kind == "password" and not is_prompt:
-        return looks_chosen(value)
+        return False
     return len(value) >= 12 and (
         is_random(value) if label.kind != "weak" else is_mixed(value) and not is_identifier(value)
     )
@@ -152,7 +154,7 @@ def _heads(line: str, separator: str) -> bool:
     return (
         all(len(cell) <= 40 and re.fullmatch(r"[\w .()/'’:#-]*", cell) for cell in cells)
         and sum(map(bool, cells)) > 1
-        and not (separator in ",;" and ("(" in line or line.rstrip(' "').endswith(".")))
+        and not (separator in ",;" and ("(" in line or line.rstrip(' "').endswith((".", "{"))))
     )
 
 
@@ -180,6 +182,7 @@ def _in_cell(
     if (
         not value
         or value.endswith(":")
+        or _OTHER_SETTING.fullmatch(value)
         or is_ordinary(value)
         or is_reference(value, is_shell=False)
         or is_sentence(value)

@@ -188,7 +188,8 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
     if is_ordinary(value) or is_caption(value) or len(value) < SHORTEST_GIVEN or value.lower() in ABOUT:
         return False
     name = text[label.name_start : label.name_end]
-    if not found.is_quoted and is_reference(value, is_shell=name.isupper()):
+    is_name = value.endswith(":") and value[:-1].isalnum()
+    if not found.is_quoted and (is_name or is_reference(value, is_shell=name.isupper())):
         return False
     if not found.is_quoted and _VARIABLE.fullmatch(value) and _is_unpacked(text, label):
         return False

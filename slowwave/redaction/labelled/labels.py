@@ -212,6 +212,10 @@ class Labels:
 
     def _label(self, text: str, lowered: str, start: int, end: int) -> Label | None:
         kinds = self._kinds.get(_plain(lowered[start:end]))
+        if text.rfind("-----", max(0, start - _HEAD_REACH), start) > text.rfind(
+            "\n", max(0, start - _HEAD_REACH), start
+        ):
+            return None  # the first or the last line of a block
         is_folder = lowered[start:end] == "pwd" and text[max(0, start - 2) : start].endswith(("$", "${"))
         if is_folder or _MODULE.match(text, start) or _is_encoded(text, start, end):
             return None
@@ -241,6 +245,8 @@ class Labels:
 _VERB_BEFORE = pattern(
     r"(?i)(?:\b(?:to|can|not|don't|we|you|they|i|must|should|will|could|that|please|let|it|and|or|then|all|tests|checks)|^|\A)[ ]\Z"
 )
+_OBJECT = pattern(r"[ ](?:to|it|the|an?|in|on|through|over|this|that|them|all|your|any|as|along|by)[ ]")
+_ARTICLE = pattern(r"(?i)\b(?:the|my|our|your|new|old|an?|his|her|their)[ ]\Z")
 _STATEMENT = pattern(r":[^\n]{0,60}\n[ \t#.>]*\Z")
 
 
@@ -249,6 +255,9 @@ def _is_verb(text: str, word: str, start: int, end: int) -> bool:
     if word != "pass" or text[end : end + 1] not in ("", " ", "\n", "\\", ")", ".", ",", ";"):
         return False
     is_told = bool(_VERB_BEFORE.search(text, max(0, start - 10), start))
+    is_told = is_told or bool(
+        _OBJECT.match(text, end) and not _ARTICLE.search(text, max(0, start - 10), start)
+    )
     return is_told or bool(_STATEMENT.search(text, max(0, start - 120), start))
 
 

@@ -14,6 +14,8 @@ from slowwave.redaction.shapes import is_mixed, is_mundane, is_scattered, is_shu
 from slowwave.redaction.values import is_ordinary, is_reference
 
 _REACH: Final = 160
+_AROUND: Final = 3
+"""Lines before and after, of which one may be empty."""
 _SHORTEST_KEY: Final = 16
 _SHORTEST_BROKEN: Final = 10
 _SHORTEST_JOINED: Final = 14
@@ -94,20 +96,20 @@ def _found(
 
 def _around(text: str, start: int, end: int, kind: str) -> Iterator[tuple[int, int]]:
     """Values alone on one of the two lines before and after a line, or after a name on them."""
-    places = []
+    places: list[tuple[int, int]] = []
     position = start
-    for _ in range(2):
-        if position <= 0:
+    for _ in range(_AROUND):
+        if position <= 0 or len(places) == 2:
             break
         begin = line_start(text, position - 1, _REACH)
-        places.append((begin, position - 1))
+        places += [(begin, position - 1)] if position - 1 > begin else []
         position = begin
-    position = end + 1
-    for _ in range(2):
-        if position >= len(text):
+    position, before = end + 1, len(places)
+    for _ in range(_AROUND):
+        if position >= len(text) or len(places) == before + 2:
             break
         stop = line_end(text, position, _REACH)
-        places.append((position, stop))
+        places += [(position, stop)] if stop > position else []
         position = stop + 1
     for begin, stop in places:
         if alone := _ALONE.fullmatch(text, begin, stop):
@@ -137,7 +139,7 @@ def _is_candidate(text: str, start: int, value: str) -> bool:
         or _NAMED_BEFORE.search(text, max(0, start - 24), start)
         or is_ordinary(value)
         or is_reference(value, is_shell=False)
-        or is_mundane(value)
+        or is_mundane(value.rstrip("?!"))
     )
 
 

@@ -1,5 +1,6 @@
 """Pass phrases: four plain words or more that make no sentence."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,7 +19,7 @@ _MOST: Final = 10
 _END = pattern(r"[\"'`”»“]?[.!]?[ \t]*(?=\r?\n|\Z)")
 _QUOTES: Final = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»"}
 _OPENING = pattern(
-    r"(?:[ \t]{0,4}\([^)\n]{1,40}\))?(?:[ \t]{1,8}(?=[\"'`“„«])|[ \t]*[:=→]?[ \t]*(?:[|>][+-]?\d?)?[ \t]*\r?\n[ \t>=*•\"'`“„«-]{0,8}|[ \t]*[:=→][ \t]*(?P<colon>)|[ \t]{2,40}|\t)"
+    r"(?:[ \t]{0,4}\([^)\n]{1,40}\))?(?:[^\n:]{0,60}(?::|\b(?:is|ist|lautet|est|es|è|é|jest|to|below|this))[ \t]*\r?\n[ \t>]{0,8}(?=[a-z])|[ \t]{1,8}(?=[\"'`“„«])|[ \t]*[:=→]?[ \t]*(?:[|>][+-]?\d?)?[ \t]*\r?\n[ \t>=*•\"'`“„«-]{0,8}|[ \t]*[:=→][ \t]*(?P<colon>)|[ \t]{2,40}|\t)"
 )
 
 
@@ -32,6 +33,20 @@ def phrase_spans(text: str, label: Label) -> Iterator[tuple[int, int]]:
     position = opened.end() - (text[opened.end() - 1 : opened.end()] in _QUOTES)
     if phrase := phrase_alone(text, position, line_end(text, position, _REACH)):
         yield phrase
+
+
+def phrase_within(text: str, position: int, limit: int) -> tuple[int, int] | None:
+    """The place of the first words in a row, on a line that answers a question, that make no sentence."""
+    row: list[re.Match[str]] = []
+    for word in _WORD.finditer(text, position, limit):
+        is_next = not row or text[row[-1].end() : word.start()] in (" ", "-")
+        is_drawn = word[0].islower() and word[0] not in STOP_WORDS and word[0] not in ABOUT
+        if row and not (is_next and is_drawn):
+            if len(row) >= _LEAST:
+                break
+            row = []
+        row += [word] if is_drawn else []
+    return (row[0].start(), row[-1].end()) if len(row) >= _LEAST else None
 
 
 def phrase_alone(text: str, position: int, limit: int) -> tuple[int, int] | None:

@@ -96,6 +96,11 @@ _VERB = pattern(r"""\s["'][^"'\n]*\s""")
 _COMMIT = pattern(r"[0-9a-f]{7,40}")
 _BREAK = pattern(r"(?<!\\)\\n")
 """The end of a line in a text that was written with escapes."""
+_ITEM = pattern(r"[^\s\w\"']{0,3}[\"'],\s")
+"""The end of an item of a list: what follows are others."""
+_VALUE_FLAG = pattern(
+    r"--(?:value|body|text|content|data|plain|with|set|secret|pass|pw|new|string|from-literal)"
+)
 _COMMENT = pattern(r"(?:#|//|--|/\*)\s")
 
 
@@ -210,7 +215,7 @@ def _is_link(word: str, *, is_changed: bool, number: int) -> bool:
         return False
     if word.rstrip(":=,") in LINKS_AFTER or _MARKS.search(word):
         return True
-    return (is_changed and word in _OLD_AND_NEW) or (number == 1 and word.startswith("--"))
+    return (is_changed and word in _OLD_AND_NEW) or (number == 1 and bool(_VALUE_FLAG.match(word)))
 
 
 def _trimmed(found: Written) -> tuple[int, int]:
@@ -222,7 +227,8 @@ def _trimmed(found: Written) -> tuple[int, int]:
 def _is_said(text: str, label: Label, found: Written, *, link: str, number: int) -> bool:
     value = found.text if found.is_quoted else found.text.rstrip(".,;:!?)")
     is_named = is_ordinary(value) or is_reference(value, is_shell=False)
-    is_named = is_named or (found.is_quoted and value == text[label.name_start : label.name_end])
+    is_item = found.is_quoted and not link and bool(_ITEM.match(text, label.name_end))
+    is_named = is_named or is_item or (found.is_quoted and value == text[label.name_start : label.name_end])
     if len(value) < SHORTEST_GIVEN or is_named or is_key_id(text, label, value):
         return False
     if (link or number == 0) and fits(label, value):
@@ -254,16 +260,22 @@ def _is_said(text: str, label: Label, found: Written, *, link: str, number: int)
         return True
     if label.kind in ("key", "token", "totp", "codes"):
         return _is_key(text, label, found, value, link=link, number=number)
-    if label.kind != "password":
-        return False
+    return label.kind == "password" and _is_password(text, label, found, value, link=link, number=number)
+
+
+def _is_password(text: str, label: Label, found: Written, value: str, *, link: str, number: int) -> bool:
+    """Judge a value near a password: by its look, by what links it, and whether it ends what is said."""
     if (
         is_strong(found.text)
         or (link and is_shuffled(value))
-        or (looks_chosen(value) and (bool(link) or found.is_quoted or number == 0))
+        or (looks_chosen(value) and (bool(link) or number == 0 or (found.is_quoted and " " not in value)))
     ):
         return not is_identifier(value) or bool(link)
-    if link and value.isdigit() and len(value) >= 6 and _STOPS.match(text, found.start + len(value)):
+    is_own = (link and ". " not in text[label.name_end : found.start]) or (number == 0 and len(value) >= 8)
+    if is_own and value.isdigit() and len(value) >= 6 and _STOPS.match(text, found.start + len(value)):
         return True
+    if text[found.start - 1] == "[" and _COMMIT.fullmatch(value):
+        return False
     is_word = value.lower() not in ABOUT and not is_mundane(value) and not is_sentence(value)
     if found.is_quoted:
         is_stated = link.rstrip(":=,") in LINKS_TELLING or bool(_MARKS.search(link))
