@@ -35,8 +35,11 @@ def _uncut(run: Stage) -> pl.DataFrame:
     )
     cut = chunks.explode("turn_ids").group_by(turn_id="turn_ids").agg(cut_at=pl.col("recorded_at").max())
     joined = turns.join(cut, on="turn_id", how="left")
-    # a turn that a memory rests on without a chunk came with that memory, from another home
-    cells = run.store.having("cells", "session_id", turns["session_id"].unique(), ["evidence"])
-    is_read = pl.col("turn_id").is_in(cells["evidence"].explode().drop_nulls().implode())
-    is_uncut = (pl.col("cut_at").is_null() & ~is_read) | (pl.col("cut_at") < pl.col("recorded_at"))
-    return joined.filter(is_uncut).sort("session_id", "turn_index").select("turn_id", "session_id")
+    in_no_chunk, was_said_anew = pl.col("cut_at").is_null(), pl.col("cut_at") < pl.col("recorded_at")
+    waiting = joined.filter(in_no_chunk | was_said_anew)
+    if not waiting.filter(in_no_chunk).is_empty():
+        # a turn that a memory rests on without a chunk came with that memory, from another home
+        cells = run.store.having("cells", "session_id", turns["session_id"].unique(), ["evidence"])
+        is_read = pl.col("turn_id").is_in(cells["evidence"].explode().drop_nulls().implode())
+        waiting = waiting.filter(was_said_anew | ~is_read)
+    return waiting.sort("session_id", "turn_index").select("turn_id", "session_id")
