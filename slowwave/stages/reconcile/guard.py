@@ -103,7 +103,7 @@ def _checked(both: pl.DataFrame) -> pl.DataFrame:
     """Add what each pair is (`is_shared`, ...): as columns, since Polars computes a repeated expression anew."""
     trust_new, trust_old = rank_of(pl.col("origin_new")), rank_of(pl.col("origin_old"))
     is_same_value = plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
-    return both.with_columns(
+    return both.with_columns(_names_in_words()).with_columns(
         is_shared=(_names_same("subject") & _names_same("attribute")).fill_null(value=False),
         is_copied=_names_values().fill_null(value=False),
         is_outcome=_is_outcome().fill_null(value=False),
@@ -166,11 +166,18 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     return judgements.join(new, on="cell_id", how="left").join(old, on="target_id", how="left")
 
 
+def _names_in_words() -> list[pl.Expr]:
+    """The words of each side's subject and attribute (`_words`), and those without its owner (`_bare`)."""
+    named = [f"{name}{side}" for name in ("subject", "attribute") for side in ("", "_new", "_old")]
+    whole = [_word_set(pl.col(name)).alias(f"{name}_words") for name in named]
+    return whole + [_word_set(_without_owner(pl.col(name))).alias(f"{name}_bare") for name in named]
+
+
 def _names_same(column: str) -> pl.Expr:
     """Both cells' `column` and the judgement's name the same thing: equal words, or one's words within the other's."""
-    said = [pl.col(name) for name in (column, f"{column}_new", f"{column}_old")]
+    said = (column, f"{column}_new", f"{column}_old")
     # "Ola" and "Ola's flight" are two things, though the words of one lie within the other's
-    return _alike(said) & _alike([_without_owner(text) for text in said])
+    return _alike([f"{name}_words" for name in said]) & _alike([f"{name}_bare" for name in said])
 
 
 def _names_values() -> pl.Expr:
@@ -179,7 +186,7 @@ def _names_values() -> pl.Expr:
     Attributes that memories carry must be the one that the judgement names, unless both carry the same: such memories
     are about one thing, of which another property changed (the due date of a task that is open).
     """
-    is_one_thing = _same_name(pl.col("attribute_new"), pl.col("attribute_old")).fill_null(value=False)
+    is_one_thing = _same_name("attribute_new", "attribute_old").fill_null(value=False)
     new, old = (_name_words(pl.col(name)) for name in ("new_value", "target_value"))
     stands = _all_in(new, "named_new") & _all_in(old, "named_old") & ~_all_in(new, "named_old")
     return stands & _fits("subject", has_text=True) & (is_one_thing | _fits("attribute", has_text=False))
@@ -187,25 +194,25 @@ def _names_values() -> pl.Expr:
 
 def _is_one_property() -> pl.Expr:
     """Both memories carry a value of one attribute of one subject."""
-    named = [_same_name(pl.col(f"{name}_new"), pl.col(f"{name}_old")) for name in ("subject", "attribute")]
+    named = [_same_name(f"{name}_new", f"{name}_old") for name in ("subject", "attribute")]
     return pl.all_horizontal(*named, pl.col("value_new").is_not_null())
 
 
 def _fits(column: str, *, has_text: bool) -> pl.Expr:
     """The judgement's `column` is what both memories carry; where one carries none, its text names it (`has_text`)."""
-    said = pl.col(column)
+    said = pl.col(f"{column}_words")
     sides = []
     for side in ("new", "old"):
-        mine = pl.col(f"{column}_{side}")
-        named = _all_in(_word_set(said), f"named_{side}") if has_text else pl.lit(value=True)
-        sides.append(pl.when(mine.is_null()).then(named).otherwise(_same_name(said, mine)))
-    both = _same_name(pl.col(f"{column}_new"), pl.col(f"{column}_old")).fill_null(value=True)
-    return (_word_set(said).list.len() > 0) & sides[0] & sides[1] & both
+        mine = f"{column}_{side}"
+        named = _all_in(said, f"named_{side}") if has_text else pl.lit(value=True)
+        sides.append(pl.when(pl.col(mine).is_null()).then(named).otherwise(_same_name(column, mine)))
+    both = _same_name(f"{column}_new", f"{column}_old").fill_null(value=True)
+    return (said.list.len() > 0) & sides[0] & sides[1] & both
 
 
-def _same_name(one: pl.Expr, other: pl.Expr) -> pl.Expr:
-    whole = within(_word_set(one), _word_set(other))
-    return whole & within(_word_set(_without_owner(one)), _word_set(_without_owner(other)))
+def _same_name(one: str, other: str) -> pl.Expr:
+    whole = within(pl.col(f"{one}_words"), pl.col(f"{other}_words"))
+    return whole & within(pl.col(f"{one}_bare"), pl.col(f"{other}_bare"))
 
 
 def _all_in(few: pl.Expr, column: str) -> pl.Expr:
@@ -218,7 +225,7 @@ def _is_outcome() -> pl.Expr:
 
     A person whom both name is none: two people who talk are named by most of what they say.
     """
-    subject = within(_word_set(pl.col("subject_new")), _word_set(pl.col("subject_old")))
+    subject = within(pl.col("subject_new_words"), pl.col("subject_old_words"))
     shares = pl.col("things_new").list.set_intersection("things_old").list.len() > 0
     is_about_one = subject.fill_null(value=False) | shares.fill_null(value=False)
     return pl.col("is_plan_old") & (pl.col("event_time_new") >= pl.col("event_time_old")) & is_about_one
@@ -229,8 +236,8 @@ def _holds_all() -> pl.Expr:
     return ~pl.any_horizontal(*_more("new", "old")) | ~pl.any_horizontal(*_more("old", "new"))
 
 
-def _alike(texts: list[pl.Expr]) -> pl.Expr:
-    judged, new, old = (_word_set(text) for text in texts)
+def _alike(words: list[str]) -> pl.Expr:
+    judged, new, old = (pl.col(name) for name in words)
     return within(judged, new) & within(judged, old) & within(new, old)
 
 
