@@ -68,8 +68,12 @@ def _collapse_table(table: str, changes: list[Change]) -> TableChange:
     columns = {name: dtype for name, dtype in frame_schema(table).items() if name != key}
     rows = _overlaid(parts, key, columns)
     complete = _orders([part.filter("is_complete") for part in parts], key, first_order=pl.col("order").min())
-    # what came before the first complete row was said of a row that was not there
-    born = _overlaid([_from_birth(part, complete, key) for part in parts], key, columns)
+    if complete.is_empty():
+        born = rows.clear()
+    elif len(parts) == 1 and parts[0].height == complete.height:
+        born = rows  # new rows alone, each of them once
+    else:  # what came before the first complete row was said of a row that was not there
+        born = _overlaid([_from_birth(part, complete, key) for part in parts], key, columns)
     return TableChange(table, rows, born.select(key, *columns), removed[key].sort())
 
 

@@ -93,6 +93,7 @@ def test_few_made_secrets_are_stored(made):
     assert sum(left.values()) <= MOST_STORED * len(made), f"seed {SEED}: {sorted(left)}"
 
 
+@pytest.mark.benchmark
 def test_every_kind_that_leaks_again_and_again_is_named_in_the_readme():
     page = (real_lines.ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     left = Counter(case.kind for case in cases(Random(SEED), 4) if stored(case, redact(case.text)[0]))

@@ -103,21 +103,25 @@ def _checked(both: pl.DataFrame) -> pl.DataFrame:
     """Add what each pair is (`is_shared`, ...): as columns, since Polars computes a repeated expression anew."""
     trust_new, trust_old = rank_of(pl.col("origin_new")), rank_of(pl.col("origin_old"))
     is_same_value = plain_value(pl.col("value_new")).eq_missing(plain_value(pl.col("value_old")))
-    return both.with_columns(_names_in_words()).with_columns(
-        is_shared=(_names_same("subject") & _names_same("attribute")).fill_null(value=False),
-        is_copied=_names_values().fill_null(value=False),
-        is_outcome=_is_outcome().fill_null(value=False),
-        is_trusted=trust_new <= trust_old.clip(lower_bound=TRUST.index("agent")),
-        differs=_differs(),
-        holds_all=_holds_all(),
-        # the more trusted text would stand for both, and it is the one that says less
-        loses=((pl.col("verdict") == "absorbed") & (trust_new < trust_old))
-        | ((pl.col("verdict") == "absorbs") & (trust_old < trust_new)),
-    ).with_columns(
-        # whatever property was judged, what carries one value of one property contradicts nothing
-        is_same_state=~pl.col("is_copied")
-        & is_same_value
-        & (pl.col("is_shared") | _is_one_property().fill_null(value=False))
+    return (
+        both.with_columns(_names_in_words())
+        .with_columns(
+            is_shared=(_names_same("subject") & _names_same("attribute")).fill_null(value=False),
+            is_copied=_names_values().fill_null(value=False),
+            is_outcome=_is_outcome().fill_null(value=False),
+            is_trusted=trust_new <= trust_old.clip(lower_bound=TRUST.index("agent")),
+            differs=_differs(),
+            holds_all=_holds_all(),
+            # the more trusted text would stand for both, and it is the one that says less
+            loses=((pl.col("verdict") == "absorbed") & (trust_new < trust_old))
+            | ((pl.col("verdict") == "absorbs") & (trust_old < trust_new)),
+        )
+        .with_columns(
+            # whatever property was judged, what carries one value of one property contradicts nothing
+            is_same_state=~pl.col("is_copied")
+            & is_same_value
+            & (pl.col("is_shared") | _is_one_property().fill_null(value=False))
+        )
     )
 
 
