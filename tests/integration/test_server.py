@@ -414,6 +414,28 @@ def test_a_home_that_is_taken_away_is_neither_ready_nor_made_anew(tmp_path: Path
         assert client.post("/v1/search", json={"query": "kiln"}).json()["cells"]
 
 
+def test_what_is_done_while_the_home_is_taken_away_is_not_told_as_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home, away = tmp_path / "home", tmp_path / "away"
+    real = Memory.remember
+
+    def late(memory: Memory, *given: object, **named: object) -> Remembered:
+        done = real(memory, *given, **named)
+        home.rename(away)
+        return done
+
+    with serving(home) as client, listening(home.resolve(), Memory(home), threads=1):
+        while client.get("/health/ready").status_code != 200:
+            time.sleep(0.05)
+        monkeypatch.setattr(Memory, "remember", late)
+        assert_problem(client.post("/v1/remember", json={"text": "Kiln 1 is blue."}), 503, "home")
+        away.rename(home)
+        with pytest.raises(TransientError, match="moved or removed"):
+            call(str(home), "remember", {"text": "Kiln 2 is blue."}, Remembered)
+        away.rename(home)
+
+
 def test_settings_that_were_changed_since_the_start_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home = tmp_path / "home"
     with serving(home) as client:

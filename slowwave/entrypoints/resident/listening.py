@@ -132,4 +132,7 @@ def _answer(
             return
         if has_left(connection):  # such as after Ctrl-C: what was not begun is not done
             return
-        waiting.answer(connection, answered(lambda: memory, request, program=program))
+        answer = answered(lambda: memory, request, program=program)
+        if place.is_gone():  # while it was done: nobody is told that it was
+            answer = {"error": TransientError.__name__, "message": HOME_GONE}
+        waiting.answer(connection, answer)

@@ -31,6 +31,7 @@ DRAIN_SECONDS = 2.0
 """So many times the largest body, and for so long, is read of one that is too large: a client that still sends when the
 connection ends never reads why."""
 
+_GONE = ("home", "The home is gone")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _access = logging.getLogger("slowwave.access")
 _log = logging.getLogger("slowwave.server")
@@ -65,6 +66,7 @@ class Guard:
         headers = dict(scope["headers"])
         scope["slowwave.request_id"] = request_id = _request_id(headers)
         started, told = time.monotonic(), _Told(send, request_id)
+        answer = _Held(told, None if scope["path"] in OPEN_PATHS else self._place)
         try:
             check_host(headers)
             check_origin(headers)
@@ -73,7 +75,9 @@ class Guard:
                 self._check_home()
             body = await self._body(headers, receive)
             scope["slowwave.body"] = body
-            await self._app(scope, _replay(body, receive), told)
+            await self._app(scope, _replay(body, receive), answer)
+            if answer.is_held:
+                raise _RefusedError(503, HOME_GONE, _GONE)
         except _RefusedError as refused:
             await _refuse(told, refused, request_id)
         except Exception as error:  # told to the log by its place: its text may quote what is stored
@@ -95,7 +99,7 @@ class Guard:
 
     def _check_home(self) -> None:
         if self._place.is_gone():
-            raise _RefusedError(503, HOME_GONE, ("home", "The home is gone"))
+            raise _RefusedError(503, HOME_GONE, _GONE)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         most = self._settings.body_bytes
@@ -182,6 +186,19 @@ class _Told:
             self.status = message["status"]
             message = {**message, "headers": [*message["headers"], (b"x-request-id", self._request_id)]}
         await self._send(message)
+
+
+class _Held:
+    """The way back, which holds an answer for a home that went meanwhile: nobody is told that something was done."""
+
+    def __init__(self, send: Send, place: Place | None) -> None:
+        self._send, self._place, self.is_held = send, place, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.is_held = self._place is not None and self._place.is_gone()
+        if not self.is_held:
+            await self._send(message)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
