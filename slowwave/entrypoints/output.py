@@ -29,7 +29,7 @@ class _Descriptor(io.FileIO):
     def __init__(self, descriptor: int, *, ends_the_command: bool) -> None:
         super().__init__(descriptor, "wb", closefd=False)
         self.lost: OSError | None = None
-        self._ends_the_command = ends_the_command
+        self.ends_the_command = ends_the_command
 
     def write(self, data: Any, /) -> int:
         """Writes bytes, or drops them where some were lost before.
@@ -44,7 +44,7 @@ class _Descriptor(io.FileIO):
             return super().write(data)
         except OSError as error:
             self.lost = error
-            if self._ends_the_command:
+            if self.ends_the_command:
                 raise LostOutputError from error
             return size
 
@@ -108,12 +108,15 @@ def _number(stream: TextIO | None, number: int) -> int:
 
 
 def _text(descriptor: _Descriptor, stream: TextIO | None) -> TextIO:
-    encoding = "utf-8" if stream is None else stream.encoding
-    is_terminal = descriptor.isatty()
+    """The text of a descriptor; whole lines leave at once where somebody looks on, and notes always."""
     return io.TextIOWrapper(
         io.BufferedWriter(descriptor),
-        encoding=encoding,
+        encoding="utf-8" if stream is None else stream.encoding,
         errors="replace",
-        line_buffering=is_terminal,
-        write_through=descriptor.fileno() == 2,  # noqa: PLR2004 - notes are seen at once
+        line_buffering=descriptor.isatty() or not descriptor.ends_the_command or _is_unbuffered(stream),
     )
+
+
+def _is_unbuffered(stream: TextIO | None) -> bool:
+    """Return whether Python was told to keep nothing back."""
+    return isinstance(stream, io.TextIOWrapper) and stream.write_through
