@@ -1,8 +1,11 @@
-"""Writing a file whole: a reader finds the old one or the new one, and a kill leaves no half of either."""
+"""Files whole: a reader finds the old one or the new one, and a kill leaves no half of either."""
 
+import errno
 import os
 import shutil
+import stat
 import threading
+from io import BufferedReader
 from itertools import takewhile
 from pathlib import Path
 
@@ -10,6 +13,25 @@ DRAFTS = ".*.draft"
 """Names of the files that killed writers leave behind."""
 
 PRIVATE = 0o600
+
+
+def open_plain(path: Path) -> BufferedReader:
+    """Open a file to read its bytes.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe, for whose writer one would wait without end.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb")
+    if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is a pipe", str(path))
+    return file
+
+
+def read_plain(path: Path) -> bytes:
+    """The bytes of a file. Raises as `open_plain`."""
+    with open_plain(path) as file:
+        return file.read()
 
 
 def write_whole(

@@ -41,8 +41,11 @@ if TYPE_CHECKING:
 Clock = Callable[[], datetime]
 """Source of the present moment, in UTC."""
 
-EMBED_ROWS = 1_024
-"""Rows embedded and stored together, so that a kill loses little."""
+EMBED_ROWS, MOST_EMBED_ROWS = 1_024, 4_096
+"""Rows embedded and stored together, so that a kill loses little; in a table of many more, since each read of it costs
+the more, the more often it was written."""
+
+MANY_ROWS = 20_000
 
 EMBED_BYTES, READ_ROWS = 8_000_000, 256
 """Bytes of texts that are embedded together at about the most, and rows whose texts are read at once."""
@@ -181,12 +184,17 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
 def text_batches(store: Store, table: str, keys: pl.Series) -> Iterator[tuple[int, pl.DataFrame]]:
     """Keys and texts to embed together, few enough to bound memory, and how many of `keys` were looked at so far."""
     waiting: list[pl.DataFrame] = []
-    for start in range(0, len(keys), READ_ROWS):
-        waiting.append(store.embedded_texts(table, keys.slice(start, READ_ROWS)))
-        looked_at = min(start + READ_ROWS, len(keys))
+    most_rows = EMBED_ROWS if len(keys) < MANY_ROWS else MOST_EMBED_ROWS
+    looked_at, at_once = 0, READ_ROWS
+    while looked_at < len(keys):
+        rows = min(at_once, most_rows - sum(part.height for part in waiting))
+        waiting.append(store.embedded_texts(table, keys.slice(looked_at, rows)))
+        looked_at = min(looked_at + rows, len(keys))
+        read = int(waiting[-1]["text"].str.len_bytes().sum())
+        at_once = min(4 * READ_ROWS, 2 * at_once) if read < EMBED_BYTES // 32 else READ_ROWS
         row_count = sum(part.height for part in waiting)
         size = sum(int(part["text"].str.len_bytes().sum()) for part in waiting)
-        if looked_at == len(keys) or row_count >= EMBED_ROWS or size >= EMBED_BYTES:
+        if looked_at == len(keys) or row_count >= most_rows or size >= EMBED_BYTES:
             yield looked_at, pl.concat(waiting)
             waiting = []
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from slowwave.whole_file import open_plain
+
 HEADER_BYTES = 4_096
 """Bytes that the first line of a segment has at most."""
 
@@ -32,7 +34,7 @@ def what_is_left(event_count: object, body: bytes) -> str:
 def named_before(path: Path) -> str:
     """The segment that a segment's header names as the last before it; empty where it names none."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             header = json.loads(file.readline(HEADER_BYTES))
     except (OSError, ValueError, RecursionError):
         return ""

@@ -15,6 +15,7 @@ from slowwave.errors import NotFoundError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS
 from slowwave.journal.segments import Journal
 from slowwave.schemas.tables import STATED
+from slowwave.whole_file import open_plain
 
 SWITCHED = "derivation.switched"
 
@@ -60,7 +61,7 @@ def _is_switch(journal: Journal, segment_id: str) -> bool:
     A broken one is none: what it put in the memory's place is not there, and the memory before it holds.
     """
     try:
-        with journal.path_of(segment_id).open("rb") as file:
+        with open_plain(journal.path_of(segment_id)) as file:
             is_marked = any(_MARK in line for line in islice(file, 1, 2))
         return is_marked and not journal.read([segment_id]).problems
     except (OSError, NotFoundError):

@@ -6,6 +6,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import decode
 from slowwave.journal.segments import Journal
+from slowwave.whole_file import read_plain
 
 
 def mentioning(journal: Journal, ids: Sequence[str]) -> pl.DataFrame:
@@ -14,7 +15,7 @@ def mentioning(journal: Journal, ids: Sequence[str]) -> pl.DataFrame:
 
     def holds(segment_id: str) -> bool:
         try:
-            data = journal.path_of(segment_id).read_bytes()
+            data = read_plain(journal.path_of(segment_id))
         except OSError:
             return False  # `slowwave doctor` and `rebuild` name it
         return any(name in data for name in wanted)

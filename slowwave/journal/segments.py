@@ -27,7 +27,7 @@ from ulid import ULID
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso, is_readable
 from slowwave.journal.damage import missing_segments, named_before, what_is_left
-from slowwave.whole_file import write_whole
+from slowwave.whole_file import read_plain, write_whole
 
 FORMAT = 1
 
@@ -339,7 +339,7 @@ def _body(segment_id: str, events: pl.DataFrame, now: datetime) -> bytes:
 def _whole_lines(path: Path) -> Sequence[str] | str:
     """The event lines of a whole segment, or the reason why the file is not one."""
     try:
-        head, _, body = path.read_bytes().partition(b"\n")
+        head, _, body = read_plain(path).partition(b"\n")
     except FileNotFoundError:
         raise
     except OSError as error:

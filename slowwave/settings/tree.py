@@ -45,6 +45,7 @@ from slowwave.settings.redaction import RedactionSettings
 from slowwave.settings.server import ServerSettings
 from slowwave.settings.topics import SummarySettings, TopicSettings
 from slowwave.settings.watch import WatchSettings
+from slowwave.whole_file import read_plain
 
 FORMER_GROUPS = {"own": "owner", "words": "edits"}
 """Groups by the name that they had before, with the name of today: files and environments may still say it."""
@@ -149,7 +150,7 @@ def _read_file(path: Path) -> dict[str, Any]:
             raise ConfigError(
                 f"{path} has {size:,} bytes, and settings have {LONGEST_FILE:,} at most. Mend or remove it."
             )
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_plain(path).decode())
     except FileNotFoundError:
         return {}
     except OSError as error:

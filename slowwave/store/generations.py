@@ -21,7 +21,7 @@ from slowwave.schemas.tables import TABLES
 from slowwave.store.damage import damaged, told
 from slowwave.store.layout import APPLIED, META_FILE, POINTER, SCHEMA_VERSION, StoreMeta, pointed_at
 from slowwave.store.writing import Store
-from slowwave.whole_file import write_whole
+from slowwave.whole_file import read_plain, write_whole
 
 _MOVED_AT = "%Y%m%dT%H%M%SZ"
 _DAMAGED = re.compile(r"damaged-(\d{8}T\d{6}Z)(?:-\d+)?")
@@ -101,7 +101,7 @@ def open_store(root: Path) -> Store:
 
 def _meta_of(root: Path, name: str) -> StoreMeta:
     try:
-        meta = StoreMeta(**json.loads((root / name / META_FILE).read_bytes()))
+        meta = StoreMeta(**json.loads(read_plain(root / name / META_FILE)))
     except FileNotFoundError as error:
         raise damaged(root, f"{POINTER} names {name}, which is not there or has no {META_FILE}") from error
     except (OSError, ValueError, TypeError, RecursionError) as error:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from lancedb.query import MatchQuery, MultiMatchQuery
 
 from slowwave.schemas.tables import KEYS, OWNER, VECTOR_TEXT, frame_schema
+from slowwave.whole_file import read_plain
 
 SCHEMA_VERSION = 6
 
@@ -74,7 +75,7 @@ def pointed_at(root: Path) -> str:
     Raises:
         OSError: the pointer is missing or cannot be read.
     """
-    name = (root / POINTER).read_bytes().decode(errors="replace").strip()
+    name = read_plain(root / POINTER).decode(errors="replace").strip()
     return name if _GENERATION.fullmatch(name) else ""
 
 
