@@ -261,7 +261,7 @@ def empty_reading(counts: Counts | None = None) -> Reading:
 
 def _clean_parts(message: RawMessage, told: Told, counts: Counts, bounds: ReaderSettings) -> str:
     kept: list[str] = []
-    room, left_out = bounds.message_characters, message.left_out
+    room, left_out, is_as_read = bounds.message_characters, message.left_out, True
     for part in message.parts:
         if room < LEAST_PART:
             left_out += len(part)
@@ -271,6 +271,7 @@ def _clean_parts(message: RawMessage, told: Told, counts: Counts, bounds: Reader
             counts.parts["injected memory"] += fence_count
         text, found, over = bounded_text(text.strip(), room, told.redact)
         counts.redacted.update(found)
+        is_as_read = is_as_read and not found and not over
         left_out += over
         room -= len(text) + len(_BETWEEN_PARTS)
         if text:
@@ -282,6 +283,8 @@ def _clean_parts(message: RawMessage, told: Told, counts: Counts, bounds: Reader
         )
         counts.parts[CUT_MESSAGE] += 1
         counts.exceed(CUT_MESSAGE, over_bound, most=bounds.shown_places)
+    if len(kept) == 1 and is_as_read:  # most messages: this very text was looked at
+        return kept[0]
     whole, found = told.redact(_BETWEEN_PARTS.join(kept))  # a name in one part, its value in the next
     counts.redacted.update(found)
     return whole
