@@ -3,6 +3,7 @@
 The environment is set while this file is imported, before any test module can import Slowwave or Prefect.
 """
 
+import atexit
 import gc
 import multiprocessing.process
 import os
@@ -36,6 +37,7 @@ FOREIGN = ("SLOWWAVE_", "PREFECT_", "OPENAI_", "OLLAMA_")
 """Settings of whoever runs the tests must not reach them, or a test could talk to a real server."""
 
 PREFECT_FOLDER = Path(tempfile.mkdtemp(prefix="slowwave-prefect-"))
+atexit.register(shutil.rmtree, PREFECT_FOLDER, ignore_errors=True)
 TEST_ENVIRONMENT = {
     "PREFECT_HOME": str(PREFECT_FOLDER),
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -118,9 +120,3 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder shared/data does not stand beside this checkout")
     return folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _remove_prefect_folder() -> Iterator[None]:
-    yield
-    shutil.rmtree(PREFECT_FOLDER, ignore_errors=True)

@@ -17,10 +17,16 @@ def fill(home: Path, make: Make) -> None:
 
 
 @cache
+def folder() -> Path:
+    """A folder for what this process makes, which goes with it."""
+    made = Path(tempfile.mkdtemp(prefix="slowwave-made-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+@cache
 def _made(make: Make, settings: str) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="slowwave-made-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    home = folder / "home"
+    home = Path(tempfile.mkdtemp(dir=folder())) / "home"
     home.mkdir()
     (home / "slowwave.toml").write_text(settings, encoding="utf-8")
     make(home)

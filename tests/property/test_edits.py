@@ -17,6 +17,7 @@ from slowwave.errors import InputError, NotFoundError
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.tables import TABLES
 from slowwave.stages.extract.tombstones import said_again, without_deleted
+from tests import made_once
 from tests.made_once import fill
 from tests.rows import NOW, events, one_of_every_kind, row
 from tests.scripted_model import store_of, tables, write_settings
@@ -31,7 +32,7 @@ TEXT = st.lists(WORD, min_size=3, max_size=8).map(" ".join).filter(lambda text: 
 
 
 def home() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="slowwave-words-"))
+    folder = Path(tempfile.mkdtemp(prefix="slowwave-words-", dir=made_once.folder()))
     write_settings(folder, embedding={"provider": "none"}, owner=OWNER)
     return folder
 

@@ -18,6 +18,7 @@ from slowwave.home.topic_counts import topic_counts
 from slowwave.home.workspace import open_workspace
 from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.tables import TABLES
+from tests import made_once
 from tests.property.test_edits import OWNER, STEP, beginning, home, say
 from tests.rows import NOW, one_of_every_kind
 from tests.scripted_model import store_of, tables, write_settings
@@ -36,10 +37,10 @@ EXPORTED = [
 
 def taken_in(folder: Path, owner: dict[str, str] = OWNER) -> tuple[Path, Path]:
     """The export of a home, and an empty home that took it in."""
-    to = Path(tempfile.mkdtemp(prefix="slowwave-export-"))
+    to = Path(tempfile.mkdtemp(prefix="slowwave-export-", dir=made_once.folder()))
     with Memory(folder) as memory:
         done = memory.export(to, now=NOW)
-    other = Path(tempfile.mkdtemp(prefix="slowwave-import-"))
+    other = Path(tempfile.mkdtemp(prefix="slowwave-import-", dir=made_once.folder()))
     write_settings(other, embedding={"provider": "none"}, owner=owner)
     ingest.fn(sources=[str(to / "memories.jsonl")], home=str(other))
     assert done.counts
@@ -56,7 +57,7 @@ def lines_of(path: Path) -> list[dict[str, object]]:
 
 
 def export_again(folder: Path) -> list[dict[str, object]]:
-    to = Path(tempfile.mkdtemp(prefix="slowwave-export-"))
+    to = Path(tempfile.mkdtemp(prefix="slowwave-export-", dir=made_once.folder()))
     with Memory(folder) as memory:
         memory.export(to, now=NOW)
     found = lines_of(to / "memories.jsonl")
