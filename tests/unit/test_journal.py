@@ -337,7 +337,8 @@ def test_a_segment_that_was_emptied_is_neither_missing_nor_broken(journal: Journ
 def test_a_copy_of_a_segment_under_another_name_is_not_read_again(journal: Journal, last: int) -> None:
     for name in "abcdef"[: last + 1]:
         path = committed(journal, name)
-    copy = path.with_name(f"{path.stem[:-1]}{'Z' if path.stem[-1] != 'Z' else 'Y'}.jsonl")
+    time_of, other = path.stem[:10], "Y" if path.stem[10] == "Z" else "Z"  # the last letter counts up
+    copy = path.with_name(f"{time_of}{other}{path.stem[11:]}.jsonl")
     copy.write_bytes(path.read_bytes())
     scan = journal.scan()
     (problem,) = scan.problems
