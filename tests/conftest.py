@@ -30,8 +30,10 @@ def _has_room() -> bool:
     return disk.f_bavail * disk.f_frsize >= ROOM and not disk.f_flag & os.ST_NOEXEC
 
 
-if _has_room():
-    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY_DISK)
+if "PYTEST_XDIST_WORKER" not in os.environ:  # one folder for a run and its workers, which goes with it
+    _of_run = tempfile.mkdtemp(prefix="sw-", dir=MEMORY_DISK if _has_room() else None)
+    atexit.register(shutil.rmtree, _of_run, ignore_errors=True)
+    os.environ["TMPDIR"] = tempfile.tempdir = _of_run
 
 FOREIGN = ("SLOWWAVE_", "PREFECT_", "OPENAI_", "OLLAMA_")
 """Settings of whoever runs the tests must not reach them, or a test could talk to a real server."""
