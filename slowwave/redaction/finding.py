@@ -31,12 +31,15 @@ from slowwave.redaction.labelled.near import near_spans
 from slowwave.redaction.labelled.openings import opening_spans
 from slowwave.redaction.labelled.phrases import phrase_spans
 from slowwave.redaction.labelled.said import said_spans
+from slowwave.redaction.labelled.written import line_end, line_start
 from slowwave.redaction.remembering import forget
 from slowwave.redaction.rules import RULES, Rule
 from slowwave.redaction.wallets import labelled_phrase, seed_spans
 
 MARK: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
 _LONG_RUN = pattern(r"[\w.~+/=:$*{}%@!?&,-]{16,}+")
+_REACH_OF_RULES: Final = 1000
+"""Characters around a mark in which its coming can show another secret."""
 _BEFORE_RUN: Final = 8
 """Characters before a run of which a token's edge can be made: an escape, a colour."""
 _KIND_OF_LABEL: Final = {
@@ -88,7 +91,8 @@ def find(text: str, rules: RuleSet = STANDARD) -> list[Span]:
         spans = _round(text, rules)
         while spans:
             covered = Covered.of(text, spans)
-            more = _round(covered.text, rules)
+            near = only(covered.text, _around_marks(covered))
+            more = [_placed(near, span) for span in _round(near.text, rules)]
             if not more:
                 return spans
             spans = _merged([*spans, *(covered.whole(span) for span in more)])
@@ -132,6 +136,20 @@ class Covered(NamedTuple):
         if position < end:
             return real_end if is_end else real_start
         return position + real_end - end
+
+
+def _around_marks(covered: Covered) -> list[tuple[int, int]]:
+    """The lines around the marks of a text: what is more than that away was looked at in the round before."""
+    kept: list[tuple[int, int]] = []
+    for start, end, _, _ in covered.marks:
+        if kept and end + _REACH_OF_RULES < kept[-1][1]:
+            continue
+        begin = line_start(covered.text, max(0, start - _REACH_OF_RULES), _REACH_OF_RULES)
+        stop = line_end(covered.text, end + _REACH_OF_RULES, _REACH_OF_RULES)
+        if kept and begin <= kept[-1][1]:
+            begin = kept.pop()[0]
+        kept.append((begin, min(len(covered.text), stop)))
+    return kept
 
 
 def _round(text: str, rules: RuleSet) -> list[Span]:
