@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from slowwave.deferred import pattern
@@ -76,6 +77,11 @@ class RuleSet:
     labels: Labels
     exceptions: tuple[re.Pattern[str], ...] = ()
     own: str = ""
+
+    @cached_property
+    def hints(self) -> tuple[str, ...]:
+        """All hints of the rules, each once."""
+        return tuple(dict.fromkeys(hint for rule in self.rules for hint in rule.hints))
 
 
 STANDARD: Final = RuleSet(RULES, Labels())
@@ -169,16 +175,29 @@ def _lowered(text: str) -> str:
     return "".join(low if len(low := character.lower()) == 1 else character for character in text)
 
 
+def _present(hints: Iterable[str], lowered: str) -> frozenset[str]:
+    """Those of the hints that stand in a text; their first and last three characters rule most of the others out."""
+    threes = {"".join(three) for three in zip(lowered, lowered[1:], lowered[2:], strict=False)}
+    return frozenset(
+        hint
+        for hint in hints
+        if (len(hint) < 3 or (hint[:3] in threes and hint[-3:] in threes)) and hint in lowered
+    )
+
+
 def _by_rules(text: str, lowered: str, rules: RuleSet) -> Iterator[Span]:
     long_runs = only(
         text, [(max(0, run.start() - _BEFORE_RUN), run.end()) for run in _LONG_RUN.finditer(text)]
     )
     low_runs = _lowered(long_runs.text)
+    present = _present(rules.hints, lowered)
     for rule in rules.rules:
-        if not rule.is_long:
-            yield from (Span(start, end, rule.kind, rule.name) for start, end in rule.spans(text, lowered))
-        elif low_runs:
-            found = rule.spans(long_runs.text, low_runs)
+        hints = [hint for hint in rule.hints if hint in present]
+        if hints and not rule.is_long:
+            found = rule.spans(text, lowered, hints)
+            yield from (Span(start, end, rule.kind, rule.name) for start, end in found)
+        elif hints and any(hint in low_runs for hint in hints):
+            found = rule.spans(long_runs.text, low_runs, hints)
             yield from (Span(*long_runs.span(start, end), rule.kind, rule.name) for start, end in found)
 
 

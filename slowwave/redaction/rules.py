@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -52,9 +52,12 @@ class Rule:
         """The expression, compiled once a text has one of the hints: compiling all takes a tenth of a second."""
         return re.compile(self.expression)
 
-    def spans(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
-        """Start and end of each secret that the pattern finds, in the order of the text; `lowered` is it in lower case."""
-        for start, end in self._windows(lowered):
+    def spans(self, text: str, lowered: str, hints: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Start and end of each secret that the pattern finds, in the order of the text.
+
+        `lowered` is the text in lower case, `hints` are those of the rule's that it holds.
+        """
+        for start, end in self._windows(lowered, hints):
             position = start
             while match := self.pattern.search(text, position, end):
                 found_start, found_end = self._span(match)
@@ -71,15 +74,13 @@ class Rule:
             return False
         return self.accepts is None or self.accepts(match, start, end)
 
-    def _windows(self, lowered: str) -> Iterator[tuple[int, int]]:
+    def _windows(self, lowered: str, hints: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Parts of the text in which a match can be: the lines around each hint."""
-        if not any(hint in lowered for hint in self.hints):
-            return
         position, length = 0, len(lowered)
         if self.is_long:
             yield position, length
             return
-        upcoming = {hint: lowered.find(hint) for hint in self.hints}
+        upcoming = {hint: lowered.find(hint) for hint in hints}
         while position < length:
             for hint, found in upcoming.items():
                 if 0 <= found < position:

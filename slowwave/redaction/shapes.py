@@ -38,7 +38,7 @@ _MUNDANE = pattern(
     | [vV]?\d{1,5}(?:[.:]\d{1,5}){1,4}(?:[-+.]?[a-z]{1,8}[.\d-]{0,8}|Z|(?:-\d{1,8}){1,3})? # a version, a time, an IP address
     | \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ].*)?                      # a date
     | [~<>=+-]?[$€£]?\d[\d.,_]*(?:[A-Za-z]{1,3}|%|€|\$)?[+)]?          # an amount
-    | [#@&]\w[\w-]*                                                   # a ticket, a name
+    | [#@&](?!(?=\S*[A-Z])\S*\d\d)\w[\w-]*                                                   # a ticket, a name
     | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+ | [A-Z]{2,12}-\d{1,7}              # a constant, a ticket
     | [A-Za-z_][\w.]{0,60}\(.*                                         # a call
     | (?i:(?:sha|md|bcrypt|scrypt|argon|pbkdf|base|utf|aes|rsa|hmac|oauth|jwt|uuid|ed|ecdsa|http|ipv|es|rs|hs|tls|ssl

@@ -17,7 +17,7 @@ from slowwave.redaction.shapes import (
 _PLACEHOLDER = pattern(
     r"(?:.{0,3}\[redacted(?::[a-z-]+)?\]?(?:\\+[nrt]|\W)*"
     r"|<.*>?|\$\{.*|\$\(.*|[(\[{]?\$[A-Z_][A-Z0-9_]*\[?|[a-z]+_\*|\$[a-z_]+|%\w+%|%\(\w.*|%-?\d*[sdrfqvx]|@?\{.*|\[.*\]?"
-    r"|[xX*.•…#_?=-]+|\.{3}.*|&lt;.*|[(\[{]?\$\w+(?:->|::|[.)\]}\[]).*|\$\d(?:[ ),;].*)?|&[a-z_]+\(.*|[A-Z_]{2,}=(?:value|\.\.\.|<).*"
+    r"|[xX*.•…#_?=-]+|\.{3}.*|&lt;.*|[(\[{]?\$\w+(?:->|::|[.)\]}\[]).*|\$\d(?:[ ),;].*)?|&[a-z_]+\(.*|[A-Z_]{2,}=(?:value|\.\.\.|<|\$).*"
     r"|(?:your|my|the|some|insert|example|dummy|placeholder|replace|put|enter|add|fake|sample|dein|ihr|votre|ton|tu|su|seu|tuo"
     r"|il_tuo|jouw|uw|twoj|twój)[-_ ].*|<?(?:change|replace)[-_]?me.*|\*{3}.*"
     r"|(?:op|vault|secret|file|env|ssm)://?.*|ENC\[.*|!vault.*"

@@ -195,3 +195,13 @@ def test_a_password_in_quotes_after_a_user_is_taken():
     assert redact(f"curl -s -u deploy:'{KEY}' https://app.example")[0].startswith(
         "curl -s -u deploy:'[redacted"
     )
+
+
+def test_doing_it_again_changes_nothing_in_a_long_text_and_what_a_mark_uncovers_is_taken():
+    """The second look is at the lines around the marks alone; here a mark is what makes the next value one."""
+    ordinary = "The port is 8080 and the table has two keys, which nobody needs to hide.\n" * 60
+    told = [f"password: Kolibri{number}829\nlogin with bob / Kolibri-{number}77!\n" for number in range(9)]
+    once = redact(ordinary.join(["", *told, ""]))[0]
+    assert "Kolibri" not in once
+    assert once.count(ordinary) == len(told) + 1
+    assert redact(once) == (once, {})

@@ -84,6 +84,7 @@ _ACCOUNT = pattern(
 _NUMBERED = pattern(r"[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,2}")
 _FINAL = pattern(r"\s?:\s?(?:Final|int|ClassVar)")
 _CONSTANT = pattern(r"[A-Z]+(?:_[A-Z]+)+|[a-z]+(?:[./][a-z]+)+|[a-z_]+(?:[./][a-z_]*\{\w+\}[\w/{}.]*)+")
+_OF_CIPHER = pattern(r"(?i)(?:crypt(?:ion)?|cipher)[\"']?\s{0,4}(?:=>|[:=])\s{0,4}[\[{(]\s{0,8}[\"']?\Z")
 _KEY_ID = pattern(r"(?:0x)?(?:[0-9A-F]{8}|[0-9A-F]{16})")
 _OF_A_SERVICE = pattern(r"(?i)api|secret|access|client|private|auth|licen[cs]e")
 SHORTEST_PIN: Final = 4
@@ -203,6 +204,8 @@ def _is_given(text: str, label: Label, found: Written, *, is_colon: bool) -> boo
         is_name = "session" in label.word and (is_uuid(value) or word_share(value) > 0.5)
         is_name = is_name or bool(_NUMBERED.fullmatch(value))
         return is_random(value) and not is_name and not (is_mundane(value) and not is_uuid(value))
+    if label.kind == "weak" and _OF_CIPHER.search(text, max(0, label.start - 40), label.start):
+        return is_random(value)
     is_public = is_identifier(value) or is_mundane(value) or bool(CACHE_KEY.match(value))
     return label.kind == "weak" and is_mixed(value) and not is_public
 
@@ -247,10 +250,12 @@ def _is_strong_given(text: str, label: Label, found: Written, *, is_colon: bool)
             is_long
             and label.kind == "password"
             and (
+                "answer" in label.word or value.isdigit() or fills_its_line(text, label.name_start, found.end)
+            )
+            and (
                 label.word not in _PASS_WORDS
                 or bool(_ACCOUNT.search(text, max(0, label.start - 120), found.end + 120))
             )
-            and (value.isdigit() or fills_its_line(text, label.name_start, found.end))
         )
     return True
 

@@ -85,7 +85,9 @@ def _found(
             is_generated(bare) or (len(bare) >= _SHORTEST_ALONE and bare.isalnum() and is_mixed(bare))
         )
     else:
-        is_secret = is_generated(bare) or is_invented(bare)
+        is_secret = (
+            is_generated(bare) or is_invented(bare) or (len(bare) >= _SHORTEST_KEY and is_shuffled(bare))
+        )
         is_secret = is_secret or (
             is_word_and_number(bare) and (is_sure or bool(_TOLD.search(text, max(0, start - 16), start)))
         )

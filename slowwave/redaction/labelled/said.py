@@ -227,7 +227,9 @@ def _trimmed(found: Written) -> tuple[int, int]:
 def _is_said(text: str, label: Label, found: Written, *, link: str, number: int) -> bool:
     value = found.text if found.is_quoted else found.text.rstrip(".,;:!?)")
     is_named = is_ordinary(value) or is_reference(value, is_shell=False)
-    is_item = found.is_quoted and not link and bool(_ITEM.match(text, label.name_end))
+    is_item = found.is_quoted and (
+        value[0].isspace() or (not link and bool(_ITEM.match(text, label.name_end)))
+    )
     is_named = is_named or is_item or (found.is_quoted and value == text[label.name_start : label.name_end])
     if len(value) < SHORTEST_GIVEN or is_named or is_key_id(text, label, value):
         return False
