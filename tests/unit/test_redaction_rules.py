@@ -61,7 +61,9 @@ def wallet_key() -> str:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_rule_finds_its_own_example(rule):
     text = made(rule.example)
-    assert list(rule.spans(text, text.lower(), [hint for hint in rule.hints if hint in text.lower()])) != [], text
+    assert (
+        list(rule.spans(text, text.lower(), [hint for hint in rule.hints if hint in text.lower()])) != []
+    ), text
     assert redact(text)[1], text
 
 
