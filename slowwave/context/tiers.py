@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from slowwave.schemas.context import TIERS, TierName
@@ -106,21 +106,21 @@ def pack_best(
     """Lines that fit, best first whatever their tier; equal scores keep the order of `candidates`.
 
     A quote of a turn that a chosen memory rests on waits with `told_weight` (0..1) of its score, and so does a memory
-    of which every turn is quoted; with a weight of 0, or in the same wording, it is left out. A line takes its longest
-    form that fits; the first line of a group pays for the line above it (`group_tokens` by `under`). An id stands once,
-    and what is in `shown` not at all.
+    of which every turn is quoted; with a weight of 0 it is left out. A quote in the wording of a memory that rests on
+    it gives its place to the memory. A line takes its longest form that fits; the first line of a group pays for the
+    line above it (`group_tokens` by `under`). An id stands once, and what is in `shown` not at all.
     """
-    waiting = [(-line.score, place, False, line) for place, line in enumerate(candidates)]
+    waiting = [(-line.score, place, False, line) for place, line in enumerate(_without_echoes(candidates))]
     heapq.heapify(waiting)
     taken, chosen, room = set(shown), list[Chosen](), budget_tokens
-    groups, told, quoted, worded = set[str](), set[str](), set[str](), set[str]()
+    groups, told, quoted = set[str](), set[str](), set[str]()
     while waiting:
         score, place, has_waited, line = heapq.heappop(waiting)
         if taken & line.ids:
             continue
         known = told if line.turn_ids else quoted
         if not has_waited and line.rests_on and line.rests_on <= known:
-            if not told_weight or line.wording in worded:
+            if not told_weight:
                 continue
             heapq.heappush(waiting, (score * told_weight, place, True, line))
             continue
@@ -130,12 +130,25 @@ def pack_best(
             continue
         chosen.append(Chosen(line, form))
         taken |= line.ids
-        worded |= {line.wording} - {""}
         groups.add(line.under)
         room -= above + line.tokens[form]
         told |= line.rests_on
         quoted |= line.rests_on if line.turn_ids else frozenset()
     return chosen
+
+
+def _without_echoes(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The lines without quotes that a memory of the turn tells in the same words; it takes the better score of both."""
+    quotes = {(turn, line.wording): line for line in candidates if line.wording for turn in line.turn_ids}
+    kept, echoes = list[Candidate](), set[Candidate]()
+    for line in candidates:
+        echo = [quotes[key] for turn in line.rests_on if (key := (turn, line.wording)) in quotes]
+        if line.cell_ids and echo:
+            echoes.update(echo)
+            kept.append(replace(line, score=max(line.score, *(quote.score for quote in echo))))
+        else:
+            kept.append(line)
+    return [line for line in kept if line not in echoes]
 
 
 def _fitting(tokens: Sequence[int], room: int) -> int | None:

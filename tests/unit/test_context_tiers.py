@@ -137,7 +137,7 @@ def test_a_turn_and_its_memory_in_the_same_wording_stand_once():
     worded = [replace(line, wording="we deploy with Nomad") for line in lines]
     assert best(*worded, budget=30) == ["m0", "t20"]
     assert best(worded[1], worded[0], budget=30) == ["m0"]
-    assert best(replace(worded[1], score=2.0), worded[0], budget=30) == ["t10"]
+    assert best(worded[2], replace(worded[1], score=2.0), worded[0], budget=10) == ["m0"]
 
 
 def test_the_line_above_a_group_is_paid_once():
