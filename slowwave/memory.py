@@ -93,6 +93,8 @@ class Memory(Lists, Edits, Sources):
         self._cited = Citations()
         self._conversations = Conversations()
         self._folding = Folding(self._reader)
+        if self._reader.waiting:
+            self._folding.soon()
 
     def __enter__(self) -> Self:
         return self
@@ -380,16 +382,16 @@ class Memory(Lists, Edits, Sources):
         self._usage.flush()
 
     def close(self) -> None:
-        """Write the noted uses; those that cannot be written wait for the end of the program, without an error."""
-        self._folding.stop()
+        """Make findable what was recorded, write the noted uses; what cannot be done now waits, without an error."""
+        self._folding.finish(most_seconds=self._home.settings.server.stop_seconds)
         with suppress(TransientError):
             self.flush()
 
     def _told(self, found: Answer) -> Answer:
-        """The answer, with a note where the store is damaged in a part that was not needed for it."""
-        if not self._reader.damage:
+        """The answer, with a note where the store is damaged in a part that was not needed, or lags behind."""
+        if not self._reader.notes():
             return found
-        return found.model_copy(update={"notes": [*found.notes, self._reader.damage]})
+        return found.model_copy(update={"notes": [*found.notes, *self._reader.notes()]})
 
     def _note(self, cell_ids: Sequence[str], conversation_id: str, at: datetime) -> None:
         if self._records_usage and cell_ids:

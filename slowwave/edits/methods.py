@@ -18,6 +18,7 @@ from slowwave.schemas.requests import (
 )
 from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
 from slowwave.search import Reader
+from slowwave.stages.ingest.folding import Folding
 
 Answer = TypeVar("Answer", Done, Resolved, Erased, StageReport)
 
@@ -27,6 +28,7 @@ class Edits:
 
     _home: Home
     _reader: Reader
+    _folding: Folding
 
     def remember(
         self,
@@ -52,7 +54,10 @@ class Edits:
             TransientError: the journal cannot be written; nothing was recorded.
         """
         request = request_of(RememberRequest, locals())
-        return remember.remember(self._reader.into(request.project), request, now=moment_of(now))
+        done = remember.remember(self._reader.into(request.project), request, now=moment_of(now))
+        if not done.is_searchable:
+            self._folding.soon()
+        return done
 
     def correct(
         self,

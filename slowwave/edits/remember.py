@@ -47,8 +47,10 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
         origin=request.origin,
     )
     keep_fresh(home, now=now)
-    home.journal.commit(encode_plan(plan), now=now)
+    segment = home.journal.commit(encode_plan(plan), now=now)
     folded, waits = fold_committed(reader, patience_seconds=home.settings.edits.lock_seconds)
+    if folded != "folded" and segment is not None:
+        reader.wait_for(segment.segment_id)
     notes = (*redacted(said), *([waits] if waits else []))
     return Remembered(cell_id=cell_id, is_searchable=folded == "folded", notes=notes)
 

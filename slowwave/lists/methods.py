@@ -34,7 +34,8 @@ class Lists:
             InputError: a keyword or the cursor is not possible.
         """
         request = request_of(CellsRequest, {**locals(), **words})
-        return cells.cells(self._reader, request, now=moment_of(now))
+        found = cells.cells(self._reader, request, now=moment_of(now))
+        return found.model_copy(update={"notes": [note]}) if (note := self._reader.lag()) else found
 
     def cell(self, cell_id: str, *, project: str | None = None, now: datetime | None = None) -> CellDetail:
         """One memory with its fields, its use, and the turns that it rests on: whose word it is in each.

@@ -58,6 +58,7 @@ class CellPage(Page):
     """Memories, newest first: by when they were last said, then by id."""
 
     cells: list[CellRow]
+    notes: list[str] = Field(default_factory=list, description="What the reader should know.")
 
 
 class CellDetail(CellRow):

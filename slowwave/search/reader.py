@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from slowwave.embeddings import Embedder, Vectors
 from slowwave.errors import InputError, NotFoundError, OutputError, SlowwaveError, TransientError
 from slowwave.home.lock import is_written_elsewhere
-from slowwave.home.lost_segments import loss_note, lost_segments
+from slowwave.home.lost_segments import loss_note, lost_segments, waiting_segments
 from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.language.intents import EXEMPLARS
@@ -16,6 +16,8 @@ from slowwave.settings.tree import Settings
 from slowwave.store import Store, open_store, told
 
 ASKED = ("cells", "cell_usage", "topics", "contradictions", "turns", "passages")
+
+LAG = "what was recorded last is not in this answer yet: it is added as soon as nothing else writes"
 
 
 @dataclass
@@ -29,6 +31,8 @@ class Reader:
     """Why there is no embedder; "" where there is one."""
     damage: str = ""
     """A note on what is damaged of the store or gone from the journal; an answer stands all the same."""
+    waiting: set[str] = field(default_factory=set)
+    """Segments that were committed before the store was opened, and that nobody was applying then."""
     _exemplars: Vectors | None = field(default=None, repr=False)
     _whole: "Reader | None" = field(default=None, repr=False)
     """The reader that this one is a view of, from within a project."""
@@ -39,6 +43,8 @@ class Reader:
                 self.damage = f"the store is damaged: {told(found)}; run `slowwave rebuild`"
             with suppress(SlowwaveError):  # a broken table is told where it is needed
                 self.damage = self.damage or loss_note(len(lost_segments(self.home.journal, self.store)))
+                if not is_written_elsewhere(self.home):
+                    self.waiting = waiting_segments(self.home.journal, self.store)
             self.store.keep_in_memory(
                 most_rows=self.settings.search.memory_rows,
                 exact_rows=self.settings.store.vector_index_rows,
@@ -72,11 +78,26 @@ class Reader:
         if self.store is None or not self.store.is_current() or self.store.was_replaced():
             fresh = open_reader(self.home)
             self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
-            self.damage = fresh.damage
+            self.damage, self.waiting = fresh.damage, fresh.waiting
             self._exemplars = None
         if self.store is not None:
             self.store.begin_question()
         return self.store
+
+    def wait_for(self, segment_id: str) -> None:
+        """Say that a segment was committed that nobody could apply yet."""
+        (self._whole or self).waiting.add(segment_id)
+
+    def notes(self) -> list[str]:
+        """Notes on the store that belong to every answer from it: damage and lag."""
+        return [note for note in (self.damage, self.lag()) if note]
+
+    def lag(self) -> str:
+        """A note where the store lacks what was recorded; "" where it has everything that this reader knows of."""
+        waiting = self._whole.waiting if self._whole is not None else self.waiting
+        if waiting and self.store is not None:
+            waiting -= self.store.applied_segments()
+        return LAG if waiting else ""
 
     def catch_up(self) -> None:
         """Take over what this process just wrote, so that the next question sees it; none is held without a store."""

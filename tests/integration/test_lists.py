@@ -297,7 +297,7 @@ def test_the_list_shows_a_page_and_how_to_go_on(small_home: Path):
     code, said = run(small_home, "list", "--cursor", said.split("--cursor ")[1].strip())
     assert (code, "staging 0" in said, said.splitlines()[-1]) == (0, True, "1 of 3.")
     code, said = run(small_home, "list", "--json", "--type", "decision")
-    assert (code, json.loads(said)) == (0, {"next_cursor": "", "total": 0, "cells": []})
+    assert (code, json.loads(said)) == (0, {"next_cursor": "", "total": 0, "cells": [], "notes": []})
     assert run(small_home, "list", "--type", "decision")[1] == (
         "No memory to list: nothing is remembered yet, or nothing passes the filters.\n"
     )

@@ -23,6 +23,7 @@ from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import decode, encode
 from slowwave.schemas.search import Filters
+from slowwave.search.reader import LAG
 from slowwave.store import open_store
 from tests.integration.test_home import another_writer
 from tests.rows import NOW, row, rows
@@ -125,7 +126,7 @@ def test_while_another_process_writes_it_is_recorded_and_the_next_writer_takes_i
     with another_writer(folder):
         waits = memory.remember("Invoices are due on Friday.", now=NOW)
         assert not waits.is_searchable
-        assert "another run is writing" in waits.notes[0]
+        assert waits.notes[0].startswith("recorded; it is found soon after")
         assert memory.remember("Invoices are due on Friday.", now=NOW + DAY / 9).cell_id == waits.cell_id
         assert [cell.cell_id for cell in memory.search("kiln invoices", now=NOW).cells] == [known.cell_id]
     third = memory.remember("Mara prefers named exports.", now=NOW)
@@ -149,9 +150,27 @@ def test_while_a_run_of_this_program_writes_the_store_is_left_alone(memory, fold
     with writing(open_home(folder)):
         waits = memory.remember("Invoices are due on Friday.", now=NOW)
         assert not waits.is_searchable
+        memory.close()  # beside the run it goes on waiting, and an answer says so
         assert store_of(str(folder)).count("cells") == 1
-    assert memory.remember("Mara prefers named exports.", now=NOW).is_searchable
-    assert store_of(str(folder)).count("cells") == 3
+        assert memory.search("kiln", now=NOW).notes == memory.cells(now=NOW).notes == [LAG]
+    memory.close()
+    assert store_of(str(folder)).count("cells") == 2
+    found = memory.search("kiln invoices", now=NOW)
+    assert (len(found.cells), found.notes) == (2, [])
+
+
+def test_what_a_killed_program_had_recorded_is_noted_and_added_by_the_next_one(memory, folder):
+    memory.remember("The kiln is blue.", now=NOW)
+    with writing(open_home(folder)):
+        Memory(folder).remember("Invoices are due on Friday.", now=NOW)  # never closed
+    with Memory(folder, records_usage=False) as next_one:
+        assert next_one.search("invoices", now=NOW).notes == [LAG]
+    with Memory(folder, records_usage=False) as last:
+        found = last.search("invoices", now=NOW)
+    assert ("Invoices are due on Friday." in [cell.content for cell in found.cells], found.notes) == (
+        True,
+        [],
+    )
 
 
 def test_while_the_embedder_is_away_it_is_found_by_its_words(memory, folder, monkeypatch):

@@ -120,8 +120,9 @@ def test_a_secret_told_in_one_call_is_masked_alone_in_the_next_of_its_conversati
 
 def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(home: Path):
     write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
-    with Memory(home, records_usage=False) as memory:
-        memory.record([message(0), message(1)], project="kiln")
+    Memory(home, records_usage=False).record(
+        [message(0), message(1)], project="kiln"
+    )  # not closed, as by a kill
     with Memory(home, records_usage=False) as memory:
         done = memory.record([message(1), message(2)])
         assert (done.new_count, done.known_count) == (1, 1)

@@ -68,8 +68,12 @@ def serve(home: str | None, *, port: int | None = None, program: Program | None 
         logged()
         memory = Memory(folder)
         app = create_app(memory, key=key, settings=settings)
-        with listening(folder, memory, threads=own.reads + own.writes, program=program):
-            _Server(configured(app, own), folder=folder).run(sockets=[listener])
+        try:
+            with listening(folder, memory, threads=own.reads + own.writes, program=program):
+                _Server(configured(app, own), folder=folder).run(sockets=[listener])
+        finally:  # a run that came over the socket has ended by now, and what was remembered beside it waits
+            if not app.state.place.is_gone():
+                memory.close()
 
 
 def free_port(settings: ServerSettings) -> socket.socket:

@@ -13,6 +13,8 @@ def show_cells(
 
     `entity` and `project` are what was asked for: where nothing is known of it, that is said.
     """
+    for note in found.notes:
+        tell(note)
     if not found.cells:
         tell(
             "No memory is on this page."

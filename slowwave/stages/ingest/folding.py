@@ -26,10 +26,10 @@ def fold_committed(reader: Reader, *, patience_seconds: float) -> tuple[Folded, 
             note = embed(work)
             work.store.catch_up()
             return "folded", note
-    except BusyError as error:
-        return "busy", f"recorded, and the next writer adds this memory: {error}"
+    except BusyError:
+        return "busy", "recorded; it is found soon after the run or edit that is writing now has ended"
     except (TransientError, ConfigError) as error:
-        return "failed", f"recorded; the next writer makes it searchable: {error}"
+        return "failed", f"recorded; it is found once it can be written to the store: {error}"
 
 
 def embed(work: Workspace) -> str:
@@ -44,43 +44,56 @@ def embed(work: Workspace) -> str:
 class Folding:
     """Folds what was committed some seconds later, in a thread beside: many records become one fold.
 
-    While another process writes the store it tries again; what never comes to it is folded by the next writer.
+    While another process writes the store it tries again; what never comes to it is folded by the next `Memory`.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
+        self._has_work = False
 
     def soon(self) -> None:
         """Say that something was committed."""
         settings = self._reader.settings.record
         with self._lock:
+            self._has_work = True
             if self._timer is None:
                 self._start(settings.fold_seconds)
 
-    def stop(self) -> None:
-        """Leave what waits to the next writer."""
+    def finish(self, *, most_seconds: float) -> None:
+        """Fold what waits now, in at most so long; beside a run it goes on waiting, for the next call or writer."""
         with self._lock:
+            has_work = self._has_work or self._timer is not None
             if self._timer is not None:
                 self._timer.cancel()
             self._timer = None
+        if has_work:
+            last = threading.Thread(target=self._fold, args=(most_seconds,), daemon=True)
+            last.start()
+            last.join(most_seconds)
 
     def _start(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._fold)
+        self._timer = threading.Timer(seconds, self._fold_in_time)
         self._timer.daemon = True
         self._timer.start()
 
-    def _fold(self) -> None:
+    def _fold_in_time(self) -> None:
         with self._lock:
-            mine = self._timer
+            if self._timer is None:
+                return
             self._timer = None
-        if mine is None:
-            return
+        if self._fold(0.0) == "busy":
+            with self._lock:
+                if self._timer is None:
+                    self._start(self._reader.settings.record.retry_seconds)
+
+    def _fold(self, patience_seconds: float) -> Folded:
+        done: Folded = "failed"
         with suppress(
             SlowwaveError
         ):  # a damaged store is told to whoever asks it; the journal has everything
-            done, _ = fold_committed(self._reader, patience_seconds=0.0)
-            with self._lock:
-                if done == "busy" and self._timer is None:
-                    self._start(self._reader.settings.record.retry_seconds)
+            done, _ = fold_committed(self._reader, patience_seconds=patience_seconds)
+        with self._lock:
+            self._has_work = done == "busy"
+        return done

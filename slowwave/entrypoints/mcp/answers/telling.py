@@ -84,7 +84,7 @@ def told_list(found: CellPage) -> Told:
     return Told(
         about=_about(),
         memories=[of_row(one) for one in found.cells],
-        notes=[f"{found.total} in all"],
+        notes=[f"{found.total} in all", *cut_notes(found.notes)],
         next_cursor=found.next_cursor,
     )
 
