@@ -28,7 +28,8 @@ from slowwave.excerpts import asked_words
 from slowwave.language.signals import SAME_ERROR, error_words, fix_cue, holds_words
 from slowwave.schemas.search import TurnHit
 from slowwave.schemas.tables import STATED
-from slowwave.search.conditions import cell_condition, scope_condition, turn_condition
+from slowwave.search.conditions import cell_condition, turn_condition
+from slowwave.search.standing_turns import standing_turns
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import RowsQuery, col, lit
 from slowwave.trust.origins import PERSON
@@ -101,12 +102,10 @@ def _session_lines(situation: Situation, session_id: str, first: int) -> list[Ca
     """Lines of one session after an error in its turn `first`: its cells from there on, and its clearest turn."""
     owner, session = situation.settings.owner, col("session_id") == lit(session_id)
     window = (col("turn_index") >= lit(first)) & (col("turn_index") <= lit(first + FOLLOWING_TURNS))
-    gone = scope_condition(owner) & session & (col("status") == lit("superseded"))
-    turn_rows, cell_rows, old_rows = situation.store.at_once(
+    turn_rows, cell_rows = situation.store.at_once(
         [
             RowsQuery("turns", (*TURN_COLUMNS, "source_id"), turn_condition(owner) & session & window),
             RowsQuery("cells", CELL_COLUMNS, cell_condition(owner) & session),
-            RowsQuery("cells", ("cell_id", "evidence"), gone),
         ]
     )
     # notes that a program left beside one another followed nothing
@@ -118,9 +117,9 @@ def _session_lines(situation: Situation, session_id: str, first: int) -> list[Ca
         for cell in memories_of(cell_rows.sort("cell_id"))
         if not cell.is_raw and not cell.is_episode and following & set(cell.evidence)
     ]
-    living = {turn_id for cell in cells for turn_id in cell.evidence}
-    outdated = set(old_rows["evidence"].explode().drop_nulls()) - living
-    quotes = _clearest(situation, [turn for turn in turns if turn.turn_id not in outdated], 1 if cells else 3)
+    quotes = _clearest(
+        situation, standing_turns(situation.store, situation.settings.owner, turns), 1 if cells else 3
+    )
     said = " ".join(quote.forms[0] for quote in quotes)
     best = sorted(cells, key=lambda cell: -_fix_score(situation, cell))[:FIX_CELLS]
     why = "learned after the same error"

@@ -21,6 +21,7 @@ from slowwave.search.episodes import EPISODE_LIST
 from slowwave.search.fusing import Fused, fused_scores
 from slowwave.search.hits import CurrentCells, current_cells, hits_of
 from slowwave.search.question import Question, understand
+from slowwave.search.standing_turns import standing_turns
 from slowwave.search.turns import TurnQuestion, best_scores, turn_hits, turn_queries, turn_scores, with_turns
 from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, VectorQuery, col, lit
 
@@ -85,7 +86,9 @@ def find_matches(
         if is_told is None or is_told(current.rows[key]["content"], similarity.get(key, 0.0))
     ]
     cells = [hit.model_copy(update={"score": scores[hit.cell_id]}) for hit in hits_of(current, told)]
-    turns = _turns(question, found.turns_then, said, most=most_turns)
+    turns = standing_turns(
+        situation.store, situation.settings.owner, _turns(question, found.turns_then, said, most=most_turns)
+    )
     return Matches(cells, turns, similarity, [note] if note else [])
 
 

@@ -17,6 +17,7 @@ from slowwave.schemas.context import TierName
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT, STATED
 from slowwave.search.conditions import cell_condition, scope_condition
+from slowwave.search.standing_turns import standing_turns
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.store import Expr, col
 from slowwave.trust.origins import PERSON, WORD_BY_WORD, whose_word
@@ -136,7 +137,7 @@ def turns_of(rows: pl.DataFrame) -> list[TurnHit]:
 def untold_turns(situation: Situation, turns: Sequence[TurnHit]) -> list[TurnHit]:
     """The turns that no model has worked through, in their order: the others speak through their cells.
 
-    Of untrusted origin only sections of files are quoted.
+    Of untrusted origin only sections of files are quoted, and only what stands (`standing_turns`).
     """
     sessions = sorted({turn.session_id for turn in turns})
     if not sessions:
@@ -147,11 +148,12 @@ def untold_turns(situation: Situation, turns: Sequence[TurnHit]) -> list[TurnHit
         pl.col("prompt_version").fill_null(RAW_PROMPT) != RAW_PROMPT
     )
     told = set(chunks.filter(is_told)["turn_ids"].explode().drop_nulls())
-    return [
+    untold = [
         turn
         for turn in turns
         if turn.turn_id not in told and (turn.origin != "untrusted" or turn.role == "document")
     ]
+    return standing_turns(situation.store, situation.settings.owner, untold)
 
 
 def line(

@@ -1,7 +1,8 @@
 """`forget`: a person deletes a memory. A tombstone keeps it out, also when it is said in other words.
 
-The turns stay; `erase` removes the text itself. Summaries of the topic and of entities, and the episode of the
-conversation, go until they are written anew without the memory.
+The turns stay, and no context quotes them unless another memory of them holds; `erase` removes the text itself.
+Summaries of the topic and of entities, and the episode of the conversation, go until they are written anew without the
+memory.
 """
 
 from datetime import datetime
@@ -30,13 +31,14 @@ def forget(home: Home, request: CellRequest, *, now: datetime) -> Done:
         gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
         ids = gone["cell_id"].to_list()
         plan, stranded = deletion(work.store, gone, note=note)
+        said = work.store.by_key("turns", gone["evidence"].explode().drop_nulls(), ["turn_id"])
         changed, notes = commit_edit(work, plan)
         return Done(
             cell_id=ids[0],
             content=str(row["content"]),
             replaced=ids[1:],
             changed=changed,
-            notes=[*_stranded(stranded), *notes],
+            notes=[*_stranded(stranded), *([_words_stay(ids[0])] if said.height else []), *notes],
         )
 
 
@@ -83,6 +85,14 @@ def _written_from(store: Store, gone: pl.DataFrame) -> Plan:
         "episode.dropped": episodes,
         "cell.flagged": resting.join(episodes, on="cell_id", how="anti"),
     }
+
+
+def _words_stay(cell_id: str) -> str:
+    """A note on the messages that the deleted memory came from."""
+    return (
+        "what was said stays in the record, where a search for evidence finds it and no context quotes it; "
+        f"`slowwave erase {cell_id}` takes it, too"
+    )
 
 
 def _stranded(cell_ids: list[str]) -> list[str]:

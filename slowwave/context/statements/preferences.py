@@ -17,6 +17,7 @@ from slowwave.language.sentences import plain_sentences
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.search.conditions import turn_condition
 from slowwave.search.fusing import Fused
+from slowwave.search.standing_turns import standing_turns
 from slowwave.search.turns import by_turn, turn_hits
 from slowwave.store import TextQuery, col, lit
 from slowwave.trust.origins import PERSON
@@ -55,7 +56,9 @@ def preference_lines(situation: Situation) -> list[Candidate]:
     most = situation.settings.context.quote_characters
     return [
         line
-        for turn in with_later_turns(situation, ranked, later)
+        for turn in with_later_turns(
+            situation, ranked, standing_turns(situation.store, situation.settings.owner, later)
+        )
         for line in quote_lines(
             "background", turn, 0.5 * turn.score, WHY, asked=situation.asked, most=most, kind="preference"
         )
