@@ -89,10 +89,7 @@ def _written_from(store: Store, gone: pl.DataFrame) -> Plan:
 
 def _words_stay(cell_id: str) -> str:
     """A note on the messages that the deleted memory came from."""
-    return (
-        "what was said stays in the record, where a search for evidence finds it and no context quotes it; "
-        f"`slowwave erase {cell_id}` takes it, too"
-    )
+    return f"what was said stays in the record, for a search at `evidence`: `slowwave erase {cell_id}` takes it, too"
 
 
 def _stranded(cell_ids: list[str]) -> list[str]:
