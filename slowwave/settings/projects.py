@@ -17,8 +17,6 @@ LONGEST_POINTER = 4_096
 NAME_CHARACTERS = 40
 
 _UNUSUAL = re.compile(r"[^a-z0-9._]+")
-_SEPARATOR = re.compile(r"[/\\]")
-_OF_WINDOWS = re.compile(r"[A-Za-z]:[/\\].|\\\\\w")
 
 
 class Asker(ScopeSettings):
@@ -44,31 +42,14 @@ def project_of(owner: ScopeSettings, folder: str) -> str:
 def repository_project(folder: str) -> str | None:
     """The id of the project of a folder: its repository's name and a hash of where that lies; None outside of any.
 
-    A folder that is gone counts as long as one above it lies in a repository; else, as one of another machine, it is a
-    project by itself: it was a repository's as likely as not, and what was said there must not be told in another.
+    A folder that is gone counts as long as one above it lies in a repository.
     """
-    if (common := _common_folder(folder)) is not None:
-        bare = common.name.removesuffix(".git")
-        return _project_id(bare or common.parent.name, str(common))
-    if not _is_missing(folder):
+    common = _common_folder(folder)
+    if common is None:
         return None
-    return _project_id(_SEPARATOR.split(folder.rstrip("/\\"))[-1], folder)
-
-
-def is_gone(folder: str) -> bool:
-    """Return whether a whole path names no folder of this machine, and lies in no repository of it."""
-    return _is_missing(folder) and _common_folder(folder) is None
-
-
-def _is_missing(folder: str) -> bool:
-    if "\x00" in folder:
-        return False
-    return bool(_OF_WINDOWS.match(folder)) or (Path(folder).is_absolute() and not _mode(Path(folder)))
-
-
-def _project_id(name: str, place: str) -> str:
-    name = _UNUSUAL.sub("-", name.lower())[:NAME_CHARACTERS].strip("-._")
-    digest = hashlib.sha256(place.encode(errors="surrogatepass")).hexdigest()[:8]
+    bare = common.name.removesuffix(".git")
+    name = _UNUSUAL.sub("-", (bare or common.parent.name).lower())[:NAME_CHARACTERS].strip("-._")
+    digest = hashlib.sha256(str(common).encode(errors="surrogatepass")).hexdigest()[:8]
     return f"{name or 'repository'}-{digest}"
 
 

@@ -113,15 +113,13 @@ def test_a_note_of_claude_code_is_of_the_repository_whose_sessions_stand_beside_
     assert said(memory, "queue", memory.project_of(ferry)) == []
 
 
-def test_what_was_said_in_a_folder_that_is_gone_is_told_in_no_other_and_the_report_says_so(
+def test_what_was_said_in_a_folder_that_is_gone_is_known_everywhere_and_the_report_says_so(
     memory: Memory, tmp_path: Path
 ):
     ferry, gone = repository(tmp_path / "ferry"), tmp_path / "gone"
     report = memory.ingest([chat(tmp_path / "a.jsonl", ("The queue is Redis.", gone))])
-    project = memory.project_of(gone)
-    assert said(memory, "queue", memory.project_of(ferry)) == []
-    assert said(memory, "queue", project) == said(memory, "queue", None) == ["The queue is Redis."]
-    assert [note for note in report.notes if str(gone) in note and project in note]
+    assert said(memory, "queue", memory.project_of(ferry)) == ["The queue is Redis."]
+    assert [note for note in report.notes if str(gone) in note and "known in all" in note]
     there = memory.ingest([chat(tmp_path / "b.jsonl", ("The kiln is hot.", ferry), session="b")])
     assert not [note for note in there.notes if "not there" in note]
 

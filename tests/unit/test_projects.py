@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.settings.groups import ScopeSettings
-from slowwave.settings.projects import is_gone, project_of, repository_project
+from slowwave.settings.projects import project_of, repository_project
 
 
 def repository(folder: Path) -> Path:
@@ -71,29 +71,15 @@ def test_a_bare_repository_and_a_submodule_are_projects(tmp_path: Path):
         "kiln",
         "../kiln",
         "/",
+        "/no/such/folder",
+        "C:\\work\\kiln",
         "/a\x00b",
+        "/" + "x" * 5_000,
         "/proc/self/fd",
     ],
 )
 def test_what_is_no_folder_of_a_repository_is_no_project(folder: str):
     assert repository_project(folder) is None
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [
-        "/no/such/kiln",
-        "C:\\work\\kiln",
-        "c:/work/kiln/",
-        "\\\\host\\share\\Kiln",
-        "/" + "x" * 5_000 + "/kiln",
-    ],
-)
-def test_a_folder_of_another_machine_is_a_project_by_itself(tmp_path: Path, folder: str):
-    assert is_gone(folder)
-    assert str(repository_project(folder)).startswith("kiln-")
-    assert repository_project(folder) == repository_project(folder)
-    assert repository_project(folder) != repository_project(str(repository(tmp_path / "kiln")))
 
 
 @pytest.mark.parametrize("text", ["", "gitdir:", "gitdir: /no/such/folder", "gitdir: \x00", "x" * 100_000])

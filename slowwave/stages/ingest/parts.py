@@ -4,6 +4,7 @@ A part is one segment: it survives a kill as soon as it is committed. The hash o
 part, so that a file that was cut off is read again, and what is known of it is passed by.
 """
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 
@@ -15,7 +16,6 @@ from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.readers.files import named
 from slowwave.readers.reading import READ_SCHEMA
 from slowwave.schemas.tables import OWNER, shaped
-from slowwave.settings.projects import is_gone
 from slowwave.stages.ingest.conversations import COLUMNS, mixed_conversations, placed, with_owner
 from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.stages.run import Stage
@@ -155,14 +155,13 @@ class Parts:
 
     def _tell_gone(self, turns: pl.DataFrame) -> None:
         """Says which folders are not there, so that nothing tells the repository of what was said in them."""
-        found = turns.drop_nulls("cwd").unique("session_id", keep="first", maintain_order=True)
-        of_folder = dict(found.select("cwd", "project_id").sort("cwd").iter_rows())
-        gone = [folder for folder in of_folder if is_gone(folder)]
-        if self._run.settings.owner.project_from == "repository" and gone:
+        owner = self._run.settings.owner
+        own = turns.filter(pl.col("project_id") == owner.project_id).drop_nulls("cwd")
+        gone = [cwd for cwd in own["cwd"].unique().sort() if not os.path.isdir(cwd)]  # noqa: PTH112 - no error
+        if owner.project_from == "repository" and gone:
             more = f" and {len(gone) - 1:,} more are" if len(gone) > 1 else " is"
             self._run.note(
-                f"{named(gone[0])}{more} not there: what was said in each is a project by itself, "
-                f"here {of_folder[gone[0]]}, and not told in others"
+                f"{named(gone[0])}{more} not there: what was said in it has no project and is known in all"
             )
 
     def _sources(self) -> pl.DataFrame:
