@@ -29,6 +29,7 @@ from slowwave.trust.origins import ON_TRUST, surely_answered_for_first
 
 LASTING_TYPES: tuple[CellType, ...] = ("preference", "pattern", "workflow")
 WAY = "a way of working"
+A_PERSON = "a person said"
 CONTRADICTIONS = 8
 UNRELATED_CONTRADICTIONS = 3
 CORE_ROWS = 12
@@ -63,12 +64,17 @@ def open_contradictions(
 def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float) -> Candidate:
     """The line of an open contradiction, the older side first; below 0 it stands in its shortest form alone."""
     older, newer = sorted((one, other), key=lambda memory: (memory.event_time, memory.cell_id))
+    sides_differ = older.whose != newer.whose  # the end of the line says it of the newer one alone
+
+    def word(memory: KnownCell) -> str:
+        return memory.whose or (A_PERSON if sides_differ else "")
 
     def text(first: str, second: str, *, has_note: bool) -> str:
         reason = f" ({note})" if note and has_note else ""
-        whose = f", {older.whose}" * bool(older.whose)
+        whose = f", {word(older)}" * bool(word(older))
         said = f"{first} [{older.event_time:%Y-%m-%d}, {older.source_name.removesuffix('.jsonl')}{whose}]"
-        return f"Either: {said} Or: {second}{reason} Undecided which holds."
+        by = f" [{word(newer)}]" * sides_differ
+        return f"Either: {said} Or: {second}{by}{reason} Undecided which holds."
 
     texts = [
         text(older.content, newer.content, has_note=True),

@@ -64,9 +64,12 @@ it rests on, and nothing raises it: neither repetition nor merging nor a model's
 WHOSE: dict[Origin, str] = {
     "system": "",
     "user": "",
-    "reported": "a person said, perhaps passing it on",
+    "reported": "perhaps a person's own word",
     "agent": "an assistant said",
     "tool": "a tool's output",
     "untrusted": "a document or a quote",
 }
-"""Whose word a text is, as a page says it beside the text; nothing for a person's word."""
+"""Whose word a text is, as a page says it beside the text; nothing for a person's word.
+
+`reported` is what a person may only be passing on, and what an assistant says that a person said.
+"""

@@ -452,6 +452,34 @@ def test_a_contradiction_that_is_gone_is_told_and_nothing_is_written(memory: Mem
     assert decisions(folder) == before
 
 
+def test_what_was_decided_against_never_held_and_nobody_is_asked_about_it(memory: Memory):
+    told = call(memory, "contradictions")
+    assert "later one holds" not in text_of(told)
+    assert [told.structured_content["contradictions"][0][side]["said_by"] for side in "ab"] == [
+        "a person said",
+        "an assistant said",
+    ]
+    pair = text_of(call(memory, "get_context", question="Which port has staging?"))
+    assert ", a person said] Or: Staging listens on 6432. [an assistant said]" in pair
+    memory.confirm("bbbbbb1")
+    assert "said]" not in text_of(call(memory, "get_context", question="Which port has staging?"))
+    memory.resolve("d11111", "a_wins")
+    before = text_of(call(memory, "explain_fact", cell_id="aaaaaa1"))
+    assert (
+        "Staging listens on 6432. (2026-09-01, id bbbbbb1); was said before; taken back: it never held"
+        in before
+    )
+    assert "; taken back: it never held; right is aaaaaa1" in text_of(call(memory, "list_memories"))
+    for name in ("confirm_fact", "correct_fact"):
+        given = {"text": "Staging listens on 9432."} if name == "correct_fact" else {}
+        refused = call(memory, name, person=_never_asked, cell_id="bbbbbb1", **given)
+        assert "superseded by aaaaaa1 already: speak of that one" in text_of(refused)
+
+
+def _never_asked(_: ElicitRequestFormParams) -> ElicitResult:
+    raise AssertionError("the user was asked about what cannot be done")
+
+
 def test_a_bug_tells_neither_the_client_nor_the_log_what_is_stored(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mcp.server.mcpserver.exceptions import ToolError
+
 from slowwave.entrypoints.mcp.answers.records import cut
 from slowwave.entrypoints.mcp.asking import Ask, told_to_the_model
+from slowwave.errors import NotFoundError
 from slowwave.schemas.lists import CellDetail
 from slowwave.schemas.results import Dispute
 
@@ -12,18 +15,19 @@ SHOWN_CHARACTERS = 300
 
 
 async def of_correction(ask: Ask, given: Mapping[str, Any]) -> str:
-    """Both texts."""
-    return f"Put this in the place of a memory, as your word?\n- {await _memory(ask, given)}\n+ {_text(given['text'])}"
+    """Both texts; a correction of what was superseded is refused before the user is asked."""
+    shown = await _standing(ask, given)
+    return f"Put this in the place of a memory, as your word?\n- {shown}\n+ {_text(given['text'])}"
 
 
 async def of_confirmation(ask: Ask, given: Mapping[str, Any]) -> str:
-    """The memory."""
-    return f"Is this right, and to be kept for good as your word?\n- {await _memory(ask, given)}"
+    """The memory; of one that was superseded that is told before the user is asked."""
+    return f"Is this right, and to be kept for good as your word?\n- {await _standing(ask, given)}"
 
 
 async def of_deletion(ask: Ask, given: Mapping[str, Any]) -> str:
     """The memory."""
-    return f"Delete this memory, also if it is said again?\n- {await _memory(ask, given)}"
+    return f"Delete this memory, also if it is said again?\n- {_text((await _memory(ask, given['cell_id'])).content)}"
 
 
 async def of_resolution(ask: Ask, given: Mapping[str, Any]) -> str:
@@ -37,10 +41,29 @@ async def of_resolution(ask: Ask, given: Mapping[str, Any]) -> str:
     return "\n".join([f"End this contradiction by {given['resolution']}, as your word?", *shown, *merged])
 
 
-async def _memory(ask: Ask, given: Mapping[str, Any]) -> str:
-    with told_to_the_model():
-        found: CellDetail = await ask("cell", {"cell_id": given["cell_id"]}, CellDetail)
+async def _standing(ask: Ask, given: Mapping[str, Any]) -> str:
+    """The text of a memory that holds.
+
+    Raises:
+        ToolError: another one took its place, and does not say already what this correction would.
+    """
+    found = await _memory(ask, given["cell_id"])
+    if found.status == "superseded" and found.superseded_by is not None:
+        try:
+            after: CellDetail = await ask("cell", {"cell_id": found.superseded_by}, CellDetail)
+        except NotFoundError:  # it was deleted: the one before stands again by the user's word
+            return _text(found.content)
+        if after.content.strip() != given.get("text", "").strip():
+            raise ToolError(
+                f"memory {found.cell_id} was superseded by {after.cell_id} already: speak of that one"
+            )
     return _text(found.content)
+
+
+async def _memory(ask: Ask, cell_id: str) -> CellDetail:
+    with told_to_the_model():
+        found: CellDetail = await ask("cell", {"cell_id": cell_id}, CellDetail)
+    return found
 
 
 def _text(text: str) -> str:

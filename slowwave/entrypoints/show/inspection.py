@@ -17,6 +17,7 @@ from slowwave.entrypoints.show.terminal import (
 from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Stats
 
 QUOTED = 240
+TAKEN_BACK = "taken back: it never held"
 
 
 def show_explanation(found: Explanation) -> None:
@@ -29,6 +30,8 @@ def show_explanation(found: Explanation) -> None:
     if found.summary:
         tell(f"  {flat(found.summary)}")
     held = f"holds from {found.valid_from:%Y-%m-%d}{until(found.valid_until)}"
+    if found.was_taken_back:
+        held = TAKEN_BACK
     tell(f"  said {found.event_time:%Y-%m-%d} in {flat(found.source_name)}, {held}")
     by = found.model or "no language model"
     tell(
@@ -123,5 +126,7 @@ def show_stats(found: Stats) -> None:
 
 def _links(label: str, links: Sequence[Link]) -> None:
     for link in links:
-        held = f"from {link.valid_from:%Y-%m-%d}{until(link.valid_until)}"
-        tell(f"  {label}: {flat(link.content)} ({link.status}, {held}, {link.cell_id})")
+        held = f"{link.status}, from {link.valid_from:%Y-%m-%d}{until(link.valid_until)}"
+        if link.was_taken_back:
+            held = TAKEN_BACK
+        tell(f"  {label}: {flat(link.content)} ({held}, {link.cell_id})")

@@ -22,6 +22,11 @@ class Quote(Frozen):
     whose: str = Field(description="Whose word the memory is there: said, or only quoted, and by whom.")
 
 
+def is_taken_back(status: str, valid_from: datetime, valid_until: datetime | None) -> bool:
+    """Return whether a memory never held: a person corrected it, or decided against it."""
+    return status == "superseded" and valid_until is not None and valid_until <= valid_from
+
+
 class Link(Frozen):
     """A memory before or after another in a chain of supersession."""
 
@@ -31,6 +36,11 @@ class Link(Frozen):
     valid_from: datetime
     valid_until: datetime | None
     superseded_at: datetime | None
+
+    @property
+    def was_taken_back(self) -> bool:
+        """Return whether it never held."""
+        return is_taken_back(self.status, self.valid_from, self.valid_until)
 
 
 class Judged(Frozen):
@@ -98,3 +108,8 @@ class Explanation(Frozen):
     contradictions: list[Dispute]
     steps: list[Step]
     notes: list[str] = Field(default_factory=list)
+
+    @property
+    def was_taken_back(self) -> bool:
+        """Return whether it never held."""
+        return is_taken_back(self.state, self.valid_from, self.valid_until)

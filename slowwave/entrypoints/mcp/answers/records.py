@@ -8,6 +8,7 @@ from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
 from slowwave.schemas.results import Link, Quote, Side
+from slowwave.schemas.results.explanation import is_taken_back
 from slowwave.schemas.search import (
     CellHit,
     ChainStep,
@@ -27,6 +28,8 @@ REMARK_CHARACTERS = 200
 NAME_CHARACTERS = 80
 
 PERSON = "a person said"
+CONFIRMED = "confirmed by a person"
+TAKEN_BACK = "taken back: it never held"
 
 STEP_NAMES = {
     "causal": "led to it",
@@ -72,7 +75,7 @@ def of_reason(step: ChainStep) -> ToldMemory:
 def of_row(row: CellRow) -> ToldMemory:
     """A memory of a list, in short."""
     topic = [f"topic {cut(row.topic_name, NAME_CHARACTERS)}"] if row.topic_name else []
-    after = [f"superseded by {row.superseded_by}"] if row.superseded_by else []
+    state = _state(row.status, row.superseded_by, row.valid_from, row.valid_until)
     return ToldMemory(
         cell_id=row.cell_id,
         cell_type=row.cell_type,
@@ -80,7 +83,7 @@ def of_row(row: CellRow) -> ToldMemory:
         date=day_of(row.event_time),
         source=cut(row.source_name, NAME_CHARACTERS),
         said_by=PERSON if row.protected else who_said(row.origin),
-        remarks=[*([] if row.status == "active" else [row.status]), *after, *topic],
+        remarks=[*state, *topic],
     )
 
 
@@ -127,8 +130,6 @@ def of_fact(page: EntityPage, fact: Fact) -> ToldMemory:
 
 def of_event(event: TimelineEvent) -> ToldMemory:
     """A memory at its date."""
-    state = [] if event.status == "active" else [f"{event.status}{until(event.until)}"]
-    after = [f"superseded by {event.superseded_by}"] if event.superseded_by else []
     return ToldMemory(
         cell_id=event.cell_id,
         cell_type=event.cell_type,
@@ -136,13 +137,15 @@ def of_event(event: TimelineEvent) -> ToldMemory:
         date=day_of(event.at),
         source=cut(event.source_name, NAME_CHARACTERS),
         said_by=event.whose or PERSON,
-        remarks=[*state, *after],
+        remarks=_state(event.status, event.superseded_by, event.at, event.until),
     )
 
 
 def of_link(how: str, link: Link) -> ToldMemory:
     """A memory before or after another, and `how` it stands to it."""
     held = f"{link.status}, from {day_of(link.valid_from)}{until(link.valid_until)}"
+    if link.was_taken_back:
+        held = TAKEN_BACK
     return ToldMemory(
         cell_id=link.cell_id,
         cell_type="",
@@ -156,15 +159,14 @@ def of_side(side: Side | None) -> ToldMemory | None:
     """One side of a contradiction; null where it is no longer there."""
     if side is None:
         return None
-    marks = ["confirmed by a person"] if side.protected else []
     return ToldMemory(
         cell_id=side.cell_id,
         cell_type="",
         text=cut(side.content),
         date=day_of(side.event_time),
         source=cut(side.source_name, NAME_CHARACTERS),
-        said_by=who_said(side.origin),
-        remarks=[*marks, *([] if side.status == "active" else [side.status])],
+        said_by=CONFIRMED if side.protected else who_said(side.origin),
+        remarks=[] if side.status == "active" else [side.status],
     )
 
 
@@ -188,6 +190,15 @@ def of_quote(quote: Quote) -> ToldTurn:
         source=cut(quote.source_name, NAME_CHARACTERS),
         said_by=f"{page_line(quote.speaker or quote.role)} ({page_line(quote.whose)})",
     )
+
+
+def _state(status: str, by: str | None, since: datetime, end: datetime | None) -> list[str]:
+    """Remarks on a memory that does not hold any more, or faded: since when, and what took its place."""
+    if is_taken_back(status, since, end):
+        return [TAKEN_BACK if by is None else f"{TAKEN_BACK}; right is {by}"]
+    if by is None:
+        return [] if status == "active" else [f"{status}{until(end)}"]
+    return [*([f"held{until(end)}"] if end else []), f"superseded by {by}"]
 
 
 def who_said(origin: str) -> str:
