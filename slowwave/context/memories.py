@@ -12,6 +12,7 @@ from slowwave.context.tiers import Candidate
 from slowwave.decay.tasks import TaskState, task_state
 from slowwave.excerpts import Asked, quoted
 from slowwave.language.signals import fix_cue
+from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.context import TierName
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
@@ -195,7 +196,9 @@ def cell_line(
     told = kind or cell.cell_type
     is_heard = is_fix and cell.prompt_version not in STATED
     made = line(tier, score, told, texts, source, why, whose=cell.whose, is_fix=is_heard, cell_ids=ids)
-    return made if cell.is_episode else replace(made, rests_on=frozenset(cell.evidence))
+    if cell.is_episode:
+        return made
+    return replace(made, rests_on=frozenset(cell.evidence), wordings=frozenset({page_line(cell.content)}))
 
 
 def count_of(cell_count: int) -> str:
@@ -240,7 +243,8 @@ def quote_lines(
     whose = WHOSE[
         "untrusted" if is_quoted(quotes[0] or turn.content, turn.content, turn.role) else turn.origin
     ]
-    return [line(tier, score, kind, texts, source, why, whose=whose, is_fix=is_fix, turn_ids=(turn.turn_id,))]
+    made = line(tier, score, kind, texts, source, why, whose=whose, is_fix=is_fix, turn_ids=(turn.turn_id,))
+    return [replace(made, wordings=frozenset({page_line(turn.content)}))]
 
 
 def said_by(turn: TurnHit, text: str) -> str:

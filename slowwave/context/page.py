@@ -28,6 +28,7 @@ OPENING_HEADINGS: dict[TierName, str] = {
     "critical": "## Open: contradictions and tasks",
     "relevant": "## Open as well, by what others told",
     "background": "## Core memory",
+    "index": "## Standing wishes, as they were said",
 }
 
 Layout = Literal["tiers", "question", "small", "opening"]

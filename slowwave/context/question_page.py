@@ -119,7 +119,7 @@ def _memory(situation: Situation, richest: Richest, *, is_short: bool) -> Candid
         cell_ids=(hit.cell_id, *(repeat.cell_id for repeat in repeats)),
         rests_on=frozenset() if hit.cell_type == EPISODE else frozenset(evidence),
         under=day_heading(hit.event_time, hit.source_name),
-        wording=page_line(hit.content),
+        wordings=frozenset({page_line(hit.content)}),
     )
 
 
@@ -164,6 +164,6 @@ def _quote(situation: Situation, turn: TurnHit) -> list[Candidate]:
         turn_ids=(turn.turn_id,),
         rests_on=frozenset({turn.turn_id}),
         under=day_heading(turn.event_time, turn.source_name),
-        wording=page_line(turn.content),
+        wordings=frozenset({page_line(turn.content)}),
     )
     return [line] if text else []

@@ -19,7 +19,8 @@ from slowwave.context.memories import (
 from slowwave.context.near import Findings, Near, look_near
 from slowwave.context.situation import Situation
 from slowwave.context.statements.preferences import preference_lines
-from slowwave.context.tiers import Candidate
+from slowwave.context.tiers import CONTRADICTION, Candidate
+from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
@@ -86,7 +87,13 @@ def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float)
     source, ids = (newer.event_time, newer.source_name), (older.cell_id, newer.cell_id)
     why, kind = "open contradiction", "open contradiction"
     found = line("critical", score, kind, texts, source, why, whose=newer.whose, cell_ids=ids)
-    return replace(found, kind="contradiction", tier="relevant" if older.whose else found.tier)
+    return replace(
+        found,
+        kind=CONTRADICTION,
+        tier="relevant" if older.whose else found.tier,
+        rests_on=frozenset((*older.evidence, *newer.evidence)),
+        wordings=frozenset({page_line(older.content), page_line(newer.content)}),
+    )
 
 
 def contradiction_lines(situation: Situation, found: Findings) -> list[Candidate]:
@@ -177,7 +184,9 @@ def opening_lines(situation: Situation) -> list[Candidate]:
     ]
     tasks.sort(key=lambda memory: -memory.salience)
     lines += [cell_line("critical", task, 1.0 + task.salience, "open task") for task in tasks[:OPEN_TASKS]]
-    return lines + _core_lines(situation, most=MOST_CORE_ROWS) + preference_lines(situation)
+    core = _core_lines(situation, most=MOST_CORE_ROWS)
+    known = frozenset[str]().union(*(line.wordings for line in core))
+    return [*lines, *core, *(wish for wish in preference_lines(situation) if not wish.wordings <= known)]
 
 
 # Inside

@@ -4,8 +4,13 @@ import heapq
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import product
+from typing import Final
 
 from slowwave.schemas.context import TIERS, TierName
+
+CONTRADICTION: Final = "contradiction"
+"""The kind of a line that tells both sides of an open contradiction."""
 
 
 @dataclass(frozen=True)
@@ -13,8 +18,8 @@ class Candidate:
     """A line that a tier wants. `forms` are whole lines, longest first; `tokens` are theirs, line break included.
 
     `score` orders within a tier only. The ids are all that the line speaks of, and `rests_on` the turns behind it.
-    `under` is the line above it and its like, where lines stand in groups. `wording` is what it tells without marks,
-    where another line may tell the same word for word.
+    `under` is the line above it and its like, where lines stand in groups. `wordings` are what it tells without marks,
+    where another line may tell the same word for word: one, or both sides of a contradiction.
     """
 
     tier: TierName
@@ -29,13 +34,18 @@ class Candidate:
     turn_ids: tuple[str, ...] = ()
     rests_on: frozenset[str] = frozenset()
     under: str = ""
-    wording: str = ""
+    wordings: frozenset[str] = frozenset()
     tokens: tuple[int, ...] = ()
 
     @property
     def ids(self) -> frozenset[str]:
         """Everything that the line speaks of."""
         return frozenset((*self.cell_ids, *self.topic_ids, *self.turn_ids))
+
+    @property
+    def sayings(self) -> frozenset[tuple[str, str]]:
+        """The turns that it quotes or rests on, each with every wording of the line."""
+        return frozenset(product((*self.turn_ids, *self.rests_on), self.wordings))
 
 
 @dataclass(frozen=True)
@@ -73,23 +83,25 @@ def pack(
 
     What a tier leaves flows to the next one. An id stands in one line only, in the highest tier that wants it; one
     that is in `shown` stands in none. A line takes its longest form while that is at most half of what its tier has
-    left, then its shortest; one that does not fit whole is left out. The tokens of all lines and of the headings
-    of tiers that have lines sum to `budget_tokens` at most.
+    left, then its shortest; one that does not fit whole is left out. Of a turn and a memory of it in the same
+    wording the first stands. The tokens of all lines and of the headings of tiers that have lines sum to
+    `budget_tokens` at most.
     """
     allotted = allot(max(budget_tokens, 0), shares)
-    taken, chosen, room = set(shown), list[Chosen](), 0
+    taken, chosen, room, told = set(shown), list[Chosen](), 0, set[tuple[str, str]]()
     for tier in TIERS:
         room += allotted[tier]
         heading = heading_tokens[tier]
         wanted = (candidate for candidate in candidates if candidate.tier == tier)
         for candidate in sorted(wanted, key=lambda candidate: -candidate.score):
-            if taken & candidate.ids:
+            if taken & candidate.ids or (told & candidate.sayings and candidate.kind != CONTRADICTION):
                 continue
             form = _fitting(candidate.tokens, room - heading)
             if form is None:
                 continue
             chosen.append(Chosen(candidate, form))
             taken |= candidate.ids
+            told |= candidate.sayings
             room -= heading + candidate.tokens[form]
             heading = 0
     return chosen
@@ -106,9 +118,10 @@ def pack_best(
     """Lines that fit, best first whatever their tier; equal scores keep the order of `candidates`.
 
     A quote of a turn that a chosen memory rests on waits with `told_weight` (0..1) of its score, and so does a memory
-    of which every turn is quoted; with a weight of 0 it is left out. A quote in the wording of a memory that rests on
-    it gives its place to the memory. A line takes its longest form that fits; the first line of a group pays for the
-    line above it (`group_tokens` by `under`). An id stands once, and what is in `shown` not at all.
+    of which every turn is quoted; with a weight of 0 it is left out. An open contradiction never waits. A quote in the
+    wording of a memory that rests on it gives its place to the memory. A line takes its longest form that fits; the
+    first line of a group pays for the line above it (`group_tokens` by `under`). An id stands once, and what is in
+    `shown` not at all.
     """
     waiting = [(-line.score, place, False, line) for place, line in enumerate(_without_echoes(candidates))]
     heapq.heapify(waiting)
@@ -119,7 +132,7 @@ def pack_best(
         if taken & line.ids:
             continue
         known = told if line.turn_ids else quoted
-        if not has_waited and line.rests_on and line.rests_on <= known:
+        if not has_waited and line.kind != CONTRADICTION and line.rests_on and line.rests_on <= known:
             if not told_weight:
                 continue
             heapq.heappush(waiting, (score * told_weight, place, True, line))
@@ -139,11 +152,10 @@ def pack_best(
 
 def _without_echoes(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The lines without quotes that a memory of the turn tells in the same words; it takes the better score of both."""
-    quotes = {(turn, line.wording): line for line in candidates if line.wording for turn in line.turn_ids}
+    quotes = {(turn, said): line for line in candidates for said in line.wordings for turn in line.turn_ids}
     kept, echoes = list[Candidate](), set[Candidate]()
     for line in candidates:
-        echo = [quotes[key] for turn in line.rests_on if (key := (turn, line.wording)) in quotes]
-        if line.cell_ids and echo:
+        if line.cell_ids and (echo := [quotes[way] for way in line.sayings if way in quotes]):
             echoes.update(echo)
             kept.append(replace(line, score=max(line.score, *(quote.score for quote in echo))))
         else:

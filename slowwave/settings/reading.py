@@ -87,7 +87,7 @@ class ContextSettings(Group):
     )
     opening_shares: Shares = setting(
         (0.25, 0.15, 0.6, 0.0),
-        "The shares there: open matters of persons, those that others told of, core memory, nothing.",
+        "The shares there: open matters of persons, those that others told of, core memory, wishes as they were said.",
     )
     open_task_days: Amount = setting(
         30.0, "Days for which a task without a day of its own is told there, since it was last said."

@@ -134,10 +134,22 @@ def test_a_turn_that_a_memory_tells_waits_and_so_does_a_memory_that_is_quoted():
 
 def test_a_turn_and_its_memory_in_the_same_wording_stand_once():
     lines = [memory("m", 10, "t1", score=1.0), quote("t1", 10, score=0.9), quote("t2", 10, score=0.5)]
-    worded = [replace(line, wording="we deploy with Nomad") for line in lines]
+    worded = [replace(line, wordings=frozenset({"we deploy with Nomad"})) for line in lines]
     assert best(*worded, budget=30) == ["m0", "t20"]
     assert best(worded[1], worded[0], budget=30) == ["m0"]
     assert best(worded[2], replace(worded[1], score=2.0), worded[0], budget=10) == ["m0"]
+    assert packed(*worded, budget=100) == ["m0", "t20"]
+
+
+def test_an_open_contradiction_tells_both_sides_in_the_place_of_their_quotes():
+    said = [quote("t1", 10, score=2.0), quote("t2", 10, score=1.5)]
+    said = [replace(line, wordings=frozenset({f"deploy on {line.turn_ids[0]}"})) for line in said]
+    sides = replace(memory("both", 10, "t1", "t2", score=1.0), kind="contradiction")
+    worded = replace(sides, wordings=said[0].wordings | said[1].wordings)
+    assert best(*said, worded, budget=30, told_weight=0.0) == ["both0"]
+    assert packed(*said, replace(worded, tier="critical"), budget=100) == ["both0"]
+    assert best(*said, sides, budget=30, told_weight=0.0) == ["t10", "t20", "both0"]
+    assert packed(*said, replace(worded, tier="index"), budget=100) == ["t10", "t20", "both0"]
 
 
 def test_the_line_above_a_group_is_paid_once():

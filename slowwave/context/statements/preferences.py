@@ -6,6 +6,7 @@ its prompts.
 """
 
 import re
+from dataclasses import replace
 
 from slowwave.context.memories import quote_lines, untold_turns
 from slowwave.context.situation import Situation
@@ -55,7 +56,7 @@ def preference_lines(situation: Situation) -> list[Candidate]:
     later = _with_words(situation, words, LATER_ROWS, Filters(after=min(turn.event_time for turn in ranked)))
     most = situation.settings.context.quote_characters
     return [
-        line
+        replace(line, tier="index") if line.tier == "background" else line
         for turn in with_later_turns(
             situation, ranked, standing_turns(situation.store, situation.settings.owner, later)
         )
