@@ -249,12 +249,13 @@ class Memory(Lists, Edits, Sources):
         turn_id: str | None = None,
         session_id: str | None = None,
         text: str | None = None,
+        resume: bool = False,
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Erased:
         """Take what was said out of the home down to the bytes (`EraseRequest`), with all that rests on it.
 
-        Without a name of what to erase, an interrupted erase is ended. Raises as `correct`.
+        `resume` ends an erase that was interrupted, and names nothing. Raises as `correct`.
         """
         return self._seen(erase.erase(self._home, request_of(EraseRequest, locals()), now=moment_of(now)))
 

@@ -36,6 +36,7 @@ from slowwave.entrypoints.prefect_ui.runs import (
 )
 from slowwave.entrypoints.show.terminal import results, show_error, show_json, visible
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
+from slowwave.schemas.refusals import plainly
 
 if TYPE_CHECKING:
     from slowwave.schemas.derivation import RederiveAction
@@ -64,6 +65,9 @@ class Commands(TyperGroup):
             for line in error.args:
                 show_error(line)
             raise typer.Exit(INTERRUPTED) from error
+        except typer.BadParameter as error:
+            error.message = plainly(error.message)
+            raise
 
 
 app = typer.Typer(

@@ -40,8 +40,12 @@ SHOWN_CHARACTERS = 120
 
 
 def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
-    """Erase what is named, as `Memory.erase` says; where nothing is named, end an erase that was cut off."""
-    path, names_nothing = home.erase_path, request == EraseRequest(dry_run=request.dry_run)
+    """Erase what is named, or end an erase that was cut off, as `Memory.erase` says."""
+    path, names = home.erase_path, [request.cell_id, request.turn_id, request.session_id, request.text]
+    if request.resume == any(names):
+        raise InputError(
+            "name what to erase: cell_id, turn_id, session_id or text; or resume alone, to end one that was cut off"
+        )
     if home.redact_path.exists():
         raise InputError("a redaction was cut off here: `slowwave run redact` ends it first")
     if path.exists():
@@ -49,9 +53,9 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
             raise InputError("an erase was cut off here: `slowwave erase --resume` ends it first")
         with edit_session(home, now=now) as work:
             ended = _carry_out(work, ErasurePlan.model_validate_json(path.read_bytes()))
-        if names_nothing:
+        if request.resume:
             return ended
-    if names_nothing:
+    if request.resume:
         raise NotFoundError("no erase was cut off here: there is nothing to end")
     with edit_session(home, now=now) as work:
         found = erasure_scope(work, request)

@@ -118,11 +118,33 @@ def bounds(model: type[BaseModel], field: str) -> tuple[float | None, float | No
     return low, high
 
 
+_WORDS = (
+    (r"Value error, ", ""),
+    (r"Input should be less than or equal to (\S+)", r"choose at most \1"),
+    (r"Input should be greater than or equal to (\S+)", r"choose at least \1"),
+    (r"Input should be a valid (?:number|integer).*", "give a number"),
+    (r"Input should be a valid boolean.*", "give true or false"),
+    (r"(?:Tuple|List) should have at least (\d+) items?.*", r"give at least \1"),
+    (r"(?:Tuple|List) should have at most (\d+) items?.*", r"give at most \1"),
+    (r"String should have at (least|most) (\d+) characters?", r"give at \1 \2 characters"),
+    (r"Input should be ('.*)", r"choose one of \1"),
+    (r"Field required", "it is missing: give it"),
+)
+"""What Pydantic says of a value, and how a person says it."""
+
+
+def plainly(message: str) -> str:
+    """A message of Pydantic's in words that know no Python; any other as it is."""
+    for pattern, words in _WORDS:
+        message = re.sub(rf"^{pattern}", words, message)
+    return message
+
+
 def sentence_of(model: type[BaseModel], error: ValidationError) -> str:
     """The first error as one line that says what to do; a long text is never repeated in it."""
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
-        return first["msg"].removeprefix("Value error, ")
+        return plainly(first["msg"])
     field, value, rule = _place(first["loc"]), first["input"], first.get("ctx", {})
     match first["type"]:
         case "missing":
@@ -147,7 +169,7 @@ def sentence_of(model: type[BaseModel], error: ValidationError) -> str:
             return f"{field} is not possible: give a list"
         case "extra_forbidden":
             return f"{field} is not possible: choose of {', '.join(model.model_fields)}"
-    return f"{field} is not possible: {first['msg'].removeprefix('Value error, ')}"
+    return f"{field} is not possible: {plainly(first['msg'])}"
 
 
 def _place(place: tuple[int | str, ...]) -> str:

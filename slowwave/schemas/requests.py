@@ -124,7 +124,7 @@ class ResolveRequest(Request):
 
 
 class EraseRequest(Request):
-    """One memory, turn, conversation or text to erase; none of them ends an erase that was interrupted."""
+    """One memory, turn, conversation or text to erase; or the end of an erase that was interrupted."""
 
     cell_id: Text | None = Field(
         default=None, description="A memory, together with the turns that it was made from."
@@ -134,6 +134,7 @@ class EraseRequest(Request):
     text: Text | None = Field(
         default=None, description="Every turn and every memory that contains this text."
     )
+    resume: bool = Field(default=False, description="Finish an erase that was interrupted.")
     dry_run: bool = Field(default=False, description="Show what would change, and change nothing.")
 
 

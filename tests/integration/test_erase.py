@@ -277,7 +277,7 @@ def test_an_erase_that_was_killed_is_ended_by_the_next_one(folder, monkeypatch, 
     assert open_home(folder).journal.scan().problems == ()
     with pytest.raises(InputError, match="cut off"):
         memory.erase(said.cell_id, dry_run=True)
-    assert memory.erase().is_proven
+    assert memory.erase(resume=True).is_proven
     check = assert_gone if part == "_rewrite" else assert_no_trace  # the journal is what a rebuild reads
     check(folder, SECRET)
 
@@ -289,7 +289,7 @@ def test_a_kill_between_two_segments_leaves_each_of_them_whole(folder):
     with killed_after(1):
         memory.erase(said.cell_id)
     assert open_home(folder).journal.scan().problems == ()
-    assert memory.erase().is_proven
+    assert memory.erase(resume=True).is_proven
     assert_gone(folder, SECRET)
 
 
@@ -300,10 +300,17 @@ def test_what_cannot_be_erased_is_said_and_changes_nothing(folder):
     for named, told_as in (
         ({"text": "ki"}, "too short"),
         ({"cell_id": "x", "text": "kiln"}, "name one thing"),
+        ({}, "name what to erase"),
+        ({"cell_id": "x", "resume": True}, "or resume alone"),
     ):
         with pytest.raises(InputError, match=told_as):
             memory.erase(**named)
-    for named in ({"text": "no such words"}, {"session_id": "nowhere"}, {"turn_id": "abcdef"}, {}):
+    for named in (
+        {"text": "no such words"},
+        {"session_id": "nowhere"},
+        {"turn_id": "abcdef"},
+        {"resume": True},
+    ):
         with pytest.raises(NotFoundError):
             memory.erase(**named)
     assert files_with(folder, [PLAIN]) == before

@@ -296,6 +296,13 @@ def test_the_list_shows_a_page_and_how_to_go_on(small_home: Path):
     assert "2 of 3. The next page: --cursor " in said
     code, said = run(small_home, "list", "--cursor", said.split("--cursor ")[1].strip())
     assert (code, "staging 0" in said, said.splitlines()[-1]) == (0, True, "1 of 3.")
+    for options, told in (
+        (("--type", "radio"), "--type 'radio' is not possible: choose one of fact, "),
+        (("--limit", "x"), "'--limit': give a number"),
+        (("--limit", "500"), "'--limit': choose at most 200"),
+    ):
+        code, said = run(small_home, "list", *options)
+        assert (code != 0, told in said) == (True, True), said
     code, said = run(small_home, "list", "--json", "--type", "decision")
     assert (code, json.loads(said)) == (0, {"next_cursor": "", "total": 0, "cells": [], "notes": []})
     assert run(small_home, "list", "--type", "decision")[1] == (

@@ -114,15 +114,16 @@ def test_pages_of_other_origins_may_not_ask(served: httpx.Client, origin: str):
         ({"query": "kiln", "after": "blorb glorb"}, "no time"),
         ({"query": ["kiln"]}, "body.query: give a text"),
         ({"query": "kiln", "after": []}, "body.after: "),
-        ({"query": "kiln", "user_id": "somebody"}, "does not exist"),
+        ({"query": "kiln", "user_id": "somebody"}, "body.user_id: there is no such field here; there is "),
+        ({"query": "kiln", "Blorb-1": 1}, "body: there is no such field here; there is "),
         ({}, "body.query"),
     ],
 )
 def test_bad_input_is_told_without_repeating_it(served: httpx.Client, asked: dict[str, object], told: str):
     answer = served.post("/v1/search", json=asked)
     assert told in str(assert_problem(answer, 422, "input")["detail"])
-    for part in ("blorb", "glorb", "kiln", "somebody", "user_id"):
-        assert part not in answer.text
+    for part in ("blorb", "glorb", "kiln", "somebody"):
+        assert part not in answer.text.lower()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,19 @@ def test_bad_input_is_told_without_repeating_it(served: httpx.Client, asked: dic
         (
             "/v1/turns",
             {"turns": [{"session_id": "x1", "role": "user", "content": "hi"}]},
-            ["body.turns[0].text: Field required", "body.turns[0]: a field that does not exist was given"],
+            [
+                "body.turns[0].text: it is missing: give it",
+                "body.turns[0].content: there is no such field here; there is session_id, role, text, id, time, "
+                "speaker, cwd, branch",
+            ],
+        ),
+        ("/v1/turns", {"turns": []}, ["body.turns: give at least 1"]),
+        (
+            "/v1/erase",
+            {},
+            [
+                "name what to erase: cell_id, turn_id, session_id or text; or resume alone, to end one that was cut off"
+            ],
         ),
         (
             "/v1/context/assemble",

@@ -104,7 +104,6 @@ def resolve(
 def erase(
     asked: Asked,
     *,
-    resume: Annotated[bool, typer.Option("--resume", help="Finish an erase that was interrupted.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
     dry_run: DryRunOption = False,
     home: HomeOption = None,
@@ -116,7 +115,8 @@ def erase(
 
     Exit code 1 means that the text is still found somewhere; the output says where.
     """
-    if resume == any(asked.values()):
+    resume = bool(asked.get("resume"))
+    if resume == any(value for name, value in asked.items() if name != "resume"):
         raise InputError("name a memory, --turn, --session or --text; or give --resume alone")
     if not (dry_run or resume or yes or _is_agreed(home, asked, as_json=as_json)):
         tell("Nothing was erased.")

@@ -1,6 +1,7 @@
 """Options of the commands: those that several share, and those made from a request model."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from slowwave.entrypoints.caller import CALLER
 from slowwave.entrypoints.show.terminal import show_json
+from slowwave.errors import InputError
 from slowwave.schemas.refusals import Request, bounds
 from slowwave.schemas.search import FROM_WITHIN
 
@@ -79,7 +81,12 @@ def asks(
                     asked[name] = " ".join(asked[name])
             if "project" in asked:
                 asked["project"] = named_project(asked["project"], given.get("home"))
-            function({name: value for name, value in asked.items() if value not in (None, [])}, **given)
+            try:
+                function({name: value for name, value in asked.items() if value not in (None, [])}, **given)
+            except InputError as error:
+                raise InputError(
+                    _by_option(str(error), [name for name in names if name not in (*words, single)])
+                ) from error
 
         own = [
             one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -131,7 +138,7 @@ def _parameter(model: type[Request], name: str, *, words: tuple[str, ...], singl
         kind = list[str] if name in words else kind
     else:
         low, high = bounds(model, name)
-        option = SHORT_NAMES.get(name, name.replace("_", "-"))
+        option = _option(name)
         repeated = " May be repeated." if _is_list(field) else ""
         metavar = METAVARS.get(option) or _choices(field)
         info = typer.Option(f"--{option}", metavar=metavar, help=told + repeated, min=low, max=high)
@@ -142,6 +149,16 @@ def _parameter(model: type[Request], name: str, *, words: tuple[str, ...], singl
         default=inspect.Parameter.empty if field.is_required() else None if is_open else default,
         annotation=Annotated[kind | None if is_open and not field.is_required() else kind, info],
     )
+
+
+def _by_option(message: str, names: Sequence[str]) -> str:
+    """A refusal that begins with the name of a field, with the option that gives it here."""
+    named = next((name for name in names if re.match(rf"(an entry of )?{name}\b", message)), None)
+    return message if named is None else message.replace(named, f"--{_option(named)}", 1)
+
+
+def _option(name: str) -> str:
+    return SHORT_NAMES.get(name, name.replace("_", "-"))
 
 
 def _kind(field: FieldInfo) -> Any:

@@ -30,7 +30,7 @@ MOST_IDS = 100
 
 def add_erase(server: MCPServer[Any], ask: Ask) -> None:
     """Offer `erase_fact`."""
-    parameters = parameters_of(EraseRequest)
+    parameters = parameters_of(EraseRequest, without=("resume",))
 
     async def question(given: Mapping[str, Any]) -> str | None:
         if given["dry_run"]:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import unquote
 
 from fastapi import FastAPI, Request
@@ -13,6 +13,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from slowwave import errors
+from slowwave.entrypoints.server.unknown import NAME_SHOWN
+from slowwave.schemas.refusals import plainly
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
@@ -188,7 +190,8 @@ async def _of_request(request: Request, error: Exception) -> Response:
         return _response(request, 400, kind, title, detail="the body is not JSON: send one JSON object")
     sent, shown = _sent(request), found[:SHOWN_FIELDS]
     masked = {message: without_values(message, sent) for message in {str(one["msg"]) for one in shown}}
-    fields = [_field(one, masked[str(one["msg"])]) for one in shown]
+    body = request.scope["route"].body_field if "route" in request.scope else None
+    fields = [_field(one, masked[str(one["msg"])], body and body.field_info.annotation) for one in shown]
     kind, title = STATUSES[422]
     detail = "; ".join(f"{one.field}: {one.problem}" for one in fields[:3])
     return _response(request, 422, kind, title, detail=detail, fields=fields)
@@ -200,12 +203,30 @@ def _innermost(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in found if one["loc"] not in wrong]
 
 
-def _field(error: dict[str, Any], message: str) -> FieldProblem:
-    """One field's problem; a name that the caller made up is not repeated."""
+def _field(error: dict[str, Any], message: str, body: Any) -> FieldProblem:
+    """One field's problem; a name that the caller made up is repeated where it could be one, as of a parameter."""
     place = error["loc"]
     if error["type"] == "extra_forbidden":
-        return FieldProblem(field=_path(place[:-1]), problem="a field that does not exist was given")
-    return FieldProblem(field=_path(place), problem=message.removeprefix("Value error, "))
+        name = place[-1:] if NAME_SHOWN.fullmatch(str(place[-1])) else ()
+        known = ", ".join(_fields_at(body, place[1:-1]))
+        return FieldProblem(
+            field=_path((*place[:-1], *name)), problem=f"there is no such field here; there is {known}"
+        )
+    return FieldProblem(field=_path(place), problem=plainly(message))
+
+
+def _fields_at(kind: Any, place: Sequence[str | int]) -> list[str]:
+    """The fields that a body of this type has at a place in it."""
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):  # a list or a union: what it is made of
+        found = (
+            _fields_at(part, place[1:] if isinstance(next(iter(place), ""), int) else place)
+            for part in get_args(kind)
+        )
+        return next(filter(None, found), [])
+    if not place:
+        return list(kind.model_fields)
+    field = kind.model_fields.get(str(place[0]))
+    return [] if field is None else _fields_at(field.annotation, place[1:])
 
 
 def _path(place: Sequence[str | int]) -> str:

@@ -8,7 +8,7 @@ from fastapi.dependencies.models import Dependant  # codespell:ignore
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 
-_SHOWN = re.compile(r"[a-z_]{1,40}")
+NAME_SHOWN = re.compile(r"[a-z_]{1,40}")
 """Names that a refusal repeats: those that a parameter could have, and no text or secret."""
 
 
@@ -23,7 +23,7 @@ async def refuse_unknown(request: Request) -> None:
     known = {*_names(request.scope["route"].dependant)}  # codespell:ignore
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        name = unknown[0] if _SHOWN.fullmatch(unknown[0]) else ""
+        name = unknown[0] if NAME_SHOWN.fullmatch(unknown[0]) else ""
         place = ("query", name) if name else ("query",)
         msg = "there is no such parameter here"
         more = f"; there is {', '.join(sorted(known))}" if known else ""

@@ -63,5 +63,5 @@ async def erase_cell(cell_id: Id, asked: EraseBody, ask: Ask) -> Erased:
 
 @router.post("/erase")
 async def erase(asked: EraseRequest, ask: Ask) -> Erased:
-    """Take a memory, turn, conversation or text out of the home; without any, end an interrupted erase."""
+    """Take a memory, turn, conversation or text out of the home; or, with `resume`, end an interrupted erase."""
     return await ask.write(ask.memory.erase, **fields(asked))
