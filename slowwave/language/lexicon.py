@@ -51,6 +51,11 @@ CHANGED: Final = _words("changed")
 """Words of a sentence that tells that something is otherwise than before."""
 STANDING: Final = _words("standing")
 """Words of a sentence that says how something is always to be done."""
+HENCEFORTH: Final = _words("henceforth")
+HENCEFORTH_FIRST: Final = _words("henceforth_first")
+KEEP_IN_MIND: Final = _words("keep_in_mind")
+CHOOSING: Final = _words("choosing")
+AT_HAND: Final = _words("at_hand")
 NO_ORDER: Final = _words("no_order")
 """Words after those of `STANDING` where something is told and nothing is asked for."""
 WORDS_AFTER_DENIALS: Final = _words("between_denial_and_denied")

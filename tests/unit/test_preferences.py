@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.context.statements.preferences import is_standing
+from slowwave.language.wishes import is_standing
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,18 @@ from slowwave.context.statements.preferences import is_standing
         "You must always run the linter before you commit.",
         "From now on the changelog is written first.",
         "Antworte immer kurz. Nie Tabs verwenden!",
+        "From now on, answer me in German.",
+        "Ok. Ab sofort bitte auf Deutsch.",
+        "Désormais, réponds en français.",
+        "By default, run the quick tests.",
+        "Please remember that we use pnpm, never npm.",
+        "Remember: our CI runs on Hetzner.",
+        "Bitte merk dir, dass wir pnpm nutzen.",
+        "Recuerda que usamos pnpm.",
+        "Use tabs, not spaces.",
+        "Verwende Tabs, keine Leerzeichen.",
+        "Don't add comments unless I ask.",
+        "Please do not delete files without asking.",
     ],
 )
 def test_a_standing_preference_is_seen(text: str):
@@ -30,6 +42,16 @@ def test_a_standing_preference_is_seen(text: str):
         "Never mind, it works.",
         "Always here to help!",
         "Add a column to the table.",
+        "Don't do that now.",
+        "Don't do this unless the tests pass.",
+        "Use the second branch here, not the first.",
+        "Use the parser that does not crash.",
+        "Remember to push before lunch.",
+        "Do you remember that we use pnpm?",
+        "I remember that it broke.",
+        "And remember, I am here for you.",
+        "The port is 8080 by default.",
+        "No test fails unless the disk is full.",
         "",
     ],
 )

@@ -5,16 +5,15 @@ is no model at all, the newest of those turns are quoted: they concern every con
 its prompts.
 """
 
-import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from slowwave.context.memories import quote_lines, untold_turns
 from slowwave.context.situation import Situation
 from slowwave.context.statements.later_turns import is_statement, with_later_turns
 from slowwave.context.tiers import Candidate
-from slowwave.language.lexicon import NO_ORDER, STANDING
 from slowwave.language.query_words import telling_words
-from slowwave.language.sentences import plain_sentences
+from slowwave.language.wishes import WISH_WORDS, is_standing
 from slowwave.schemas.search import Filters, TurnHit
 from slowwave.search.conditions import turn_condition
 from slowwave.search.fusing import Fused
@@ -27,25 +26,18 @@ from slowwave.trust.own_words import parts_of
 MOST = 5
 """Preferences that are quoted."""
 
-READ_ROWS = 200
-"""Turns with the words of a preference that are looked at, the shortest first."""
+READ_ROWS = 100
+"""Turns that are looked at for each list of words of a preference, the shortest first."""
 
 LATER_ROWS = 50
 """Turns near those that are quoted, of which some may say that one changed."""
 
 WHY = "said to hold always, and not yet worked through"
 
-_OPENER = r"(?:(?:ok|okay|and|but|also|please|so|yes|no|remember|note)[,:.]?\s+)*"
-_WORDS = rf"(?:{'|'.join(STANDING)})\b(?!,?\s+(?:{'|'.join(NO_ORDER)})\b|[.!])"
-_STANDING = re.compile(
-    rf"^{_OPENER}{_WORDS}|\b(?:please|you (?:should|must)|i want you to)\s+{_WORDS}"
-    r"|\b(?:i|we|[\w-]+ and i)\s+(?:\w+ly\s+)?prefer\b|^[\w-]+ prefers\b|\bfrom now on\b|\bby default\b"
-)
-
 
 def preference_lines(situation: Situation) -> list[Candidate]:
     """Quotes of the newest preferences that no model has worked through, each below what changed it later."""
-    found = _with_words(situation, " ".join(STANDING), READ_ROWS, Filters())
+    found = _with_words(situation, WISH_WORDS, READ_ROWS, Filters())
     standing = [turn for turn in found if turn.origin == PERSON and is_standing(_own_words(turn))]
     newest = sorted(standing, key=lambda turn: (turn.event_time, turn.turn_id), reverse=True)
     told = untold_turns(situation, newest)[:MOST]
@@ -53,7 +45,9 @@ def preference_lines(situation: Situation) -> list[Candidate]:
         return []
     ranked = [turn.model_copy(update={"score": 1 - place / READ_ROWS}) for place, turn in enumerate(told)]
     words = " ".join(telling_words(turn.content, most=12) for turn in ranked)
-    later = _with_words(situation, words, LATER_ROWS, Filters(after=min(turn.event_time for turn in ranked)))
+    later = _with_words(
+        situation, [words], LATER_ROWS, Filters(after=min(turn.event_time for turn in ranked))
+    )
     most = situation.settings.context.quote_characters
     return [
         replace(line, tier="index") if line.tier == "background" else line
@@ -66,21 +60,17 @@ def preference_lines(situation: Situation) -> list[Candidate]:
     ]
 
 
-def is_standing(text: str) -> bool:
-    """Return whether a text says, and does not ask, how something is always to be done or what is preferred."""
-    return any(_STANDING.search(part) and not part.endswith("?") for part in plain_sentences(text))
-
-
 def _own_words(turn: TurnHit) -> str:
     """A turn without what it quotes."""
     return parts_of(turn.content, is_typed=True).own
 
 
-def _with_words(situation: Situation, words: str, most: int, filters: Filters) -> list[TurnHit]:
-    """Short statements of persons, in other conversations, that hold most of the words."""
+def _with_words(situation: Situation, lists: Sequence[str], most: int, filters: Filters) -> list[TurnHit]:
+    """Short statements of persons, in other conversations, that hold most of the words of one of the lists."""
     where = turn_condition(situation.settings.owner, filters)
     single = where & (col("scale") == lit("turn"))
-    (found,) = situation.store.find([TextQuery("passages", words, most, single, columns=("turn_ids",))])
-    hits = turn_hits(situation.store, [Fused(turn_id, 0.0, ()) for turn_id in by_turn(found)], where)
+    asked = [TextQuery("passages", words, most, single, columns=("turn_ids",)) for words in lists]
+    ids = dict.fromkeys(turn_id for found in situation.store.find(asked) for turn_id in by_turn(found))
+    hits = turn_hits(situation.store, [Fused(turn_id, 0.0, ()) for turn_id in ids], where)
     here = situation.request.conversation_id
     return [turn for turn in hits if is_statement(turn) and turn.session_id != here]
