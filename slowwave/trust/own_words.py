@@ -59,7 +59,7 @@ _SPEECH = (
 )
 _AT = r"(?<![\w./-])"
 _REPORTS = pattern(
-    rf"{_AT}{_SOURCE}(?:[ '’](?:[\w./'’-]+ ){{0,5}}?){_SPEECH}\b"
+    rf"{_AT}{_SOURCE}(?:[ '’](?:[\w./'’-]+ ){{0,5}}?)(?<!\bi )(?<!\bwe ){_SPEECH}\b"
     rf"|\b{_SPEECH}\b (?:by|in|on|at|from) (?:(?:the|a|an|this|that|my|our) )?(?:[\w-]+ ){{0,3}}?{_SOURCE}(?![\w-])"
     rf"|\b(?:read|saw|seen|heard|noticed|found"
     rf"|learned)\b[^.?!]{{0,60}}?{_AT}{_SOURCE}(?![\w-])[^.?!]{{0,20}} that\b"

@@ -64,6 +64,12 @@ def test_what_a_person_types_is_the_persons_word(text: str):
 def test_after_a_quote_in_marks_the_writer_goes_on():
     said = parts_of(f'The page says "{ORDER}". I prefer tabs.')
     assert said.own.strip() == "I prefer tabs."
+
+
+def test_what_the_writer_asks_or_says_himself_is_no_hearsay():
+    said = "Don't add comments unless I ask. No emails before we say so."
+    assert parts_of(said) == (said, "", "")
+    assert parts_of(f"The page I saved says {ORDER}").own == ""
     assert standing("I prefer tabs.", f'The page says "{ORDER}". I prefer tabs.', "user") == "said"
 
 
