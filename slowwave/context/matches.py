@@ -42,13 +42,16 @@ EVIDENCE, FORMER, TIME = "evidence", "former", "time"
 class Matches:
     """Memories and turns that answer a question, each kind best first; `score` is a share of the best memory's.
 
-    `similarity` has the cosine to the question by id, of those that are near.
+    `similarity` has the cosine to the question by id, of those that are near. `worded` are the ids of those that full
+    text found by themselves, `timely` of those of the time that the question names.
     """
 
     cells: list[CellHit]
     turns: list[TurnHit]
     similarity: dict[str, float]
     notes: list[str]
+    worded: frozenset[str] = frozenset()
+    timely: frozenset[str] = frozenset()
 
 
 IsTold = Callable[[str, float], bool]
@@ -89,7 +92,14 @@ def find_matches(
     turns = standing_turns(
         situation.store, situation.settings.owner, _turns(question, found.turns_then, said, most=most_turns)
     )
-    return Matches(cells, turns, similarity, [note] if note else [])
+    return Matches(
+        cells,
+        turns,
+        similarity,
+        notes=[note] if note else [],
+        worded=_worded(found),
+        timely=_timely(current, found, question.period),
+    )
 
 
 def key_of(hit: CellHit | TurnHit) -> str:
@@ -112,6 +122,20 @@ def _found(question: Question, asked: TurnQuestion) -> _Found:
     cells = {name: next(rows) for name in of_cells}
     turns = {name: next(rows) for name in of_turns}
     return _Found(cells, turns, next(rows, []))
+
+
+def _worded(found: _Found) -> frozenset[str]:
+    """Ids of what full text found by its own words: no memory by its turns, no turn by those around it."""
+    of_cells = (row["cell_id"] for name in ("text", "entity") for row in found.cells.get(name, []))
+    of_turns = (key for row in found.turns.get("turn", []) for key in row["turn_ids"])
+    return frozenset((*of_cells, *of_turns))
+
+
+def _timely(current: CurrentCells, found: _Found, period: TimeRange | None) -> frozenset[str]:
+    """Ids of what was told in the time that the question names, holds from then on, or tells of it."""
+    then = {row["cell_id"] for row in found.cells.get(TIME, [])}
+    telling = {key for key in current.entries if _tells_of(current.rows[key], period)}
+    return frozenset(then | telling | {row["turn_id"] for row in found.turns_then})
 
 
 def _cells_then(question: Question) -> dict[str, Query]:

@@ -1,6 +1,7 @@
 """A page about a question: the memories and the turns that answer it, best first, grouped by the day they were said.
 
-Nothing stands on it that does not match the question: no tiers, no pointers, no conventions. Both sides of an open
+Nothing stands on it that does not match the question: no tiers, no pointers, no conventions, and nothing that neither
+holds a telling word of it nor is near it in meaning. Both sides of an open
 contradiction stand in the place of the better one.
 """
 
@@ -27,6 +28,15 @@ CELL_TOKENS, TURN_TOKENS = 18, 40
 MOST_CELLS, MOST_TURNS = 200, 100
 """Ranked at most, whatever the budget."""
 
+WEIGHED = 0.3
+"""Share of a score that counts by how relevant its text is: words are known to be few, and answers to use others."""
+
+FOLLOWING = 0.5
+"""Share of a turn's relevance that the turn after it has at least."""
+
+COMPARED = 10
+"""Best memories, and turns, of which the most relevant one stands for its kind."""
+
 LIKE_BEST = 0.5
 """Share of the best memory's score from which on one belongs to the list that a question asks for."""
 
@@ -41,7 +51,37 @@ def question_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Ca
         most_cells=min(budget_tokens // CELL_TOKENS + 1, MOST_CELLS),
         most_turns=min(budget_tokens // TURN_TOKENS + 1, MOST_TURNS),
     )
+    matches = relevant_matches(situation, matches)
     return match_lines(situation, matches, budget_tokens=budget_tokens), matches.notes
+
+
+def relevant_matches(situation: Situation, matches: Matches) -> Matches:
+    """What has to do with the question, weighed by how much: without that the best of what has not would lead a page.
+
+    What full text found stands, and what is relevant by its words or its similarity. The best memory counts as much
+    less than 1 as the memories are less relevant than the turns.
+    """
+    turns, cells = _relevance(situation, matches)
+    of_turns = max((turns[hit.turn_id] for hit in matches.turns[:COMPARED]), default=0.0)
+    of_cells = max((cells[hit.cell_id] for hit in matches.cells[:COMPARED]), default=0.0)
+    share = min(of_cells / of_turns, 1.0) if of_turns else 1.0
+
+    def weighed(score: float, relevance: float) -> dict[str, float]:
+        return {"score": score * (1.0 - WEIGHED + WEIGHED * relevance)}
+
+    best_turns = [
+        hit.model_copy(update=weighed(hit.score, turns[hit.turn_id]))
+        for hit in matches.turns
+        if turns[hit.turn_id] > 0 or hit.turn_id in matches.worded
+    ]
+    best_cells = [
+        hit.model_copy(update=weighed(hit.score * share, cells[hit.cell_id]))
+        for hit in matches.cells
+        if cells[hit.cell_id] > 0 or hit.cell_id in matches.worded
+    ]
+    best_turns.sort(key=lambda hit: -hit.score)
+    best_cells.sort(key=lambda hit: -hit.score)
+    return replace(matches, cells=best_cells, turns=best_turns)
 
 
 def match_lines(situation: Situation, matches: Matches, *, budget_tokens: int) -> list[Candidate]:
@@ -76,6 +116,37 @@ def more_line(lines: Sequence[Candidate], chosen: Sequence[Chosen], now: datetim
 
 
 # Inside
+
+
+def _relevance(situation: Situation, matches: Matches) -> tuple[dict[str, float], dict[str, float]]:
+    """The relevance of turns and of memories by id, 0..1.
+
+    A turn that follows a relevant one may answer it, and a memory is as relevant as the best turn that it rests on.
+    What is of the time that the question names is relevant.
+    """
+    relevance, similarity = situation.relevance, matches.similarity
+
+    def of(key: str, text: str) -> float:
+        return 1.0 if key in matches.timely else relevance.of(text, similarity.get(key, 0.0))
+
+    said = {turn.turn_id: of(turn.turn_id, f"{turn.speaker or ''} {turn.content}") for turn in matches.turns}
+    at = {(turn.session_id, turn.turn_index): said[turn.turn_id] for turn in matches.turns}
+    turns = {
+        turn.turn_id: max(
+            said[turn.turn_id], FOLLOWING * at.get((turn.session_id, turn.turn_index - 1), 0.0)
+        )
+        for turn in matches.turns
+    }
+    cells = {
+        hit.cell_id: max([of(hit.cell_id, _told(hit)), *(said.get(key, 0.0) for key in hit.turn_ids)])
+        for hit in matches.cells
+    }
+    return turns, cells
+
+
+def _told(hit: CellHit) -> str:
+    """All that a memory's line tells."""
+    return " ".join((hit.content, *hit.steps, *(former.content for former in hit.history)))
 
 
 def _disputed(situation: Situation, matches: Matches) -> tuple[set[str], list[Candidate]]:

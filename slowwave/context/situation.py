@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 from slowwave.excerpts import Asked, asked_terms
 from slowwave.language.query_words import QUERY_WORDS, telling_words
+from slowwave.language.relevance import Relevance, relevance_to
 from slowwave.language.signals import (
     branch_words,
     error_message,
@@ -91,3 +92,10 @@ class Situation:
     def words(self) -> frozenset[str]:
         """The telling words of `text`."""
         return frozenset(telling_words(self.text, most=QUERY_WORDS).split())
+
+    @cached_property
+    def relevance(self) -> Relevance:
+        """The relevance of texts to `text`, a word weighed by its rarity among what was said."""
+        embedder, words = self.reader.embedder, sorted(self.words)
+        threshold = embedder.profile.relevance_threshold if embedder is not None else None
+        return relevance_to(words, self.store.rarities("passages", words), threshold)
