@@ -56,7 +56,7 @@ def question_lines(situation: Situation, *, budget_tokens: int) -> tuple[list[Ca
 
 
 def relevant_matches(situation: Situation, matches: Matches) -> Matches:
-    """What has to do with the question, weighed by how much: without that the best of what has not would lead a page.
+    """Matches that have to do with the question, weighed by how much; else the best of those that have not would lead.
 
     What full text found stands, and what is relevant by its words or its similarity. The best memory counts as much
     less than 1 as the memories are less relevant than the turns.
@@ -132,9 +132,7 @@ def _relevance(situation: Situation, matches: Matches) -> tuple[dict[str, float]
     said = {turn.turn_id: of(turn.turn_id, f"{turn.speaker or ''} {turn.content}") for turn in matches.turns}
     at = {(turn.session_id, turn.turn_index): said[turn.turn_id] for turn in matches.turns}
     turns = {
-        turn.turn_id: max(
-            said[turn.turn_id], FOLLOWING * at.get((turn.session_id, turn.turn_index - 1), 0.0)
-        )
+        turn.turn_id: max(said[turn.turn_id], FOLLOWING * at.get((turn.session_id, turn.turn_index - 1), 0.0))
         for turn in matches.turns
     }
     cells = {

@@ -1,4 +1,4 @@
-"""How far a text answers a question, whatever else was found: by telling words and by similarity. Pure.
+"""Relevance of a text to a question, whatever else was found: by telling words and by similarity. Pure.
 
 Fused scores are shares of the best that was found, and the best of what has nothing to do with a question is the best,
 too. Relevance compares with the question itself, so that memories and turns can be weighed against each other.

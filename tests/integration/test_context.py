@@ -168,6 +168,12 @@ def test_an_open_contradiction_about_the_question_is_the_first_line_with_both_si
     assert set(first.cell_ids) == {"shift", "shift2"}
 
 
+def test_a_page_leads_with_the_turn_that_answers_and_leaves_out_memories_of_other_matters(reader: Reader):
+    page = told(reader, question="where do we order porcelain tiles from")
+    assert page.lines[0].turn_ids == ("o2",)
+    assert {line.cell_ids for line in page.lines} <= {(), ("done",)}, "only one memory holds a word of it"
+
+
 def test_a_decision_for_the_current_file_is_critical_and_one_for_its_namesake_is_not(reader: Reader):
     context = told(reader, current_file="/home/ana/kiln/src/control/limits.py")
     assert "stops at 1280 degrees" in tier(context, "critical")
