@@ -18,7 +18,7 @@ from slowwave.schemas.tables import KEYS, RAW_PROMPT
 from slowwave.search.cells import RankedCell, cell_lists, cell_queries
 from slowwave.search.conditions import turn_condition
 from slowwave.search.episodes import EPISODE_LIST
-from slowwave.search.fusing import Fused, fused_scores
+from slowwave.search.fusing import Fused, fused_scores, newest_first
 from slowwave.search.hits import CurrentCells, current_cells, hits_of
 from slowwave.search.question import Question, understand
 from slowwave.search.standing_turns import standing_turns
@@ -92,9 +92,10 @@ def find_matches(
     turns = standing_turns(
         situation.store, situation.settings.owner, _turns(question, found.turns_then, said, most=most_turns)
     )
+    words = question.words.split()
     return Matches(
-        cells,
-        turns,
+        newest_first(cells, text, words),
+        newest_first(turns, text, words),
         similarity,
         notes=[note] if note else [],
         worded=_worded(found),

@@ -7,14 +7,18 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import polars as pl
 
 from slowwave.decay.retention import retention_of
-from slowwave.schemas.search import Share
+from slowwave.language.alike import asks_for_past, newest_of_alike
+from slowwave.schemas.search import CellHit, Share, TurnHit
 from slowwave.settings.groups import DecaySettings
 from slowwave.settings.reading import SearchSettings
+
+
+SomeHit = TypeVar("SomeHit", CellHit, TurnHit)
 
 
 class Given(NamedTuple):
@@ -100,6 +104,21 @@ def with_given(ranked: Sequence[Fused], given: Mapping[str, Mapping[str, float]]
         for entry in ranked
     ]
     return sorted(entries, key=lambda entry: (-entry.score, entry.key))
+
+
+def newest_first(hits: Sequence[SomeHit], question: str, words: Sequence[str]) -> list[SomeHit]:
+    """Hits in their order, but of statements alike (`newest_of_alike`) the newest is as good as the best of them.
+
+    A question for what was so once keeps its order.
+    """
+    if asks_for_past(question):
+        return list(hits)
+    texts, times = [hit.content for hit in hits], [hit.event_time for hit in hits]
+    order = newest_of_alike(texts, times, [hit.origin for hit in hits], asked=words)
+    return [
+        hits[newest] if newest == place else hits[newest].model_copy(update={"score": hits[place].score})
+        for place, newest in enumerate(order)
+    ]
 
 
 def as_frame(fused: Sequence[Fused], *, key: str) -> pl.DataFrame:

@@ -30,7 +30,7 @@ from slowwave.search.cells import cell_queries, rank_cells
 from slowwave.search.conditions import recorded_condition
 from slowwave.search.current_values import asked_first
 from slowwave.search.episodes import EPISODE_LIST, are_asked_for, shown_by_age
-from slowwave.search.fusing import Fused
+from slowwave.search.fusing import Fused, newest_first
 from slowwave.search.graph import reasons
 from slowwave.search.hits import cell_hits
 from slowwave.search.question import Question, understand
@@ -46,6 +46,9 @@ from slowwave.search.turns import (
 )
 from slowwave.settings.tree import Settings
 from slowwave.store import Query, Row
+
+SPARE_TURNS = 10
+"""Turns ranked beyond those that are wanted: of statements alike the newest may stand there."""
 
 ABOUT_SHARE = 0.5
 """Share of a question's telling words that a topic summary holds which is about it, where there is no embedder."""
@@ -144,7 +147,9 @@ def ask(
     turns, period = [], question.period
     if has_turns:
         asked = TurnQuestion(question.words, question.vector, filters)
-        turns = answering_turns(store, found["turns"], asked, settings, most=most)
+        turns = answering_turns(store, found["turns"], asked, settings, most=most + SPARE_TURNS)
+        turns = turns if filters.is_historical else newest_first(turns, query, question.words.split())
+        turns = turns[:most]
         cells = _with_evidence(question, cells)
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")
@@ -214,7 +219,8 @@ def _hits(
     ranked = rank_cells(question, of_cells, count=cell_count + cell_count // 2)
     most = min(question.settings.search.episodes, topic_count)
     told = rank_cells(question, of_episodes, count=most) if of_episodes else []
-    hits = asked_first(cell_hits(question, [*ranked, *told]), question.words.split())
+    words, hits = question.words.split(), cell_hits(question, [*ranked, *told])
+    hits = asked_first(hits if question.filters.is_historical else newest_first(hits, question.text, words), words)
     named = {entry.fused.key for entry in told}
     episodes = [hit for hit in hits if hit.cell_id in named]
     return [hit for hit in hits if hit.cell_id not in named][:cell_count], episodes
