@@ -5,8 +5,8 @@ from datetime import datetime
 from functools import cached_property, partial
 
 from slowwave.excerpts import Asked, asked_terms
+from slowwave.excerpts.relevance import Relevance, relevance_to
 from slowwave.language.query_words import QUERY_WORDS, telling_words
-from slowwave.language.relevance import Relevance, relevance_to
 from slowwave.language.signals import (
     branch_words,
     error_message,

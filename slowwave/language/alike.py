@@ -30,7 +30,7 @@ def newest_of_alike(
 ) -> list[int]:
     """Places of texts in their order, but of those alike the newest stands where the first of them stood, and so on.
 
-    Alike are texts of one kind that share `ALIKE` of their telling words, and hold the same of the words that are asked.
+    Alike are texts of one kind that share `ALIKE` of their telling words, and the same of those that are asked.
     """
     stems = [frozenset(map(stem, plain_words(text) - STOP_WORDS)) for text in texts]
     wanted = frozenset(map(stem, asked))

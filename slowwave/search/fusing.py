@@ -17,7 +17,6 @@ from slowwave.schemas.search import CellHit, Share, TurnHit
 from slowwave.settings.groups import DecaySettings
 from slowwave.settings.reading import SearchSettings
 
-
 SomeHit = TypeVar("SomeHit", CellHit, TurnHit)
 
 

@@ -24,6 +24,7 @@ from slowwave.schemas.search import (
     SearchRequest,
     SearchResult,
     TopicHit,
+    TurnHit,
     When,
 )
 from slowwave.search.cells import cell_queries, rank_cells
@@ -146,10 +147,7 @@ def ask(
     cells = episodes + cells if question.is_about_time else cells + episodes
     turns, period = [], question.period
     if has_turns:
-        asked = TurnQuestion(question.words, question.vector, filters)
-        turns = answering_turns(store, found["turns"], asked, settings, most=most + SPARE_TURNS)
-        turns = turns if filters.is_historical else newest_first(turns, query, question.words.split())
-        turns = turns[:most]
+        turns = _turns(question, found["turns"], most)
         cells = _with_evidence(question, cells)
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")
@@ -220,10 +218,21 @@ def _hits(
     most = min(question.settings.search.episodes, topic_count)
     told = rank_cells(question, of_episodes, count=most) if of_episodes else []
     words, hits = question.words.split(), cell_hits(question, [*ranked, *told])
-    hits = asked_first(hits if question.filters.is_historical else newest_first(hits, question.text, words), words)
+    hits = asked_first(
+        hits if question.filters.is_historical else newest_first(hits, question.text, words), words
+    )
     named = {entry.fused.key for entry in told}
     episodes = [hit for hit in hits if hit.cell_id in named]
     return [hit for hit in hits if hit.cell_id not in named][:cell_count], episodes
+
+
+def _turns(question: Question, found: dict[str, list[Row]], most: int) -> list[TurnHit]:
+    """Raw turns, best first, of statements alike the newest first, unless a past moment is asked for."""
+    asked = TurnQuestion(question.words, question.vector, question.filters)
+    turns = answering_turns(question.store, found, asked, question.settings, most=most + SPARE_TURNS)
+    if not question.filters.is_historical:
+        turns = newest_first(turns, question.text, question.words.split())
+    return turns[:most]
 
 
 def _is_about(question: Question, topic: TopicHit, reader: Reader) -> bool:
