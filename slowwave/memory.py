@@ -125,7 +125,7 @@ class Memory(Lists, Edits, Sources):
         moment = moment_of(now)
         found = answer(self._reader, request, now=moment)
         self._note([cell.cell_id for cell in found.cells], conversation_id, moment)
-        return self._told(found)
+        return self._told(found, request.project)
 
     def context(
         self,
@@ -154,11 +154,11 @@ class Memory(Lists, Edits, Sources):
         shown = dict.fromkeys(cell_id for line in found.lines for cell_id in line.cell_ids)
         if not opening:
             self._note(list(shown), conversation_id, moment)
-        return self._told(found)
+        return self._told(found, request.project)
 
     def entity(self, name: str, *, project: str | None = None) -> EntityResult:
         """Describe the entities that a name stands for, with their values now and before."""
-        return self._told(describe(self._reader.within(project), clean_text(name)))
+        return self._told(describe(self._reader.within(project), clean_text(name)), project)
 
     def timeline(
         self,
@@ -171,7 +171,7 @@ class Memory(Lists, Edits, Sources):
     ) -> Timeline:
         """Dated memories of one name, topic or session, in order (`TimelineRequest`)."""
         request = request_of(TimelineRequest, locals())
-        return self._told(timeline(self._reader.within(request.project), request))
+        return self._told(timeline(self._reader.within(request.project), request), request.project)
 
     def project_of(self, folder: str | Path) -> str:
         """The project of a folder: its git repository with all worktrees, else the home's own one."""
@@ -388,11 +388,9 @@ class Memory(Lists, Edits, Sources):
         with suppress(TransientError):
             self.flush()
 
-    def _told(self, found: Answer) -> Answer:
-        """The answer, with a note where the store is damaged in a part that was not needed, or lags behind."""
-        if not self._reader.notes():
-            return found
-        return found.model_copy(update={"notes": [*found.notes, *self._reader.notes()]})
+    def _told(self, found: Answer, project: str | None) -> Answer:
+        """The answer, asked from within a project, with the notes that belong to every answer."""
+        return found.model_copy(update={"notes": [*found.notes, *self._reader.notes(project)]})
 
     def _note(self, cell_ids: Sequence[str], conversation_id: str, at: datetime) -> None:
         if self._records_usage and cell_ids:

@@ -36,7 +36,7 @@ def cells(reader: Reader, request: CellsRequest, *, now: datetime) -> CellPage:
         raise InputError(
             f"status {request.status} is of today, and a past moment is asked for: give one of the two"
         )
-    reader = reader.within(filters.project)
+    reader, filters = reader.narrowed(filters)
     store = reader.current()
     if store is None:
         return CellPage(cells=[], total=0)

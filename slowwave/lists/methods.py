@@ -1,15 +1,17 @@
 """The lists of `Memory`."""
 
 from datetime import datetime
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 from slowwave.lists import cells, others
 from slowwave.schemas.choices import CellStatus
-from slowwave.schemas.lists import CellDetail, CellPage, EntitiesPage, EpisodePage, TopicPage
+from slowwave.schemas.lists import CellDetail, CellPage, EntitiesPage, EpisodePage, Page, TopicPage
 from slowwave.schemas.refusals import clean_text, moment_of, request_of
 from slowwave.schemas.requests import CellsRequest, ProjectPageRequest
 from slowwave.schemas.search import FilterWords
 from slowwave.search import Reader
+
+AnyPage = TypeVar("AnyPage", bound=Page)
 
 
 class Lists:
@@ -34,8 +36,7 @@ class Lists:
             InputError: a keyword or the cursor is not possible.
         """
         request = request_of(CellsRequest, {**locals(), **words})
-        found = cells.cells(self._reader, request, now=moment_of(now))
-        return found.model_copy(update={"notes": [note]}) if (note := self._reader.lag()) else found
+        return self._noted(cells.cells(self._reader, request, now=moment_of(now)), request.project)
 
     def cell(self, cell_id: str, *, project: str | None = None, now: datetime | None = None) -> CellDetail:
         """One memory with its fields, its use, and the turns that it rests on: whose word it is in each.
@@ -48,12 +49,15 @@ class Lists:
 
     def entities(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> EntitiesPage:
         """A page of the people and things that memories name, most mentioned first (`ProjectPageRequest`)."""
-        return others.entities(self._reader, request_of(ProjectPageRequest, locals()))
+        return self._noted(others.entities(self._reader, request_of(ProjectPageRequest, locals())), project)
 
     def episodes(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> EpisodePage:
         """A page of the conversations that were told, newest first (`ProjectPageRequest`)."""
-        return others.episodes(self._reader, request_of(ProjectPageRequest, locals()))
+        return self._noted(others.episodes(self._reader, request_of(ProjectPageRequest, locals())), project)
 
     def topics(self, *, project: str | None = None, limit: int = 50, cursor: str = "") -> TopicPage:
         """A page of the topics, largest first, also of those without a summary yet (`ProjectPageRequest`)."""
-        return others.topics(self._reader, request_of(ProjectPageRequest, locals()))
+        return self._noted(others.topics(self._reader, request_of(ProjectPageRequest, locals())), project)
+
+    def _noted(self, page: AnyPage, project: str | None) -> AnyPage:
+        return page.model_copy(update={"notes": self._reader.notes(project)})

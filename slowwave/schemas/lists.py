@@ -15,6 +15,7 @@ class Page(Frozen):
 
     next_cursor: str = Field(default="", description="The cursor of the next page; empty on the last.")
     total: int = Field(ge=0, description="Entries that pass the filters now, on all pages.")
+    notes: list[str] = Field(default_factory=list, description="What the reader should know.")
 
 
 class CellRow(Frozen):
@@ -58,7 +59,6 @@ class CellPage(Page):
     """Memories, newest first: by when they were last said, then by id."""
 
     cells: list[CellRow]
-    notes: list[str] = Field(default_factory=list, description="What the reader should know.")
 
 
 class CellDetail(CellRow):

@@ -25,7 +25,10 @@ Query = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), CLEAN]
 Time = TypeVar("Time")
 
 
-FROM_WITHIN = "Only what is of this project or of the home's own (default: what is yours in all of them)."
+FROM_WITHIN = (
+    "Only what is of this project (its id, the beginning of that, or the path of a folder in it) or of the home's own "
+    "(default: what is yours in all of them)."
+)
 
 
 class Narrowing(Request, Generic[Time]):

@@ -12,8 +12,10 @@ from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.language.intents import EXEMPLARS
 from slowwave.schemas.refusals import clean_text
+from slowwave.schemas.search import Filters
+from slowwave.settings.projects import project_named
 from slowwave.settings.tree import Settings
-from slowwave.store import Store, open_store, told
+from slowwave.store import Store, open_store, owned_by, told
 
 ASKED = ("cells", "cell_usage", "topics", "contradictions", "turns", "passages")
 
@@ -33,6 +35,8 @@ class Reader:
     """A note on what is damaged of the store or gone from the journal; an answer stands all the same."""
     waiting: set[str] = field(default_factory=set)
     """Segments that were committed before the store was opened, and that nobody was applying then."""
+    _projects: set[str] = field(default_factory=set, repr=False)
+    """Projects that were found in the store."""
     _exemplars: Vectors | None = field(default=None, repr=False)
     _whole: "Reader | None" = field(default=None, repr=False)
     """The reader that this one is a view of, from within a project."""
@@ -58,11 +62,37 @@ class Reader:
 
     def within(self, project: str | None) -> "Reader":
         """The same open store, read from within a project (`slowwave/store/scopes.py`); null for from within none."""
-        return self if project is None else self._of(self.home.asking_in(clean_text(project)))
+        return self if project is None else self._of(self.home.asking_in(self._named(project)[0]))
+
+    def narrowed(self, filters: Filters) -> tuple["Reader", Filters]:
+        """The reader from within the project that filters name, and the filters with its id."""
+        if filters.project is None:
+            return self, filters
+        named = self._named(filters.project)[0]
+        return self.within(named), filters.model_copy(update={"project": named})
 
     def into(self, project: str | None) -> "Reader":
         """The same open store, whose new rows are of a project; null for the home's own."""
-        return self if project is None else self._of(self.home.of_project(clean_text(project)))
+        if project is None:
+            return self
+        return self._of(self.home.of_project(self._named(project, may_be_new=True)[0]))
+
+    def _named(self, project: str, *, may_be_new: bool = False) -> tuple[str, str]:
+        """The project that a caller names, and a note where nothing is known of it."""
+        name = clean_text(project)
+        if name in self._projects:
+            return name, ""
+        return project_named(self.settings.owner, name, self._known_projects, may_be_new=may_be_new)
+
+    def _known_projects(self) -> set[str]:
+        """Projects that the owner has something of, the home's own one among them."""
+        owner, store = self.settings.owner, self.current()
+        own = {owner.project_id}
+        if store is not None and owner.project_from == "repository":
+            for table in ("turns", "cells"):
+                own |= {*store.rows(table, ["project_id"], owned_by(owner))["project_id"]}
+        self._projects |= own
+        return own
 
     def _of(self, home: Home) -> "Reader":
         view = copy(self)
@@ -88,9 +118,10 @@ class Reader:
         """Say that a segment was committed that nobody could apply yet."""
         (self._whole or self).waiting.add(segment_id)
 
-    def notes(self) -> list[str]:
-        """Notes on the store that belong to every answer from it: damage and lag."""
-        return [note for note in (self.damage, self.lag()) if note]
+    def notes(self, project: str | None = None) -> list[str]:
+        """Notes that belong to every answer, asked from within a project: on it where unknown, and on the store."""
+        unknown = self._named(project)[1] if project is not None and self.store is not None else ""
+        return [note for note in (unknown, self.damage, self.lag()) if note]
 
     def lag(self) -> str:
         """A note where the store lacks what was recorded; "" where it has everything that this reader knows of."""

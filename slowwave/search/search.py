@@ -117,7 +117,7 @@ def ask(
     Raises:
         InputError: the question is empty, or `SearchRequest` refuses it.
     """
-    reader, filters = reader.within(filters.project if filters else None), filters or Filters()
+    reader, filters = reader.narrowed(filters or Filters())
     settings, most = reader.settings, reader.settings.search.limit if limit is None else limit
     query = possible(SearchRequest, {"query": query, "limit": most, "detail_level": detail_level}).query
     if not query.strip():

@@ -7,6 +7,7 @@ anybody's.
 import hashlib
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from slowwave.settings.groups import ScopeSettings
@@ -16,6 +17,12 @@ LONGEST_POINTER = 4_096
 
 NAME_CHARACTERS = 40
 
+DIGEST = 8
+"""Characters of the hash in a project's id."""
+
+PROJECTS_SHOWN = 5
+
+_OF_REPOSITORY = re.compile(rf".+-[0-9a-f]{{{DIGEST}}}")
 _UNUSUAL = re.compile(r"[^a-z0-9._]+")
 
 
@@ -39,6 +46,35 @@ def project_of(owner: ScopeSettings, folder: str) -> str:
     return found or owner.project_id
 
 
+def project_named(
+    owner: ScopeSettings, name: str, known: Callable[[], set[str]], *, may_be_new: bool = False
+) -> tuple[str, str]:
+    """Return the project that a caller names by its id, its folder or the beginning of its id; and a note.
+
+    The note says that nothing is known of it. `known` gives the ids of those in memory. One that `may_be_new` is named
+    whole, or as a repository is, without the hash.
+    """
+    if name == owner.project_id or _OF_REPOSITORY.fullmatch(name):
+        return name, ""
+    if Path(name).is_absolute():
+        note = (
+            ""
+            if repository_project(name)
+            else "the folder lies in no repository: this is what every project knows"
+        )
+        return project_of(owner, name), note
+    if name in (there := known()):
+        return name, ""
+    begun = sorted(one for one in there if one.startswith(name))
+    if may_be_new:
+        begun = [one for one in begun if _OF_REPOSITORY.fullmatch(one) and len(one) == len(name) + 1 + DIGEST]
+    if len(begun) == 1:
+        return begun[0], ""
+    several = f" ({len(begun)} begin so: {', '.join(begun[:PROJECTS_SHOWN])})" if begun else ""
+    unknown = f"nothing is known of a project {name[:NAME_CHARACTERS]!r}{several}"
+    return name, f"{unknown}: this is what every project knows"
+
+
 def repository_project(folder: str) -> str | None:
     """The id of the project of a folder: its repository's name and a hash of where that lies; None outside of any.
 
@@ -49,7 +85,7 @@ def repository_project(folder: str) -> str | None:
         return None
     bare = common.name.removesuffix(".git")
     name = _UNUSUAL.sub("-", (bare or common.parent.name).lower())[:NAME_CHARACTERS].strip("-._")
-    digest = hashlib.sha256(str(common).encode(errors="surrogatepass")).hexdigest()[:8]
+    digest = hashlib.sha256(str(common).encode(errors="surrogatepass")).hexdigest()[:DIGEST]
     return f"{name or 'repository'}-{digest}"
 
 

@@ -312,7 +312,7 @@ def test_the_list_shows_a_page_and_how_to_go_on(small_home: Path):
 
 def test_the_list_says_where_nothing_is_known_of_a_name_or_a_project(small_home: Path):
     assert "none names 'Nobody'" in run(small_home, "list", "--entity", "Nobody")[1]
-    assert "None of these is of the project 'nosuch'" in run(small_home, "list", "--project", "nosuch")[1]
+    assert "nothing is known of a project 'nosuch'" in run(small_home, "list", "--project", "nosuch")[1]
     with Memory(small_home, records_usage=False) as memory:
         memory.remember("The kiln is hot.", project="kiln", now=NOW)
     assert "None of these" not in run(small_home, "list", "--project", "kiln")[1]

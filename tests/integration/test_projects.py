@@ -10,6 +10,7 @@ import pytest
 
 from flows.promote import promote
 from slowwave import Memory
+from slowwave.entrypoints.commands.options import named_project
 from slowwave.errors import InputError
 from slowwave.store import open_store
 from tests.scripted_model import write_settings
@@ -67,6 +68,18 @@ def test_what_is_said_in_one_repository_is_found_from_within_it_alone(memory: Me
     assert said(memory, "queue", memory.project_of(ferry)) == [own, "The queue of ferry is Kafka."]
     assert said(memory, "queue", memory.project_of(tmp_path)) == [own]
     assert said(memory, "queue", "another") == [own]
+    for named in ("kiln", "kil", str(kiln), str(kiln / "app")):
+        assert said(memory, "queue", named) == in_kiln
+        assert memory.topics(project=named).notes == []
+    for named, told in (
+        ("another", "nothing is known of a project 'another': "),
+        (str(tmp_path), "no repository"),
+    ):
+        notes = [memory.search("queue", project=named).notes, memory.context("queue", project=named).notes]
+        assert all(told in "".join(one) for one in (*notes, memory.cells(project=named).notes)), notes
+    assert named_project(str(kiln / "app"), str(tmp_path / "home")) == memory.project_of(kiln)
+    with pytest.raises(InputError, match="lies in no repository"):
+        named_project(f"{tmp_path}/", str(tmp_path / "home"))
     assert len(said(memory, "queue", None)) == len(files)
 
 

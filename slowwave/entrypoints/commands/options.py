@@ -1,6 +1,7 @@
 """Options of the commands: those that several share, and those made from a request model."""
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from slowwave.entrypoints.caller import CALLER
+from slowwave.entrypoints.caller import CALLER, current_folder
 from slowwave.entrypoints.show.terminal import show_json
 from slowwave.errors import InputError
 from slowwave.schemas.refusals import Request, bounds
@@ -22,6 +23,8 @@ from slowwave.schemas.search import FROM_WITHIN
 if TYPE_CHECKING:
     from slowwave.memory import Memory
 
+THIS_FOLDER = " `.` is the one of this folder."
+
 HomeOption = Annotated[
     str | None,
     typer.Option("--home", metavar="FOLDER", help="Home folder (default: SLOWWAVE_HOME, else data/home)."),
@@ -29,9 +32,7 @@ HomeOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")
 ]
-ProjectOption = Annotated[
-    str | None, typer.Option("--project", metavar="ID", help=FROM_WITHIN + " `.` is the one of this folder.")
-]
+ProjectOption = Annotated[str | None, typer.Option("--project", metavar="ID", help=FROM_WITHIN + THIS_FOLDER)]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 Asked = dict[str, Any]
@@ -102,16 +103,23 @@ def asks(
 
 
 def named_project(project: str | None, home: str | None) -> str | None:
-    """The project that an option names: `.` is that of the folder in which the command runs."""
-    if project != ".":
+    """The project that an option names: `.` and any other path is that of a folder.
+
+    Raises:
+        InputError: the folder lies in no repository.
+    """
+    if project is None or not (project == "." or os.sep in project):
         return project
-    caller = CALLER.get()
-    if caller is not None:
-        return caller.memory().project_of(caller.folder)
-    from slowwave.settings.projects import project_of
+    from slowwave.settings.projects import project_of, repository_project
+
+    folder = os.path.normpath(current_folder() / Path(project).expanduser())
+    if project != "." and repository_project(folder) is None:
+        raise InputError(f"{project[:200]} lies in no repository: name a project, or a folder of one")
+    if (caller := CALLER.get()) is not None:
+        return caller.memory().project_of(folder)
     from slowwave.settings.tree import load_settings
 
-    return project_of(load_settings(home).owner, str(Path.cwd()))
+    return project_of(load_settings(home).owner, folder)
 
 
 def reply(found: Result, show: Callable[[Result], None], *, as_json: bool) -> None:
@@ -141,6 +149,7 @@ def _parameter(model: type[Request], name: str, *, words: tuple[str, ...], singl
         option = _option(name)
         repeated = " May be repeated." if _is_list(field) else ""
         metavar = METAVARS.get(option) or _choices(field)
+        told += THIS_FOLDER if name == "project" else ""
         info = typer.Option(f"--{option}", metavar=metavar, help=told + repeated, min=low, max=high)
     is_open = kind is not bool and (default is None or _is_list(field) or name in words)
     return inspect.Parameter(

@@ -42,7 +42,7 @@ def show_cells(
         row += [flat(cell.project_id)] if has_projects else []
         made.add_row(*row, cell.cell_id[:12])
     results().print(made)
-    if project is not None and project not in {cell.project_id for cell in found.cells}:
+    if project is not None and not found.notes and project not in {cell.project_id for cell in found.cells}:
         tell(
             f"None of these is of the project {flat(project)!r}: they are of the home's own, known in every project."
         )
