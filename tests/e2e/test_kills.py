@@ -259,7 +259,9 @@ def test_a_night_killed_at_random_moments_of_every_stage_loses_nothing_and_ends_
     assert len(kills) >= sum(len(plan.split()) for plan in PLANS) - 3, (
         "hardly a night may be over before its kill"
     )
-    assert set(STAGES) <= meant  # one that comes late falls into the stage after the one that it was meant for
+    assert (
+        set(STAGES) <= meant
+    )  # one that comes late falls into the stage after the one that it was meant for
 
 
 CRASHES = (
