@@ -4,6 +4,7 @@ Stored text is data. It stands in one line, without control and invisible charac
 with nothing in it that a reader of transcripts would take for the fence.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -42,6 +43,10 @@ IDS_LINE = (
     f"The code behind {ID_MARK} names a memory, behind {TURN_MARK} a message, so that an answer can cite it."
 )
 
+_SESSION_ID = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}([0-9a-f]{8})(?:\.jsonl)?$"
+)
+
 SOURCE_CHARACTERS = 24
 """Most characters of a source's name: some are long ids, each digit is a token, and a file may have any text for a
 name."""
@@ -66,17 +71,22 @@ def head_lines(now: datetime, layout: Layout, *, has_ids: bool = False) -> list[
     ]
 
 
+def source_label(source_name: str) -> str:
+    """A source's name as a page shows it; of the id of a session its end, which tells sessions of one day apart."""
+    found = _SESSION_ID.search(source_name)
+    return found[1] if found else page_line(source_name.removesuffix(".jsonl"))[:SOURCE_CHARACTERS].rstrip()
+
+
 def line_of(kind: str, text: str, event_time: datetime, source_name: str, whose: str = "") -> str:
     """`- [decision] Text. (2026-07-21, source)`, safe to stand inside the fence; with `whose` word it is, if given."""
-    source = page_line(source_name.removesuffix(".jsonl"))[:SOURCE_CHARACTERS].rstrip()
+    source = source_label(source_name)
     told = f"{source}, {whose}" if whose else source
     return f"- [{kind}] {page_line(text)} ({event_time:%Y-%m-%d}, {told})"
 
 
 def day_heading(event_time: datetime, source_name: str) -> str:
     """`2026-07-21, source:`, the line above what was said there on a day."""
-    source = page_line(source_name.removesuffix(".jsonl"))[:SOURCE_CHARACTERS]
-    return f"{event_time:%Y-%m-%d}, {source}:"
+    return f"{event_time:%Y-%m-%d}, {source_label(source_name)}:"
 
 
 def with_ids(form: str, line: Candidate) -> str:

@@ -17,6 +17,7 @@ from slowwave.context.memories import (
     read_memories,
 )
 from slowwave.context.near import Findings, Near, look_near
+from slowwave.context.page import source_label
 from slowwave.context.situation import Situation
 from slowwave.context.statements.preferences import preference_lines
 from slowwave.context.tiers import CONTRADICTION, Candidate
@@ -73,7 +74,7 @@ def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float)
     def text(first: str, second: str, *, has_note: bool) -> str:
         reason = f" ({note})" if note and has_note else ""
         whose = f", {word(older)}" * bool(word(older))
-        said = f"{first} [{older.event_time:%Y-%m-%d}, {older.source_name.removesuffix('.jsonl')}{whose}]"
+        said = f"{first} [{older.event_time:%Y-%m-%d}, {source_label(older.source_name)}{whose}]"
         by = f" [{word(newer)}]" * sides_differ
         return f"Either: {said} Or: {second}{by}{reason} Undecided which holds."
 

@@ -53,7 +53,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
     state = str(row["status"]) if stored.height else "deleted" if is_dead else _left(journal, events)
     quotes, missing = quotes_of(store, cast("list[str]", row["evidence"]), str(row["content"]))
-    counts = cell_usage.row(0, named=True) if cell_usage.height else {}
+    counts = _counts(store, whole, cell_usage)
     topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
     core = store.by_key("core", [whole], ["cell_id", "line_rank"])
     names = [
@@ -73,7 +73,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
         topic_name=topics["name"][0] if topics.height else None,
         core_rank=core["line_rank"][0] if core.height else None,
         core_reason=_core_reason(row, quotes, is_there=stored.height > 0),
-        **{name: counts.get(name, 0) for name in ("confirmations", "retrieval_count", "citation_count")},
+        **counts,
         quotes=quotes,
         missing_turns=missing,
         before=_chain(store, whole, is_after=False),
@@ -86,6 +86,15 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
             *_incomplete(reader.home.journal, store),
         ],
     )
+
+
+def _counts(store: Store, cell_id: str, cell_usage: pl.DataFrame) -> dict[str, int]:
+    """Return how often a memory was said again and used, with the uses that the next night counts."""
+    names = {"retrieval_count": "retrieved", "citation_count": "cited"}
+    known = cell_usage.row(0, named=True) if cell_usage.height else {}
+    fresh = store.rows("usage", ["usage_type"], (col("cell_id") == lit(cell_id)) & col("folded_at").is_null())
+    new = {name: fresh.filter(pl.col("usage_type") == kind).height for name, kind in names.items()}
+    return {name: known.get(name, 0) + new.get(name, 0) for name in ("confirmations", *names)}
 
 
 def _incomplete(journal: Journal, store: Store) -> list[str]:

@@ -3,8 +3,13 @@
 A rebuild would forget what the former told; the latter are found once a writer applied them.
 """
 
+import polars as pl
+
 from slowwave.journal.segments import Journal
 from slowwave.store import Store
+
+LOOKED_AT = 50
+"""Segments that are read: each citation is one, and the next night counts them."""
 
 
 def lost_segments(journal: Journal, store: Store) -> list[str]:
@@ -13,11 +18,12 @@ def lost_segments(journal: Journal, store: Store) -> list[str]:
 
 
 def waiting_segments(journal: Journal, store: Store) -> set[str]:
-    """Ids of whole segments that are committed and not applied."""
+    """Ids of the newest segments that are committed and not applied, but for those that only count uses."""
     if not journal.names() - (applied := store.applied_segments()):
         return set()
-    waiting = {*journal.segment_ids()} - applied
-    return waiting - {problem.path.stem for problem in journal.read(sorted(waiting)).problems}
+    waiting = sorted({*journal.segment_ids()} - applied)[-LOOKED_AT:]
+    told = journal.read(waiting).events.filter(pl.col("kind") != "usage.recorded")
+    return {*told["event_id"].str.split(".").list.first()}
 
 
 def loss_note(count: int) -> str:

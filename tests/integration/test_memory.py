@@ -167,6 +167,9 @@ def test_what_a_killed_program_had_recorded_is_noted_and_added_by_the_next_one(m
         assert next_one.search("invoices", now=NOW).notes == [LAG]
     with Memory(folder, records_usage=False) as last:
         found = last.search("invoices", now=NOW)
+        last.cite([cell.cell_id for cell in found.cells], now=NOW)
+    with Memory(folder, records_usage=False) as cited:
+        assert cited.search("invoices", now=NOW).notes == [], "only a use waits for the night"
     assert ("Invoices are due on Friday." in [cell.content for cell in found.cells], found.notes) == (
         True,
         [],

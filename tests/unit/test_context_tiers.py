@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from slowwave.context.page import source_label
 from slowwave.context.tiers import Candidate, allot, pack, pack_best
 from slowwave.language.signals import (
     SAME_ERROR,
@@ -39,6 +40,19 @@ def packed(*candidates: Candidate, budget: int, headings: dict[TierName, int] = 
 
 
 # tiers
+
+
+def test_a_page_names_a_session_by_the_end_of_its_id_and_a_file_by_its_name():
+    names = [
+        "1b0c6f5e-0001-4c1e-8a11-0000f00dcafe.jsonl",
+        "rollout-2026-05-01-1b0c6f5e-0001-4c1e-8a11-0000f00dbeef",
+    ]
+    assert [source_label(name) for name in (*names, "talk.jsonl", "n" * 40)] == [
+        "f00dcafe",
+        "f00dbeef",
+        "talk",
+        "n" * 24,
+    ]
 
 
 def test_shares_are_rounded_down():

@@ -60,15 +60,26 @@ def disconnect(
     *,
     project: ProjectOption = False,
     user: UserOption = False,
+    home: HomeOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Disconnect a coding agent. Its settings are byte for byte as before, but for what you changed yourself."""
+    """Disconnect a coding agent. Its settings are byte for byte as before, but for what you changed yourself.
+
+    With --home only if that is the home with which it is connected.
+    """
     from slowwave.entrypoints.connecting.connections import disconnect as disconnect_harness
     from slowwave.entrypoints.show.connecting import show_disconnected
 
     scope = _scope(project=project, user=user)
-    done = disconnect_harness(_named(harness), scope, places(), install(None), dry_run=dry_run)
+    name, own = _named(harness), install(home)
+    if home is not None:
+        homes = disconnect_harness(name, scope, places(), own, dry_run=True).homes
+        if others := [one for one in homes if one != own.home]:
+            raise InputError(
+                f"{name} is connected with {', '.join(others)}, and not with {own.home}: name that one"
+            )
+    done = disconnect_harness(name, scope, places(), own, dry_run=dry_run)
     reply(done, show_disconnected, as_json=as_json)
 
 

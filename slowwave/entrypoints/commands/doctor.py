@@ -75,7 +75,9 @@ def show_checks(checks: list[Check]) -> None:
         made.add_row(flat(check.name), Text(word, style=style), flat(check.found))
     console.print(made)
     console.print()
-    console.print("Something that is needed is broken." if is_broken(checks) else "Everything needed works.")
+    looks = sum(not check.is_well and not check.is_needed for check in checks)
+    works = "Everything needed works" + (f"; {looks} to look at." if looks else ".")
+    console.print("Something that is needed is broken." if is_broken(checks) else works)
 
 
 def _row(name: str, is_well: bool, found: str) -> Check:

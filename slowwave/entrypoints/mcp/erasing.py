@@ -87,7 +87,9 @@ def _question(found: Erased) -> str:
 def _page(found: Erased) -> str:
     if found.dry_run:
         return "\n".join([f"Would erase {_counts(found)}.", fenced([f"> {text}" for text in found.shown])])
-    proof = f"Proof: {found.searched_texts} texts were looked for in every byte of the home; none is there."
+    proof = (
+        f"Proof: every byte of the home was searched for the {found.searched_texts} erased; none is there."
+    )
     left = [f"Still in {place}: {count}. Tell the user." for place, count in found.remaining.items()]
     return "\n".join(
         [f"Erased {_counts(found)}.", *(left or [proof]), *(f"({note})" for note in found.notes)]

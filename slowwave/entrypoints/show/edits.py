@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from slowwave.entrypoints.show.terminal import flat, tell, tell_notes
+from slowwave.entrypoints.show.terminal import flat, several, tell, tell_notes
 from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 
 SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")
@@ -76,8 +76,8 @@ def _side(side: Side | None) -> str:
 
 def show_erased(done: Erased) -> None:
     """Counts of what was or would be erased, and the proof that it is gone."""
-    memories = f"{len(done.turn_ids)} turns, {len(done.cell_ids)} memories"
-    counts = f"{memories}, {len(done.topic_ids)} topic summaries"
+    memories = f"{several(len(done.turn_ids), 'turn')}, {several(len(done.cell_ids), 'memory', 'memories')}"
+    counts = f"{memories}, {several(len(done.topic_ids), 'topic summary', 'topic summaries')}"
     if done.dry_run:
         tell(f"Would erase {counts}:")
         tell_notes(done.shown)
@@ -87,10 +87,10 @@ def show_erased(done: Erased) -> None:
             tell(f"  {name}: {count}")
         if done.is_proven:
             tell(
-                f"  proof: {done.searched_texts} texts were looked for in every byte of the home; none is there"
+                f"  proof: looked for {several(done.searched_texts, 'text')} in every byte of the home; none is there"
             )
         for place, count in done.remaining.items():
             tell(f"  still in {flat(place)}: {count}")
         if done.short_texts:
-            tell(f"  {done.short_texts} texts were too short to be looked for; their rows are gone")
+            tell(f"  too short to be looked for: {several(done.short_texts, 'text')}; their rows are gone")
     tell_notes(done.notes)

@@ -8,6 +8,7 @@ from slowwave.entrypoints.show.terminal import (
     flat,
     number,
     results,
+    several,
     shown_bytes,
     table,
     tell,
@@ -111,14 +112,14 @@ def show_stats(found: Stats) -> None:
     )
     tell(
         f"{found.open_contradictions} open contradictions, {found.tombstones} deleted, "
-        f"{found.erased_turns} turns erased"
+        f"{several(found.erased_turns, 'turn')} erased"
     )
     rate = found.false_forgetting_rate
-    wrong = "nothing was archived yet" if rate is None else f"{rate:.1%}"
-    tell(f"archived {found.archived_events}, revived {found.revived_events}: false forgetting {wrong}")
+    wrong = "" if rate is None else f": false forgetting {rate:.1%}"
+    tell(f"archived {found.archived_events}, revived {found.revived_events}{wrong}")
     tell(
-        f"journal {shown_bytes(found.journal_bytes)} in {found.journal_segments} segments, "
-        f"store {shown_bytes(found.store_bytes)}, {found.turns} turns, {found.topics} topics"
+        f"journal {shown_bytes(found.journal_bytes)} in {several(found.journal_segments, 'segment')}, store "
+        f"{shown_bytes(found.store_bytes)}, {several(found.turns, 'turn')}, {several(found.topics, 'topic')}"
     )
     for note in found.notes:
         tell(flat(note))

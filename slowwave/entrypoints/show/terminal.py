@@ -158,6 +158,11 @@ def table(*columns: str | Column) -> Table:
     return Table(*made, box=SIMPLE_HEAD, show_edge=False)
 
 
+def several(count: int, noun: str, plural: str = "") -> str:
+    """`1 turn`, `2 turns`."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def number(name: str) -> Column:
     """A column of numbers."""
     return Column(name, justify="right")
