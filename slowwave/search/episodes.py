@@ -5,6 +5,7 @@ raw turns are found as if there were none, so that no episode takes the place of
 the type `episode` gives them as cells.
 """
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from slowwave.decay.retention import days_ago
@@ -56,6 +57,20 @@ def shown_by_age(cells: list[CellHit], settings: EpisodeSettings, *, now: dateti
         return told_by_age(*forms, cell.event_time, now=now, settings=settings)
 
     return [cell.model_copy(update={"text": text(cell)}) for cell in cells]
+
+
+def adds_nothing(episode: str, memories: Iterable[str]) -> bool:
+    """Return whether one of the memories of a conversation has each line of its episode: one of a few messages does."""
+    lines = [line.strip() for line in episode.splitlines()]
+    return any(all(line in memory for line in lines) for memory in memories)
+
+
+def without_echoes(episodes: Sequence[CellHit], cells: Sequence[CellHit]) -> list[CellHit]:
+    """The episodes that tell more than a memory of the same conversation among these cells."""
+    said: dict[str, list[str]] = {}
+    for cell in cells:
+        said.setdefault(cell.session_id, []).append(cell.content)
+    return [hit for hit in episodes if not adds_nothing(hit.content, said.get(hit.session_id, ()))]
 
 
 def told_by_age(

@@ -30,7 +30,7 @@ from slowwave.schemas.search import (
 from slowwave.search.cells import cell_queries, rank_cells
 from slowwave.search.conditions import recorded_condition
 from slowwave.search.current_values import asked_first
-from slowwave.search.episodes import EPISODE_LIST, are_asked_for, shown_by_age
+from slowwave.search.episodes import EPISODE_LIST, are_asked_for, shown_by_age, without_echoes
 from slowwave.search.fusing import Fused, newest_first
 from slowwave.search.graph import reasons
 from slowwave.search.hits import cell_hits
@@ -142,6 +142,7 @@ def ask(
     if cell_count:
         topics = [topic for topic in topics if _is_about(question, topic, reader)]
     cells, episodes = _hits(question, found["cells"], topic_count, most if cell_count else 0)
+    episodes = without_echoes(episodes, cells)
     topics = marked(question, topics[: topic_count - len(episodes)])
     cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
     cells = episodes + cells if question.is_about_time else cells + episodes

@@ -4,9 +4,11 @@ import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.requests import TimelineRequest
 from slowwave.schemas.search import Timeline, TimelineEvent
 from slowwave.search.conditions import scope_condition
+from slowwave.search.episodes import adds_nothing
 from slowwave.search.graph import cells_naming, cells_saying
 from slowwave.search.reader import Reader
 from slowwave.settings.groups import ScopeSettings
@@ -60,12 +62,12 @@ def timeline(reader: Reader, request: TimelineRequest) -> Timeline:
 def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
     """Cells (with the columns `TOLD`) as events, oldest first.
 
-    What was said twice stands once: a cell that was merged into another is no event of its own. What was corrected
-    never held, and is none either.
+    What was said twice stands once: a cell that was merged into another is no event of its own, nor is an episode that
+    tells no more than a memory of its conversation. What was corrected never held, and is none either.
     """
     end = pl.col("valid_until")
     is_none = (pl.col("status") == "superseded") & (end.is_null() | (end <= pl.col("valid_from")))
-    rows = cells.filter(~is_none).sort("valid_from", "event_time", "cell_id")
+    rows = _without_echoes(cells.filter(~is_none)).sort("valid_from", "event_time", "cell_id")
     renamed = rows.rename({"valid_from": "at", "valid_until": "until"})
     named = [name for name in TimelineEvent.model_fields if name != "whose"]
     return [
@@ -74,6 +76,16 @@ def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
         )
         for row in renamed.iter_rows(named=True)
     ]
+
+
+def _without_echoes(cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells without episodes that tell no more than one of the others of their conversation."""
+    columns, is_episode = ("cell_id", "session_id", "content"), pl.col("cell_type") == EPISODE
+    episodes, others = cells.filter(is_episode).select(columns), cells.filter(~is_episode).select(columns)
+    said = others.group_by("session_id").agg(memories=pl.col("content"))
+    beside = episodes.join(said, on="session_id", how="inner").select("cell_id", "content", "memories")
+    echoes = [cell_id for cell_id, told, memories in beside.iter_rows() if adds_nothing(told, memories)]
+    return cells.filter(~pl.col("cell_id").is_in(echoes))
 
 
 def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:

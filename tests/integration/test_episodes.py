@@ -66,9 +66,9 @@ def model(server: OpenAIServer) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def told_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home where a night without a model told one conversation; tests work on copies."""
+    """A home where a night without a model told one conversation of two windows; tests work on copies."""
     folder = tmp_path_factory.mktemp("told")
-    home = write_settings(folder / "home", **PLAIN)
+    home = write_settings(folder / "home", chunks={"window_tokens": 50, "overlap_tokens": 0}, **PLAIN)
     write_chat(folder / "talk", "port", TALK)
     nightly.fn(sources=[str(folder / "talk")], home=home)
     return folder

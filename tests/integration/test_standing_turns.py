@@ -10,9 +10,11 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.context import ContextRequest
-from slowwave.schemas.search import TurnHit
+from slowwave.schemas.requests import TimelineRequest
+from slowwave.schemas.search import Filters, TurnHit
 from slowwave.search import Reader, ask, open_reader
 from slowwave.search.standing_turns import standing_turns
+from slowwave.search.timeline import timeline
 from slowwave.search.turns import TURN_COLUMNS
 from tests.rows import DAY, NOW, events, row, rows
 from tests.scripted_model import write_settings
@@ -36,7 +38,7 @@ HELD = {
 
 def cell(key: str, *evidence: str, **given: object) -> dict[str, object]:
     plain = {"evidence": [*evidence], "prompt_version": "remembered", "session_id": evidence[0]}
-    return row("cells", key, content=f"memory {key}", **{**plain, **given})
+    return row("cells", key, **{"content": f"memory {key}", **plain, **given})
 
 
 CELLS = [
@@ -50,6 +52,7 @@ CELLS = [
     cell("c-raw", "read", prompt_version="raw"),
     cell("c-faded", "faded", status="archived"),
     cell("c-told", "deleted", cell_type="episode", prompt_version="episode.v1"),
+    cell("c-echo", "new", cell_type="episode", prompt_version="episode.v1", content="memory\nmemory c-new"),
 ]
 
 
@@ -110,3 +113,16 @@ def test_no_context_quotes_words_that_were_taken_back(reader: Reader, asked: Con
 def test_a_search_for_evidence_shows_them_still(reader: Reader):
     found = ask(reader, "glaze the kiln shelves with gold", limit=20, detail_level="evidence", now=NOW)
     assert {turn.turn_id for turn in found.turns} >= {"deleted", "corrected"}
+
+
+def test_a_conversation_that_tells_no_more_than_a_memory_of_it_is_shown_once(reader: Reader):
+    found = {cell.cell_id for cell in ask(reader, "memory c-new told", limit=20, now=NOW).cells}
+    assert "c-echo" not in found
+    assert {"c-new", "c-told"} <= found
+    only = ask(reader, "memory c-new told", limit=20, filters=Filters(cell_types=("episode",)), now=NOW)
+    assert {"c-echo", "c-told"} == {cell.cell_id for cell in only.cells}
+    shown = {event.cell_id for event in timeline(reader, TimelineRequest(session="new")).events}
+    assert shown == {"c-new"}
+    assert {event.cell_id for event in timeline(reader, TimelineRequest(session="deleted")).events} == {
+        "c-told"
+    }
