@@ -30,7 +30,7 @@ def standing_turns(store: Store, owner: ScopeSettings, turns: Sequence[TurnHit])
     dead, retired = store.find(
         [
             RowsQuery("tombstones", ("evidence",), scope),
-            RowsQuery("cells", _STATE, scope & (col("status") == lit("superseded"))),
+            RowsQuery("cells", ("cell_id", "evidence"), scope & (col("status") == lit("superseded"))),
         ]
     )
     touching = [row for row in retired if not asked.isdisjoint(row["evidence"] or ())]
@@ -39,8 +39,9 @@ def standing_turns(store: Store, owner: ScopeSettings, turns: Sequence[TurnHit])
         return list(turns)
     sessions = sorted({turn.session_id for turn in turns if turn.turn_id in doubted})
     beside = scope & col("session_id").isin(sessions) & col("status").isin(["active", "archived"])
-    (living,) = store.find([RowsQuery("cells", _STATE, beside)])
-    living += [row for row in touching if _lives_on(store, row)]
+    named = col("cell_id").isin([row["cell_id"] for row in touching])
+    living, ended = store.find([RowsQuery("cells", _STATE, beside), RowsQuery("cells", _STATE, named)])
+    living += [row for row in ended if _lives_on(store, row)]
     withdrawn = doubted - _evidence(row for row in living if not _is_told_as_episode(row))
     return [turn for turn in turns if turn.turn_id not in withdrawn]
 
