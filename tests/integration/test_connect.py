@@ -734,7 +734,9 @@ def test_the_commands_connect_list_and_disconnect(at_home, tmp_path):
     assert "claude-code" in call("connect", "--home", home).stdout
     listed = json.loads(call("connect", "--home", home, "--json").stdout)
     assert [state["connected"] for state in listed if state["harness"] == "claude-code"] == ["yes"]
-    done = json.loads(call("disconnect", "claude-code", "--json").stdout)
+    other = call("disconnect", "claude-code", "--home", tmp_path / "other")
+    assert (other.exit_code, f"is connected with {home}, and not with" in other.output) == (65, True)
+    done = json.loads(call("disconnect", "claude-code", "--home", home, "--json").stdout)
     assert done["homes"] == [str(home)]
     assert tree(at_home) == before
     assert call("disconnect", "claude-code").stdout == "claude-code is not connected in your own settings.\n"
