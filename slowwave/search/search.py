@@ -11,6 +11,7 @@ from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
 from slowwave.excerpts import with_excerpts
 from slowwave.language.intents import is_complex
+from slowwave.language.query_words import names_a_thing
 from slowwave.language.signals import holds_words
 from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.schemas.choices import EPISODE
@@ -43,6 +44,7 @@ from slowwave.search.turns import (
     by_their_turns,
     turn_hits,
     turn_queries,
+    untold_note,
     with_turns,
 )
 from slowwave.settings.tree import Settings
@@ -66,6 +68,10 @@ NOTHING_EXTRACTED = (
     "no memory was made of what came in yet: `slowwave run nightly` does, "
     "`--detail evidence` asks what was said"
 )
+
+
+WORDLESS = 1.5
+"""Similarity, in `relevance_threshold`s, from which a memory is found that no list of words brought."""
 
 
 def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchResult:
@@ -141,17 +147,17 @@ def ask(
     topics = topic_hits(question, found["topics"], count=summary_count)
     if cell_count:
         topics = [topic for topic in topics if _is_about(question, topic, reader)]
-    cells, episodes = _hits(question, found["cells"], topic_count, most if cell_count else 0)
-    episodes = without_echoes(episodes, cells)
+    cells, episodes = _hits(question, reader, found["cells"], topic_count, most if cell_count else 0)
     topics = marked(question, topics[: topic_count - len(episodes)])
     cells = cells[: most - len(topics) - len(episodes)]  # the places that no summary takes
     cells = episodes + cells if question.is_about_time else cells + episodes
-    turns, period = [], question.period
+    turns, period = _turns(question, found["turns"], most), question.period
     if has_turns:
-        turns = _turns(question, found["turns"], most)
         cells = _with_evidence(question, cells)
     if filters.is_historical and are_asked_for(filters):
         notes.append("episodes are told anew as memory changes: they may tell what came later")
+    if cells_known and cell_count and not has_turns:
+        notes += untold_note(store, _of_turns(question), settings, shown=[cell.content for cell in cells])
     notes += _why_empty(filters) if not (cells or topics or turns) else []
     if question.is_about_time and not cells and period is not None:
         notes.append(f"no memory that may be found is of that time ({period.text.strip()})")
@@ -200,21 +206,19 @@ def _first_round(
     }
     # what was said names no type and, of itself, no person or thing
     if has_turns and filters.entity is None and not filters.cell_types:
-        asked = TurnQuestion(question.words, question.vector, filters)
-        queries["turns"] = turn_queries(asked, question.settings)
+        queries["turns"] = turn_queries(_of_turns(question), question.settings)
     found = iter(question.store.find([wanted for tier in queries.values() for wanted in tier.values()]))
     return {tier: {name: next(found) for name in named} for tier, named in queries.items()}
 
 
 def _hits(
-    question: Question, found: dict[str, list[Row]], topic_count: int, cell_count: int
+    question: Question, reader: Reader, found: dict[str, list[Row]], topic_count: int, cell_count: int
 ) -> tuple[list[CellHit], list[CellHit]]:
     """Cells, best first, and the episodes that take the place of topic summaries."""
     of_cells = {name: rows for name, rows in found.items() if name != EPISODE_LIST}
     of_episodes = {name: rows for name, rows in found.items() if name == EPISODE_LIST}
     # of several values of one thing one hit is left, so some more are ranked
-    asked = TurnQuestion(question.words, question.vector, question.filters)
-    of_cells |= by_their_turns(question.store, of_cells, asked, question.settings)
+    of_cells |= by_their_turns(question.store, of_cells, _of_turns(question), question.settings)
     ranked = rank_cells(question, of_cells, count=cell_count + cell_count // 2)
     most = min(question.settings.search.episodes, topic_count)
     told = rank_cells(question, of_episodes, count=most) if of_episodes else []
@@ -224,13 +228,21 @@ def _hits(
     )
     named = {entry.fused.key for entry in told}
     episodes = [hit for hit in hits if hit.cell_id in named]
-    return [hit for hit in hits if hit.cell_id not in named][:cell_count], episodes
+    cells = [hit for hit in hits if hit.cell_id not in named]
+    cells = _near(question, cells, reader)[:cell_count]
+    return cells, without_echoes(episodes, cells)
+
+
+def _of_turns(question: Question) -> TurnQuestion:
+    return TurnQuestion(question.words, question.vector, question.filters)
 
 
 def _turns(question: Question, found: dict[str, list[Row]], most: int) -> list[TurnHit]:
     """Raw turns, best first, of statements alike the newest first, unless a past moment is asked for."""
-    asked = TurnQuestion(question.words, question.vector, question.filters)
-    turns = answering_turns(question.store, found, asked, question.settings, most=most + SPARE_TURNS)
+    if not found:
+        return []
+    asked, settings = _of_turns(question), question.settings
+    turns = answering_turns(question.store, found, asked, settings, most=most + SPARE_TURNS)
     if not question.filters.is_historical:
         turns = newest_first(turns, question.text, question.words.split())
     return turns[:most]
@@ -246,6 +258,27 @@ def _is_about(question: Question, topic: TopicHit, reader: Reader) -> bool:
         return held >= ABOUT_SHARE
     similarity = max((share.value for share in topic.found_by if share.list_name == "vector"), default=0.0)
     return similarity >= reader.embedder.profile.relevance_threshold
+
+
+def _near(question: Question, cells: list[CellHit], reader: Reader) -> list[CellHit]:
+    """Memories without those that vectors alone brought and that are not similar enough: some are always nearest.
+
+    A filter, a past moment, or a question without a matter wants what there is.
+    """
+    filters = question.filters
+    if (
+        reader.embedder is None
+        or filters.is_narrow
+        or filters.is_historical
+        or not names_a_thing(question.text)
+    ):
+        return cells
+    least = WORDLESS * reader.embedder.profile.relevance_threshold
+    return [
+        cell
+        for cell in cells
+        if any(share.list_name != "vector" or share.value >= least for share in cell.found_by)
+    ]
 
 
 def _with_evidence(question: Question, cells: list[CellHit]) -> list[CellHit]:

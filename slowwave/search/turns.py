@@ -4,19 +4,32 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slowwave.embeddings import Vectors
+from slowwave.excerpts.relevance import relevance_to
 from slowwave.language.query_words import named_speaker
 from slowwave.language.sentences import asking_share
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.search.conditions import cell_condition, recorded_condition, turn_condition
+from slowwave.search.conditions import cell_condition, recorded_condition, scope_condition, turn_condition
 from slowwave.search.fusing import Fused, RankedList, fuse_scores, fused_scores, with_given
+from slowwave.search.standing_turns import standing_turns
 from slowwave.settings.reading import SearchSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
 
 LIST_ROWS = 100
 """Rows that each list brings: beyond them a list adds noise more than turns (benchmarks/retrieval_quality.py)."""
+
+UNTOLD_TURNS = 5
+"""Turns, best first by full text, among which one is looked for that no memory tells yet."""
+
+UNTOLD, AS_WELL = 0.3, 0.7
+"""Relevance from which on such a turn is worth a note, and its least share of the relevance of what is shown."""
+
+NOT_YET_TOLD = (
+    "messages that no memory tells yet match as well: `--detail evidence` asks what was said, "
+    "`slowwave run nightly` makes memories of it"
+)
 
 DIALOGUE_TURNS = 60
 """Turns, best first, of which it is looked up who says them and what they answer."""
@@ -175,6 +188,42 @@ def _hits(ranked: Sequence[Fused], rows: Mapping[str, Row]) -> list[TurnHit]:
         for entry in ranked
         if entry.key in rows
     ]
+
+
+def told_turns(store: Store, settings: Settings, session_ids: Collection[str]) -> set[str]:
+    """Ids of the turns of these conversations that a model has worked through: its memories speak for them."""
+    where = scope_condition(settings.owner) & col("session_id").isin(sorted(session_ids))
+    (chunks,) = store.find([RowsQuery("chunks", ("turn_ids", "status", "prompt_version"), where)])
+    worked = [
+        chunk
+        for chunk in chunks
+        if chunk["status"] in ("extracted", "gated_out") and chunk["prompt_version"] not in (None, RAW_PROMPT)
+    ]
+    return {turn_id for chunk in worked for turn_id in chunk["turn_ids"]}
+
+
+def untold_note(
+    store: Store, question: TurnQuestion, settings: Settings, *, shown: Sequence[str]
+) -> list[str]:
+    """The note that a message of a person matches as well as the texts shown and is told by no memory yet, if so.
+
+    Only full text is asked, and nothing where a filter or a past moment is given.
+    """
+    if question.filters.is_narrow or question.filters.is_historical:
+        return []
+    words = question.words.split()
+    relevance = relevance_to(words, store.rarities("passages", words), None)
+    (rows,) = store.find([replace(turn_queries(question, settings)["turn"], k=UNTOLD_TURNS)])
+    named = [Fused(turn_id, 0.0, ()) for turn_id in by_turn(rows)]
+    best = max((relevance.of(text, 0.0) for text in shown), default=0.0)
+    better = [
+        turn
+        for turn in turn_hits(store, named, recorded_condition(settings.owner, question.filters))
+        if turn.role == "user" and relevance.of(turn.content, 0.0) >= max(UNTOLD, AS_WELL * best)
+    ]
+    better = standing_turns(store, settings.owner, better)
+    told = told_turns(store, settings, {turn.session_id for turn in better}) if better else set()
+    return [NOT_YET_TOLD] if any(turn.turn_id not in told for turn in better) else []
 
 
 def by_turn(rows: list[Row]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from slowwave.journal.catalogue import encode
 from slowwave.schemas.search import CellHit, Filters, SearchRequest, SearchResult
 from slowwave.search import Reader, ask, open_reader
 from slowwave.search import answer as answer_request
-from slowwave.search.turns import TurnQuestion, find_turns, turn_queries, turn_scores
+from slowwave.search.turns import NOT_YET_TOLD, TurnQuestion, find_turns, turn_queries, turn_scores
 from tests.rows import row, rows
 
 JUNE, JULY, AUGUST, NIGHT = (datetime(2026, month, 10, tzinfo=UTC) for month in (6, 7, 8, 9))
@@ -305,6 +305,17 @@ def test_evidence_is_the_turns_in_their_order_and_the_turns_that_answer_themselv
     assert [turn.turn_id for turn in hit_of(result, "jwt").evidence] == ["t0", "t1"]
     assert {turn.turn_id for turn in result.turns[:2]} == {"t0", "t1"}
     assert result.turns[0].found_by
+
+
+def test_what_vectors_alone_find_far_away_is_no_answer(reader: Reader):
+    assert answer(reader, "quantum chromodynamics lattice").cells == []
+    assert found(reader, "quantum chromodynamics lattice", cell_types=("decision",)), "a filter asks for what there is"
+
+
+def test_a_message_that_no_memory_tells_yet_is_told_of_where_it_matches(reader: Reader):
+    assert NOT_YET_TOLD in answer(reader, "when does the ferry sail").notes
+    assert answer(reader, "rate limit of the departures endpoint").notes == []
+    assert NOT_YET_TOLD not in answer(reader, "when does the ferry sail", cell_types=("decision",)).notes
 
 
 def test_shares_add_up_to_the_score(reader: Reader):
