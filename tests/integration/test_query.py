@@ -309,7 +309,9 @@ def test_evidence_is_the_turns_in_their_order_and_the_turns_that_answer_themselv
 
 def test_what_vectors_alone_find_far_away_is_no_answer(reader: Reader):
     assert answer(reader, "quantum chromodynamics lattice").cells == []
-    assert found(reader, "quantum chromodynamics lattice", cell_types=("decision",)), "a filter asks for what there is"
+    assert found(reader, "quantum chromodynamics lattice", cell_types=("decision",)), (
+        "a filter asks for what there is"
+    )
 
 
 def test_a_message_that_no_memory_tells_yet_is_told_of_where_it_matches(reader: Reader):
