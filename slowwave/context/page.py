@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
-from slowwave.context.tiers import Candidate, Chosen, allot
+from slowwave.context.tiers import LINES_TOGETHER, Candidate, Chosen, allot
 from slowwave.home.ids import ID_MARK, TURN_MARK
 from slowwave.language.tokens import count_tokens
 from slowwave.prompting.page_lines import page_line
@@ -122,7 +122,10 @@ def group_tokens(lines: Sequence[Candidate]) -> dict[str, int]:
 
 
 def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_ids: bool = False) -> str:
-    """The block; "" without lines. Groups stand in the order of their first lines, what is in none before them."""
+    """The block; "" without lines. Groups stand in the order of their first lines, what is in none before them.
+
+    On a page about a question so many lines are grouped at a time (`LINES_TOGETHER`).
+    """
     if not chosen:
         return ""
     lines = head_lines(now, layout, has_ids=has_ids)
@@ -130,10 +133,19 @@ def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_i
     for tier in TIERS:
         of_tier = [entry for entry in chosen if entry.candidate.tier == tier]
         lines += [headings[tier]] if of_tier and headings else []
-        for under in dict.fromkeys(["", *(entry.candidate.under for entry in of_tier)]):
-            lines += [under] * bool(under)
-            lines += [entry.text for entry in of_tier if entry.candidate.under == under]
+        together = LINES_TOGETHER if layout == "question" else max(len(of_tier), 1)
+        for start in range(0, len(of_tier), together):
+            lines += _grouped(of_tier[start : start + together])
     return "\n".join([*lines, FENCE_CLOSE])
+
+
+def _grouped(entries: Sequence[Chosen]) -> list[str]:
+    """Lines under those above their groups, which stand in the order of their first lines."""
+    lines = list[str]()
+    for under in dict.fromkeys(["", *(entry.candidate.under for entry in entries)]):
+        lines += [under] * bool(under)
+        lines += [entry.text for entry in entries if entry.candidate.under == under]
+    return lines
 
 
 def finished(

@@ -13,6 +13,10 @@ CONTRADICTION: Final = "contradiction"
 """The kind of a line that tells both sides of an open contradiction."""
 
 
+LINES_TOGETHER = 20
+"""Lines, best first, that stand in groups together: the weak lines of a group come after the best of all groups."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A line that a tier wants. `forms` are whole lines, longest first; `tokens` are theirs, line break included.
@@ -143,7 +147,7 @@ def pack_best(
             continue
         chosen.append(Chosen(line, form))
         taken |= line.ids
-        groups.add(line.under)
+        groups = groups | {line.under} if len(chosen) % LINES_TOGETHER else set()
         room -= above + line.tokens[form]
         told |= line.rests_on
         quoted |= line.rests_on if line.turn_ids else frozenset()
