@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
-from slowwave.context.tiers import LINES_TOGETHER, Candidate, Chosen, allot
+from slowwave.context.tiers import BEST_LINES, Candidate, Chosen, allot
 from slowwave.home.ids import ID_MARK, TURN_MARK
 from slowwave.language.tokens import count_tokens
 from slowwave.prompting.page_lines import page_line
@@ -124,7 +124,7 @@ def group_tokens(lines: Sequence[Candidate]) -> dict[str, int]:
 def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_ids: bool = False) -> str:
     """The block; "" without lines. Groups stand in the order of their first lines, what is in none before them.
 
-    On a page about a question so many lines are grouped at a time (`LINES_TOGETHER`).
+    On a page about a question the best lines (`BEST_LINES`) and the weaker ones are grouped apart.
     """
     if not chosen:
         return ""
@@ -133,9 +133,8 @@ def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_i
     for tier in TIERS:
         of_tier = [entry for entry in chosen if entry.candidate.tier == tier]
         lines += [headings[tier]] if of_tier and headings else []
-        together = LINES_TOGETHER if layout == "question" else max(len(of_tier), 1)
-        for start in range(0, len(of_tier), together):
-            lines += _grouped(of_tier[start : start + together])
+        best = BEST_LINES if layout == "question" else len(of_tier)
+        lines += [*_grouped(of_tier[:best]), *_grouped(of_tier[best:])]
     return "\n".join([*lines, FENCE_CLOSE])
 
 

@@ -13,8 +13,8 @@ CONTRADICTION: Final = "contradiction"
 """The kind of a line that tells both sides of an open contradiction."""
 
 
-LINES_TOGETHER = 20
-"""Lines, best first, that stand in groups together: the weak lines of a group come after the best of all groups."""
+BEST_LINES = 20
+"""Lines that stand before the weaker ones of their groups, which stand in groups of their own."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def pack_best(
     A quote of a turn that a chosen memory rests on waits with `told_weight` (0..1) of its score, and so does a memory
     of which every turn is quoted; with a weight of 0 it is left out. An open contradiction never waits. A quote in the
     wording of a memory that rests on it gives its place to the memory. A line takes its longest form that fits; the
-    first line of a group pays for the line above it (`group_tokens` by `under`). An id stands once, and what is in
-    `shown` not at all.
+    first line of a group pays for the line above it (`group_tokens` by `under`), once more after the `BEST_LINES`. An
+    id stands once, and what is in `shown` not at all.
     """
     waiting = [(-line.score, place, False, line) for place, line in enumerate(_without_echoes(candidates))]
     heapq.heapify(waiting)
@@ -147,7 +147,7 @@ def pack_best(
             continue
         chosen.append(Chosen(line, form))
         taken |= line.ids
-        groups = groups | {line.under} if len(chosen) % LINES_TOGETHER else set()
+        groups = set() if len(chosen) == BEST_LINES else groups | {line.under}
         room -= above + line.tokens[form]
         told |= line.rests_on
         quoted |= line.rests_on if line.turn_ids else frozenset()

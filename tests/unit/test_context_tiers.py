@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from slowwave.context.page import source_label, whole_text
-from slowwave.context.tiers import LINES_TOGETHER, Candidate, allot, pack, pack_best
+from slowwave.context.tiers import BEST_LINES, Candidate, allot, pack, pack_best
 from slowwave.language.signals import (
     SAME_ERROR,
     branch_words,
@@ -274,8 +274,8 @@ def test_the_weak_lines_of_a_group_come_after_the_best_lines_of_the_others():
     other = replace(candidate("relevant", "answer", 10), score=1.85, under="b:")
     chosen = pack_best([*best, other], budget_tokens=1_000, group_tokens={"a:": 5, "b:": 5}, told_weight=0.0)
     lines = whole_text(chosen, DAY, "question").splitlines()[2:-1]
-    assert lines.index("answer0") == LINES_TOGETHER + 1, (
+    assert lines.index("answer0") == BEST_LINES + 1, (
         "after the best of the other group, under a line of its own"
     )
-    assert lines.count("a:") == 3
-    assert len(lines) == len(chosen) + 4
+    assert lines.count("a:") == 2
+    assert len(lines) == len(chosen) + 3
