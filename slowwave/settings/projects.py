@@ -65,7 +65,7 @@ def project_named(
         return project_of(owner, name), note
     if name in (there := known()):
         return name, ""
-    begun = sorted(one for one in there if one.startswith(name))
+    begun = sorted(one for one in there if name and one.startswith(name))
     if may_be_new:
         begun = [one for one in begun if _OF_REPOSITORY.fullmatch(one) and len(one) == len(name) + 1 + DIGEST]
     if len(begun) == 1:
