@@ -191,15 +191,21 @@ def _hits(ranked: Sequence[Fused], rows: Mapping[str, Row]) -> list[TurnHit]:
 
 
 def told_turns(store: Store, settings: Settings, session_ids: Collection[str]) -> set[str]:
-    """Ids of the turns of these conversations that a model has worked through: its memories speak for them."""
+    """Ids of the turns of these conversations that a memory rests on, or that a model has worked through."""
     where = scope_condition(settings.owner) & col("session_id").isin(sorted(session_ids))
-    (chunks,) = store.find([RowsQuery("chunks", ("turn_ids", "status", "prompt_version"), where)])
+    chunks, cells = store.find(
+        [
+            RowsQuery("chunks", ("turn_ids", "status", "prompt_version"), where),
+            RowsQuery("cells", ("cell_id", "evidence"), where),
+        ]
+    )
     worked = [
         chunk
         for chunk in chunks
         if chunk["status"] in ("extracted", "gated_out") and chunk["prompt_version"] not in (None, RAW_PROMPT)
     ]
-    return {turn_id for chunk in worked for turn_id in chunk["turn_ids"]}
+    told = {turn_id for cell in cells for turn_id in cell["evidence"] or ()}
+    return told | {turn_id for chunk in worked for turn_id in chunk["turn_ids"]}
 
 
 def untold_note(

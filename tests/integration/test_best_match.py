@@ -44,7 +44,7 @@ def test_the_memory_that_a_question_names_comes_before_younger_ones_that_are_lik
 
 
 def test_what_is_last_in_every_list_is_found_where_there_is_room(tmp_path: Path):
-    other = cell("other", "The ferry leaves the harbour at nine.", NOW, 1.0)
+    other = cell("other", "The festival ends at nine.", NOW, 1.0)
     reader = reader_of(tmp_path, ASKED, other)
     found = ask(reader, "What is the head count of Umbra festival?", now=NOW).cells
     assert [hit.cell_id for hit in found] == ["asked", "other"]

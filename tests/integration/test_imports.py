@@ -451,7 +451,7 @@ def test_the_command_says_what_it_wrote_and_how_to_take_it_in(home, tmp_path):
         memory.remember("Mara fires the kiln on Fridays.", now=NOW)
     run = CliRunner().invoke(app, ["export", "--to", str(tmp_path / "out"), "--home", str(home)])
     assert run.exit_code == 0
-    assert "Wrote 1 memories" in run.stdout
+    assert "Wrote 1 memory" in run.stdout
     assert "slowwave ingest" in run.stdout
     done = CliRunner().invoke(
         app,
