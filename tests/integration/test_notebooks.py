@@ -25,7 +25,13 @@ SAID = (
     ("Kiln 2 runs at 1040 degrees since the new thermostat came.", "fact", "kiln 2", "heat", "1040"),
     ("The lease of the workshop ends in March.", "fact", "workshop lease", "end", "March"),
     ("We decided to glaze in the north room.", "decision", "glazing", "room", "north"),
-    (f"Mara dislikes heat, rooms, the end of a lease and {EVIL}.", "preference", f"Mara {EVIL}", f"taste {EVIL}", EVIL),
+    (
+        f"Mara dislikes heat, rooms, the end of a lease and {EVIL}.",
+        "preference",
+        f"Mara {EVIL}",
+        f"taste {EVIL}",
+        EVIL,
+    ),
     ("The ferry leaves at seven in the morning.", "fact", None, None, None),
 )
 
