@@ -17,10 +17,10 @@ from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.context import TierName
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT, STATED
-from slowwave.search.conditions import cell_condition, scope_condition
+from slowwave.search.conditions import cell_condition
 from slowwave.search.standing_turns import standing_turns
-from slowwave.search.turns import TURN_COLUMNS
-from slowwave.store import Expr, col
+from slowwave.search.turns import TURN_COLUMNS, worked_turns
+from slowwave.store import Expr
 from slowwave.trust.origins import PERSON, WORD_BY_WORD, whose_word
 from slowwave.trust.own_words import is_quoted, parts_of
 from slowwave.trust.speakers import speaker_of
@@ -140,21 +140,16 @@ def untold_turns(situation: Situation, turns: Sequence[TurnHit]) -> list[TurnHit
 
     Of untrusted origin only sections of files are quoted, and only what stands (`standing_turns`).
     """
-    sessions = sorted({turn.session_id for turn in turns})
-    if not sessions:
+    if not turns:
         return []
-    where = scope_condition(situation.settings.owner) & col("session_id").isin(sessions)
-    chunks = situation.store.rows("chunks", ("turn_ids", "status", "prompt_version"), where)
-    is_told = pl.col("status").is_in(["extracted", "gated_out"]) & (
-        pl.col("prompt_version").fill_null(RAW_PROMPT) != RAW_PROMPT
-    )
-    told = set(chunks.filter(is_told)["turn_ids"].explode().drop_nulls())
+    store, owner = situation.store, situation.settings.owner
+    told = worked_turns(store, owner, {turn.session_id for turn in turns})
     untold = [
         turn
         for turn in turns
         if turn.turn_id not in told and (turn.origin != "untrusted" or turn.role == "document")
     ]
-    return standing_turns(situation.store, situation.settings.owner, untold)
+    return standing_turns(store, owner, untold)
 
 
 def line(

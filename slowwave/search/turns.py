@@ -13,6 +13,7 @@ from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.conditions import cell_condition, recorded_condition, scope_condition, turn_condition
 from slowwave.search.fusing import Fused, RankedList, fuse_scores, fused_scores, with_given
 from slowwave.search.standing_turns import standing_turns
+from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.reading import SearchSettings
 from slowwave.settings.tree import Settings
 from slowwave.store import SCORE, Expr, Query, Row, RowsQuery, Store, TextQuery, VectorQuery, col, lit
@@ -190,22 +191,23 @@ def _hits(ranked: Sequence[Fused], rows: Mapping[str, Row]) -> list[TurnHit]:
     ]
 
 
-def told_turns(store: Store, settings: Settings, session_ids: Collection[str]) -> set[str]:
-    """Ids of the turns of these conversations that a memory rests on, or that a model has worked through."""
-    where = scope_condition(settings.owner) & col("session_id").isin(sorted(session_ids))
-    chunks, cells = store.find(
-        [
-            RowsQuery("chunks", ("turn_ids", "status", "prompt_version"), where),
-            RowsQuery("cells", ("cell_id", "evidence"), where),
-        ]
-    )
-    worked = [
-        chunk
+def worked_turns(store: Store, owner: ScopeSettings, session_ids: Collection[str]) -> set[str]:
+    """Ids of the turns of these conversations that a model has worked through: its memories speak for them."""
+    where = scope_condition(owner) & col("session_id").isin(sorted(session_ids))
+    (chunks,) = store.find([RowsQuery("chunks", ("turn_ids", "status", "prompt_version"), where)])
+    return {
+        turn_id
         for chunk in chunks
         if chunk["status"] in ("extracted", "gated_out") and chunk["prompt_version"] not in (None, RAW_PROMPT)
-    ]
-    told = {turn_id for cell in cells for turn_id in cell["evidence"] or ()}
-    return told | {turn_id for chunk in worked for turn_id in chunk["turn_ids"]}
+        for turn_id in chunk["turn_ids"]
+    }
+
+
+def _told_turns(store: Store, owner: ScopeSettings, session_ids: Collection[str]) -> set[str]:
+    """Ids of the turns of these conversations that a memory rests on, or that a model has worked through."""
+    where = scope_condition(owner) & col("session_id").isin(sorted(session_ids))
+    (cells,) = store.find([RowsQuery("cells", ("cell_id", "evidence"), where)])
+    return worked_turns(store, owner, session_ids).union(*(cell["evidence"] or () for cell in cells))
 
 
 def untold_note(
@@ -228,7 +230,9 @@ def untold_note(
         if turn.role == "user" and relevance.of(turn.content, 0.0) >= max(UNTOLD, AS_WELL * best)
     ]
     better = standing_turns(store, settings.owner, better)
-    told = told_turns(store, settings, {turn.session_id for turn in better}) if better else set()
+    if not better:
+        return []
+    told = _told_turns(store, settings.owner, {turn.session_id for turn in better})
     return [NOT_YET_TOLD] if any(turn.turn_id not in told for turn in better) else []
 
 
