@@ -8,7 +8,8 @@ from typing import Literal
 
 from slowwave.errors import InputError
 from slowwave.readers.agents.auto_memory import memory_folder, read_auto_memory
-from slowwave.readers.agents.claude_code import RECORD_TYPES, read_claude_code
+from slowwave.readers.agents.claude_code import read_claude_code
+from slowwave.readers.agents.claude_code_records import RECORD_TYPES
 from slowwave.readers.agents.codex import read_codex
 from slowwave.readers.agents.codex_records import RECORD_TYPES as CODEX_TYPES
 from slowwave.readers.agents.cursor import is_cursor_record, read_cursor

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from slowwave import Memory, errors
 from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.mcp.answers.records import cut_notes
 from slowwave.entrypoints.mcp.asking import Ask, Caller, ask_memory
 from slowwave.entrypoints.mcp.instructions import INSTRUCTIONS, MOST_BYTES
 from slowwave.entrypoints.mcp.resources import listed_resources
@@ -34,6 +35,8 @@ from slowwave.schemas.lists import TopicPage
 from slowwave.schemas.results import Erased, TopicSummary
 from slowwave.schemas.search import Timeline
 from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.search.search import NOTHING_EXTRACTED
+from slowwave.search.turns import NOT_YET_TOLD
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 
@@ -524,6 +527,13 @@ REFUSALS: dict[str, Said | None] = {
 }
 
 
+def test_notes_name_what_an_agent_can_call_instead_of_commands():
+    told = cut_notes([NOT_YET_TOLD, NOTHING_EXTRACTED])
+    assert "`--" not in "".join(told)
+    assert "`slowwave" not in "".join(told)
+    assert all("detail_level evidence" in note for note in told)
+
+
 @pytest.mark.parametrize("era", ERAS.values(), ids=ERAS)
 def test_erase_shows_its_scope_and_takes_it_after_a_yes(memory: Memory, era: str):
     said = memory.remember("The door code is round.")
@@ -550,7 +560,11 @@ def test_without_a_clear_yes_nothing_is_erased(memory: Memory, folder: Path, era
         told = call(memory, "erase_fact", cell_id="aaaaaa1", era=era, person=person)
         assert told.is_error, how
         assert "nothing was changed" in text_of(told), how
-        assert person is None or "the user did not agree" in text_of(told), how
+        told_why = {
+            "cancelled": "nobody answered the question",
+            "a client that cannot ask": "cannot ask the user",
+        }
+        assert told_why.get(how, "the user did not agree") in text_of(told), how
         assert "esolver" not in text_of(told), how
     assert decisions(folder) == before
     assert memory.cell("aaaaaa1").status == "active"

@@ -40,6 +40,14 @@ def assistant(*blocks, message_id="m1", **fields):
     return {**record, **fields}
 
 
+def queued(prompt, **fields):
+    """A message that was typed while the assistant worked; fields of the record or of what it holds."""
+    own = {name: fields.pop(name) for name in ("uuid", "isSidechain", "timestamp") if name in fields}
+    held = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **fields}
+    record = {"type": "attachment", "uuid": "q1", "sessionId": "s1", "timestamp": "2026-06-02T08:00:03Z"}
+    return {**record, "attachment": held, **own}
+
+
 def write(folder, *lines, name="session.jsonl"):
     path = folder / name
     rendered = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
@@ -178,6 +186,16 @@ def test_all_branches_of_a_session_stay_in_file_order(tmp_path):
         ({"type": "system", "content": "x", "uuid": "y"}, "system"),
         ({"type": "queue-operation", "operation": "dequeue"}, "queue-operation"),
         ({"type": "file-history-snapshot", "snapshot": {}}, "file-history-snapshot"),
+        ({"type": "last-prompt", "lastPrompt": "x", "leafUuid": "y"}, "session record"),
+        (user("x", origin={"kind": "task-notification"}), "harness message"),
+        (queued("x", commandMode="task-notification"), "attachment"),
+        (queued("x", origin={"kind": "channel"}), "attachment"),
+        (queued("x", isMeta=True), "attachment"),
+        (queued("x", isSidechain=True), "sidechain"),
+        (
+            {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": ["x"]}},
+            "attachment",
+        ),
         ({"type": "something-new"}, "unknown record type"),
         ({"type": ["odd"]}, "unknown record type"),
         ([1], "not an object"),
@@ -191,6 +209,25 @@ def test_what_nobody_said_is_counted_and_left_out(tmp_path, record, reason):
     assert reading.turns["content"].to_list() == ["Kept"]
     if reason is not None:
         assert reading.skipped[reason] == 1
+
+
+def test_what_a_person_types_while_the_assistant_works_is_a_turn(tmp_path):
+    path = write(
+        tmp_path,
+        user("Fire the kiln."),
+        assistant({"type": "tool_use", "name": "Bash", "input": {}}),
+        queued("Never above cone six.", origin={"kind": "human"}),
+        queued([{"type": "text", "text": "And log it."}, {"type": "image", "source": {}}], uuid="q2"),
+        assistant("Done."),
+    )
+    reading = read_claude_code(path)
+    assert reading.turns["content"].to_list() == [
+        "Fire the kiln.",
+        "Never above cone six.",
+        "And log it.",
+        "Done.",
+    ]
+    assert reading.turns["role"].to_list() == ["user", "user", "user", "assistant"]
 
 
 def test_reminders_inside_a_typed_text_are_cut_out_of_it(tmp_path):

@@ -7,11 +7,19 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
-from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
+from mcp.server.mcpserver import (
+    AcceptedElicitation,
+    CancelledElicitation,
+    Context,
+    Elicit,
+    ElicitationResult,
+    Resolve,
+)
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
 NOT_AGREED: Final = "the user did not agree: nothing was changed, and it is not to be asked again"
+_BY_HIMSELF: Final = "the user can run `slowwave {}` in a shell"
 
 
 class Sure(BaseModel):
@@ -51,12 +59,16 @@ def can_ask(ctx: Context) -> bool:
     return way is not None and (way.form is not None or way.url is None)  # one that names no way shows forms
 
 
-def refuse_unless_agreed(sure: Agreement) -> None:
-    """Refuse what the person who was asked did not agree to.
+def refuse_unless_agreed(sure: Agreement, command: str) -> None:
+    """Refuse what the person who was asked did not agree to. A client that nobody sits at cancels the question.
 
     Raises:
         ToolError: he did not.
     """
+    if isinstance(sure, CancelledElicitation):
+        raise ToolError(
+            f"nobody answered the question, so nothing was changed: {_BY_HIMSELF.format(command)}"
+        )
     if not (isinstance(sure, AcceptedElicitation) and sure.data.agree):
         raise ToolError(NOT_AGREED)
 
@@ -69,8 +81,7 @@ def refuse_if_mute(ctx: Context, command: str) -> None:
     """
     if not can_ask(ctx):
         raise ToolError(
-            "this client cannot ask the user back, so nothing was changed: "
-            f"the user can run `slowwave {command}` in a shell"
+            f"this client cannot ask the user back, so nothing was changed: {_BY_HIMSELF.format(command)}"
         )
 
 

@@ -48,13 +48,19 @@ TOOLS_FOR: Final = {
     "`slowwave search`": "search_memory",
     "`slowwave contradictions`": "the tool contradictions",
     "`slowwave archived`": "search_memory",
+    "`slowwave run nightly`": "the next night",
+    "`--detail evidence`": "detail_level evidence",
 }
-"""Tools that a model has in the place of the commands that messages name."""
+"""What a model has in the place of the commands that messages name."""
 
 
 def told_of(error: SlowwaveError) -> str:
     """The message of an error, with the names of tools instead of commands."""
-    message = str(error)
+    return for_the_model(str(error))
+
+
+def for_the_model(message: str) -> str:
+    """A message with the names of tools instead of commands."""
     for command, tool in TOOLS_FOR.items():
         message = message.replace(command, tool)
     return message

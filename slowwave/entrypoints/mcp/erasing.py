@@ -45,7 +45,7 @@ def add_erase(server: MCPServer[Any], ask: Ask) -> None:
         named, is_dry = _given(given), bool(given["dry_run"])
         if not is_dry:
             refuse_if_mute(ctx, "erase")
-            refuse_unless_agreed(sure)
+            refuse_unless_agreed(sure, "erase")
         with told_to_the_model():
             found: Erased = await ask("erase", {**named, "dry_run": is_dry}, Erased)
         safe = _safe(found)

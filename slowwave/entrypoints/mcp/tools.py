@@ -84,7 +84,7 @@ def add_tool(server: MCPServer[Any], tool: Tool, ask: Ask, caller_of: CallerOf) 
         **given: Any,
     ) -> CallToolResult:
         if can_ask(ctx):
-            refuse_unless_agreed(sure)
+            refuse_unless_agreed(sure, tool.operation)
         elif tool.takes_an_assistants_word:
             given["origin"] = "agent"
         else:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from slowwave.entrypoints.mcp.answers.shapes import ToldMemory, ToldSummary, ToldTurn
+from slowwave.entrypoints.mcp.asking import for_the_model
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
@@ -227,8 +228,8 @@ def cut_or_none(text: str | None) -> str | None:
 
 
 def cut_notes(notes: Sequence[str]) -> list[str]:
-    """Notes in one line each."""
-    return [cut(note, 2 * REMARK_CHARACTERS) for note in notes]
+    """Notes in one line each, with the names of tools instead of commands."""
+    return [cut(for_the_model(note), 2 * REMARK_CHARACTERS) for note in notes]
 
 
 def day_of(moment: datetime) -> str:
