@@ -8,7 +8,7 @@ from slowwave.context.episodes import episode_lines
 from slowwave.context.fixes import fix_lines
 from slowwave.context.gather import signals_find, tier_lines
 from slowwave.context.page import Layout, counted, finished, frame_tokens, group_tokens, heading_tokens
-from slowwave.context.question_page import more_line, question_lines
+from slowwave.context.question_page import more_line, question_lines, quote_each
 from slowwave.context.shown import keep_shown, shown_at_all
 from slowwave.context.situation import Situation
 from slowwave.context.small import small_lines
@@ -18,6 +18,7 @@ from slowwave.language.intents import asks_for_list
 from slowwave.language.query_words import telling_words
 from slowwave.language.signals import branch_words
 from slowwave.schemas.context import Context, ContextRequest
+from slowwave.schemas.search import TurnHit
 from slowwave.search import Reader
 from slowwave.settings.reading import Shares
 
@@ -30,6 +31,9 @@ ONE_LIST: Shares = (0.0, 1.0, 0.0, 0.0)
 
 QUOTED_AT_ONCE = 2
 """Quotes that the small form makes before it looks whether its lines stand."""
+
+LONGEST_TOKEN = 5
+"""Characters of a token at most, over a whole message: prose has about four, and code fewer."""
 
 
 def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Context:
@@ -87,13 +91,24 @@ def _choose_small(situation: Situation, room: int, _: Shares) -> Packed:
     found, has_ids = small_lines(situation, budget_tokens=room), situation.request.ids
     lines, shown = counted(found.lines, has_ids=has_ids), _shown(situation)
     most = situation.settings.context.small_lines
-    while True:  # a quote takes long to make: only as many as may have a place
-        quotes = counted(list(islice(found.quotes, QUOTED_AT_ONCE)), has_ids=has_ids)
-        lines += quotes
+    chosen = _best(lines, room, told_weight=0.0, shown=shown)[:most]
+    turns = (
+        turn for turn in found.turns if turn.turn_id not in shown and _may_fit(situation, turn, chosen, room)
+    )
+    while quotes := counted(list(islice(quote_each(situation, turns), QUOTED_AT_ONCE)), has_ids=has_ids):
+        lines += quotes  # a quote takes long to make: only as many as may have a place
         chosen = _best(lines, room, told_weight=0.0, shown=shown)[:most]
-        is_full = len(chosen) == most and bool(quotes) and chosen[-1].candidate.score >= quotes[-1].score
-        if is_full or not quotes:
-            return chosen, found.notes
+        if len(chosen) == most and chosen[-1].candidate.score >= quotes[-1].score:
+            break
+    return chosen, found.notes
+
+
+def _may_fit(situation: Situation, turn: TurnHit, chosen: list[Chosen], room: int) -> bool:
+    """Return whether the lines that are as good leave room for a turn's quote."""
+    room -= sum(entry.tokens for entry in chosen if entry.candidate.score >= turn.score)
+    most = situation.settings.context.quote_characters
+    plain = " ".join(turn.content[: 2 * most].split())
+    return min(len(plain), most) <= room * LONGEST_TOKEN
 
 
 def _choose_opening(situation: Situation, room: int, shares: Shares) -> Packed:

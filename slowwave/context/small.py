@@ -12,19 +12,18 @@ On two LoCoMo conversations (embedded embedder, the set's own memories) 66 of 10
 questions about the other conversation get nothing; by the threshold alone it was 69 and 21.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from slowwave.context.fixes import fix_lines
 from slowwave.context.matches import IsTold, find_matches
-from slowwave.context.question_page import memory_lines, quote_each
+from slowwave.context.question_page import memory_lines
 from slowwave.context.situation import Situation
 from slowwave.context.statements.later_turns import with_later_turns
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import calls_for_nothing, is_repeated
 from slowwave.language.signals import holds_words
-from slowwave.schemas.search import MAX_LIMIT
+from slowwave.schemas.search import MAX_LIMIT, TurnHit
 
 MIN_WORDS = 2
 """Telling words that a memory must hold, where the message has so many."""
@@ -43,10 +42,10 @@ NEAR_BEST = 0.6
 
 
 class SmallLines(NamedTuple):
-    """Lines for one message, the quotes of turns after them, best first and made as they are taken, and notes."""
+    """Lines for one message, turns to quote after them, best first, and notes."""
 
     lines: list[Candidate]
-    quotes: Iterator[Candidate]
+    turns: list[TurnHit]
     notes: list[str]
 
 
@@ -54,7 +53,7 @@ def small_lines(situation: Situation, *, budget_tokens: int) -> SmallLines:
     """Lines for one message. Memories of the asking conversation itself are left out."""
     lines = [replace(line, tier="relevant") for line in fix_lines(situation)]
     if calls_for_nothing(situation.request.question):
-        return SmallLines(lines, iter(()), [])
+        return SmallLines(lines, [], [])
     is_relevant = _relevance(situation)
     matches = find_matches(situation, most_cells=MAX_LIMIT, most_turns=MAX_LIMIT, is_told=is_relevant)
     conversation, similarity = situation.request.conversation_id, matches.similarity
@@ -68,8 +67,7 @@ def small_lines(situation: Situation, *, budget_tokens: int) -> SmallLines:
     told = replace(matches, cells=[hit for hit in cells if hit.score >= NEAR_BEST * best])
     near = [hit for hit in turns if hit.score >= NEAR_BEST * best]
     lines += memory_lines(situation, told, budget_tokens=budget_tokens)
-    quotes = quote_each(situation, with_later_turns(situation, near, matches.turns))
-    return SmallLines(lines, quotes, matches.notes)
+    return SmallLines(lines, with_later_turns(situation, near, matches.turns), matches.notes)
 
 
 def _relevance(situation: Situation) -> IsTold:

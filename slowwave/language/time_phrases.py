@@ -9,12 +9,13 @@ was. Nothing here reads a clock: `now` is an argument.
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from slowwave.deferred import pattern
 from slowwave.errors import InputError
-from slowwave.language.calendar_words import DAY, SPREAD, UNIT_DAYS, counted, midnight
-from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, SINCE, UNTIL, WEEKDAYS
+from slowwave.language.calendar_words import DAY, MONTH_NUMBERS, PARTS, SPREAD, UNIT_DAYS, counted, midnight
+from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, ORDINALS, SINCE, UNTIL, WEEKDAYS
 from slowwave.language.periods import Period, read_period
 from slowwave.language.time_forms import COUNTED, LEADS_OF_BORDERS
 
@@ -62,6 +63,12 @@ _LEAD = pattern(
 )
 _DIGIT = pattern(r"\d")
 _WORD = pattern(r"(?<![\w./@#:\\-])(?=[A-Za-z0-9])[^\W_]+")
+_DAY_BEGINS = pattern(
+    rf"(?<![\w./@#:\\-])(?=\d|(?:the\b|last\b|{'|'.join([*PARTS, *WEEKDAYS, *MONTH_NUMBERS, *ORDINALS])})"
+    r"(?s:.){0,60}?\d)",
+    re.I | re.A,
+)
+"""The places where a date of one day may begin: its first word, with a digit behind it."""
 _TO = pattern(r"\s*(?:\b(?P<word>and|to|until|till|through)\b|[–—]|\s-\s)\s*", re.I | re.A)
 _POSSESSIVE = pattern(r"['’]s?(?!\w)")
 _END_OF = pattern(r"(?:the\s+)?end\s+of\b", re.I | re.A)
@@ -279,15 +286,16 @@ def _from_date(text: str, question: str, now: datetime) -> TimeRange | None:
     return None
 
 
+@lru_cache(maxsize=5_000)  # a question about a time asks it of the same memories twice
 def day_told(text: str, *, at: datetime) -> datetime | None:
     """The beginning of the one day that a memory of the moment `at` tells something of; None where it names none.
 
     "The regatta is on Saturday 18 July", told on the 8th or the 21st, tells of 18 July.
     """
     days: dict[str, datetime] = {}
-    for word in _WORD.finditer(text[:LONGEST_QUESTION]):
-        found = read_period(text, word.start(), now=at + _AHEAD)
-        if found and found.end - found.start <= DAY and _DIGIT.search(text, word.start(), found.until):
+    for begin in _DAY_BEGINS.finditer(text[:LONGEST_QUESTION]):
+        found = read_period(text, begin.start(), now=at + _AHEAD)
+        if found and found.end - found.start <= DAY and _DIGIT.search(text, begin.start(), found.until):
             days.setdefault(found.kind, found.start)
     return days.get("full", days.get("yearless"))
 

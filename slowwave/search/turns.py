@@ -279,8 +279,8 @@ def _ranked_lists(found: Mapping[str, list[Row]]) -> list[RankedList]:
 
 def _values_by_turn(rows: list[Row]) -> dict[str, float]:
     """The values of `by_turn` in whatever order, for lists that are put in order by their values: with less work."""
-    found: dict[str, float] = {}
-    for row in reversed(rows):  # the best comes last, and counts
-        named = row.get("turn_ids") or row.get("evidence")
-        found.update(dict.fromkeys([row["turn_id"]] if named is None else named, row[SCORE]))
-    return found
+    name = next((name for name in ("turn_ids", "evidence") if rows and name in rows[0]), "")
+    best_last = reversed(rows)  # the best comes last, and counts
+    if not name:
+        return {row["turn_id"]: row[SCORE] for row in best_last}
+    return {turn_id: score for row in best_last for score in (row[SCORE],) for turn_id in row[name] or ()}

@@ -48,15 +48,10 @@ _SOURCE = (
     r"|fichiers?|sortie|erreur|journal|courriel|página|sitio|archivo|documento|correo|mensaje|salida|registro"
     r"|\S+\.(?:md|txt|rst|log|html?|json|ya?ml|toml|cfg|ini|csv|py|js|ts|sh|pdf|docx?)|https?://\S+|www\.\S+)"
 )
-_SPEECH = (
-    r"(?:says?|said|saying|states?|stated|reads?|writes?|wrote|written|reports?|reported|tells?|told"
-    r"|claims?|claimed"
-    r"|mentions?|mentioned|suggests?|suggested|recommends?|recommended|asks?|asked|demands?|instructs?"
-    r"|instructed|warns?"
-    r"|warned|complains?|answers?|answered|replies|replied|prints?|printed|shows?|showed|returns?"
-    r"|returned|goes|went|states"
-    r"|sagt|steht|schreibt|meldet|lautet|zeigt|dit|écrit|indique|affiche|dice|pone|muestra|escribe)"
+_SPEECH_WORDS = tuple(
+    ["say", "says", "said", "saying", "state", "states", "stated", "read", "reads", "write", "writes", "wrote", "written", "report", "reports", "reported", "tell", "tells", "told", "claim", "claims", "claimed", "mention", "mentions", "mentioned", "suggest", "suggests", "suggested", "recommend", "recommends", "recommended", "ask", "asks", "asked", "demand", "demands", "instruct", "instructs", "instructed", "warn", "warns", "warned", "complain", "complains", "answer", "answers", "answered", "replies", "replied", "print", "prints", "printed", "show", "shows", "showed", "return", "returns", "returned", "goes", "went", "sagt", "steht", "schreibt", "meldet", "lautet", "zeigt", "dit", "écrit", "indique", "affiche", "dice", "pone", "muestra", "escribe"]
 )
+_SPEECH = rf"(?:{'|'.join(_SPEECH_WORDS)})"
 _AT = r"(?<![\w./-])"
 _REPORTS = pattern(
     rf"{_AT}{_SOURCE}(?:[ '’](?:[\w./'’-]+ ){{0,5}}?)(?<!\bi )(?<!\bwe ){_SPEECH}\b"
@@ -69,6 +64,11 @@ _REPORTS = pattern(
     re.IGNORECASE,
 )
 """A document, a tool or an assistant is said to say something: the sentence is hearsay, and so is what follows it."""
+
+_REPORTING_WORDS = frozenset(_SPEECH_WORDS) | frozenset(
+    ["saw", "seen", "heard", "noticed", "found", "learned", "according", "per", "quoting", "quoted", "from", "laut", "gemäss", "selon", "après", "según"]
+)
+"""Every match of `_REPORTS` and of `_SAYS`, which take long, has one of these words (casefolded)."""
 
 _SAYS = pattern(
     rf"{_AT}{_SOURCE}[ '’](?:[\w./'’-]+ ){{0,3}}?"
@@ -163,6 +163,7 @@ _ELEMENT = pattern(r"\s*<(?P<name>[a-z][\w-]*)\b[^>]*>", re.IGNORECASE)
 _SENTENCE = pattern(r"(?<=[.!?])[\"'”’)]*\s+|(?<=\s)[—–-]{1,2}\s+")
 _COLON = pattern(r":(?=\s|$)")
 _ATTRIBUTION = pattern(r"\s*(?:—|–|--|~)\s*\S.{0,60}$")
+_WORD = pattern(r"\w+")
 _CUT = "\ufdd0"
 """Stands where a quote was cut out: a character that no text has."""
 
@@ -291,12 +292,12 @@ def _said(line: str, *, is_typed: bool) -> tuple[str, str, bool]:
         sentence = line[begin:end]
         colon = _COLON.search(sentence)
         is_intro = colon is not None and _is_introduction(sentence[: colon.start()], is_typed=is_typed)
-        if _CUT in sentence and (is_intro or _REPORTS.search(sentence)):
+        if _CUT in sentence and (is_intro or _reports(sentence)):
             quoted.append(sentence)  # the quote itself is cut out already: the writer goes on after it
         elif colon is not None and is_intro:
             told = begin + colon.end()
             return _told([*own, line[begin:told]]), _told([*quoted, line[told:]]), True
-        elif _REPORTS.search(sentence):
+        elif _reports(sentence):
             if is_typed:
                 return _told(own), _told([*quoted, line[begin:]]), True
             # a program reports what it read all the time, and goes on in its own words
@@ -314,6 +315,15 @@ def _said(line: str, *, is_typed: bool) -> tuple[str, str, bool]:
     return _told(own), _told(quoted), False
 
 
+def _reports(text: str) -> bool:
+    """Return whether a document, a tool or an assistant is said to say something."""
+    return _has_reporting_word(text) and _REPORTS.search(text) is not None
+
+
+def _has_reporting_word(text: str) -> bool:
+    return not _REPORTING_WORDS.isdisjoint(_WORD.findall(text.casefold()))
+
+
 def _is_handed_over(line: str) -> bool:
     """Return whether a line hands over the text that follows its colon: "Please summarise this page:"."""
     colon = _COLON.search(line)
@@ -322,6 +332,8 @@ def _is_handed_over(line: str) -> bool:
 
 def _is_hearsay(line: str) -> bool:
     """Return whether a line names a document, a tool or an assistant that plainly says what it tells."""
+    if not _has_reporting_word(line):
+        return False
     colon = _COLON.search(line)
     return bool(_SAYS.search(line)) or (colon is not None and bool(_REPORTS.search(line[: colon.start()])))
 
@@ -336,8 +348,6 @@ def _told(parts: list[str]) -> str:
 
 def _is_introduction(clause: str, *, is_typed: bool) -> bool:
     """Return whether somebody else's text follows the clause."""
-    if _REPORTS.search(clause) or (
-        is_typed and (_HANDS_OVER.search(f"{clause}:") or _TAKEN_FROM.search(clause))
-    ):
+    if _reports(clause) or (is_typed and (_HANDS_OVER.search(f"{clause}:") or _TAKEN_FROM.search(clause))):
         return True
     return is_typed and bool(_INTRODUCES.search(clause)) and not _STATES.search(clause)
