@@ -48,10 +48,14 @@ _SOURCE = (
     r"|fichiers?|sortie|erreur|journal|courriel|página|sitio|archivo|documento|correo|mensaje|salida|registro"
     r"|\S+\.(?:md|txt|rst|log|html?|json|ya?ml|toml|cfg|ini|csv|py|js|ts|sh|pdf|docx?)|https?://\S+|www\.\S+)"
 )
-_SPEECH_WORDS = tuple(
-    ["say", "says", "said", "saying", "state", "states", "stated", "read", "reads", "write", "writes", "wrote", "written", "report", "reports", "reported", "tell", "tells", "told", "claim", "claims", "claimed", "mention", "mentions", "mentioned", "suggest", "suggests", "suggested", "recommend", "recommends", "recommended", "ask", "asks", "asked", "demand", "demands", "instruct", "instructs", "instructed", "warn", "warns", "warned", "complain", "complains", "answer", "answers", "answered", "replies", "replied", "print", "prints", "printed", "show", "shows", "showed", "return", "returns", "returned", "goes", "went", "sagt", "steht", "schreibt", "meldet", "lautet", "zeigt", "dit", "écrit", "indique", "affiche", "dice", "pone", "muestra", "escribe"]
+_SPEECH = (
+    r"(?:say|says|said|saying|state|states|stated|read|reads|write|writes|wrote|written|report|reports|reported"
+    r"|tell|tells|told|claim|claims|claimed|mention|mentions|mentioned|suggest|suggests|suggested"
+    r"|recommend|recommends|recommended|ask|asks|asked|demand|demands|instruct|instructs|instructed"
+    r"|warn|warns|warned|complain|complains|answer|answers|answered|replies|replied|print|prints|printed"
+    r"|show|shows|showed|return|returns|returned|goes|went"
+    r"|sagt|steht|schreibt|meldet|lautet|zeigt|dit|écrit|indique|affiche|dice|pone|muestra|escribe)"
 )
-_SPEECH = rf"(?:{'|'.join(_SPEECH_WORDS)})"
 _AT = r"(?<![\w./-])"
 _REPORTS = pattern(
     rf"{_AT}{_SOURCE}(?:[ '’](?:[\w./'’-]+ ){{0,5}}?)(?<!\bi )(?<!\bwe ){_SPEECH}\b"
@@ -65,8 +69,11 @@ _REPORTS = pattern(
 )
 """A document, a tool or an assistant is said to say something: the sentence is hearsay, and so is what follows it."""
 
-_REPORTING_WORDS = frozenset(_SPEECH_WORDS) | frozenset(
-    ["saw", "seen", "heard", "noticed", "found", "learned", "according", "per", "quoting", "quoted", "from", "laut", "gemäss", "selon", "après", "según"]
+_REPORTING_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        f"{_SPEECH} saw seen heard noticed found learned according per quoting quoted from laut gemäss selon après según",
+    )
 )
 """Every match of `_REPORTS` and of `_SAYS`, which take long, has one of these words (casefolded)."""
 
