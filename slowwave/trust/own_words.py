@@ -72,7 +72,8 @@ _REPORTS = pattern(
 _REPORTING_WORDS = frozenset(
     re.findall(
         r"\w+",
-        f"{_SPEECH} saw seen heard noticed found learned according per quoting quoted from laut gemäss selon après según",
+        f"{_SPEECH} saw seen heard noticed found learned according per quoting quoted from "
+        "laut gemäss selon après según",
     )
 )
 """Every match of `_REPORTS` and of `_SAYS`, which take long, has one of these words (casefolded)."""
