@@ -119,6 +119,7 @@ def _answer(situation: Situation, found: Findings) -> None:
     """
     matches = find_matches(situation, most_cells=ANSWERS, most_turns=ANSWERS)
     found.notes += matches.notes
+    found.undecided = matches.undecided
     embedder = situation.reader.embedder
     least = embedder.profile.relevance_threshold if embedder is not None else math.inf
 

@@ -17,6 +17,7 @@ from slowwave.schemas.search import CellHit, Filters, TurnHit
 from slowwave.schemas.tables import KEYS, RAW_PROMPT
 from slowwave.search.cells import RankedCell, cell_lists, cell_queries
 from slowwave.search.conditions import turn_condition
+from slowwave.search.current_values import Pair
 from slowwave.search.episodes import EPISODE_LIST
 from slowwave.search.fusing import Fused, fused_scores, newest_first
 from slowwave.search.hits import CurrentCells, current_cells, hits_of
@@ -43,7 +44,8 @@ class Matches:
     """Memories and turns that answer a question, each kind best first; `score` is a share of the best memory's.
 
     `similarity` has the cosine to the question by id, of those that are near. `worded` are the ids of those that full
-    text found by themselves, `timely` of those of the time that the question names.
+    text found by themselves, `timely` of those of the time that the question names. `undecided` are pairs of memories
+    with two values of one property of which no date decides which holds (`compared_values`).
     """
 
     cells: list[CellHit]
@@ -52,6 +54,7 @@ class Matches:
     notes: list[str]
     worded: frozenset[str] = frozenset()
     timely: frozenset[str] = frozenset()
+    undecided: frozenset[Pair] = frozenset()
 
 
 IsTold = Callable[[str, float], bool]
@@ -100,6 +103,7 @@ def find_matches(
         notes=[note] if note else [],
         worded=_worded(found),
         timely=_timely(current, found, question.period),
+        undecided=current.undecided,
     )
 
 

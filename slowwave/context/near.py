@@ -21,6 +21,7 @@ from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.signals import holds_words
 from slowwave.schemas.search import Filters, Hit, TopicHit, TurnHit
 from slowwave.search.conditions import cell_condition, turn_condition
+from slowwave.search.current_values import Pair
 from slowwave.search.episodes import without_episodes
 from slowwave.search.fusing import prior
 from slowwave.search.turns import TURN_COLUMNS, by_turn
@@ -35,12 +36,16 @@ WORD_SHARE = 0.5
 
 @dataclass
 class Findings:
-    """Memories that the signals found: cells by id with score (0..1) and reason, topic summaries, quotable turns."""
+    """Memories that the signals found: cells by id with score (0..1) and reason, topic summaries, quotable turns.
+
+    `undecided` are pairs of memories with two values of one property of which no date decides which holds.
+    """
 
     cells: dict[str, tuple[float, str]] = field(default_factory=dict)
     topics: dict[str, tuple[TopicHit, float]] = field(default_factory=dict)
     turns: dict[str, tuple[TurnHit, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    undecided: frozenset[Pair] = frozenset()
 
     def add(self, cell_id: str, score: float, why: str) -> None:
         """Keep a cell with its best score."""

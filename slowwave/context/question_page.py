@@ -150,9 +150,10 @@ def _told(hit: CellHit) -> str:
 def _disputed(situation: Situation, matches: Matches) -> tuple[set[str], list[Candidate]]:
     """Memories in an open contradiction, and a line for each pair with the score of its better side."""
     scores = {hit.cell_id: hit.score for hit in matches.cells}
-    doubted = [hit.cell_id for hit in matches.cells if hit.has_open_contradiction]
+    doubted = {hit.cell_id for hit in matches.cells if hit.has_open_contradiction}
+    undecided = [pair for pair in matches.undecided if pair & doubted]
     taken, lines = set[str](), list[Candidate]()
-    for one, other, note in open_contradictions(situation, doubted) if doubted else ():
+    for one, other, note in open_contradictions(situation, doubted, undecided=undecided) if doubted else ():
         pair = {one.cell_id, other.cell_id}
         if not taken & pair:
             score = max(scores.get(cell_id, 0.0) for cell_id in pair)

@@ -25,6 +25,7 @@ from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
+from slowwave.search.current_values import Pair
 from slowwave.search.topics import whose_topics
 from slowwave.store import Expr, Row, col, lit
 from slowwave.trust.origins import ON_TRUST, surely_answered_for_first
@@ -46,21 +47,22 @@ POINTER_LABELS = 6
 
 
 def open_contradictions(
-    situation: Situation, touched: Collection[str] | None = None
+    situation: Situation, touched: Collection[str] | None = None, *, undecided: Collection[Pair] = ()
 ) -> list[tuple[KnownCell, KnownCell, str | None]]:
-    """Both sides and the note of open contradictions, newest first; of those that touch one of the ids, if given."""
+    """Both sides and the note of open contradictions, newest first; of those that touch one of the ids, if given.
+
+    After them come pairs of memories that nobody noted yet (`undecided`), and of which no date decides which holds.
+    """
     where = scope_condition(situation.settings.owner) & (col("status") == lit("open"))
     if touched is not None:
         where &= col("cell_a").isin(list(touched)) | col("cell_b").isin(list(touched))
     rows = situation.store.rows("contradictions", ("cell_a", "cell_b", "detected_at", "note"), where).sort(
         "detected_at", "cell_a", descending=[True, False]
     )
-    cells = read_memories(situation, col("cell_id").isin([*rows["cell_a"], *rows["cell_b"]]))
-    return [
-        (cells[cell_a], cells[cell_b], note)
-        for cell_a, cell_b, _, note in rows.iter_rows()
-        if cell_a in cells and cell_b in cells
-    ]
+    noted = rows.select("cell_a", "cell_b", "note").rows()
+    pairs = [*noted, *((*pair, None) for pair in sorted(map(sorted, undecided)))]
+    cells = read_memories(situation, col("cell_id").isin([cell_id for pair in pairs for cell_id in pair[:2]]))
+    return [(cells[one], cells[other], note) for one, other, note in pairs if one in cells and other in cells]
 
 
 def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float) -> Candidate:
@@ -104,7 +106,7 @@ def contradiction_lines(situation: Situation, found: Findings) -> list[Candidate
     Two sides that carry the same value differ in something beside it: they stand where there is room, and only near.
     """
     lines, unrelated = list[Candidate](), 0
-    for one, other, note in open_contradictions(situation):
+    for one, other, note in open_contradictions(situation, undecided=found.undecided):
         is_near = not situation.text or one.cell_id in found.cells or other.cell_id in found.cells
         is_same_value = one.value is not None and one.value == other.value
         if not is_near and (is_same_value or situation.request.question):

@@ -1,6 +1,6 @@
 """`confirm`: a person says that a memory holds. It never fades, and no judge retires it any more.
 
-Where an assistant says so it is noted, and protects nothing.
+What contradicts it and is no person's word makes way. Where an assistant says so it is noted, and protects nothing.
 """
 
 from datetime import datetime
@@ -8,15 +8,25 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.decay.fading import revivals
-from slowwave.edits.assistants_word import confirmed_by_an_assistant
-from slowwave.edits.consequences import lost_its_follower, standing_again
+from slowwave.edits.assistants_word import confirmed_by_an_assistant, is_a_persons
+from slowwave.edits.consequences import (
+    cascade,
+    joined,
+    lost_its_follower,
+    settled_by,
+    standing_again,
+    succession,
+)
 from slowwave.edits.correct import protection, refuse_retired
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.home.paths import Home
+from slowwave.home.workspace import Workspace
 from slowwave.readers.statements import read_note
 from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done
+from slowwave.search.current_values import side_by_side, undecided_rivals
 
+WHY = "a person confirmed the other"
 PERSON_SAID = "a person"
 """`confirmed_by` of a confirmation that no text stands behind."""
 
@@ -53,5 +63,31 @@ def confirm(home: Home, request: ConfirmRequest, *, now: datetime) -> Done:
         if is_stranded:
             plan["cell.restored"] = standing_again(work.home.journal, pl.Series("cell_id", [found]))
             notes.append("it had been superseded by a memory that was deleted, and is believed again")
+        losers = _contrary_of_no_person(work, row)
+        if losers.height:
+            plan = joined(
+                plan,
+                succession(work.store, work.store.by_key("cells", [found]), losers, why=note or WHY, now=now),
+                cascade(work.store, losers, why="lost to one that a person confirmed"),
+                {"contradiction.resolved": settled_by(work.store, losers["cell_id"].to_list(), why=WHY)},
+            )
+            notes.append("it takes the place of what no person said otherwise")
         changed, waits = commit_edit(work, plan)
-        return Done(cell_id=found, content=str(row["content"]), changed=changed, notes=[*notes, *waits])
+        return Done(
+            cell_id=found,
+            content=str(row["content"]),
+            replaced=losers["cell_id"].to_list(),
+            changed=changed,
+            notes=[*notes, *waits],
+        )
+
+
+def _contrary_of_no_person(work: Workspace, row: dict[str, object]) -> pl.DataFrame:
+    """Memories that no person said or confirmed, and that contradict this one or stand undecided beside it."""
+    found = str(row["cell_id"])
+    sides = work.store.find([side_by_side([found])])[0]
+    named = {side for pair in sides if pair["status"] == "open" for side in (pair["cell_a"], pair["cell_b"])}
+    named |= {rival["cell_id"] for rival in undecided_rivals(work.store, row)}
+    cells = work.store.by_key("cells", sorted(named - {found})).filter(pl.col("status") != "superseded")
+    is_no_persons = [not is_a_persons(cell) for cell in cells.iter_rows(named=True)]
+    return cells.filter(pl.Series(is_no_persons, dtype=pl.Boolean))

@@ -1,15 +1,41 @@
-"""Current values: of several, the one with the latest `valid_from`, then `recorded_at`. Computed, never asked."""
+"""Current values: of several, the latest that may outdate the others, by `valid_from`, then `recorded_at`.
+
+Computed, never asked.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, reduce
+from operator import and_
+from typing import Any, NamedTuple
 
 from slowwave.chains.walker import ends
 from slowwave.language.lexicon import PRESENT_WORDS
 from slowwave.language.query_words import plain_words
 from slowwave.schemas.search import CellHit
-from slowwave.store import Row, RowsQuery, col, lit
+from slowwave.schemas.tables import OWNER
+from slowwave.store import Row, RowsQuery, Store, col, lit
+from slowwave.trust.origins import may_outdate
+
+Pair = frozenset[str]
+"""The ids of two memories."""
+
+
+class ComparedValues(NamedTuple):
+    """Ids of cells that another one outdates, each with the id of the cell whose value holds, and undecided pairs.
+
+    Of an undecided pair the later value is by its origin not one that may outdate the other: it stands beside it like an
+    open contradiction, until a night or a person decides.
+    """
+
+    outdated: dict[str, str]
+    undecided: frozenset[Pair]
+
+    @property
+    def doubted(self) -> set[str]:
+        """Ids of the memories in undecided pairs."""
+        return set().union(*self.undecided)
+
 
 ATTRIBUTE = ("subject", "attribute")
 """The pair that names a single-valued property."""
@@ -22,9 +48,9 @@ def side_by_side(cell_ids: list[str]) -> RowsQuery:
     return RowsQuery("contradictions", ("cell_a", "cell_b", "status"), touches & stands)
 
 
-def doubted_and_both_valid(rows: Iterable[Row]) -> tuple[set[str], set[frozenset[str]]]:
+def doubted_and_both_valid(rows: Iterable[Row]) -> tuple[set[str], set[Pair]]:
     """Memories in an open contradiction, and pairs of which both hold, from rows of `side_by_side`."""
-    doubted, both_valid = set[str](), set[frozenset[str]]()
+    doubted, both_valid = set[str](), set[Pair]()
     for row in rows:
         pair = frozenset((row["cell_a"], row["cell_b"]))
         if row["status"] == "open":
@@ -34,34 +60,68 @@ def doubted_and_both_valid(rows: Iterable[Row]) -> tuple[set[str], set[frozenset
     return doubted, both_valid
 
 
-def outdated_values(
-    cells: Sequence[Row], *, doubted: Collection[str], both_valid: Collection[frozenset[str]] = ()
-) -> dict[str, str]:
-    """Ids of live cells that another live cell outdates, each with the id of the cell whose value holds.
+def compared_values(
+    cells: Sequence[Row], *, doubted: Collection[str], both_valid: Collection[Pair] = ()
+) -> ComparedValues:
+    """Compare live cells by their values: which one another outdates, and of which pairs no date decides.
 
     Cells with the same subject and attribute (case and blanks aside) and different values compete, except those in
-    `doubted` (in an open contradiction: no date decides that) and pairs in `both_valid`. Only a value that a person
-    confirmed later outdates one that a person confirmed; until the night, a later value stands beside it.
+    `doubted` (in an open contradiction: no date decides that) and pairs in `both_valid`. The later value holds where it
+    may outdate the other (`may_outdate`); where it may not, the other holds if it was said later, else they are
+    undecided.
     """
     claims: dict[tuple[str, str], list[Row]] = {}
     for cell in cells:
         is_live = cell["status"] == "active" and cell["cell_id"] not in doubted
         if is_live and None not in (cell["subject"], cell["attribute"], cell["value"]):
             claims.setdefault((_plain(cell["subject"]), _plain(cell["attribute"])), []).append(cell)
-    outdated = {}
+    next_of, undecided = dict[str, str](), set[Pair]()
     for rivals in claims.values():
-        last = max(rivals, key=_holding)
-        held = _plain(last["value"])
-        outdated.update(
-            {
-                rival["cell_id"]: last["cell_id"]
-                for rival in rivals
-                if _plain(rival["value"]) != held
-                and (last["protected"] or not rival["protected"])
-                and not (both_valid and frozenset((rival["cell_id"], last["cell_id"])) in both_valid)
-            }
-        )
-    return outdated
+        if len(rivals) > 1:
+            _compare(rivals, both_valid, next_of, undecided)
+    return ComparedValues(ends(next_of), frozenset(pair for pair in undecided if not pair & next_of.keys()))
+
+
+def _compare(
+    rivals: list[Row], both_valid: Collection[Pair], next_of: dict[str, str], undecided: set[Pair]
+) -> None:
+    """Add what outdates what among the values of one property, and the pairs that wait for somebody to decide."""
+    standing = list[Row]()
+    for cell in sorted(rivals, key=_holding, reverse=True):
+        others = [
+            later
+            for later in standing
+            if _plain(later["value"]) != _plain(cell["value"])
+            and not (both_valid and frozenset((cell["cell_id"], later["cell_id"])) in both_valid)
+        ]
+        outdating = next((later for later in others if may_outdate(later, cell)), None)
+        if outdating is not None:
+            next_of[cell["cell_id"]] = outdating["cell_id"]
+            continue
+        for later in others:
+            if cell["event_time"] > later["event_time"]:
+                next_of.setdefault(later["cell_id"], cell["cell_id"])
+            else:
+                undecided.add(frozenset((cell["cell_id"], later["cell_id"])))
+        standing.append(cell)
+
+
+def undecided_rivals(store: Store, cell: Row) -> list[Row]:
+    """The memories (rows of `cells`) that stand beside this one undecided, by their values of one property."""
+    if None in (cell["subject"], cell["attribute"], cell["value"]):
+        return []
+    owned = [col(name) == lit(cell[name]) for name in OWNER]
+    named = [col(name) == lit(cell[name]) for name in (*ATTRIBUTE, "status")]
+    same, contradictions = store.find(
+        [
+            RowsQuery("cells", tuple(cell), reduce(and_, [*owned, *named])),
+            side_by_side([cell["cell_id"]]),
+        ]
+    )
+    doubted, both_valid = doubted_and_both_valid(contradictions)
+    values = compared_values(same, doubted=doubted, both_valid=both_valid)
+    beside = {key for pair in values.undecided if cell["cell_id"] in pair for key in pair}
+    return [row for row in same if row["cell_id"] in beside - {cell["cell_id"]}]
 
 
 def former_values(

@@ -8,9 +8,9 @@ from slowwave.schemas.search import EntityPage, EntityResult, Fact, FormerValue,
 from slowwave.search.conditions import scope_condition
 from slowwave.search.current_values import (
     ATTRIBUTE,
+    compared_values,
     doubted_and_both_valid,
     former_values,
-    outdated_values,
     side_by_side,
 )
 from slowwave.search.graph import cells_of, entities_named
@@ -86,9 +86,9 @@ def _facts(store: Store, cells: pl.DataFrame, names: list[str], kind: str) -> li
     (contradictions,) = store.find([side_by_side(ids)])
     doubted, both_valid = doubted_and_both_valid(contradictions)
     claims = about.rows(named=True)
-    outdated = outdated_values(claims, doubted=doubted, both_valid=both_valid)
-    former = former_values(claims, outdated)
-    current = about.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(list(outdated)))
+    values = compared_values(claims, doubted=doubted, both_valid=both_valid)
+    former, doubted = former_values(claims, values.outdated), doubted | values.doubted
+    current = about.filter((pl.col("status") == "active") & ~pl.col("cell_id").is_in(list(values.outdated)))
     return [
         Fact(
             **{name: row[name] for name in ("cell_id", "attribute", "value", "content")},

@@ -11,9 +11,10 @@ from slowwave.search.cells import CHAIN_STEPS, RankedCell, followers
 from slowwave.search.conditions import as_they_stood, cell_condition
 from slowwave.search.current_values import (
     ATTRIBUTE,
+    Pair,
+    compared_values,
     doubted_and_both_valid,
     former_values,
-    outdated_values,
     side_by_side,
 )
 from slowwave.search.question import Question
@@ -33,7 +34,7 @@ _FORMER_COLUMNS = [name for name in FormerValue.model_fields if name != "value"]
 
 _COMPARED = (
     "cell_id", "content", "subject", "attribute", "value", "status", "event_time", "valid_from", "valid_until",
-    "recorded_at", "topic_id", "superseded_by", "superseded_at", "protected",
+    "recorded_at", "topic_id", "superseded_by", "superseded_at", "origin", "protected",
 )  # fmt: skip
 """Columns that say which value holds now, and what held before: they are read of many cells for each that is shown."""
 
@@ -42,7 +43,8 @@ _COMPARED = (
 class CurrentCells:
     """Ranked cells, best first, the one that holds now in the place of the best of those that it outdates.
 
-    `entries` has for each shown cell the one that was ranked, `rows` has all that were compared, by id.
+    `entries` has for each shown cell the one that was ranked, `rows` has all that were compared, by id. `doubted` are in an
+    open contradiction, or in one of the pairs that nobody decided yet (`undecided`).
     """
 
     question: Question
@@ -52,6 +54,7 @@ class CurrentCells:
     doubted: set[str]
     confirmations: dict[str, int]
     """The number of times that each ranked cell was said again."""
+    undecided: frozenset[Pair] = frozenset()
 
 
 def cell_hits(question: Question, ranked: Sequence[RankedCell]) -> list[CellHit]:
@@ -73,12 +76,14 @@ def current_cells(question: Question, ranked: Sequence[RankedCell]) -> CurrentCe
         contradictions = _between_known(question, contradictions)
     doubted, both_valid = doubted_and_both_valid(contradictions)
     known = _with_chain(question, found, around)
-    outdated = outdated_values(list(known.values()), doubted=doubted, both_valid=both_valid)
+    values = compared_values(list(known.values()), doubted=doubted, both_valid=both_valid)
     entries: dict[str, RankedCell] = {}
     for entry in ranked:
-        entries.setdefault(outdated.get(entry.fused.key, entry.fused.key), entry)
+        entries.setdefault(values.outdated.get(entry.fused.key, entry.fused.key), entry)
     entries = {key: entry for key, entry in entries.items() if key in known}
-    return CurrentCells(question, entries, known, outdated, doubted, said)
+    return CurrentCells(
+        question, entries, known, values.outdated, doubted | values.doubted, said, values.undecided
+    )
 
 
 def hits_of(current: CurrentCells, ids: Sequence[str]) -> list[CellHit]:

@@ -8,7 +8,8 @@ Words are compared by their first letters. What is said in other words, or in an
 be traced; a memory of which no word can be traced is not a person's as long as there is other text it could come from.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import polars as pl
 
@@ -55,6 +56,26 @@ def whose_word(origin: Origin, *, cell_type: str, prompt_version: str, protected
     if cell_type == EPISODE:
         return RETOLD
     return WORD_BY_WORD if origin == "agent" and prompt_version == RAW_PROMPT else WHOSE[origin]
+
+
+def least_to_outdate(origin: Origin, *, is_judged: bool) -> int:
+    """The place in `TRUST` of the least trusted word that may take the place of a memory of this origin.
+
+    By its later date alone a word must be trusted as much. A judge who has read both texts may also let an assistant
+    tell what became of a person's word: it says what was done. What nobody answers for outdates nothing else.
+    """
+    rank = TRUST.index(origin)
+    return max(rank, TRUST.index("agent")) if is_judged else rank
+
+
+def may_outdate(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
+    """Return whether a later value may take the place of an earlier one unread, both rows of `cells`.
+
+    What a person confirmed counts as a person's word, and only what a person confirmed later outdates it.
+    """
+    if later["protected"] or earlier["protected"]:
+        return bool(later["protected"])
+    return TRUST.index(later["origin"]) <= least_to_outdate(earlier["origin"], is_judged=False)
 
 
 def least_trusted(origin: pl.Expr) -> pl.Expr:

@@ -173,6 +173,22 @@ def test_a_confirmed_memory_never_fades_and_comes_back_from_the_archive(memory, 
     assert_rebuilds(folder)
 
 
+def test_an_assistants_later_value_is_undecided_beside_a_persons_until_a_person_confirms_one(memory, folder):
+    named = {"subject": "Anna", "attribute": "editor"}
+    own = memory.remember("Anna's editor is Helix.", **named, value="Helix", now=NOW)
+    said = memory.remember("Anna's editor is Zed.", **named, value="Zed", origin="agent", now=NOW + DAY)
+    both = "Helix. [2026-09-17, remembered, a person said] Or: Anna's editor is Zed. [an assistant said]"
+    for how in ({}, {"small": True}, {"activity": "feature"}):
+        page = memory.context("which editor does Anna use?", now=NOW + 2 * DAY, **how).text
+        assert (both in page, page.count("Zed"), "Before" in page) == (True, 1, False)
+    hits = memory.search("which editor does Anna use?").cells
+    assert [(hit.has_open_contradiction, hit.history) for hit in hits] == [(True, [])] * 2
+    done = memory.confirm(own.cell_id, now=NOW + 3 * DAY)
+    assert done.replaced == [said.cell_id]
+    assert found(memory, "editor") == ["Anna's editor is Helix."]
+    assert_rebuilds(folder)
+
+
 @pytest.mark.nights
 def test_a_judge_never_retires_what_a_person_confirmed_but_opens_a_contradiction(tmp_path):
     with OpenAIServer(ScriptedModel()) as server:

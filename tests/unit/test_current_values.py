@@ -2,10 +2,23 @@
 
 from datetime import timedelta
 
-from slowwave.search.current_values import former_values, outdated_values
+import pytest
+
+from slowwave.search.current_values import compared_values, former_values
 from tests.rows import NOW, row
 
 NOBODY: set[str] = set()
+
+
+def outdated_values(cells, **given):
+    return compared_values(cells, **given).outdated
+
+
+def undecided(*cells: dict[str, object]) -> set[str]:
+    """The pairs that nobody decided, as `ab`; the same whatever order the cells come in."""
+    found = compared_values(cells, doubted=NOBODY).undecided
+    assert found == compared_values(cells[::-1], doubted=NOBODY).undecided
+    return {"".join(sorted(pair)) for pair in found}
 
 
 def limit(key: str, value: str, *, days: int, **given: object) -> dict[str, object]:
@@ -87,3 +100,36 @@ def test_a_single_value_has_no_history():
 def test_two_values_that_were_said_to_hold_both_outdate_neither():
     cells = [limit("a", "100", days=1), limit("b", "250", days=5), limit("c", "180", days=3)]
     assert outdated_values(cells, doubted=NOBODY, both_valid={frozenset("ab")}) == {"c": "b"}
+
+
+@pytest.mark.parametrize("whose", ["reported", "agent", "tool", "untrusted"])
+def test_a_later_value_of_lesser_trust_stands_undecided_beside_a_persons_own(whose):
+    own, former = limit("a", "100", days=2), limit("o", "50", days=1)
+    later = limit("b", "250", days=5, origin=whose, event_time=NOW + timedelta(days=5))
+    assert undecided(own, later, former) == {"ab"}
+    assert outdated_values([own, later, former], doubted=NOBODY) == {"o": "a"}
+
+
+def test_what_a_person_says_later_ends_it_whenever_it_began_to_hold():
+    claim = limit("b", "250", days=5, origin="agent", event_time=NOW + timedelta(days=5))
+    own = limit("a", "100", days=2)
+    said = limit("c", "180", days=9), limit("c", "180", days=3, event_time=NOW + timedelta(days=9))
+    for last in said:
+        assert not undecided(own, claim, last)
+        assert outdated_values([own, claim, last], doubted=NOBODY) == {"a": "c", "b": "c"}
+    agreed = limit("c", "250", days=9)
+    assert not undecided(own, claim, agreed)
+    assert outdated_values([own, claim, agreed], doubted=NOBODY) == {"a": "c"}
+
+
+def test_an_assistant_outdates_itself_and_what_a_person_confirmed_is_a_persons_word():
+    first, second = (
+        limit(key, key, days=day, origin="agent", event_time=NOW + timedelta(days=day))
+        for key, day in (("a", 1), ("b", 3))
+    )
+    assert outdated_values([first, second], doubted=NOBODY) == {"a": "b"}
+    sure = {**first, "protected": True}
+    assert undecided(sure, second) == {"ab"}
+    assert undecided(sure, {**second, "origin": "user"}) == {"ab"}
+    own = limit("o", "own", days=0)
+    assert outdated_values([own, {**second, "protected": True}], doubted=NOBODY) == {"o": "b"}

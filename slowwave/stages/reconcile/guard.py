@@ -24,7 +24,7 @@ from slowwave.language.text import (
 )
 from slowwave.schemas.choices import TRUST
 from slowwave.stages.reconcile.pairs import within
-from slowwave.trust.origins import rank_of
+from slowwave.trust.origins import least_to_outdate, rank_of
 
 RELATED = 0.3
 """The same from which a word that one sentence denies and the other says is no accident."""
@@ -33,6 +33,8 @@ REPEATING = ["confirms", "absorbs", "absorbed"]
 
 CHANGING = ["updates", "corrects"]
 """Verdicts that retire a value, and name it."""
+
+_LEAST = {rank: least_to_outdate(origin, is_judged=True) for rank, origin in enumerate(TRUST)}
 
 ALIKE = 0.6
 """Jaccard similarity of words from which two sentences count as alike but for a negation."""
@@ -109,7 +111,7 @@ def _checked(both: pl.DataFrame) -> pl.DataFrame:
             is_shared=(_names_same("subject") & _names_same("attribute")).fill_null(value=False),
             is_copied=_names_values().fill_null(value=False),
             is_outcome=_is_outcome().fill_null(value=False),
-            is_trusted=trust_new <= trust_old.clip(lower_bound=TRUST.index("agent")),
+            is_trusted=trust_new <= trust_old.replace_strict(_LEAST, return_dtype=pl.Int64),
             differs=_differs(),
             holds_all=_holds_all(),
             # the more trusted text would stand for both, and it is the one that says less
