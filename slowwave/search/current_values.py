@@ -24,8 +24,8 @@ Pair = frozenset[str]
 class ComparedValues(NamedTuple):
     """Ids of cells that another one outdates, each with the id of the cell whose value holds, and undecided pairs.
 
-    Of an undecided pair the later value is by its origin not one that may outdate the other: it stands beside it like an
-    open contradiction, until a night or a person decides.
+    The later value of an undecided pair may not outdate the other, by whose word it is: both stand like an open
+    contradiction, until a night or a person decides.
     """
 
     outdated: dict[str, str]

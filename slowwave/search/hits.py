@@ -43,8 +43,8 @@ _COMPARED = (
 class CurrentCells:
     """Ranked cells, best first, the one that holds now in the place of the best of those that it outdates.
 
-    `entries` has for each shown cell the one that was ranked, `rows` has all that were compared, by id. `doubted` are in an
-    open contradiction, or in one of the pairs that nobody decided yet (`undecided`).
+    `entries` has for each shown cell the one that was ranked, `rows` has all that were compared, by id. `doubted` are
+    in an open contradiction, or in one of the pairs that nobody decided yet (`undecided`).
     """
 
     question: Question
