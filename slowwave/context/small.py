@@ -23,7 +23,7 @@ from slowwave.context.statements.later_turns import with_later_turns
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import calls_for_nothing, is_repeated
 from slowwave.language.signals import holds_words
-from slowwave.schemas.search import MAX_LIMIT, TurnHit
+from slowwave.schemas.search import TurnHit
 
 MIN_WORDS = 2
 """Telling words that a memory must hold, where the message has so many."""
@@ -36,6 +36,9 @@ FEW_WORDS = 1.5
 
 MIN_WORD_SHARE = 0.5
 """Share of the words that a memory must hold where there is no embedder."""
+
+RANKED = 30
+"""Memories, and turns, that are ranked. With 50 two in 200 small forms are other ones, and it takes a third longer."""
 
 NEAR_BEST = 0.6
 """Share of the best relevant score from which on a memory is told."""
@@ -55,7 +58,7 @@ def small_lines(situation: Situation, *, budget_tokens: int) -> SmallLines:
     if calls_for_nothing(situation.request.question):
         return SmallLines(lines, [], [])
     is_relevant = _relevance(situation)
-    matches = find_matches(situation, most_cells=MAX_LIMIT, most_turns=MAX_LIMIT, is_told=is_relevant)
+    matches = find_matches(situation, most_cells=RANKED, most_turns=RANKED, is_told=is_relevant)
     conversation, similarity = situation.request.conversation_id, matches.similarity
     cells = [hit for hit in matches.cells if hit.session_id != conversation]
     turns = [
