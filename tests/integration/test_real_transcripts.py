@@ -30,17 +30,24 @@ def spoken_keys(path):
             content = record["message"]["content"]
         except (ValueError, KeyError, TypeError):
             continue
-        if record["type"] not in ("user", "assistant") or record.get("isMeta") or "toolUseResult" in record:
+        if record["type"] not in ("user", "assistant") or record.get("isMeta"):
             continue
-        texts = (
-            [content] if isinstance(content, str) else [b["text"] for b in content if b.get("type") == "text"]
-        )
+        outcome = record.get("toolUseResult", "")
+        if "toolUseResult" in record and "the user said:" not in outcome and "answers" not in outcome:
+            continue
+        texts = [content] if isinstance(content, str) else [said(b, is_answer=bool(outcome)) for b in content]
+        texts = [text for text in texts if text is not None]
         if record["type"] == "user":
             texts = [text for text in texts if not text.startswith(NOT_SAID)]
         key = record["message"].get("id") or record["uuid"]
         if texts and key not in keys:
             keys.append(key)
     return keys
+
+
+def said(block, *, is_answer):
+    is_told = block.get("name") == "AskUserQuestion" or (is_answer and block["type"] == "tool_result")
+    return str(block) if is_told else block.get("text")
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)

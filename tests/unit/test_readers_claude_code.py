@@ -230,6 +230,63 @@ def test_what_a_person_types_while_the_assistant_works_is_a_turn(tmp_path):
     assert reading.turns["role"].to_list() == ["user", "user", "user", "assistant"]
 
 
+def call(name, call_id="c1", **given):
+    return assistant({"type": "tool_use", "id": call_id, "name": name, "input": given}, message_id=call_id)
+
+
+def result(content, outcome, call_id="c1", **fields):
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": content, **fields}
+    return user([block], uuid=f"r{call_id}", toolUseResult=outcome)
+
+
+GLAZE = {
+    "question": "Which glaze?",
+    "header": "Glaze",
+    "options": [{"label": "Celadon"}, {"label": "Tenmoku"}],
+}
+CONE = {"question": "Which cone?", "header": "Cone"}
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. It was rejected: the user said:\nNever delete it."
+)
+
+
+def test_the_answers_to_the_assistants_questions_are_a_persons_words(tmp_path):
+    one = {"questions": [GLAZE], "answers": {"Which glaze?": "Tenmoku"}}
+    two = {"questions": [GLAZE, CONE], "answers": {"Which glaze?": "Celadon", "Which cone?": "Ten"}}
+    path = write(
+        tmp_path,
+        call("AskUserQuestion", questions=[GLAZE]),
+        result("Answered.", one),
+        call("AskUserQuestion", "c2", questions=[GLAZE, CONE]),
+        result("Answered.", two, "c2"),
+        call("mcp__pots__ask", "c3", questions=[GLAZE]),
+        result("Answered.", one, "c3"),
+        result("Answered.", one, "c4"),
+    )
+    turns = read_claude_code(path).turns
+    assert turns.select("role", "content").rows() == [
+        ("assistant", "Which glaze? (Celadon, Tenmoku)"),
+        ("user", "Tenmoku"),
+        ("assistant", "Which glaze? (Celadon, Tenmoku)\nWhich cone?"),
+        ("user", "Glaze: Celadon\nCone: Ten"),
+    ]
+
+
+def test_the_reason_of_a_refusal_is_a_persons_word_where_no_server_can_have_said_it(tmp_path):
+    path = write(
+        tmp_path,
+        call("Bash"),
+        result(REFUSED, f"Error: {REFUSED}", is_error=True),
+        call("mcp__pots__fire", "c2"),
+        result(REFUSED.replace("it", "all"), "Error", "c2", is_error=True),
+        call("Bash", "c3"),
+        result(f"Exit code 1\n{REFUSED}", "Error", "c3", is_error=True),
+        call("Bash", "c4"),
+        result(REFUSED, {"stdout": REFUSED}, "c4", is_error=False),
+    )
+    assert read_claude_code(path).turns["content"].to_list() == ["Never delete it."]
+
+
 def test_reminders_inside_a_typed_text_are_cut_out_of_it(tmp_path):
     path = write(tmp_path, user("Do it.\n<system-reminder>\nsecret plan\n</system-reminder>\nNow."))
     assert "plan" not in read_claude_code(path).turns["content"][0]

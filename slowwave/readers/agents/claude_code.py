@@ -145,10 +145,11 @@ def _messages(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[_M
     """The messages of a file, each once all its lines were read, or as many as a part holds."""
     session = _Session(bounds)
     session_id, time = path_text(path.stem), None
+    calls: dict[str, str] = {}
     for line, record in json_records(path, counts, bounds):
         session_id = id_of(record, "sessionId") or session_id
         time = time_of(record, counts.parts) or time
-        if (spoken := spoken_message(record, counts)) is None:
+        if (spoken := spoken_message(record, calls, counts)) is None:
             continue
         role, said = spoken
         if (texts := said_texts(said.get("content"), role, counts)) is None:

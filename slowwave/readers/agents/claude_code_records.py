@@ -1,12 +1,17 @@
-"""Records of a Claude Code session: which are messages of somebody, and which of their texts were said."""
+"""Records of a Claude Code session: which are messages of somebody, and which of their texts were said.
+
+A person also speaks in what looks like a tool's result: by the answers to `AskUserQuestion`, whose questions are the
+assistant's words, and by the reason for which a call was refused. Which tool was called is known from the call itself,
+and no result of a server's tool (`mcp__...`) counts, and no output of a program: they could say the same.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from slowwave.readers.bounds import Counts
-from slowwave.readers.files import object_of
+from slowwave.readers.files import list_of, object_of
 
 SpokenRole = Literal["user", "assistant"]
 
@@ -16,6 +21,11 @@ RECORD_TYPES = frozenset(
 )
 """Record types that Claude Code is known to write."""
 
+ASKING = "AskUserQuestion"
+_SERVERS = "mcp__"
+_REFUSED = re.compile(
+    r"The user doesn't want to proceed with this tool use\..*?the user said:\s*(?P<said>.*)", re.DOTALL
+)
 _NOTES = frozenset(
     {
         "last-prompt",
@@ -68,8 +78,13 @@ _BLOCK_NAMES = {
 }
 
 
-def spoken_message(record: dict[str, object], counts: Counts) -> tuple[SpokenRole, dict[str, object]] | None:
-    """The speaker's role and the message; null, and counted by its reason, for a record that is no message."""
+def spoken_message(
+    record: dict[str, object], calls: dict[str, str], counts: Counts
+) -> tuple[SpokenRole, dict[str, object]] | None:
+    """The speaker's role and the message; null, and counted by its reason, for a record that is no message.
+
+    `calls` holds the tools that were called and gave no result yet, by the ids of the calls, and is kept up to date.
+    """
     kind, message = record.get("type"), record.get("message")
     if record.get("isSidechain"):
         reason = "sidechain"
@@ -81,13 +96,16 @@ def spoken_message(record: dict[str, object], counts: Counts) -> tuple[SpokenRol
         reason = "compaction summary"
     elif record.get("isMeta"):
         reason = "meta"
-    elif "toolUseResult" in record:
-        reason = "tool result"
     elif not isinstance(message, dict):
-        reason = "unreadable message"
+        reason = "tool result" if "toolUseResult" in record else "unreadable message"
+    elif "toolUseResult" in record:
+        if answer := _answer(object_of(record["toolUseResult"]), message, calls):
+            return "user", {"content": answer}
+        reason = "tool result"
     elif record.get("isApiErrorMessage") or message.get("model") == "<synthetic>" or not _is_human(record):
         reason = "harness message"
     else:
+        calls.update(_calls(message))
         return "user" if kind == "user" else "assistant", message
     counts.skip(reason)
     return None
@@ -111,6 +129,44 @@ def _queued(record: dict[str, object]) -> dict[str, object] | None:
 def _is_human(fields: Mapping[str, object]) -> bool:
     """Return whether no program is named as the origin of a message; mostly none at all is."""
     return object_of(fields.get("origin")).get("kind", "human") == "human"
+
+
+def _calls(message: dict[str, object]) -> Iterator[tuple[str, str]]:
+    """The ids and tools of the calls in a message."""
+    for block in map(object_of, list_of(message.get("content"))):
+        if block.get("type") == "tool_use":
+            yield str(block.get("id")), str(block.get("name"))
+
+
+def _answer(outcome: Mapping[str, object], message: dict[str, object], calls: dict[str, str]) -> str:
+    """A person's words in the result of a call; empty where it holds none."""
+    results = [block for block in map(object_of, list_of(message.get("content"))) if "tool_use_id" in block]
+    tools = [calls.pop(str(result["tool_use_id"]), "") for result in results]
+    if len(results) != 1:
+        return ""
+    (result,), (tool,) = results, tools
+    if tool == ASKING:
+        headers = {str(one.get("question")): one.get("header") for one in _questions(outcome)}
+        answers = [(headers.get(asked), told) for asked, told in object_of(outcome.get("answers")).items()]
+        told = [(header, text) for header, text in answers if isinstance(text, str) and text.strip()]
+        return (
+            told[0][1]
+            if len(answers) == 1 and told
+            else "\n".join(f"{header}: {text}" for header, text in told)
+        )
+    is_refusal = result.get("is_error") is True and tool and not tool.startswith(_SERVERS)
+    found = _REFUSED.match(str(result.get("content"))) if is_refusal else None
+    return found["said"].strip() if found else ""
+
+
+def _questions(asked: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return [object_of(question) for question in list_of(asked.get("questions"))]
+
+
+def _asked(question: Mapping[str, object]) -> str:
+    """A question to the user with what he can choose of."""
+    labels = [str(object_of(option).get("label")) for option in list_of(question.get("options"))]
+    return f"{question.get('question')} ({', '.join(labels)})" if labels else str(question.get("question"))
 
 
 def said_texts(content: object, role: SpokenRole, counts: Counts) -> list[str] | None:
@@ -137,6 +193,8 @@ def _block_text(block: object, skipped: Counter[str]) -> str | None:
     kind, text = parts.get("type"), parts.get("text")
     if kind == "text" and isinstance(text, str):
         return text
+    if kind == "tool_use" and parts.get("name") == ASKING:
+        return "\n".join(map(_asked, _questions(object_of(parts.get("input")))))
     skipped[_BLOCK_NAMES.get(kind, "unknown block") if isinstance(kind, str) else "unknown block"] += 1
     return None
 
