@@ -372,11 +372,12 @@ class Memory(Lists, Edits, Sources):
             ask(self._reader, "warm")
         if is_served:
             self._reader.read_tables()
+            self._folding.has_time = True
 
     def fold_soon(self) -> None:
-        """Make findable, some seconds from now, what a process that was killed had recorded."""
+        """Make findable what a process that was killed had recorded: now, or where a run writes as soon as it can."""
         if self._home.journal.segment_ids():
-            self._folding.soon()
+            self._folding.now()
 
     def flush(self) -> None:
         """Write the uses noted so far to the home; a TransientError says that they wait for the next time."""

@@ -54,10 +54,8 @@ class Edits:
             TransientError: the journal cannot be written; nothing was recorded.
         """
         request = request_of(RememberRequest, locals())
-        done = remember.remember(self._reader.into(request.project), request, now=moment_of(now))
-        if not done.is_searchable:
-            self._folding.soon()
-        return done
+        into = self._reader.into(request.project)
+        return remember.remember(into, request, self._folding, now=moment_of(now))
 
     def correct(
         self,

@@ -16,11 +16,11 @@ from slowwave.schemas.requests import RememberRequest
 from slowwave.schemas.results import Remembered
 from slowwave.schemas.tables import REMEMBERED
 from slowwave.search import Reader
-from slowwave.stages.ingest.folding import fold_committed
+from slowwave.stages.ingest.folding import Folding, fold_committed
 from slowwave.store import Store, col, lit, owned_in
 
 
-def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Remembered:
+def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now: datetime) -> Remembered:
     """Record a person's statement, as `Memory.remember` says."""
     said = read_statement(
         request.text,
@@ -48,11 +48,16 @@ def remember(reader: Reader, request: RememberRequest, *, now: datetime) -> Reme
     )
     keep_fresh(home, now=now)
     segment = home.journal.commit(encode_plan(plan), now=now)
-    folded, waits = fold_committed(reader, patience_seconds=home.settings.edits.lock_seconds)
-    if folded != "folded" and segment is not None:
-        reader.wait_for(segment.segment_id)
+    assert segment is not None  # a statement is two events
+    is_found, waits = folding.show(segment.segment_id) if folding.has_time else (False, "")
+    if not is_found:
+        folded, waits = fold_committed(reader, patience_seconds=home.settings.edits.lock_seconds)
+        is_found = folded == "folded"
+        if not is_found:
+            reader.wait_for(segment.segment_id)
+            folding.soon()
     notes = (*redacted(said), *([waits] if waits else []))
-    return Remembered(cell_id=cell_id, is_searchable=folded == "folded", notes=notes)
+    return Remembered(cell_id=cell_id, is_searchable=is_found, notes=notes)
 
 
 def said_plan(

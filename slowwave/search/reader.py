@@ -107,6 +107,8 @@ class Reader:
             return self.store
         if self.store is None or not self.store.is_current() or self.store.was_replaced():
             fresh = open_reader(self.home)
+            if fresh.store is not None and self.store is not None:
+                fresh.store.show_as(self.store)
             self.store, self.embedder, self.note = fresh.store, fresh.embedder, fresh.note
             self.damage, self.waiting = fresh.damage, fresh.waiting
             self._exemplars = None

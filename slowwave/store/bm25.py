@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from slowwave.store.memory_vectors import hashes_with
 from slowwave.store.terms import query_terms, terms_of
 
 TERM_SATURATION = 1.2
@@ -102,6 +103,21 @@ class TextIndex:
         if len(whole) > MOST_SEGMENTS or texts_gone > height // 4:
             whole = [_merged(whole)]
         return TextIndex(tuple(whole), height)
+
+    def with_texts(
+        self, hashes: pl.Series, texts: pl.Series, places: NDArray[np.intp], *, height: int
+    ) -> tuple["TextIndex", pl.Series]:
+        """The index, and the hashes of the texts, of a table of `height` rows after texts came at some places."""
+        new, kept = texts.hash(), np.arange(self.height, dtype=np.int32)
+        is_fresh = places >= self.height
+        is_fresh[~is_fresh] = hashes.to_numpy()[places[~is_fresh]] != new.to_numpy()[~is_fresh]
+        told = hashes_with(hashes, places, new, height)
+        fresh = np.flatnonzero(is_fresh)
+        if fresh.size == 0:
+            return self, told
+        kept[places[fresh][places[fresh] < self.height]] = -1
+        index = self.updated(places[fresh].astype(np.int32), texts.gather(fresh), kept=kept, height=height)
+        return index, told
 
 
 def _rarity(count: int, where: Sequence[slice | None]) -> float:

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 
 from slowwave.errors import ContractError
-from slowwave.schemas.tables import KEYS
+from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.store.bm25 import TextIndex
 from slowwave.store.conditions import And, Expr, IsIn, Or, as_filter
-from slowwave.store.layout import MATCHED, TEXT_INDEX
+from slowwave.store.layout import EMBEDDER_OF, MATCHED, TEXT_INDEX
 from slowwave.store.memory_vectors import Floats, Mask, MemoryVectors, Places, best
 
 Row = dict[str, Any]
@@ -40,6 +40,9 @@ MOST_MASKS, MOST_SCORES = 64, 8
 MOST_LISTED = 50_000
 """Rows up to which the columns that questions show are kept as Python values, too: some 20 MB of 10,000 memories."""
 
+MOST_CHUNKS = 16
+"""Pieces of a frame in memory: of more, reading a few rows takes longer than putting them together."""
+
 Kept = TypeVar("Kept")
 
 
@@ -47,7 +50,8 @@ Kept = TypeVar("Kept")
 class MemoryTable:
     """One version of a table: its rows, its full text by column, and its vectors.
 
-    An indexed one has its rows in the order of their keys; one that is not has rows alone, in no particular order.
+    An indexed one has its rows in the order of their keys, or behind them rows that came since: then `ranks` has the
+    place of each in that order. One that is not indexed has rows alone, in no particular order.
     """
 
     table: str
@@ -57,6 +61,7 @@ class MemoryTable:
     text_hashes: dict[str, pl.Series] = field(default_factory=dict)
     vectors: MemoryVectors | None = None
     is_indexed: bool = True
+    ranks: Places | None = None
     _masks: "OrderedDict[Hashable, Mask]" = field(default_factory=OrderedDict, repr=False)
     _columns: dict[str, list[Any]] = field(default_factory=dict, repr=False)
     _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
@@ -83,6 +88,39 @@ class MemoryTable:
             frame = pl.concat([frame, rows.select(frame.columns).cast(dict(frame.schema.items()))])
         return MemoryTable(self.table, version, frame, is_indexed=False)
 
+    def with_rows(self, version: int, rows: pl.DataFrame, vectors: Floats | None) -> "MemoryTable":
+        """An indexed table after whole rows, each key once, came in the place of those with their keys, or behind all.
+
+        `vectors` has one for each row, zeros for none. What is kept for questions is kept for the new version, too.
+        """
+        key, height = KEYS[self.table], self.frame.height
+        known = self._lookup(key)
+        is_new = [one not in known for one in rows[key]]
+        new = iter(range(height, height + sum(is_new)))
+        places = np.array([known[one][0] if one in known else next(new) for one in rows[key]], np.intp)
+        height += sum(is_new)
+        shaped = rows.select(self.frame.columns).cast(dict(self.frame.schema.items()))
+        texts, hashes = dict(self.texts), dict(self.text_hashes)
+        for name in self.texts:
+            text = _text_of(rows, name)
+            texts[name], hashes[name] = texts[name].with_texts(hashes[name], text, places, height=height)
+        of_rows = None
+        if self.vectors is not None and vectors is not None:
+            of_rows = self.vectors.with_rows(places, vectors, vector_hashes(self.table, rows), height=height)
+        ranks = _ranks(self.frame[key], self.ranks, rows[key].filter(pl.Series(is_new, dtype=pl.Boolean)))
+        frame = _with_rows(self.frame, shaped, places)
+        made = MemoryTable(self.table, version, frame, texts, hashes, of_rows, ranks=ranks)
+        if height <= MOST_LISTED:
+            made._columns.update(
+                (name, _list_with(values, places, shaped[name].to_list()))
+                for name, values in list(self._columns.items())
+            )
+        made._lookups.update(
+            (name, _found_at(found, places, self.frame[name], shaped[name]))
+            for name, found in list(self._lookups.items())
+        )
+        return made
+
     def take(self, places: Places, columns: Sequence[str]) -> list[Row]:
         """Rows at these places, by column name."""
         wanted = places.tolist()
@@ -106,7 +144,7 @@ class MemoryTable:
             MOST_SCORES,
             lambda: np.maximum.reduce([self.texts[name].scores(text) for name in names]),
         )
-        return best(scores, self.mask(where) & (scores > 0), k)
+        return best(scores, self.mask(where) & (scores > 0), k, self.ranks)
 
     def nearest(self, vector: Floats, k: int, where: Expr | None) -> tuple[Places, Floats]:
         """Places and cosine (-1..1) of the `k` rows nearest to a vector, best first, ties by key."""
@@ -114,20 +152,21 @@ class MemoryTable:
             raise ContractError(f"table {self.table!r} has no vectors")
         vectors = self.vectors
         seen = _kept(self._scores, vector.tobytes(), MOST_SCORES, lambda: vectors.first_look(vector))
-        return vectors.nearest(vector, seen, k, self.mask(where))
+        return vectors.nearest(vector, seen, k, self.mask(where), self.ranks)
 
     def places(self, where: Expr | None) -> Places:
         """Places of the rows that a condition holds for, in the order of their keys."""
         if where is None:
-            return np.arange(self.frame.height)
+            return self._in_order(np.arange(self.frame.height))
         found = self._looked_up(where)
-        return np.flatnonzero(self.mask(where)) if found is None else self._left(where, found)
+        return self._in_order(np.flatnonzero(self.mask(where)) if found is None else self._left(where, found))
 
     def first(self, by: str, k: int, where: Expr | None) -> Places:
         """Places of the first `k` rows that a condition holds for: highest `by` first, ties by key."""
         if by not in self._orders:
             values = self.frame[by].to_physical().to_numpy()
-            self._orders[by] = np.argsort(-values, kind="stable")
+            ties = np.arange(len(values)) if self.ranks is None else self.ranks
+            self._orders[by] = np.lexsort((ties, -values))
         order = self._orders[by]
         return order[self.mask(where)[order]][:k]
 
@@ -159,6 +198,10 @@ class MemoryTable:
             self._lookup(column)
 
     # -- inside
+
+    def _in_order(self, places: Places) -> Places:
+        """Places in the order of their keys."""
+        return places if self.ranks is None else places[np.argsort(self.ranks[places])]
 
     def _values(self, column: str) -> list[Any]:
         """The values of a column, made once: a frame of a few rows costs more than all that is asked of them."""
@@ -252,12 +295,68 @@ def read_table(
     key = KEYS[table]
     texts, hashes = {}, {}
     for name in TEXT_INDEX.get(table, ()):
-        text = rows[name].list.join(" ") if rows.schema[name].is_nested() else rows[name]
+        text = _text_of(rows, name)
         hashes[name] = text.hash()
         texts[name] = _index(name, rows[key], text, hashes[name], before)
     if table == "passages":
         rows = rows.drop("content")  # the terms are all that is asked of it
     return MemoryTable(table, version, rows, texts, hashes, vectors)
+
+
+def vector_hashes(table: str, rows: pl.DataFrame) -> pl.Series:
+    """Tell of what text and embedder the vectors of rows are."""
+    texts = [*VECTOR_TEXT[table], EMBEDDER_OF["vector"]]
+    return rows.select(pl.concat_str(texts, separator="\n", ignore_nulls=True).hash()).to_series()
+
+
+def _text_of(rows: pl.DataFrame, name: str) -> pl.Series:
+    return rows[name].list.join(" ") if rows.schema[name].is_nested() else rows[name]
+
+
+def _with_rows(frame: pl.DataFrame, rows: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """A frame with rows at some places; places from its height on are behind it, in their order."""
+    parts, begin = [], 0
+    for number in np.argsort(places).tolist():
+        place = int(places[number])
+        parts += [frame[begin:place], rows[number : number + 1]]
+        begin = place + 1
+    made = pl.concat([part for part in (*parts, frame[begin:]) if part.height])
+    return made.rechunk() if made.n_chunks() > MOST_CHUNKS else made
+
+
+def _list_with(before: list[Any], places: Places, values: list[Any]) -> list[Any]:
+    """A list with values at some places; places from its length on are behind it, in their order."""
+    made = list(before)
+    for place, value in sorted(zip(places.tolist(), values, strict=True), key=itemgetter(0)):
+        made[place : place + 1] = [value]
+    return made
+
+
+def _found_at(
+    found: dict[str, list[int]], places: Places, before: pl.Series, after: pl.Series
+) -> dict[str, list[int]]:
+    """The places of each value after the rows at some places got others."""
+    made = dict(found)
+    for place, value in zip(places.tolist(), after, strict=True):
+        was = before[place] if place < len(before) else None
+        if was != value:
+            if was is not None:
+                made[was] = [one for one in made[was] if one != place]
+            if value is not None:
+                made[value] = sorted([*made.get(value, ()), place])
+    return made
+
+
+def _ranks(keys: pl.Series, ranks: Places | None, new: pl.Series) -> Places | None:
+    """The place of each row in the order of the keys, after new ones came behind the others."""
+    if new.is_empty():
+        return ranks
+    known = np.arange(len(keys)) if ranks is None else ranks
+    order = new.arg_sort().to_numpy()
+    lower = np.array([int((keys < new[int(place)]).sum()) for place in order], np.intp)
+    of_new = np.empty(len(new), np.intp)
+    of_new[order] = lower + np.arange(len(new))
+    return np.concatenate([known + np.searchsorted(lower, known, side="right"), of_new])
 
 
 def _index(

@@ -26,8 +26,8 @@ from slowwave.store.layout import (
     arrow_schema,
     plain_columns,
 )
-from slowwave.store.memory_tables import MemoryTable, Row, read_table
-from slowwave.store.memory_vectors import MemoryVectors, memory_vectors
+from slowwave.store.memory_tables import MemoryTable, Row, read_table, vector_hashes
+from slowwave.store.memory_vectors import MemoryVectors, memory_vectors, stored_vectors
 from slowwave.store.reads import (
     Queries,
     Query,
@@ -69,6 +69,8 @@ class StoreReader:
             count=self._count_rows,
             version=self.version_of,
             load=self._load,
+            grow=self._grown,
+            applied=self.applied_segments,
         )
         self._exact_rows = 0
         self._stamp = self._stamp_now()
@@ -342,12 +344,14 @@ class StoreReader:
         vectors = self._load_vectors(table, rows, before) if table in VECTOR_TEXT else None
         return read_table(table, version, rows, vectors=vectors, before=before)
 
+    def _grown(self, copy: MemoryTable, version: int, rows: pl.DataFrame) -> MemoryTable:
+        """A copy with whole rows in the place of those with their keys."""
+        return copy.with_rows(version, rows, stored_vectors(rows, self.meta) if copy.vectors else None)
+
     def _load_vectors(self, table: str, rows: pl.DataFrame, before: MemoryTable | None) -> MemoryVectors:
         """Vectors of sorted rows; of those that `before` has, none is read again."""
         key = KEYS[table]
-        texts = [*VECTOR_TEXT[table], EMBEDDER_OF["vector"]]
-        text = pl.concat_str(texts, separator="\n", ignore_nulls=True)
-        hashes = rows.select(text.hash()).to_series()
+        hashes = vector_hashes(table, rows)
         whole = np.zeros((rows.height, self.meta.dims), np.float32)
         if not self.meta.embedder_id:  # there are no vectors
             return memory_vectors(whole, hashes, exact_rows=self._exact_rows, axes=None)

@@ -4,14 +4,16 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
 from slowwave.errors import SlowwaveError
+from slowwave.schemas.tables import KEYS
+from slowwave.store.conditions import col
 from slowwave.store.memory_tables import MemoryTable
 
 MOST_ROWS = 2_000
@@ -26,6 +28,9 @@ copy at hand was current a moment ago."""
 
 CAUGHT_UP_ROWS = 50_000
 """Copies of so many rows are read again by who wrote the table, before the write is answered: a tenth of a second."""
+
+MOST_GROWN = 500
+"""Rows of one write that an indexed copy takes over; for more it is read again."""
 
 WRITER_SECONDS = 2.0
 """So long after a write of this process the questions leave that reading to the writer."""
@@ -49,6 +54,26 @@ AFTER_SECONDS = 0.2
 Load = Callable[[str, MemoryTable | None], MemoryTable]
 Count = Callable[[str], int]
 Version = Callable[[str], int]
+Rows = Mapping[str, pl.DataFrame]
+"""Rows by table, as stored."""
+Grow = Callable[[MemoryTable, int, pl.DataFrame], MemoryTable]
+
+
+@dataclass
+class Waiting:
+    """New rows of segments that are committed and not written yet: shown in the copies until they are."""
+
+    segments: dict[str, Rows] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def rows_of(self, table: str) -> list[pl.DataFrame]:
+        """The rows of one table, by segment."""
+        return [rows[table] for rows in self.segments.values() if table in rows]
+
+    def drop(self, segment_ids: Iterable[str]) -> None:
+        """Let go of segments that are applied: their rows are in the tables, or were taken out since."""
+        for segment_id in {*self.segments} & {*segment_ids}:
+            del self.segments[segment_id]
 
 
 @dataclass
@@ -107,9 +132,20 @@ class TableCache:
     by all others before that one says that it is done (`catch_up`).
     """
 
-    def __init__(self, folder: Path, *, count: Count, version: Version, load: Load) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        count: Count,
+        version: Version,
+        load: Load,
+        grow: Grow,
+        applied: Callable[[], set[str]],
+    ) -> None:
         self._folder = folder
-        self._count, self._version, self._load = count, version, load
+        self._count, self._version, self._load, self._grow = count, version, load, grow
+        self._applied = applied
+        self.waiting = Waiting()
         self._entries: dict[str, _Entry] = {}
         self._questions = 0
         self._beside = threading.Lock()
@@ -131,21 +167,54 @@ class TableCache:
     def wrote(
         self, table: str, before: int, *, rows: pl.DataFrame | None = None, removed: pl.Series | None = None
     ) -> None:
-        """Says that this process changed a table since version `before`; a copy of rows alone takes the change over.
+        """Says that this process changed a table since version `before`; a copy takes the change over.
 
         `rows` are whole rows that were put in the place of those with their keys, `removed` the keys of rows that are
-        gone; neither means that the rows stay as they were.
+        gone; neither means that the rows stay as they were. An indexed copy takes over `MOST_GROWN` rows at most.
         """
         entry = self._entries.get(table)
         if entry is None:
             return
         entry.writes += 1
         entry.writer, entry.next_read = threading.get_ident(), time.monotonic() + WRITER_SECONDS
-        if self.is_indexed or entry.copy is None or entry.version != before:
-            return
-        copy = entry.copy.after_write(self._version(table), rows, removed)
-        if copy.frame.height <= self.most_rows:
-            entry.hold(copy, copy.version, writes=entry.writes)
+        with self.waiting.lock:
+            if entry.copy is None or entry.version != before:
+                return
+            copy = self._after_write(entry.copy, self._version(table), rows, removed)
+            if copy is not None and copy.frame.height <= self.most_rows:
+                entry.hold(copy, copy.version, writes=entry.writes)
+
+    def _after_write(
+        self, copy: MemoryTable, version: int, rows: pl.DataFrame | None, removed: pl.Series | None
+    ) -> MemoryTable | None:
+        """The copy after a write; None where it is read again instead."""
+        if not self.is_indexed:
+            return copy.after_write(version, rows, removed)
+        if removed is not None or (rows is not None and rows.height > MOST_GROWN):
+            return None
+        return replace(copy, version=version) if rows is None else self._grow(copy, version, rows)
+
+    def show(self, segment_id: str, rows: Rows) -> bool:
+        """Shows new rows of a committed segment that waits to be written; False where a table has no indexed copy."""
+        with self.waiting.lock:
+            entries = {table: self._entries.get(table) for table in rows}
+            if not self.is_indexed or any(entry is None or entry.copy is None for entry in entries.values()):
+                return False
+            self.waiting.segments[segment_id] = rows
+            for table, entry in entries.items():
+                if entry is not None and entry.copy is not None:
+                    entry.copy = self._with(entry.copy, [rows[table]])
+        return True
+
+    def _with(self, copy: MemoryTable, parts: Sequence[pl.DataFrame]) -> MemoryTable:
+        """A copy with those of some rows whose keys it does not have."""
+        if not parts:
+            return copy
+        key = KEYS[copy.table]
+        rows = pl.concat(parts).unique(key, maintain_order=True)
+        there = copy.frame[key].gather(copy.places(col(key).isin(rows[key].to_list())))
+        missing = rows.filter(~pl.col(key).is_in(there.implode()))
+        return self._grow(copy, copy.version, missing) if missing.height else copy
 
     def catch_up(self) -> None:
         """Reads again the tables in memory that changed: for who wrote them, so that every question sees it."""
@@ -218,13 +287,19 @@ class TableCache:
         begun = time.monotonic()
         writes = entry.writes  # before reading: what comes meanwhile counts again
         before = entry.copy
+        applied = (
+            self._applied() if self.waiting.segments else set()
+        )  # before: their rows are in the table, or gone
         copy = self._load(table, before)
         if is_beside and before is not None and before.is_indexed:
             copy.make_ready(before)
         ended = time.monotonic()
         rest = max(REST_SECONDS, REST_SHARE * (ended - begun))
         entry.next_read = ended + rest * (1 + UNEVEN * random.random())  # noqa: S311 - no secret
-        entry.hold(copy, copy.version, writes=writes)
+        with self.waiting.lock:
+            self.waiting.drop(applied)
+            if entry.copy is None or entry.version < copy.version or entry.writes == writes:
+                entry.hold(self._with(copy, self.waiting.rows_of(table)), copy.version, writes=writes)
 
     def _read_beside(self, entry: _Entry, table: str, *, wait: float = 0.0) -> None:
         with entry.lock:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import reduce
@@ -61,6 +61,10 @@ INDEXED_ROWS = 2_000
 
 LONG_SESSION_TURNS, LONG_SESSIONS = 10_000, 8
 """A session of more turns is not read whole when it grows; at most so many of them, each in a read of its own."""
+
+
+Embed = Callable[[Sequence[str]], list[list[float] | None]]
+"""The vectors of texts; null for those that have none yet."""
 
 
 class Store(StoreReader):
@@ -134,6 +138,41 @@ class Store(StoreReader):
             return
         with writing(self.root):
             self._table(APPLIED).add(pa.table({"segment_id": pa.array(list(segment_ids), pa.utf8())}))
+        with self._cache.waiting.lock:
+            self._cache.waiting.drop(segment_ids)
+
+    def show(self, segment_id: str, changes: dict[str, TableChange], embed: Embed) -> bool:
+        """Let questions find the new rows of a committed segment before `apply` writes them.
+
+        Only rows that nothing can stand in the way of, in tables that are in memory: else it returns False.
+        """
+        if any(
+            change.births.height < change.rows.height or len(change.removed) for change in changes.values()
+        ):
+            return False
+        rows = {table: self._with_vectors(table, change.births, embed) for table, change in changes.items()}
+        if "turns" in rows:
+            rows["passages"] = turn_passages(rows["turns"])
+        return self._cache.show(segment_id, rows)
+
+    def show_as(self, other: "Store") -> None:
+        """Go on showing what another generation showed before it was written."""
+        self._cache.waiting = other._cache.waiting
+
+    def _with_vectors(self, table: str, rows: pl.DataFrame, embed: Embed) -> pl.DataFrame:
+        """New rows with the vectors of their texts; those that have none yet get it later."""
+        if table not in VECTOR_TEXT:
+            return rows
+        text = rows.select(pl.concat_str(VECTOR_TEXT[table], separator="\n", ignore_nulls=True)).to_series()
+        vectors = embed(text.fill_null("").to_list())
+        made = pl.Series(vectors, dtype=pl.Array(pl.Float32, self.meta.dims))
+        return rows.with_columns(
+            pl.when(made.is_not_null())
+            .then(pl.lit(self.meta.embedder_id))
+            .otherwise(pl.lit(""))
+            .alias(EMBEDDER_OF["vector"]),
+            vector=made,
+        )
 
     def put_vectors(self, table: str, frame: pl.DataFrame, *, column: str = "vector") -> None:
         """Store vectors for known rows: `frame` holds the key and `column` (list or array of float, dims wide)."""

@@ -159,6 +159,34 @@ def test_while_a_run_of_this_program_writes_the_store_is_left_alone(memory, fold
     assert (len(found.cells), found.notes) == (2, [])
 
 
+def test_a_process_that_stays_finds_a_statement_before_it_is_in_the_store(memory, folder):
+    memory.remember("The kiln is blue.", now=NOW)
+    memory.warm(is_served=True)
+    with writing(open_home(folder)):  # a run at work
+        said = memory.remember("Invoices are due on Friday.", entities=["invoices"], now=NOW)
+        assert (said.is_searchable, said.notes) == (True, ())
+        assert (
+            memory.remember("Invoices are due on Friday.", now=NOW).notes[0].startswith("this was remembered")
+        )
+        found = memory.search("when are invoices due?", detail_level="evidence", now=NOW)
+        assert found.notes == []
+        assert {share.list_name for share in found.cells[0].found_by} >= {"text", "vector", "entity"}
+        assert found.turns[0].turn_id == found.cells[0].evidence[0].turn_id
+        assert memory.cite([said.cell_id[:8]]) == [said.cell_id]
+        with Memory(folder) as next_one:  # as after a kill
+            next_one.warm(is_served=True)
+            next_one.fold_soon()
+            assert next_one.cell(said.cell_id).content == "Invoices are due on Friday."
+        assert store_of(str(folder)).count("cells") == 1
+    memory.close()
+    again = memory.search("when are invoices due?", detail_level="evidence", now=NOW)
+    assert [cell.cell_id for cell in again.cells] == [cell.cell_id for cell in found.cells]
+    wanted = tables(str(folder))
+    rebuild.fn(home=str(folder))
+    for table, frame in tables(str(folder)).items():
+        assert_frame_equal(frame, wanted[table])
+
+
 def test_what_a_killed_program_had_recorded_is_noted_and_added_by_the_next_one(memory, folder):
     memory.remember("The kiln is blue.", now=NOW)
     with writing(open_home(folder)):

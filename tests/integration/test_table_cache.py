@@ -10,6 +10,7 @@ import pytest
 
 from slowwave.journal.changes import Change, collapse
 from slowwave.store import (
+    FirstQuery,
     RowsQuery,
     Store,
     TextQuery,
@@ -169,6 +170,7 @@ def test_a_table_read_beside_has_ready_what_questions_made_of_the_one_before(
 def test_other_threads_see_the_copy_at_hand_until_the_writer_has_caught_up(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr(table_cache, "MOST_GROWN", 0)  # as of many rows
     monkeypatch.setattr(table_cache, "SMALL_ROWS", 1)
     monkeypatch.setattr(table_cache, "WRITER_SECONDS", 3_600.0)
     reader = copied(root)
@@ -186,9 +188,71 @@ def test_other_threads_see_the_copy_at_hand_until_the_writer_has_caught_up(
     assert loads == ["cells"]  # once, and not again where nothing changed
 
 
+def test_few_rows_that_it_writes_itself_are_taken_over_as_if_the_table_were_read_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """In the order of the keys, wherever a new one belongs; with full text, vectors, and all that questions made."""
+    reader = copied(root, exact_rows=6)
+    reader.read_into_memory(["cells"])
+    queries = [
+        *(TextQuery("cells", text, 5, LIVE, columns=("content",)) for text in ("ferry", "token", "own")),
+        VectorQuery("cells", np.array([1, 1, 0, 0], np.float32), 4, LIVE),
+        RowsQuery("cells", ("cell_id", "content"), LIVE),
+        RowsQuery("cells", ("content",), col("subject").isin(["kiln"])),
+        FirstQuery("cells", "salience", 3, LIVE, ("cell_id",)),
+    ]
+    reader.find(queries)
+    loads = count_loads(reader, monkeypatch)
+    for texts in (
+        {"d": "my own", "0": "the ferry leaves"},
+        {"a": "a token", "aa": "a token", "0": "the ferry is late"},
+        {"aa": "a token"},
+    ):
+        write(reader, **texts)
+        given = [[1.0, place, 0.0, 0.0] for place in range(len(texts))]
+        reader.put_vectors("cells", pl.DataFrame({"cell_id": [*texts], "vector": given}))
+        anew = copied(root, exact_rows=6)
+        assert reader.find(queries) == anew.find(queries)
+        for frame, other in zip(reader.at_once(queries), anew.at_once(queries), strict=True):
+            assert frame.equals(other)
+    assert loads == []
+    copy, fresh = reader._cache.copy_of("cells"), anew._cache.copy_of("cells")
+    assert copy is not None
+    assert fresh is not None
+    assert copy.frame.sort("cell_id").equals(fresh.frame)
+    write(reader, d=None)
+    assert "d" not in found(reader)
+
+
+def test_rows_that_wait_to_be_written_are_found_until_they_are_written_or_gone(root: Path):
+    reader, writer = copied(root), open_store(root)
+    birth = rows("cells", row("cells", "0", content="it waits")).with_columns(order=pl.lit(0, pl.Int64))
+    changes = collapse([Change("cells", birth, "birth")])
+    vectors = lambda texts: [[0.0, 1.0, 0.0, 0.0] for _ in texts]  # noqa: E731
+    assert not reader.show("s1", changes, vectors), "no copy of the table is in memory"
+    reader.read_into_memory(["cells"])
+    assert reader.show("s1", changes, vectors)
+    query = VectorQuery("cells", np.array([0, 1, 0, 0], np.float32), 5, LIVE)
+    assert (matching(reader, "waits"), [one["cell_id"] for one in reader.find([query])[0]]) == (["0"], ["0"])
+    assert list(found(reader)) == ["0", "a", "b"]
+    write(writer, c="of another")
+    assert list(found(reader)) == ["0", "a", "b", "c"], "the table was read again"
+    writer.apply(changes)
+    writer.mark_applied(["s1"])
+    write(writer, **{"0": None})
+    assert list(found(reader)) == ["a", "b", "c"], "it was written, and went"
+    assert reader.show("s2", changes, vectors)
+    reader.apply(changes)
+    reader.mark_applied(["s2"])
+    assert list(found(reader)) == list(found(copied(root))) == ["0", "a", "b", "c"]
+    patch = Change("cells", birth.select("cell_id", "order", content=pl.lit("other")), "patch")
+    assert not reader.show("s3", collapse([patch]), vectors), "what changes a row waits for the store"
+
+
 def test_where_the_writer_never_catches_up_the_table_is_read_beside(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr(table_cache, "MOST_GROWN", 0)  # as of many rows
     monkeypatch.setattr(table_cache, "SMALL_ROWS", 1)
     monkeypatch.setattr(table_cache, "WRITER_SECONDS", 0.0)
     reader = copied(root)
@@ -245,6 +309,10 @@ def test_sketches_find_what_whole_vectors_find(root: Path, monkeypatch: pytest.M
     short = memory_vectors.memory_vectors(given, hashes, exact_rows=1, axes=None)
     assert whole.sketches is None
     assert short.sketches is not None
+    most = memory_vectors.memory_vectors(given[:3_900], hashes[:3_900], exact_rows=1, axes=short.axes)
+    places = np.array([7, *range(3_900, 4_000)])
+    grown = most.with_rows(places, given[places], hashes[places], height=4_000)
+    assert np.allclose(grown.sketches, short.sketches, atol=1e-3)
     mask, same = dice.random(4_000) < 0.9, 0
     for asked in given[::100] + dice.standard_normal((40, 256)).astype(np.float32):
         sure = whole.nearest(asked, whole.first_look(asked), 10, mask)

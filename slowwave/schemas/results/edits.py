@@ -11,8 +11,8 @@ from slowwave.schemas.refusals import Frozen
 class Remembered(Frozen):
     """The result of a `remember`, which is in the journal and survives a kill.
 
-    `is_searchable` is False while someone else writes the store: it is found soon after that ended. `notes` say so, and
-    how many secrets were redacted.
+    `is_searchable` is False while someone else writes the store: it is found soon after that ended; a server finds it
+    at once all the same. `notes` say what has to wait, and how many secrets were redacted.
     """
 
     cell_id: str

@@ -1,15 +1,21 @@
 """Folding what is committed into the store, for a writer that does not wait for its turn."""
 
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
 from slowwave.errors import BusyError, ConfigError, OutputError, SlowwaveError, TransientError
 from slowwave.home.lock import writing
+from slowwave.home.lost_segments import waiting_segments
 from slowwave.home.workspace import Workspace, wall_clock, workspace_of
+from slowwave.journal.changes import collapse
+from slowwave.journal.fold import fold
 from slowwave.search import Reader
 
 Folded = Literal["folded", "busy", "failed"]
+
+NO_VECTOR_YET = "found by full text alone until a vector is there"
 
 
 def fold_committed(reader: Reader, *, patience_seconds: float) -> tuple[Folded, str]:
@@ -32,12 +38,36 @@ def fold_committed(reader: Reader, *, patience_seconds: float) -> tuple[Folded, 
         return "failed", f"recorded; it is found once it can be written to the store: {error}"
 
 
+def show_committed(reader: Reader, segment_id: str) -> tuple[bool, str]:
+    """Let this process's questions find the new rows of a segment before they are in the store.
+
+    Returns whether they do, and a note where vectors have to wait. The caller sees to it that it is folded soon.
+    """
+    store, notes = reader.current(), list[str]()
+    if store is None:
+        return False, ""
+
+    def vectors_of(texts: Sequence[str]) -> list[list[float] | None]:
+        if reader.embedder is None:
+            return [None] * len(texts)
+        try:
+            made = reader.embedder.embed_documents(texts)
+        except (TransientError, OutputError) as error:
+            notes.append(f"{NO_VECTOR_YET}: {error}")
+            return [None] * len(texts)
+        return [None if place in made.failures else row.tolist() for place, row in enumerate(made.vectors)]
+
+    changes = collapse(fold(reader.home.journal.read([segment_id]).events))
+    is_shown = store.show(segment_id, changes, vectors_of)
+    return is_shown, next(iter(notes), "")
+
+
 def embed(work: Workspace) -> str:
     """Compute missing vectors; return a note where they have to wait, else an empty text."""
     try:
         work.refresh_vectors()
     except (TransientError, OutputError) as error:
-        return f"found by full text alone until a vector is there: {error}"
+        return f"{NO_VECTOR_YET}: {error}"
     return ""
 
 
@@ -52,6 +82,24 @@ class Folding:
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
         self._has_work = False
+        self.has_time = False
+        """Whether this process stays, as a server does: others fold before a write is answered."""
+
+    def show(self, segment_id: str) -> tuple[bool, str]:
+        """Let questions find what was committed before it is folded (`show_committed`)."""
+        shown = show_committed(self._reader, segment_id)
+        if shown[0]:
+            self.soon()
+        return shown
+
+    def now(self) -> None:
+        """Fold what waits; beside a run it is shown, and folded later."""
+        if self._fold(0.0) == "busy":
+            with suppress(SlowwaveError):
+                if (store := self._reader.current()) is not None:
+                    for segment_id in sorted(waiting_segments(self._reader.home.journal, store)):
+                        show_committed(self._reader, segment_id)
+            self.soon()
 
     def soon(self) -> None:
         """Say that something was committed."""
