@@ -229,6 +229,47 @@ def test_what_was_only_injected_is_nobodys_word(tmp_path, prompt):
     assert reading.skipped == {"session_meta": 1, "injected context": 1}
 
 
+def call(call_id, name, **given):
+    fields = {"type": "function_call", "name": name, "call_id": call_id, "arguments": json.dumps(given)}
+    return line("response_item", fields)
+
+
+def output(call_id, told):
+    return line("response_item", {"type": "function_call_output", "call_id": call_id, "output": told})
+
+
+def test_the_answers_to_the_assistants_questions_are_a_persons_words(tmp_path):
+    glaze = {
+        "id": "g",
+        "header": "Glaze",
+        "question": "Which glaze?",
+        "options": [{"label": "Celadon"}, {"label": "Ash"}],
+    }
+    told = json.dumps({"answers": {"g": {"answers": ["Ash", "user_note: outside alone"]}}})
+    asked = [
+        turn(0),
+        call("c1", "request_user_input", questions=[glaze]),
+        event("user_message", "Go."),
+        output("c1", told),
+    ]
+    refused = [call("c2", "request_user_input", questions=[glaze]), output("c2", "unavailable in this mode")]
+    forged = [call("c3", "shell", questions=[glaze]), output("c3", told), output("c1", told)]
+    path = written(tmp_path, meta(KILN), *asked, *refused, *forged)
+    question = ("assistant", "Which glaze? (Celadon, Ash)")
+    assert said(path) == [question, ("user", "Go."), ("user", "Ash. outside alone"), question]
+    assert read_path(path).turns["turn_id"].n_unique() == 4
+
+
+def test_the_summary_of_a_compaction_is_nobodys_word(tmp_path):
+    summary = {**sent("assistant", "So far: blue."), "metadata": {"compaction_output": True}}
+    path = written(
+        tmp_path, meta(KILN), turn(0), event("user_message", "Go."), turn(1), summary, line("world_state", {})
+    )
+    assert said(path) == [("user", "Go.")]
+    skipped = read_path(path).skipped
+    assert (skipped["compaction summary"], skipped["session record"]) == (1, 1)
+
+
 def test_half_a_character_in_a_message_is_no_matter(tmp_path):
     assert said(written(tmp_path, meta(KILN), event("user_message", "Go \ud83d on."))) == [
         ("user", "Go \ufffd on.")

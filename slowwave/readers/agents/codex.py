@@ -5,7 +5,8 @@ A message stands in a session up to twice: as the event that the screen showed (
 AGENTS.md, the environment and the context of hooks are a user's messages too. Where a turn has events of somebody, they
 alone count. A fork begins with a copy of the other session, written anew with the time of the fork: a message is known
 by its turn, or by all that was said before it, so that a copy is the same message. Sessions of sub-agents are left out,
-since another agent wrote what stands there as the user's message.
+since another agent wrote what stands there as the user's message. Questions that the assistant asks by a call
+(`request_user_input`) are its words, and what the call returns is the person's.
 """
 
 import re
@@ -20,7 +21,10 @@ from slowwave.readers.agents.codex_records import (
     SHOWN_TOO,
     Fields,
     Role,
+    answer_texts,
     is_subagent,
+    is_summary,
+    question_texts,
     sent_role,
     sent_texts,
     shown_role,
@@ -73,6 +77,8 @@ class _Thread:
     """Messages, each a number, with the form of the record that it stood in."""
     chain: str = ""
     """Stands for all that was said so far."""
+    asked: set[str] = field(default_factory=set)
+    """Calls by which the assistant asked the person, and which gave no result yet."""
     is_named: bool = False
     has_spoken: bool = False
 
@@ -89,6 +95,18 @@ class _Thread:
         elif not self.has_spoken and found != self.session_id:
             self.root = found
             self.began_at = self.began_at or _time_of_id(self.session_id)
+
+    def exchange(self, payload: Fields) -> tuple[Role, tuple[str, ...], str] | None:
+        """The role, the texts and the call, where the assistant asks the person or he answers; else null."""
+        call = str(payload.get("call_id"))
+        if questions := question_texts(payload):
+            self.asked.add(call)
+            return "assistant", questions, call
+        if payload.get("type") != "function_call_output" or call not in self.asked:
+            return None
+        self.asked.remove(call)
+        answers = answer_texts(payload)
+        return ("user", answers, call) if answers else None
 
     def is_repeated(self, role: Role, text: str, form: str) -> bool:
         """Return whether a record of another form had this message of the turn already."""
@@ -145,18 +163,26 @@ def _messages(
         elif kind == "turn_context":
             thread.cwd = text_of(payload, "cwd") or thread.cwd
         thread.turn_id = turn_of(kind, payload) or thread.turn_id
-        if (spoken := _spoken(kind, payload, thread, shape, counts)) is None:
+        if is_summary(record):
+            counts.skip("compaction summary")
             continue
-        role, parts = spoken
-        said = "\n".join(parts)
-        if thread.is_repeated(role, said, str(payload.get("type"))):
-            counts.skip("repeated message")
+        if exchange := thread.exchange(payload):
+            role, parts, call = exchange
+            identity: tuple[str, ...] = ("codex", thread.turn_id or thread.session_id, role, call)
+        elif (spoken := _spoken(kind, payload, thread, shape, counts)) is None:
             continue
+        else:
+            role, parts = spoken
+            said = "\n".join(parts)
+            if thread.is_repeated(role, said, str(payload.get("type"))):
+                counts.skip("repeated message")
+                continue
+            identity = thread.identity(role, said)
         yield RawMessage(
             session_id=thread.session_id,
             role=role,
             parts=parts,
-            identity=thread.identity(role, said),
+            identity=identity,
             event_time=thread.time(time),
             speaker=speaker if role == "user" else None,
             cwd=thread.cwd,

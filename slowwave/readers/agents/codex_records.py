@@ -1,15 +1,22 @@
 """The records of a Codex session: of which turn each is, and what a person or the assistant says in it."""
 
+import json
 import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from slowwave.readers.bounds import Counts
-from slowwave.readers.files import id_of, object_of, text_of
+from slowwave.readers.files import id_of, list_of, object_of, text_of
 
 RECORD_TYPES: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-"""Record types of a session; others are counted together as unknown."""
+"""Record types by which a session is known."""
+
+_NOTES: Final = frozenset(
+    {"world_state", "token_usage_record", "retained_context", "dynamic_tools_updated", "realtime_item"}
+    | {"security_risk_score", "inter_agent_communication", "inter_agent_communication_metadata"}
+)
+"""Types of records on the session itself, counted together; others are counted as unknown."""
 
 Role = Literal["user", "assistant"]
 Fields = Mapping[str, object]
@@ -24,6 +31,7 @@ _OF_A_TURN: Final = ("task_started", "turn_started", "item_completed")
 
 _TYPED: Final = "user.text"
 """The kind of a block that a person typed, where blocks have kinds."""
+_ASKING, _ADDED = "request_user_input", "user_note: "
 _METADATA: Final = "internal_chat_message_metadata_passthrough"
 
 _TAGS: Final = (
@@ -106,13 +114,46 @@ def sent_texts(payload: Fields, role: Role, skipped: Counter[str]) -> list[str]:
     return [_typed(text, skipped, _ANY_TAG) for text in texts]
 
 
+def is_summary(record: Fields) -> bool:
+    """Return whether a record is what the model wrote when the conversation was compacted."""
+    return object_of(record.get("metadata")).get("compaction_output") is True
+
+
+def question_texts(payload: Fields) -> tuple[str, ...]:
+    """The questions that the assistant asks the person by a call, with what he can choose of; none in another item."""
+    if payload.get("type") != "function_call" or payload.get("name") != _ASKING:
+        return ()
+    questions = map(object_of, list_of(_parsed(payload.get("arguments")).get("questions")))
+    return tuple(_question(question) for question in questions)
+
+
+def _question(question: Fields) -> str:
+    labels = [str(object_of(option).get("label")) for option in list_of(question.get("options"))]
+    return f"{question.get('question')} ({', '.join(labels)})" if labels else str(question.get("question"))
+
+
+def answer_texts(payload: Fields) -> tuple[str, ...]:
+    """The answers in the result of such a call, and what the person added to them."""
+    answers = object_of(_parsed(payload.get("output")).get("answers"))
+    told = [[str(line) for line in list_of(object_of(given).get("answers"))] for given in answers.values()]
+    return tuple(". ".join(line.removeprefix(_ADDED) for line in lines) for lines in told if lines)
+
+
+def _parsed(text: object) -> Fields:
+    try:
+        return object_of(json.loads(text, strict=False)) if isinstance(text, str) else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
 def skip_unspoken(kind: str, payload: Fields, counts: Counts) -> None:
     """Count a record that is no message by its reason."""
     name = str(payload.get("type"))
     if kind == "event_msg":
         reason = "event"
     elif kind != "response_item":
-        reason = kind if kind in RECORD_TYPES else "unknown record type"
+        known = kind if kind in RECORD_TYPES else "unknown record type"
+        reason = "session record" if kind in _NOTES else known
     elif name == "message":
         reason = "system message" if payload.get("role") in ("system", "developer") else "unknown role"
     elif name.endswith("_output"):
