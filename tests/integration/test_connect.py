@@ -1,10 +1,12 @@
 """Connecting coding agents: their settings on disk before, between and after, and the commands."""
 
 import json
+import re
 import shutil
 import subprocess
 import tomllib
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import permutations
 from pathlib import Path
 
@@ -601,6 +603,45 @@ def test_the_survey_names_homes_projects_and_what_is_amiss(places, install):
         f"{config} has hooks switched off under [features]",
         "Codex was not told to trust 5 of 6 hooks yet: type /hooks there",
     ]
+
+
+def trust(folder: Path, *, event: str, command: str) -> str:
+    """A hook that Codex 0.169.0 was told to trust: it hashes the event and the handler with what that leaves out."""
+    key = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
+    handler = {
+        "async": False,
+        "command": command,
+        "timeout": 3 if event == "SessionEnd" else 5,
+        "type": "command",
+    }
+    form = json.dumps({"event_name": key, "hooks": [handler]}, separators=(",", ":"))
+    hashed = sha256(form.encode()).hexdigest()
+    return f'[hooks.state."{folder}/hooks.json:{key}:0:0"]\ntrusted_hash = "sha256:{hashed}"\n'
+
+
+def test_hooks_that_codex_was_told_to_trust_in_another_form_are_named(places, install):
+    connect("codex", "user", places, install, dry_run=False)
+    folder = places.user / ".codex"
+    hooks = json.loads((folder / "hooks.json").read_text())["hooks"]
+    commands = {event: groups[0]["hooks"][0]["command"] for event, groups in hooks.items()}
+    before = (folder / "config.toml").read_text()
+    problems = {}
+    for how, changed in (("as it is", {}), ("changed", {"Stop": "another"})):
+        trusted = [
+            trust(folder, event=event, command=command)
+            for event, command in ({**commands, **changed}).items()
+        ]
+        (folder / "config.toml").write_text(
+            "\n".join([before, *trusted, "enabled = false\n" * bool(changed)])
+        )
+        (problems[how],) = [one.problems for one in survey(places, install) if one.harness == "codex"]
+    assert problems == {
+        "as it is": (),
+        "changed": (
+            "Codex was told to trust 1 of 6 hooks in another form: type /hooks there",
+            "Codex has 1 of 6 hooks switched off: type /hooks there",
+        ),
+    }
 
 
 def test_switches_that_keep_hooks_from_running_are_named(places, install):

@@ -5,8 +5,8 @@ from slowwave.entrypoints.connecting.names import Harness, Scope
 _BY_HAND: dict[Harness, str] = {
     "claude-code": "Start a new session. Claude Code runs hooks only in folders that you trust, and none under "
     "`disableAllHooks`.",
-    "codex": "Type /hooks in Codex and trust Slowwave's hooks: Codex skips them without a word until then, and again "
-    "after each change of their command.",
+    "codex": "Start Codex and trust Slowwave's hooks where it asks, or type /hooks: it skips them before, and again "
+    "after each change of their command; `codex exec` does so without a word.",
     "gemini": "Start a new session. Gemini CLI reads a project's settings only in folders that you trust.",
     "opencode": "Start OpenCode again.",
     "cursor": "Reload Cursor's window, and switch the server on under Tools & MCP where Cursor asks. Cursor also runs "
