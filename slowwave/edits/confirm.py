@@ -19,11 +19,11 @@ from slowwave.edits.consequences import (
 )
 from slowwave.edits.correct import protection, refuse_retired
 from slowwave.edits.session import cell_of, commit_edit, edit_session
-from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
 from slowwave.readers.statements import read_note
 from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done
+from slowwave.search import Reader
 from slowwave.search.current_values import side_by_side, undecided_rivals
 
 WHY = "a person confirmed the other"
@@ -31,10 +31,10 @@ PERSON_SAID = "a person"
 """`confirmed_by` of a confirmation that no text stands behind."""
 
 
-def confirm(home: Home, request: ConfirmRequest, *, now: datetime) -> Done:
+def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
     """Protects a memory for good, as `Memory.confirm` says."""
     note = read_note(request.note)
-    with edit_session(home, now=now) as work:
+    with edit_session(reader.home, now=now, reader=reader) as work:
         row = cell_of(work, request.cell_id)
         if request.origin != "user":
             refuse_retired(row)

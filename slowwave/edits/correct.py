@@ -10,7 +10,6 @@ from slowwave.edits.consequences import cascade, joined, settled_by, succession
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
-from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
@@ -19,14 +18,15 @@ from slowwave.schemas.identity import content_hash, normalize_text
 from slowwave.schemas.requests import CorrectRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import frame_schema
+from slowwave.search import Reader
 
 WHY = "a person corrected it"
 
 
-def correct(home: Home, request: CorrectRequest, *, now: datetime) -> Done:
+def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
     """Put a text in the place of a memory, as `Memory.correct` says."""
     note = read_note(request.note)
-    with edit_session(home, now=now) as work:
+    with edit_session(reader.home, now=now, reader=reader) as work:
         old = cell_of(work, request.cell_id)
         said = _statement(old, request)
         if (done := _done_before(work, old, said)) is not None:

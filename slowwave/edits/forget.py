@@ -12,21 +12,21 @@ import polars as pl
 from slowwave.edits.chain_repair import bridging, chains_of, reworded
 from slowwave.edits.consequences import cascade, joined, settled_by
 from slowwave.edits.session import cell_of, commit_edit, edit_session
-from slowwave.home.paths import Home
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import read_note
 from slowwave.schemas.requests import CellRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
+from slowwave.search import Reader
 from slowwave.store import Store, col, lit, same_owner
 
 WHY = "a person deleted it"
 
 
-def forget(home: Home, request: CellRequest, *, now: datetime) -> Done:
+def forget(reader: Reader, request: CellRequest, *, now: datetime) -> Done:
     """Deletes a memory and what says exactly the same, as `Memory.forget` says."""
     note = read_note(request.note)
-    with edit_session(home, now=now) as work:
+    with edit_session(reader.home, now=now, reader=reader) as work:
         row = cell_of(work, request.cell_id)
         gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
         ids = gone["cell_id"].to_list()

@@ -80,7 +80,7 @@ class Edits:
             BusyError: someone else writes the store for longer than `edits.lock_seconds`; nothing was recorded.
         """
         return self._seen(
-            correct.correct(self._home, request_of(CorrectRequest, locals()), now=moment_of(now))
+            correct.correct(self._reader, request_of(CorrectRequest, locals()), now=moment_of(now))
         )
 
     def confirm(
@@ -91,12 +91,12 @@ class Edits:
         That an assistant says so (`origin`) is noted, and protects nothing.
         """
         return self._seen(
-            confirm.confirm(self._home, request_of(ConfirmRequest, locals()), now=moment_of(now))
+            confirm.confirm(self._reader, request_of(ConfirmRequest, locals()), now=moment_of(now))
         )
 
     def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
         """Delete a memory, also as said in other words; `erase` takes its turns too. Raises as `correct`."""
-        return self._seen(forget.forget(self._home, request_of(CellRequest, locals()), now=moment_of(now)))
+        return self._seen(forget.forget(self._reader, request_of(CellRequest, locals()), now=moment_of(now)))
 
     def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
         """Open contradictions with both memories, newest first; resolved ones after them where asked for."""
@@ -113,12 +113,12 @@ class Edits:
     ) -> Resolved:
         """End a contradiction for good, as a person decides (`ResolveRequest`). Raises as `correct`."""
         return self._seen(
-            resolve.resolve(self._home, request_of(ResolveRequest, locals()), now=moment_of(now))
+            resolve.resolve(self._reader, request_of(ResolveRequest, locals()), now=moment_of(now))
         )
 
     def unresolve(self, contradiction_id: str, *, now: datetime | None = None) -> Resolved:
         """Take a resolution back: both memories stand as before, open again. Raises as `correct`."""
-        return self._seen(resolve.undo(self._home, contradiction_id, now=moment_of(now)))
+        return self._seen(resolve.undo(self._reader, contradiction_id, now=moment_of(now)))
 
     def _seen(self, done: Answer) -> Answer:
         """The answer of what wrote, once the next question sees what it changed."""

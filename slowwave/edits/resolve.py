@@ -10,7 +10,6 @@ from slowwave.edits.correct import known_names, protected_statement, taken_over
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
-from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.lookup import journaled
@@ -43,10 +42,10 @@ def disputes(reader: Reader, *, has_resolved: bool = False) -> list[Dispute]:
     return [*waiting, *(one for one in found if not _waits(one))] if has_resolved else waiting
 
 
-def resolve(home: Home, request: ResolveRequest, *, now: datetime) -> Resolved:
+def resolve(reader: Reader, request: ResolveRequest, *, now: datetime) -> Resolved:
     """Settle a contradiction, as `Memory.resolve` says."""
     resolution, note = request.resolution, read_note(request.note)
-    with edit_session(home, now=now) as work:
+    with edit_session(reader.home, now=now, reader=reader) as work:
         row = _row(work, request.contradiction_id)
         if row["status"] == "resolved" and row["resolution"] == resolution != "merged":
             note = "this was resolved so already; nothing was changed"
@@ -84,9 +83,9 @@ def resolve(home: Home, request: ResolveRequest, *, now: datetime) -> Resolved:
         )
 
 
-def undo(home: Home, contradiction_id: str, *, now: datetime) -> Resolved:
+def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Resolved:
     """Takes a resolution back: the contradiction is open again, and both memories stand as before."""
-    with edit_session(home, now=now) as work:
+    with edit_session(reader.home, now=now, reader=reader) as work:
         row = _row(work, contradiction_id)
         if row["status"] != "resolved":
             raise InputError(f"contradiction {row['contradiction_id']} is open: there is nothing to undo")

@@ -15,12 +15,13 @@ from slowwave.home.lock import writing
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import Plan
+from slowwave.search import Reader
 from slowwave.stages.ingest.folding import embed
 
 
 @contextmanager
-def edit_session(home: Home, *, now: datetime) -> Iterator[Workspace]:
-    """The workspace of one edit, whose clock stands at `now`.
+def edit_session(home: Home, *, now: datetime, reader: Reader | None = None) -> Iterator[Workspace]:
+    """The workspace of one edit, whose clock stands at `now`; with the open store of a reader, which then has the edit.
 
     Raises:
         NotFoundError: there is no memory yet.
@@ -30,7 +31,15 @@ def edit_session(home: Home, *, now: datetime) -> Iterator[Workspace]:
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
     patience = home.settings.edits.lock_seconds
     with writing(home, work="edit", patience_seconds=patience, waits_for_runs=True):
-        yield workspace_of(home, clock=lambda: now)
+        store = reader.current() if reader is not None else None
+        if reader is None or store is None:
+            yield workspace_of(home, clock=lambda: now)
+            return
+        store.require_tables()
+        work = Workspace(home, store, reader.embedder, clock=lambda: now, is_short=True)
+        with store.exactly():
+            work.apply_all()
+            yield work
 
 
 def cell_of(work: Workspace, cell_id: str) -> dict[str, object]:

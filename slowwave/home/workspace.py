@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from slowwave.embeddings import Embedder, base_of, open_embedder
-from slowwave.errors import ConfigError, ContractError, NotFoundError
+from slowwave.errors import ConfigError, ContractError, NotFoundError, OutputError, TransientError
 from slowwave.home.centroids import centroids
 from slowwave.home.lock import writing
 from slowwave.home.lost_segments import loss_note, lost_segments
@@ -32,7 +32,7 @@ from slowwave.journal.segments import Journal, Problem
 from slowwave.progress import progress
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.settings.tree import Settings
-from slowwave.store import Store, create_beside, create_store, filling, open_store
+from slowwave.store import Embed, Store, create_beside, create_store, filling, open_store
 from slowwave.store import col as column
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class Workspace:
     """The newest segment that is applied."""
     clock: Clock = wall_clock
     """Every time that a night writes down is read from it."""
+    is_short: bool = False
+    """Whether somebody waits for it: then few texts are written with their vectors, in one write."""
 
     @property
     def settings(self) -> Settings:
@@ -111,7 +113,7 @@ class Workspace:
         self.last_segment = self.home.journal.last_id() or ""
         pending = find_pending(self.home.journal, self.store)
         if not pending.needs_new_store:
-            return _apply(self.home.journal, self.store, pending)
+            return _apply(self.home.journal, self.store, pending, self._embed)
         self.store, self.embedder = renewed_store(self.home, self.store, self.embedder)
         return pending.problems
 
@@ -132,7 +134,7 @@ class Workspace:
             return 0
         # what another process committed meanwhile comes first, as in a rebuild
         pending = sorted({*self._others(), segment.segment_id})
-        apply_segments(self.home.journal, self.store, pending)
+        apply_segments(self.home.journal, self.store, pending, embed=self._embed)
         self.last_segment = pending[-1]
         return segment.event_count
 
@@ -142,6 +144,10 @@ class Workspace:
             apply_segments(self.home.journal, self.store, pending)
             self.last_segment = pending[-1]
 
+    @property
+    def _embed(self) -> Embed | None:
+        return vectors_or_none(self.embedder) if self.is_short and self.embedder is not None else None
+
     def _others(self) -> list[str]:
         if self.last_segment:
             return self.home.journal.segment_ids_after(self.last_segment)
@@ -150,6 +156,21 @@ class Workspace:
     def refresh_vectors(self) -> dict[str, int]:
         """`refresh_vectors` of this workspace."""
         return refresh_vectors(self.store, self.embedder)
+
+
+def vectors_or_none(embedder: Embedder, notes: list[str] | None = None) -> Embed:
+    """Vectors of few texts at once; where the embedder makes none they wait, and it is added to the notes why."""
+
+    def embed(texts: Sequence[str]) -> list[list[float] | None]:
+        try:
+            made = embedder.embed_documents(texts)
+        except (TransientError, OutputError) as error:
+            if notes is not None:
+                notes.append(str(error))
+            return [None] * len(texts)
+        return [None if place in made.failures else row.tolist() for place, row in enumerate(made.vectors)]
+
+    return embed
 
 
 def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
@@ -302,12 +323,12 @@ def apply_pending(journal: Journal, store: Store) -> list[Problem]:
     return _apply(journal, store, find_pending(journal, store))
 
 
-def _apply(journal: Journal, store: Store, pending: Pending) -> list[Problem]:
+def _apply(journal: Journal, store: Store, pending: Pending, embed: Embed | None = None) -> list[Problem]:
     if pending.needs_new_store:
         raise ContractError("a derivation cannot be folded over another memory: run `slowwave rebuild`")
     problems = list(pending.problems)
     for part in journal.portions(pending.segment_ids):
-        problems += apply_segments(journal, store, part, switch=pending.switch)
+        problems += apply_segments(journal, store, part, switch=pending.switch, embed=embed)
     return problems
 
 
@@ -346,14 +367,19 @@ def _derived_store(home: Home) -> list[Store]:
 
 
 def apply_segments(
-    journal: Journal, store: Store, segment_ids: Sequence[str], *, switch: str = ""
+    journal: Journal,
+    store: Store,
+    segment_ids: Sequence[str],
+    *,
+    switch: str = "",
+    embed: Embed | None = None,
 ) -> list[Problem]:
     """Folds segments into the store as one collapsed change, and notes them as applied.
 
     What was derived before the segment `switch` is left out.
     """
     scan = journal.read(segment_ids)
-    store.apply(collapse(fold(in_force(scan.events, switch))))
+    store.apply(collapse(fold(in_force(scan.events, switch))), embed=embed)
     torn = {problem.path.stem for problem in scan.problems}
     store.mark_applied([segment for segment in segment_ids if segment not in torn])
     return list(scan.problems)

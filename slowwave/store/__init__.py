@@ -24,13 +24,14 @@ from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, Store
 from slowwave.store.memory_tables import Row
 from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, TextQuery, VectorQuery
 from slowwave.store.scopes import owned_by, owned_in, same_owner
-from slowwave.store.writing import Store
+from slowwave.store.writing import Embed, Store
 
 __all__ = [
     "EMBEDDER_OF",
     "SCHEMA_VERSION",
     "SCORE",
     "TEXT_INDEX",
+    "Embed",
     "Expr",
     "FirstQuery",
     "Query",

@@ -153,6 +153,8 @@ class TableCache:
         self.most_rows = MOST_ROWS
         self.is_indexed = False
         self.is_written: Callable[[], bool] = lambda: False
+        self.writing_thread = 0
+        """The thread that decides on what it reads, under the writer lock: it sees the tables exactly as they are."""
 
     def become_indexed(self) -> None:
         """Keep full text and vectors from now on; copies of rows alone, which a run held, are read again."""
@@ -236,6 +238,8 @@ class TableCache:
         entry, now = self._entry(table), time.monotonic()
         if self._is_current(entry, table):
             return entry.copy
+        if threading.get_ident() == self.writing_thread:
+            return self._exact_copy(entry, table)
         is_late = now - entry.next_read > PAUSE_SECONDS
         if entry.copy is not None and not is_late and self._may_still_answer(entry):
             if now >= entry.next_read:  # a writer here failed, or takes long; another process has rested
@@ -255,6 +259,16 @@ class TableCache:
         if self._questions > 1 and not (is_left_to_writer and rows <= CAUGHT_UP_ROWS):
             self._read_beside(entry, table)
         return None if is_stale or entry.is_useless else entry.copy
+
+    def _exact_copy(self, entry: _Entry, table: str) -> MemoryTable | None:
+        """The copy, read again where reading it again is quick; else the disk answers."""
+        rows = self._count(table)
+        if rows > (MOST_ROWS if entry.copy is None else CAUGHT_UP_ROWS) or rows > self.most_rows:
+            return None
+        with entry.lock:
+            if not self._is_current(entry, table):
+                self._read(entry, table)
+        return entry.copy if self._is_current(entry, table) else None
 
     def _may_still_answer(self, entry: _Entry) -> bool:
         """Return whether the copy at hand answers while the table is being written, here or elsewhere."""

@@ -2,7 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import reduce
@@ -43,6 +45,7 @@ from slowwave.store.passages import (
     wide_passages,
 )
 from slowwave.store.reading import StoreReader
+from slowwave.store.reads import no_rows
 from slowwave.whole_file import write_whole
 
 LARGE_ROWS = 20_000
@@ -50,6 +53,9 @@ LARGE_ROWS = 20_000
 
 STALE_SHARE = 0.02
 """Rows outside the indices of a large table: 4,000 of 200,000 cost a search 2 ms."""
+
+MOST_EMBEDDED = 64
+"""Texts that are embedded before they are written; more of them are written first, and a kill loses little."""
 
 MOST_FRAGMENTS = 200
 
@@ -116,8 +122,19 @@ class Store(StoreReader):
         """Remove a generation that did not become current."""
         shutil.rmtree(self.root / self.name, ignore_errors=True)
 
-    def apply(self, changes: dict[str, TableChange]) -> dict[str, int]:
+    @contextmanager
+    def exactly(self) -> Iterator[None]:
+        """Let this thread, which holds the writer lock, see its own rows and all others exactly as they are."""
+        self._cache.writing_thread = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._cache.writing_thread = 0
+
+    def apply(self, changes: dict[str, TableChange], *, embed: Embed | None = None) -> dict[str, int]:
         """Write collapsed changes; return the rows written or removed by table. Applying twice changes nothing.
+
+        With `embed` few new texts are written with their vectors, and not a second time for these.
 
         Raises:
             ContractError: a row breaks its table's model, or the store did not write what it was given.
@@ -127,7 +144,7 @@ class Store(StoreReader):
         done: dict[str, int] = {}
         with writing(self.root):
             for table, change in changes.items():
-                done[table] = self._apply_table(change)
+                done[table] = self._apply_table(change, embed)
             self._write_passages(changes)
             self.ensure_text_indices([*changes, "passages"])
         return done
@@ -141,7 +158,7 @@ class Store(StoreReader):
         with self._cache.waiting.lock:
             self._cache.waiting.drop(segment_ids)
 
-    def show(self, segment_id: str, changes: dict[str, TableChange], embed: Embed) -> bool:
+    def show(self, segment_id: str, changes: dict[str, TableChange], embed: Embed | None) -> bool:
         """Let questions find the new rows of a committed segment before `apply` writes them.
 
         Only rows that nothing can stand in the way of, in tables that are in memory: else it returns False.
@@ -150,7 +167,10 @@ class Store(StoreReader):
             change.births.height < change.rows.height or len(change.removed) for change in changes.values()
         ):
             return False
-        rows = {table: self._with_vectors(table, change.births, embed) for table, change in changes.items()}
+        rows = {table: change.births for table, change in changes.items()}
+        for table in {*rows} & {*VECTOR_TEXT}:
+            bare = self._with_known_vectors(table, rows[table], no_rows(table, self.meta.dims))
+            rows[table] = bare if embed is None else self._embedded(table, bare, embed)
         if "turns" in rows:
             rows["passages"] = turn_passages(rows["turns"])
         return self._cache.show(segment_id, rows)
@@ -158,21 +178,6 @@ class Store(StoreReader):
     def show_as(self, other: "Store") -> None:
         """Go on showing what another generation showed before it was written."""
         self._cache.waiting = other._cache.waiting
-
-    def _with_vectors(self, table: str, rows: pl.DataFrame, embed: Embed) -> pl.DataFrame:
-        """New rows with the vectors of their texts; those that have none yet get it later."""
-        if table not in VECTOR_TEXT:
-            return rows
-        text = rows.select(pl.concat_str(VECTOR_TEXT[table], separator="\n", ignore_nulls=True)).to_series()
-        vectors = embed(text.fill_null("").to_list())
-        made = pl.Series(vectors, dtype=pl.Array(pl.Float32, self.meta.dims))
-        return rows.with_columns(
-            pl.when(made.is_not_null())
-            .then(pl.lit(self.meta.embedder_id))
-            .otherwise(pl.lit(""))
-            .alias(EMBEDDER_OF["vector"]),
-            vector=made,
-        )
 
     def put_vectors(self, table: str, frame: pl.DataFrame, *, column: str = "vector") -> None:
         """Store vectors for known rows: `frame` holds the key and `column` (list or array of float, dims wide)."""
@@ -243,7 +248,7 @@ class Store(StoreReader):
 
     # -- inside
 
-    def _apply_table(self, change: TableChange) -> int:
+    def _apply_table(self, change: TableChange, embed: Embed | None) -> int:
         table, key = change.table, KEYS[change.table]
         gone = self.by_key(table, change.removed, self._all_columns(table)) if len(change.removed) else None
         if gone is not None:
@@ -262,6 +267,7 @@ class Store(StoreReader):
         self._check(table, rows)
         if table in VECTOR_TEXT:
             rows = self._with_known_vectors(table, rows, known)
+            rows = self._embedded(table, rows, embed) if embed is not None else rows
         if table == "cells":
             self._forget_centroids(left_and_joined(known, rows))
         self._upsert(table, rows, are_new=known.is_empty())
@@ -327,6 +333,23 @@ class Store(StoreReader):
             )
         unset = [EMBEDDER_OF[name] for name in EMBEDDER_OF if EMBEDDER_OF[name] in joined.columns]
         return joined.with_columns(pl.col(unset).fill_null("")).select(self._all_columns(table))
+
+    def _embedded(self, table: str, rows: pl.DataFrame, embed: Embed) -> pl.DataFrame:
+        """Rows with vectors for the texts that wait for one, where these are few."""
+        text = pl.concat_str(VECTOR_TEXT[table], separator="\n", ignore_nulls=True)
+        waits = (pl.col(EMBEDDER_OF["vector"]) == "") & (text != "")
+        waiting = rows.filter(waits).select(KEYS[table], text=text)
+        if waiting.is_empty() or waiting.height > MOST_EMBEDDED:
+            return rows
+        made = pl.Series(embed(waiting["text"].to_list()), dtype=pl.Array(pl.Float32, self.meta.dims))
+        fresh = waiting.select(KEYS[table], fresh=made).drop_nulls("fresh")
+        joined = rows.join(fresh, on=KEYS[table], how="left", maintain_order="left")
+        is_fresh = pl.col("fresh").is_not_null()
+        name = EMBEDDER_OF["vector"]
+        return joined.with_columns(
+            pl.when(is_fresh).then(pl.lit(self.meta.embedder_id)).otherwise(name).alias(name),
+            vector=pl.coalesce("fresh", pl.col("vector").cast(made.dtype)),
+        ).drop("fresh")
 
     def _forget_centroids(self, topic_ids: pl.Series) -> None:
         """Drop the centroids of topics whose members change, to be computed anew; an emptied topic has none."""

@@ -1,14 +1,13 @@
 """Folding what is committed into the store, for a writer that does not wait for its turn."""
 
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
 from slowwave.errors import BusyError, ConfigError, OutputError, SlowwaveError, TransientError
 from slowwave.home.lock import writing
 from slowwave.home.lost_segments import waiting_segments
-from slowwave.home.workspace import Workspace, wall_clock, workspace_of
+from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, workspace_of
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
 from slowwave.search import Reader
@@ -27,9 +26,10 @@ def fold_committed(reader: Reader, *, patience_seconds: float) -> tuple[Folded, 
                 workspace_of(home, clock=wall_clock)
             store = reader.current()  # opens the embedder too
             assert store is not None  # made above, under the lock
-            work = Workspace(home, store, reader.embedder)
-            work.apply_all()
-            note = embed(work)
+            work = Workspace(home, store, reader.embedder, is_short=True)
+            with store.exactly():
+                work.apply_all()
+                note = embed(work)
             work.store.catch_up()
             return "folded", note
     except BusyError:
@@ -46,20 +46,10 @@ def show_committed(reader: Reader, segment_id: str) -> tuple[bool, str]:
     store, notes = reader.current(), list[str]()
     if store is None:
         return False, ""
-
-    def vectors_of(texts: Sequence[str]) -> list[list[float] | None]:
-        if reader.embedder is None:
-            return [None] * len(texts)
-        try:
-            made = reader.embedder.embed_documents(texts)
-        except (TransientError, OutputError) as error:
-            notes.append(f"{NO_VECTOR_YET}: {error}")
-            return [None] * len(texts)
-        return [None if place in made.failures else row.tolist() for place, row in enumerate(made.vectors)]
-
     changes = collapse(fold(reader.home.journal.read([segment_id]).events))
-    is_shown = store.show(segment_id, changes, vectors_of)
-    return is_shown, next(iter(notes), "")
+    embed = vectors_or_none(reader.embedder, notes) if reader.embedder is not None else None
+    is_shown = store.show(segment_id, changes, embed)
+    return is_shown, f"{NO_VECTOR_YET}: {notes[0]}" if notes else ""
 
 
 def embed(work: Workspace) -> str:
