@@ -86,12 +86,18 @@ def _compare(
     rivals: list[Row], both_valid: Collection[Pair], next_of: dict[str, str], undecided: set[Pair]
 ) -> None:
     """Add what outdates what among the values of one property, and the pairs that wait for somebody to decide."""
-    standing = list[Row]()
+    if not both_valid and len({(cell["origin"], cell["protected"]) for cell in rivals}) == 1:
+        last = max(rivals, key=_holding)  # of words that are trusted alike the last one holds
+        held = _plain(last["value"])
+        next_of.update({cell["cell_id"]: last["cell_id"] for cell in rivals if _plain(cell["value"]) != held})
+        return
+    standing = list[tuple[str, Row]]()
     for cell in sorted(rivals, key=_holding, reverse=True):
+        value = _plain(cell["value"])
         others = [
             later
-            for later in standing
-            if _plain(later["value"]) != _plain(cell["value"])
+            for other, later in standing
+            if other != value
             and not (both_valid and frozenset((cell["cell_id"], later["cell_id"])) in both_valid)
         ]
         outdating = next((later for later in others if may_outdate(later, cell)), None)
@@ -103,7 +109,7 @@ def _compare(
                 next_of.setdefault(later["cell_id"], cell["cell_id"])
             else:
                 undecided.add(frozenset((cell["cell_id"], later["cell_id"])))
-        standing.append(cell)
+        standing.append((value, cell))
 
 
 def undecided_rivals(store: Store, cell: Row) -> list[Row]:
