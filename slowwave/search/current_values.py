@@ -4,6 +4,7 @@ Computed, never asked.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import and_
@@ -70,11 +71,18 @@ def compared_values(
     may outdate the other (`may_outdate`); where it may not, the other holds if it was said later, else they are
     undecided.
     """
-    claims: dict[tuple[str, str], list[Row]] = {}
+    spelled = defaultdict[tuple[str, str], list[Row]](list)
     for cell in cells:
-        is_live = cell["status"] == "active" and cell["cell_id"] not in doubted
-        if is_live and None not in (cell["subject"], cell["attribute"], cell["value"]):
-            claims.setdefault((_plain(cell["subject"]), _plain(cell["attribute"])), []).append(cell)
+        named = (cell["subject"], cell["attribute"])
+        if (
+            cell["status"] == "active"
+            and cell["cell_id"] not in doubted
+            and None not in (*named, cell["value"])
+        ):
+            spelled[named].append(cell)
+    claims = defaultdict[tuple[str, str], list[Row]](list)
+    for (subject, attribute), found in spelled.items():
+        claims[_plain(subject), _plain(attribute)] += found
     next_of, undecided = dict[str, str](), set[Pair]()
     for rivals in claims.values():
         if len(rivals) > 1:
