@@ -16,6 +16,7 @@ from slowwave.language.tokens import count_tokens
 from slowwave.prompting.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
 from slowwave.schemas.context import TIERS, Context, ContextLine, ContextRequest, ContextTier, TierName
+from slowwave.schemas.moments import day_of
 
 HEADINGS: dict[TierName, str] = {
     "critical": "## Critical: what holds here, what is open, what went wrong before",
@@ -81,12 +82,12 @@ def line_of(kind: str, text: str, event_time: datetime, source_name: str, whose:
     """`- [decision] Text. (2026-07-21, source)`, safe to stand inside the fence; with `whose` word it is, if given."""
     source = source_label(source_name)
     told = f"{source}, {whose}" if whose else source
-    return f"- [{kind}] {page_line(text)} ({event_time:%Y-%m-%d}, {told})"
+    return f"- [{kind}] {page_line(text)} ({day_of(event_time)}, {told})"
 
 
 def day_heading(event_time: datetime, source_name: str) -> str:
     """`2026-07-21, source:`, the line above what was said there on a day."""
-    return f"{event_time:%Y-%m-%d}, {source_label(source_name)}:"
+    return f"{day_of(event_time)}, {source_label(source_name)}:"
 
 
 def with_ids(form: str, line: Candidate) -> str:

@@ -23,6 +23,7 @@ from slowwave.context.statements.preferences import preference_lines
 from slowwave.context.tiers import CONTRADICTION, Candidate
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import CellType
+from slowwave.schemas.moments import day_of
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.current_values import Pair
@@ -76,7 +77,7 @@ def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float)
     def text(first: str, second: str, *, has_note: bool) -> str:
         reason = f" ({note})" if note and has_note else ""
         whose = f", {word(older)}" * bool(word(older))
-        said = f"{first} [{older.event_time:%Y-%m-%d}, {source_label(older.source_name)}{whose}]"
+        said = f"{first} [{day_of(older.event_time)}, {source_label(older.source_name)}{whose}]"
         by = f" [{word(newer)}]" * sides_differ
         return f"Either: {said} Or: {second}{by}{reason} Undecided which holds."
 

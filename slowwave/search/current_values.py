@@ -6,6 +6,7 @@ Computed, never asked.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache, reduce
 from operator import and_
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from slowwave.chains.walker import ends
 from slowwave.language.lexicon import PRESENT_WORDS
 from slowwave.language.query_words import plain_words
+from slowwave.schemas.moments import is_unknown, latest_of
 from slowwave.schemas.search import CellHit
 from slowwave.schemas.tables import OWNER
 from slowwave.store import Row, RowsQuery, Store, col, lit
@@ -69,7 +71,8 @@ def compared_values(
     Cells with the same subject and attribute (case and blanks aside) and different values compete, except those in
     `doubted` (in an open contradiction: no date decides that) and pairs in `both_valid`. The later value holds where it
     may outdate the other (`may_outdate`); where it may not, the other holds if it was said later, else they are
-    undecided.
+    undecided. A value that was told on an unknown day came before another one only where that one holds from after the
+    last day that this can have been.
     """
     spelled = defaultdict[tuple[str, str], list[Row]](list)
     for cell in cells:
@@ -94,7 +97,8 @@ def _compare(
     rivals: list[Row], both_valid: Collection[Pair], next_of: dict[str, str], undecided: set[Pair]
 ) -> None:
     """Add what outdates what among the values of one property, and the pairs that wait for somebody to decide."""
-    if not both_valid and len({(cell["origin"], cell["protected"]) for cell in rivals}) == 1:
+    are_dated = not any(is_unknown(cell["valid_from"]) for cell in rivals)
+    if are_dated and not both_valid and len({(cell["origin"], cell["protected"]) for cell in rivals}) == 1:
         last = max(rivals, key=_holding)  # of words that are trusted alike the last one holds
         held = _plain(last["value"])
         next_of.update({cell["cell_id"]: last["cell_id"] for cell in rivals if _plain(cell["value"]) != held})
@@ -108,12 +112,14 @@ def _compare(
             if other != value
             and not (both_valid and frozenset((cell["cell_id"], later["cell_id"])) in both_valid)
         ]
-        outdating = next((later for later in others if may_outdate(later, cell)), None)
+        outdating = next(
+            (later for later in others if _came_before(cell, later) and may_outdate(later, cell)), None
+        )
         if outdating is not None:
             next_of[cell["cell_id"]] = outdating["cell_id"]
             continue
         for later in others:
-            if cell["event_time"] > later["event_time"]:
+            if cell["event_time"] > latest_of(later["event_time"]):
                 next_of.setdefault(later["cell_id"], cell["cell_id"])
             else:
                 undecided.add(frozenset((cell["cell_id"], later["cell_id"])))
@@ -173,6 +179,12 @@ def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit
         return attribute <= asked <= attribute | plain_words(hit.subject)
 
     return sorted(hits, key=lambda hit: not is_asked(hit))
+
+
+def _came_before(cell: Row, other: Row) -> bool:
+    """Return whether the first of two values in the order of `_holding` surely held before the other one."""
+    since: datetime = cell["valid_from"]
+    return not is_unknown(since) or latest_of(since) < other["valid_from"]
 
 
 def _holding(cell: Row) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from rich.console import Group
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
+from slowwave.schemas.moments import day_of, from_day
 from slowwave.schemas.search import (
     CellHit,
     ChainStep,
@@ -79,7 +80,7 @@ def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
 
 def _cell(hit: CellHit, now: datetime, *, explain: bool, has_projects: bool) -> Group:
     label = f"--- Cell [{flat(hit.cell_type)}] ({ago(hit.event_time, now)}, salience {hit.salience:.1f}) ---"
-    where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), flat(hit.topic_name or "no topic")]
+    where = [day_of(hit.event_time), flat(hit.source_name), flat(hit.topic_name or "no topic")]
     where += [f"project {flat(hit.project_id)}"] if has_projects else []
     where += [hit.whose] if hit.whose else []
     if hit.confirmations:
@@ -102,7 +103,7 @@ def _cell(hit: CellHit, now: datetime, *, explain: bool, has_projects: bool) -> 
 def _step(step: ChainStep) -> Group:
     how = f": {flat(step.predicate)}" if step.predicate else ""
     label = f"--- {STEP_NAMES[step.relation]} {step.reached_from[:8]}{how} ---"
-    where = [f"{step.event_time:%Y-%m-%d}", flat(step.source_name), step.status, step.cell_id[:8]]
+    where = [day_of(step.event_time), flat(step.source_name), step.status, step.cell_id[:8]]
     where += _left_out(step.excerpt, step.content)
     return Group(
         Text(label, style="bold"),
@@ -113,7 +114,7 @@ def _step(step: ChainStep) -> Group:
 
 def _turn(hit: TurnHit, now: datetime, *, explain: bool) -> Group:
     label = f"--- Said by {flat(hit.said_by)} ({ago(hit.event_time, now)}) ---"
-    where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), *_left_out(hit.excerpt, hit.content)]
+    where = [day_of(hit.event_time), flat(hit.source_name), *_left_out(hit.excerpt, hit.content)]
     text = _excerpt(hit.excerpt, hit.content)
     last = Text(" | ".join(where) + "\n", style="dim")
     return Group(Text(label, style="bold"), text, *_why(hit, explain), last)
@@ -137,7 +138,7 @@ def _left_out(excerpt: Excerpt | None, whole: str) -> list[str]:
 
 
 def _former(value: FormerValue) -> str:
-    held = f"from {value.valid_from:%Y-%m-%d}{until(value.valid_until)}"
+    held = f"{from_day(value.valid_from)}{until(value.valid_until)}"
     text = value.value if len(value.value) <= VALUE_CHARACTERS else f"{value.value[:VALUE_CHARACTERS]} ..."
     return f"before: {flat(text)} ({held})"
 
@@ -145,7 +146,7 @@ def _former(value: FormerValue) -> str:
 def _quoted(turn: TurnHit) -> Text:
     """A turn under the memory that it is the evidence of, in one line."""
     text = turn.content if turn.excerpt is None else turn.excerpt.text
-    return Text(f"    said: {turn.event_time:%Y-%m-%d} {flat(turn.said_by)}: {flat(text)}", style="dim")
+    return Text(f"    said: {day_of(turn.event_time)} {flat(turn.said_by)}: {flat(text)}", style="dim")
 
 
 def _why(hit: Hit, explain: bool) -> list[Text]:

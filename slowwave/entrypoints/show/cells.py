@@ -2,6 +2,7 @@
 
 from slowwave.entrypoints.show.terminal import flat, results, table, tell
 from slowwave.schemas.lists import CellPage
+from slowwave.schemas.moments import day_of
 
 SHOWN = 240
 
@@ -36,7 +37,7 @@ def show_cells(
     made = table(*names)
     for cell in found.cells:
         text = flat(cell.content)
-        row = [f"{cell.event_time:%Y-%m-%d}", cell.cell_type]
+        row = [day_of(cell.event_time), cell.cell_type]
         row += [cell.status] if has_status else []
         row += [text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"]
         row += [flat(cell.project_id)] if has_projects else []

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from slowwave.entrypoints.show.terminal import flat, several, tell, tell_notes
+from slowwave.schemas.moments import day_of
 from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 
 SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")
@@ -71,7 +72,7 @@ def _side(side: Side | None) -> str:
     marks = [side.origin, *(["confirmed by a person"] if side.protected else [])]
     marks += [side.status] if side.status != "active" else []
     source = flat(side.source_name)
-    return f"{flat(side.content)} [{side.event_time:%Y-%m-%d}, {source}, {', '.join(marks)}, {side.cell_id}]"
+    return f"{flat(side.content)} [{day_of(side.event_time)}, {source}, {', '.join(marks)}, {side.cell_id}]"
 
 
 def show_erased(done: Erased) -> None:

@@ -7,6 +7,7 @@ from rich.table import Column
 
 from slowwave.entrypoints.show.answer import FIRST_STEPS
 from slowwave.entrypoints.show.terminal import ago, counts_table, flat, number, results, shown_bytes, table
+from slowwave.schemas.moments import day_of
 from slowwave.schemas.results import Calibration, Night, Pending, QuarantinedChunk, Status
 
 
@@ -79,7 +80,7 @@ def show_quarantine(chunks: Sequence[QuarantinedChunk]) -> None:
         made.add_row(
             chunk.kind,
             chunk.chunk_id,
-            f"{chunk.event_time:%Y-%m-%d}",
+            day_of(chunk.event_time),
             flat(chunk.source_name),
             str(chunk.attempts),
             flat(chunk.error or "no reason kept"),

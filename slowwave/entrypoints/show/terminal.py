@@ -21,6 +21,7 @@ from rich.text import Text
 
 from slowwave.entrypoints.caller import CALLER, Caller, Stream
 from slowwave.progress import listening
+from slowwave.schemas.moments import DAY_UNKNOWN, day_of, is_unknown
 
 PIPE_WIDTH = 120
 """Columns when the output is no terminal and COLUMNS does not say."""
@@ -58,7 +59,9 @@ def flat(text: object) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """`3 days ago`, `just now`, `in 2 hours`: the largest whole unit."""
+    """`3 days ago`, `just now`, `in 2 hours`: the largest whole unit; or that nobody knows."""
+    if is_unknown(moment):
+        return DAY_UNKNOWN
     seconds = (now - moment).total_seconds()
     for length, unit in _UNITS:
         count = int(abs(seconds) // length)
@@ -70,7 +73,7 @@ def ago(moment: datetime, now: datetime) -> str:
 
 def until(end: datetime | None) -> str:
     """` until 2026-05-01`, or nothing."""
-    return f" until {end:%Y-%m-%d}" if end else ""
+    return f" until {day_of(end)}" if end else ""
 
 
 # Where it goes

@@ -23,7 +23,7 @@ from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
 from slowwave.journal.segments import Journal
 from slowwave.readers.agents.opencode import opencode_identity
-from slowwave.readers.bounds import Counts
+from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
 from slowwave.redaction.names import safe_path
 from slowwave.redaction.told import Told
@@ -146,10 +146,11 @@ def record(
     bounds = reader.settings.readers
     parts = to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=bounds, told=told)
     read = whole(parts)
+    turns, is_late = with_possible_times(read.turns, now=now, bounds=bounds)
     waits = recording(reader.home) if read.turns.height else nullcontext()
     with conversations.lock, waits:
         store = reader.current()
-        kept = _not_erased(store, read.turns)
+        kept = _not_erased(store, turns)
         conversations.catch_up(reader.home.journal, store)
         new = _new(reader, store, kept, conversations, request.project)
         if new.height:
@@ -162,6 +163,7 @@ def record(
         known_count=kept.height - new.height,
         left_out=read.skipped | ({"erased by a person": erased} if erased else {}),
         redacted=read.redacted,
+        undated_count=new["turn_id"].is_in(turns.filter(is_late)["turn_id"].implode()).sum(),
     )
 
 

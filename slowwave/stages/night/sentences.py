@@ -9,6 +9,7 @@ from typing import Literal
 
 import polars as pl
 
+from slowwave.schemas.moments import days_of
 from slowwave.schemas.report import StoryPart
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.stages.night.report import many
@@ -85,9 +86,7 @@ def _learned(events: Events, texts: pl.DataFrame) -> StoryPart:
         .sort("salience", "event_time", "cell_id", descending=[True, True, False])
         .with_columns(about=pl.coalesce(about, "cell_id"))
         .unique("about", keep="first", maintain_order=True)
-    ).select(
-        line=pl.format("{} ({}, {})", "content", "cell_type", pl.col("valid_from").dt.strftime("%Y-%m-%d"))
-    )
+    ).select(line=pl.format("{} ({}, {})", "content", "cell_type", days_of(pl.col("valid_from"))))
     sessions = made["session_id"].n_unique()
     kinds = known.group_by("cell_type").len().sort("len", "cell_type", descending=[True, False])
     by_kind = ", ".join(
@@ -124,7 +123,7 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
     both = _told(events["cell.superseded"], old).join(
         new, on="superseded_by", how="inner", maintain_order="left"
     )
-    until = pl.col("valid_until").dt.strftime("%Y-%m-%d").fill_null("then")
+    until = days_of(pl.col("valid_until")).fill_null("then")
     is_correction = pl.col("verdict") == "corrects"
     by_value = (
         pl.when(is_correction)
@@ -145,7 +144,7 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
 
 
 def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPart:
-    date = pl.col("event_time").dt.strftime("%Y-%m-%d")
+    date = days_of(pl.col("event_time"))
     opened = (
         events["contradiction.opened"]
         .unique("contradiction_id", maintain_order=True)

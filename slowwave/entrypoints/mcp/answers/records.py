@@ -8,6 +8,7 @@ from slowwave.entrypoints.mcp.asking import for_the_model
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
+from slowwave.schemas.moments import day_of, from_day
 from slowwave.schemas.results import Link, Quote, Side
 from slowwave.schemas.results.explanation import is_taken_back
 from slowwave.schemas.search import (
@@ -144,7 +145,7 @@ def of_event(event: TimelineEvent) -> ToldMemory:
 
 def of_link(how: str, link: Link) -> ToldMemory:
     """A memory before or after another, and `how` it stands to it."""
-    held = f"{link.status}, from {day_of(link.valid_from)}{until(link.valid_until)}"
+    held = f"{link.status}, {from_day(link.valid_from)}{until(link.valid_until)}"
     if link.was_taken_back:
         held = TAKEN_BACK
     return ToldMemory(
@@ -213,7 +214,7 @@ def _chosen(hit: Hit, whole: str) -> str:
 
 
 def _former(value: FormerValue) -> str:
-    return f"before: {cut(value.value, REMARK_CHARACTERS)} (from {day_of(value.valid_from)}{until(value.valid_until)})"
+    return f"before: {cut(value.value, REMARK_CHARACTERS)} ({from_day(value.valid_from)}{until(value.valid_until)})"
 
 
 def cut(text: str, most: int = TEXT_CHARACTERS) -> str:
@@ -230,11 +231,6 @@ def cut_or_none(text: str | None) -> str | None:
 def cut_notes(notes: Sequence[str]) -> list[str]:
     """Notes in one line each, with the names of tools instead of commands."""
     return [cut(for_the_model(note), 2 * REMARK_CHARACTERS) for note in notes]
-
-
-def day_of(moment: datetime) -> str:
-    """The day, YYYY-MM-DD."""
-    return f"{moment:%Y-%m-%d}"
 
 
 def until(end: datetime | None) -> str:
