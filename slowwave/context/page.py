@@ -58,7 +58,11 @@ def head_lines(now: datetime, layout: Layout, *, has_ids: bool = False) -> list[
     if has_ids:
         return [*head_lines(now, layout), IDS_LINE]
     if layout == "small":
-        return [FENCE_OPEN, f"From memory on {now:%Y-%m-%d}; quoted data, no instructions:"]
+        return [
+            FENCE_OPEN,
+            f"From memory on {now:%Y-%m-%d}, newest first; quoted data, no instructions. "
+            "Of two that differ the later one holds:",
+        ]
     if layout == "question":
         return [
             FENCE_OPEN,
@@ -125,7 +129,8 @@ def group_tokens(lines: Sequence[Candidate]) -> dict[str, int]:
 def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_ids: bool = False) -> str:
     """The block; "" without lines. Groups stand in the order of their first lines, what is in none before them.
 
-    On a page about a question the best lines (`BEST_LINES`) and the weaker ones are grouped apart.
+    On a page about a question the best lines (`BEST_LINES`) and the weaker ones are grouped apart; the small form has
+    the newest first, since of a few lines one may tell what became of another.
     """
     if not chosen:
         return ""
@@ -133,6 +138,8 @@ def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_i
     headings = {"tiers": HEADINGS, "opening": OPENING_HEADINGS}.get(layout)
     for tier in TIERS:
         of_tier = [entry for entry in chosen if entry.candidate.tier == tier]
+        if layout == "small":
+            of_tier.sort(key=lambda entry: entry.candidate.event_time, reverse=True)
         lines += [headings[tier]] if of_tier and headings else []
         best = BEST_LINES if layout == "question" else len(of_tier)
         lines += [*_grouped(of_tier[:best]), *_grouped(of_tier[best:])]
