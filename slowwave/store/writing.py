@@ -89,15 +89,20 @@ class Store(StoreReader):
         self._stamp = self._stamp_now()
 
     def forget_vectors(self) -> None:
-        """Drop all vectors and their indices, to be computed anew: for a generation that nobody reads yet."""
+        """Drop all vectors and their indices, to be computed anew: for a generation that nobody reads yet.
+
+        The columns are made anew, empty: no row is read or written, and the old vectors go with the next compaction.
+        """
         for table in VECTOR_TEXT:
             handle, before = self._table(table), int(self._table(table).version)
+            shape = arrow_schema(table, self.meta.dims)
+            columns = [name for name in shape.names if name in {*EMBEDDER_OF, *EMBEDDER_OF.values()}]
             for index in handle.list_indices():
-                if set(index.columns) & set(EMBEDDER_OF):
+                if {*index.columns} & {*columns}:
                     handle.drop_index(index.name)
-            named = {column: name for column, name in EMBEDDER_OF.items() if column in handle.schema.names}
-            nothing = dict.fromkeys(named, "NULL") | dict.fromkeys(named.values(), "''")
-            handle.update(values_sql=nothing)
+            handle.drop_columns(columns)
+            for name in columns:  # one by one, in their order
+                handle.add_columns(shape.field(name) if name in EMBEDDER_OF else {name: "''"})
             self._cache.wrote(table, before)
 
     def make_current(self) -> None:
