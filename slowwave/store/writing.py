@@ -347,14 +347,9 @@ class Store(StoreReader):
         if waiting.is_empty() or waiting.height > MOST_EMBEDDED:
             return rows
         made = pl.Series(embed(waiting["text"].to_list()), dtype=pl.Array(pl.Float32, self.meta.dims))
-        fresh = waiting.select(KEYS[table], fresh=made).drop_nulls("fresh")
-        joined = rows.join(fresh, on=KEYS[table], how="left", maintain_order="left")
-        is_fresh = pl.col("fresh").is_not_null()
-        name = EMBEDDER_OF["vector"]
-        return joined.with_columns(
-            pl.when(is_fresh).then(pl.lit(self.meta.embedder_id)).otherwise(name).alias(name),
-            vector=pl.coalesce("fresh", pl.col("vector").cast(made.dtype)),
-        ).drop("fresh")
+        fresh = waiting.select(KEYS[table], vector=made).drop_nulls("vector")
+        named = fresh.with_columns(pl.lit(self.meta.embedder_id).alias(EMBEDDER_OF["vector"]))
+        return rows.cast({"vector": made.dtype}).update(named, on=KEYS[table])
 
     def _forget_centroids(self, topic_ids: pl.Series) -> None:
         """Drop the centroids of topics whose members change, to be computed anew; an emptied topic has none."""

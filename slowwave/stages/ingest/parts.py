@@ -91,15 +91,16 @@ class Parts:
     def commit(self) -> None:
         """Commits what waits in one segment: new turns, their chunks, and the hashes of files that are complete.
 
-        Those that record messages wait meanwhile, and what they committed is looked at first: a place in a
-        conversation is given once.
+        Those that record messages wait until it is in the journal, and what they committed is looked at first: a place
+        in a conversation is given once.
         """
         workspace = self._run.workspace
         has_turns = any(frame.height for frame in self._frames)
         if self._run.report.dry_run or not has_turns:
             self._commit()
             return
-        with recording(workspace.home):
+        with workspace.until_committed as held:
+            held.enter_context(recording(workspace.home))
             workspace.take_up()
             self._commit()
 
