@@ -10,7 +10,6 @@ from slowwave.context.gather import ANSWERED_FOR
 from slowwave.context.memories import (
     KnownCell,
     cell_line,
-    count_of,
     is_over,
     line,
     quote_lines,
@@ -21,6 +20,7 @@ from slowwave.context.page import source_label
 from slowwave.context.situation import Situation
 from slowwave.context.statements.preferences import preference_lines
 from slowwave.context.tiers import CONTRADICTION, Candidate
+from slowwave.language.lexicon import several_memories
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.moments import day_of
@@ -215,7 +215,7 @@ def _core_lines(situation: Situation, *, most: int) -> list[Candidate]:
 def _pointer(topic: Row, *, is_near: bool, whose: str) -> Candidate:
     count, score = topic["len"], topic["len"] / 1_000 + is_near
     texts = [f"{topic['name']}: {', '.join(topic['labels'])}"] * bool(topic["labels"]) + [topic["name"]]
-    source, ids = (topic["updated_at"], count_of(count)), (topic["topic_id"],)
+    source, ids = (topic["updated_at"], several_memories(count)), (topic["topic_id"],)
     return replace(
         line("index", score, "topic", texts, source, "further memories", whose=whose, topic_ids=ids),
         kind="pointer",

@@ -7,6 +7,7 @@ from typing import Final
 
 from slowwave.entrypoints.resident.place import Place
 from slowwave.errors import ContractError, SlowwaveError
+from slowwave.language.lexicon import several
 from slowwave.memory import Memory
 from slowwave.schemas.report import StageReport
 from slowwave.settings.tree import Settings
@@ -41,7 +42,7 @@ class Watching:
     def does(self) -> str:
         """A line on what it does, for `/health/ready`; "" while it cannot."""
         what = "the files of watch.sources" if self._sources else "what coding agents write on this machine"
-        return "" if self._refused else f"follows {what}: {self._turns} messages taken in"
+        return "" if self._refused else f"follows {what}: {several(self._turns, 'message')} taken in"
 
     def refused(self) -> str:
         """The reason why it does not follow anything; "" while it does."""

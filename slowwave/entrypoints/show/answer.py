@@ -6,6 +6,7 @@ from rich.console import Group
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
+from slowwave.language.lexicon import several, several_memories
 from slowwave.schemas.moments import day_of, from_day
 from slowwave.schemas.search import (
     CellHit,
@@ -69,7 +70,7 @@ def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -
 
 def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
     label = f'--- Topic summary: "{flat(hit.name)}" (updated {ago(hit.updated_at, now)}) ---'
-    count = "1 memory" if hit.cell_count == 1 else f"{hit.cell_count} memories"
+    count = several_memories(hit.cell_count)
     return Group(
         Text(label, style="bold"),
         _excerpt(hit.excerpt, hit.summary),
@@ -84,7 +85,7 @@ def _cell(hit: CellHit, now: datetime, *, explain: bool, has_projects: bool) -> 
     where += [f"project {flat(hit.project_id)}"] if has_projects else []
     where += [hit.whose] if hit.whose else []
     if hit.confirmations:
-        where.append(f"{hit.confirmations} confirmation{'s' if hit.confirmations > 1 else ''}")
+        where.append(several(hit.confirmations, "confirmation"))
     last = Text(" | ".join([*where, hit.cell_id[:8], *_left_out(hit.excerpt, hit.text)]), style="dim")
     if hit.has_open_contradiction:
         last.append(" | ").append("open contradiction", style="not dim bold red")

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from slowwave.entrypoints.show.terminal import flat, several, tell, tell_notes
+from slowwave.entrypoints.show.terminal import flat, tell, tell_notes
+from slowwave.language.lexicon import several, several_memories
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 
@@ -77,7 +78,7 @@ def _side(side: Side | None) -> str:
 
 def show_erased(done: Erased) -> None:
     """Counts of what was or would be erased, and the proof that it is gone."""
-    memories = f"{several(len(done.turn_ids), 'turn')}, {several(len(done.cell_ids), 'memory', 'memories')}"
+    memories = f"{several(len(done.turn_ids), 'turn')}, {several_memories(len(done.cell_ids))}"
     counts = f"{memories}, {several(len(done.topic_ids), 'topic summary', 'topic summaries')}"
     if done.dry_run:
         tell(f"Would erase {counts}:")

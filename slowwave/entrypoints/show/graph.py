@@ -5,6 +5,7 @@ from datetime import datetime
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
+from slowwave.language.lexicon import several_memories
 from slowwave.schemas.moments import day_of, from_day
 from slowwave.schemas.search import EntityPage, EntityResult, Fact, Timeline, TimelineEvent
 
@@ -36,7 +37,7 @@ def show_timeline(found: Timeline) -> None:
 def _page(page: EntityPage, now: datetime, *, project: str) -> list[Text]:
     where = f", project {project}" if project else ""
     kind = f" [{page.entity_type}]" if page.entity_type else ""
-    count = "1 memory" if page.mention_count == 1 else f"{page.mention_count} memories"
+    count = several_memories(page.mention_count)
     lines = [
         Text(f"--- {flat(page.name)}{kind} ({count}{where}, last {ago(page.last_at, now)}) ---", style="bold")
     ]

@@ -8,13 +8,13 @@ from slowwave.entrypoints.show.terminal import (
     flat,
     number,
     results,
-    several,
     shown_bytes,
     table,
     tell,
     tell_notes,
     until,
 )
+from slowwave.language.lexicon import several
 from slowwave.schemas.moments import day_of, from_day
 from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Stats
 

@@ -20,6 +20,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from slowwave.entrypoints.caller import CALLER, Caller, Stream
+from slowwave.language.lexicon import several
 from slowwave.progress import listening
 from slowwave.schemas.moments import DAY_UNKNOWN, day_of, is_unknown
 
@@ -66,7 +67,7 @@ def ago(moment: datetime, now: datetime) -> str:
     for length, unit in _UNITS:
         count = int(abs(seconds) // length)
         if count:
-            amount = f"{count} {unit}{'s' if count > 1 else ''}"
+            amount = several(count, unit)
             return f"{amount} ago" if seconds > 0 else f"in {amount}"
     return "just now"
 
@@ -159,11 +160,6 @@ def table(*columns: str | Column) -> Table:
     for column in made:
         column.overflow = "fold"
     return Table(*made, box=SIMPLE_HEAD, show_edge=False)
-
-
-def several(count: int, noun: str, plural: str = "") -> str:
-    """`1 turn`, `2 turns`."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def number(name: str) -> Column:

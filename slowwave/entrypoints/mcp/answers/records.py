@@ -5,6 +5,7 @@ from datetime import datetime
 
 from slowwave.entrypoints.mcp.answers.shapes import ToldMemory, ToldSummary, ToldTurn
 from slowwave.entrypoints.mcp.asking import for_the_model
+from slowwave.language.lexicon import several_memories
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
@@ -95,7 +96,7 @@ def of_topic(hit: TopicHit) -> ToldSummary:
         title=cut(hit.name, NAME_CHARACTERS),
         text=_chosen(hit, hit.summary),
         date=day_of(hit.updated_at),
-        remarks=[f"{hit.cell_count} memories", *([hit.whose] if hit.whose else [])],
+        remarks=[several_memories(hit.cell_count), *([hit.whose] if hit.whose else [])],
     )
 
 
@@ -110,7 +111,7 @@ def of_entity(page: EntityPage) -> ToldSummary:
         date=day_of(page.last_at),
         remarks=[
             *([page.entity_type] if page.entity_type else []),
-            f"{page.mention_count} memories since {day_of(page.first_at)}",
+            f"{several_memories(page.mention_count)} since {day_of(page.first_at)}",
             *(cut(line, REMARK_CHARACTERS) for line in aliases),
             *([cut(f"named together with {beside}", REMARK_CHARACTERS)] if beside else []),
             *old,
