@@ -8,10 +8,16 @@ last changed. Whoever shows a moment asks here for its day.
 
 from datetime import UTC, datetime, timedelta
 from math import ceil
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-import polars as pl
 from pydantic import BeforeValidator, PlainSerializer
+
+from slowwave.deferred import deferred
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = deferred("polars")  # what hands over to a server shows moments, and no tables
 
 UNKNOWN: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """The first of the unknown moments: not even the latest possible one is known."""
@@ -49,12 +55,12 @@ def from_day(moment: datetime) -> str:
     return "from an unknown day" if is_unknown(moment) else f"from {day_of(moment)}"
 
 
-def are_unknown(moment: pl.Expr) -> pl.Expr:
+def are_unknown(moment: "pl.Expr") -> "pl.Expr":
     """`is_unknown` of a column."""
     return moment.is_between(pl.lit(UNKNOWN), pl.lit(FIRST_KNOWN), closed="left")
 
 
-def days_of(moment: pl.Expr) -> pl.Expr:
+def days_of(moment: "pl.Expr") -> "pl.Expr":
     """`day_of` of a column."""
     # a form without fields is a text under the column's own name
     return (
@@ -64,19 +70,19 @@ def days_of(moment: pl.Expr) -> pl.Expr:
     )
 
 
-def latest_moments(moment: pl.Expr) -> pl.Expr:
+def latest_moments(moment: "pl.Expr") -> "pl.Expr":
     """`latest_of` of a column."""
     seconds = moment.dt.epoch("us")
     latest = pl.from_epoch(seconds, time_unit="s").dt.cast_time_unit("us").dt.replace_time_zone("UTC")
     return pl.when(are_unknown(moment)).then(latest).otherwise(moment)
 
 
-def first_of(moment: pl.Expr) -> pl.Expr:
+def first_of(moment: "pl.Expr") -> "pl.Expr":
     """The first known moment of a column; where none is known, the first of those that are not."""
     return pl.coalesce(moment.filter(~are_unknown(moment)).min(), moment.min())
 
 
-def are_impossible(moment: pl.Expr, *, last: datetime) -> pl.Expr:
+def are_impossible(moment: "pl.Expr", *, last: datetime) -> "pl.Expr":
     """Return whether the moments of a column are later than `last`, or those of a clock that was never set."""
     latest = latest_moments(moment)
     was_never_set = are_unknown(moment) & (latest < pl.lit(UNKNOWN + _A_YEAR))
