@@ -11,11 +11,11 @@ from slowwave.context.situation import Situation
 from slowwave.context.tiers import Candidate
 from slowwave.decay.tasks import TaskState, task_state
 from slowwave.excerpts import Asked, quoted
-from slowwave.language.lexicon import several_memories
 from slowwave.language.signals import fix_cue
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.context import TierName
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT, STATED
 from slowwave.search.conditions import cell_condition

@@ -20,10 +20,10 @@ from slowwave.context.page import source_label
 from slowwave.context.situation import Situation
 from slowwave.context.statements.preferences import preference_lines
 from slowwave.context.tiers import CONTRADICTION, Candidate
-from slowwave.language.lexicon import several_memories
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.current_values import Pair

@@ -1,4 +1,4 @@
-"""The word lists of English, each in one place: `lexicon.toml` holds them, here they get their types; and plurals.
+"""The word lists of English, each in one place: `lexicon.toml` holds them, here they get their types.
 
 Patterns that are grammar (what a time or a question looks like) stay with the code that reads them.
 """
@@ -101,13 +101,3 @@ CLOSED_STATES: Final = _set("closed")
 NO_SECRET: Final = _set("no_secret")
 NOTHING: Final = _set("nothing")
 """Ways in which a model says that there is nothing, in lower case."""
-
-
-def several(count: int, noun: str, plural: str = "") -> str:
-    """`1 turn`, `2 turns`, `1,184 memories`."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
-
-
-def several_memories(count: int) -> str:
-    """`1 memory`, `2 memories`."""
-    return several(count, "memory", "memories")

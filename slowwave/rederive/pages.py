@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from slowwave.language.lexicon import several
 from slowwave.schemas.derivation import CarriedEdit, ChangedMemory, Derivation, DerivationDiff, Estimate
+from slowwave.schemas.report import several
 from slowwave.stages.night.report import plain, spent
 
 SHOWN_LINES = 20

@@ -27,8 +27,8 @@ from slowwave.home.swept import keep_swept
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.journal.lookup import journaled
-from slowwave.language.lexicon import several
 from slowwave.redaction.own import rules_id
+from slowwave.schemas.report import several
 from slowwave.stages.run import Stage, Steps
 from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, TORN, Evidence, logs_of, look_through
 from slowwave.sweep.masking import Masker, cleaned, tells_itself

@@ -9,7 +9,7 @@ from slowwave.entrypoints.connecting.harnesses import Install, Places
 from slowwave.entrypoints.connecting.survey import State, survey
 from slowwave.entrypoints.harness.state import HookState, hook_state
 from slowwave.entrypoints.show.terminal import ago
-from slowwave.language.lexicon import several
+from slowwave.schemas.report import several
 
 Row = tuple[str, bool, str]
 """Name, whether it is well, and what was found or what to do."""

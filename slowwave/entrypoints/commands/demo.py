@@ -21,8 +21,8 @@ from slowwave.entrypoints.show.answer import show_answer
 from slowwave.entrypoints.show.report import show_report
 from slowwave.entrypoints.show.terminal import flat, results, say, visible
 from slowwave.errors import ConfigError, InputError, NotFoundError
-from slowwave.language.lexicon import several_memories
 from slowwave.memory import Memory
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Dispute
 
 SAMPLES = Path(slowwave.__file__).parents[1] / "data" / "samples"

@@ -22,9 +22,9 @@ from slowwave.entrypoints.show.terminal import flat, results, shown_bytes, table
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
-from slowwave.language.lexicon import several
 from slowwave.llm import check_llm
 from slowwave.schemas.refusals import Frozen
+from slowwave.schemas.report import several
 from slowwave.store import damaged_folders, open_store, table_damage
 
 PYTHONS = ((3, 11), (3, 14))

@@ -10,7 +10,7 @@ import typer
 
 from slowwave.entrypoints.commands.options import HomeOption, JsonOption
 from slowwave.entrypoints.show.terminal import flat, show_json, tell
-from slowwave.language.lexicon import several
+from slowwave.schemas.report import several
 
 if TYPE_CHECKING:
     from slowwave.redaction.finding import RuleSet

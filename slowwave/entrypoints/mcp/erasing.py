@@ -14,7 +14,7 @@ from slowwave.entrypoints.mcp.answers.records import cut
 from slowwave.entrypoints.mcp.arguments import parameters_of
 from slowwave.entrypoints.mcp.asking import Ask, told_to_the_model
 from slowwave.entrypoints.mcp.tools import FOR_A_PERSON, REMOVE, offer, result_of
-from slowwave.language.lexicon import several, several_memories
+from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
 

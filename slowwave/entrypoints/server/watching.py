@@ -7,9 +7,8 @@ from typing import Final
 
 from slowwave.entrypoints.resident.place import Place
 from slowwave.errors import ContractError, SlowwaveError
-from slowwave.language.lexicon import several
 from slowwave.memory import Memory
-from slowwave.schemas.report import StageReport
+from slowwave.schemas.report import StageReport, several
 from slowwave.settings.tree import Settings
 
 RETRY_SECONDS: Final = 30.0

@@ -6,8 +6,8 @@ from rich.console import Group
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
-from slowwave.language.lexicon import several, several_memories
 from slowwave.schemas.moments import day_of, from_day
+from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.search import (
     CellHit,
     ChainStep,

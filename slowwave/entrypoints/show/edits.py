@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from slowwave.entrypoints.show.terminal import flat, tell, tell_notes
-from slowwave.language.lexicon import several, several_memories
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 
 SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")

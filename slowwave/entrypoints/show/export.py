@@ -1,8 +1,7 @@
 """An export, for a terminal."""
 
 from slowwave.entrypoints.show.terminal import flat, tell, tell_notes
-from slowwave.language.lexicon import several_memories
-from slowwave.schemas.report import Exported
+from slowwave.schemas.report import Exported, several_memories
 
 SHOWN_FILES = 5
 

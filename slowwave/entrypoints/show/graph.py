@@ -5,8 +5,8 @@ from datetime import datetime
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
-from slowwave.language.lexicon import several_memories
 from slowwave.schemas.moments import day_of, from_day
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.search import EntityPage, EntityResult, Fact, Timeline, TimelineEvent
 
 LINE_CHARACTERS = 300

@@ -7,8 +7,8 @@ from rich.table import Column
 
 from slowwave.entrypoints.show.answer import FIRST_STEPS
 from slowwave.entrypoints.show.terminal import ago, counts_table, flat, number, results, shown_bytes, table
-from slowwave.language.lexicon import several_memories
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Calibration, Night, Pending, QuarantinedChunk, Status
 
 

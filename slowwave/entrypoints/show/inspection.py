@@ -14,8 +14,8 @@ from slowwave.entrypoints.show.terminal import (
     tell_notes,
     until,
 )
-from slowwave.language.lexicon import several
 from slowwave.schemas.moments import day_of, from_day
+from slowwave.schemas.report import several
 from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Stats
 
 QUOTED = 240

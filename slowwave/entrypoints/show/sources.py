@@ -18,8 +18,7 @@ from slowwave.entrypoints.show.terminal import (
     tell,
     tell_notes,
 )
-from slowwave.language.lexicon import several
-from slowwave.schemas.report import WatchReport
+from slowwave.schemas.report import WatchReport, several
 from slowwave.schemas.results import FoundSource
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from slowwave.entrypoints.caller import CALLER, Caller, Stream
-from slowwave.language.lexicon import several
 from slowwave.progress import listening
 from slowwave.schemas.moments import DAY_UNKNOWN, day_of, is_unknown
+from slowwave.schemas.report import several
 
 PIPE_WIDTH = 120
 """Columns when the output is no terminal and COLUMNS does not say."""

@@ -6,7 +6,7 @@ import polars as pl
 
 from slowwave.decay.fading import to_archive, to_delete_again, to_prune
 from slowwave.decay.measures import fading_of, forgetting_of, long_unused
-from slowwave.language.lexicon import several
+from slowwave.schemas.report import several
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.night.report import forgetting_line
 from slowwave.stages.run import Stage

@@ -4,9 +4,8 @@ import html
 import re
 
 from slowwave.journal.catalogue import title_of
-from slowwave.language.lexicon import several
 from slowwave.schemas.ledger import Ledger
-from slowwave.schemas.report import Forgetting, NightReport, StageReport
+from slowwave.schemas.report import Forgetting, NightReport, StageReport, several
 
 
 def plain(text: str) -> str:

@@ -9,9 +9,8 @@ from typing import Literal
 
 import polars as pl
 
-from slowwave.language.lexicon import several
 from slowwave.schemas.moments import days_of
-from slowwave.schemas.report import StoryPart
+from slowwave.schemas.report import StoryPart, several
 from slowwave.schemas.tables import RAW_PROMPT
 
 TOLD, TOLD_AGAIN = 6, 3

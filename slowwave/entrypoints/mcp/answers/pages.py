@@ -10,9 +10,9 @@ from slowwave.entrypoints.mcp.answers.shapes import (
     ToldSummary,
     ToldTurn,
 )
-from slowwave.language.lexicon import several, several_memories
 from slowwave.prompting.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
+from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.results import Stats
 
 MOST_BYTES = 20_000

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from slowwave.entrypoints.mcp.answers.shapes import ToldMemory, ToldSummary, ToldTurn
 from slowwave.entrypoints.mcp.asking import for_the_model
-from slowwave.language.lexicon import several_memories
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
 from slowwave.schemas.moments import day_of, from_day
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Link, Quote, Side
 from slowwave.schemas.results.explanation import is_taken_back
 from slowwave.schemas.search import (
