@@ -8,7 +8,7 @@ from slowwave.entrypoints.mcp.asking import for_the_model
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
-from slowwave.schemas.moments import day_of, from_day
+from slowwave.schemas.moments import day_of, from_day, is_unknown
 from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Link, Quote, Side
 from slowwave.schemas.results.explanation import is_taken_back
@@ -104,6 +104,7 @@ def of_entity(page: EntityPage) -> ToldSummary:
     """A person or thing: its summary, other names and neighbours."""
     aliases = [f"also called {', '.join(map(page_line, page.aliases))}"] if page.aliases else []
     beside = ", ".join(f"{page_line(one.name)} ({one.shared_count})" for one in page.neighbours)
+    since = "" if is_unknown(page.first_at) else f" since {day_of(page.first_at)}"
     old = ["a memory behind the summary was superseded since"] if page.summary and page.needs_review else []
     return ToldSummary(
         title=cut(page.name, NAME_CHARACTERS),
@@ -111,7 +112,7 @@ def of_entity(page: EntityPage) -> ToldSummary:
         date=day_of(page.last_at),
         remarks=[
             *([page.entity_type] if page.entity_type else []),
-            f"{several_memories(page.mention_count)} since {day_of(page.first_at)}",
+            f"{several_memories(page.mention_count)}{since}",
             *(cut(line, REMARK_CHARACTERS) for line in aliases),
             *([cut(f"named together with {beside}", REMARK_CHARACTERS)] if beside else []),
             *old,
