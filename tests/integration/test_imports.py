@@ -115,7 +115,7 @@ def test_what_is_dated_in_the_future_is_of_an_unknown_day_and_counted(home, tmp_
     (tmp_path / "mem0.json").write_text(json.dumps(mem0))
     chat = write_chat(tmp_path, "kiln", said)
     report = ingest.fn(sources=[str(chat), str(tmp_path / "mem0.json")], home=str(home))
-    assert [note for note in report.notes if "2 " in note and "dated in the future" in note]
+    assert [note for note in report.notes if "never set: 2 of the texts" in note]
     turns = store_of(home).rows("turns").sort("content")
     assert [day_of(moment) for moment in turns["event_time"]] == ["day unknown", "2026-03-01", "day unknown"]
     assert store_of(home).rows("chunks")["event_time"].to_list() == [datetime(2026, 3, 1, 10, tzinfo=UTC)]

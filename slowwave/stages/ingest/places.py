@@ -38,8 +38,8 @@ class Places:
         if self._late_count:
             hours = self._run.settings.readers.ahead_hours
             self._run.note(
-                f"dated in the future, or by a clock that was never set: {self._late_count:,} messages or memories, "
-                f"whose day counts as unknown (readers.ahead_hours allows {hours:g})"
+                f"dated in the future, or by a clock that was never set: {self._late_count:,} of the texts, whose day "
+                f"counts as unknown (readers.ahead_hours allows {hours:g})"
             )
         most = self._run.settings.readers.shown_places
         for reason, number in self._told.items():
