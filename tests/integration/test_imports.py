@@ -614,7 +614,7 @@ def test_what_is_kept_word_by_word_outlives_another_derivation():
 
 def test_a_project_that_nobody_knows_has_no_export_and_an_earlier_one_stays(home, exported):
     before = exported.read_bytes()
-    with Memory(home) as memory, pytest.raises(NotFoundError, match="of the project 'nosuch'"):
+    with Memory(home) as memory, pytest.raises(NotFoundError, match="no project is called 'nosuch'"):
         memory.export(exported.parent, project="nosuch", now=NOW)
     assert exported.read_bytes() == before
 

@@ -378,6 +378,11 @@ def test_a_quoted_message_has_an_id_by_which_it_is_cited_and_erased(tmp_path: Pa
 def test_a_client_asks_from_within_its_project_and_can_ask_in_all_of_them(memory: Memory):
     here, there = Caller(project="kettle-1"), Caller(project="wharf-2")
     everywhere = {"text": "Ana likes a build in the morning.", "project": "*"}
+    for caller in (here, there):
+        refused = call(memory, "remember_fact", caller=caller, text="The build is slow.")
+        assert "no project is called" in text_of(refused)
+        assert "new_project" not in text_of(refused)
+        memory.remember("Grass is green.", project=caller.project, new_project=True)
     assert not call(memory, "remember_fact", caller=here, text="The build of kettle needs libpq.").is_error
     assert not call(memory, "remember_fact", caller=here, **everywhere).is_error
     for caller, project, found in (

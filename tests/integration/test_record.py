@@ -122,7 +122,7 @@ def test_a_secret_told_in_one_call_is_masked_alone_in_the_next_of_its_conversati
 def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(home: Path):
     write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
     Memory(home, records_usage=False).record(
-        [message(0), message(1)], project="kiln"
+        [message(0), message(1)], project="kiln", new_project=True
     )  # not closed, as by a kill
     with Memory(home, records_usage=False) as memory:
         done = memory.record([message(1), message(2)])

@@ -139,7 +139,7 @@ def record(
     reader: Reader, request: RecordRequest, conversations: Conversations, *, now: datetime
 ) -> Recorded:
     """Commit the messages as turns, as `Memory.record` says."""
-    counts = Counts()
+    counts, owner = Counts(), reader.into(request.project, is_new=request.new_project).home.owner
     source = Source("conversation", RECORDED, safe_path(request.client) or RECORDED)
     messages = _messages(request, counts, now)
     told = conversations.told_in(turn.session_id for turn in request.turns)
@@ -152,7 +152,7 @@ def record(
         store = reader.current()
         kept = _not_erased(store, turns)
         conversations.catch_up(reader.home.journal, store)
-        new = _new(reader, store, kept, conversations, request.project)
+        new = _new(reader, store, kept, conversations, owner, has_project=request.project is not None)
         if new.height:
             keep_fresh(reader.home, now=now)
             conversations.commit(reader.home.journal, new, now=now)
@@ -238,11 +238,15 @@ def _new(
     store: Store | None,
     turns: pl.DataFrame,
     conversations: Conversations,
-    project: str | None,
+    owner: dict[str, str],
+    *,
+    has_project: bool,
 ) -> pl.DataFrame:
-    """Turns that are not known, or say something else there, with their place and their owner."""
-    owner = reader.home.of_project(project).owner
-    project = project and owner["project_id"]
+    """Turns that are not known, or say something else there, with their place and their owner.
+
+    With `has_project` they are of the owner's project, else of that of their conversation or their folder.
+    """
+    project = owner["project_id"] if has_project else None
     known = conversations.of(store, turns["session_id"].unique(maintain_order=True))
     added: Counter[str] = Counter()
     rows = []
