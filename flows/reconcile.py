@@ -13,6 +13,7 @@ from slowwave.stages.reconcile.new_memories import (
 )
 from slowwave.stages.reconcile.older_pairs import judge_older_pairs, note_older_pairs
 from slowwave.stages.reconcile.review import find_flagged_cells, leave_flagged, review
+from slowwave.stages.reconcile.stated_values import retire_former_values
 from tasks.stage import run_name, stage
 
 
@@ -30,6 +31,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
     with stage("reconcile", home=home, dry_run=dry_run) as run:
         new, flagged = find_new_cells(run), find_flagged_cells(run)
         fresh = merge_exact(run, new)
+        retire_former_values(run)
         candidates = find_candidates(run, fresh)
         if run.workspace.llm is None:
             note_unjudged(run, fresh, candidates)

@@ -1,6 +1,7 @@
 """`confirm`: a person says that a memory holds. It never fades, and no judge retires it any more.
 
-What contradicts it and is no person's word makes way. Where an assistant says so it is noted, and protects nothing.
+Other values of its property make way, whoever said them: a person's decision is the latest word on it. So does what
+contradicts it otherwise and is no person's word. Where an assistant says so it is noted, and protects nothing.
 """
 
 from datetime import datetime
@@ -24,7 +25,7 @@ from slowwave.readers.statements import read_note
 from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done
 from slowwave.search import Reader
-from slowwave.search.current_values import side_by_side, undecided_rivals
+from slowwave.search.current_values import rivals_of, side_by_side
 
 WHY = "a person confirmed the other"
 PERSON_SAID = "a person"
@@ -63,7 +64,7 @@ def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
         if is_stranded:
             plan["cell.restored"] = standing_again(work.home.journal, pl.Series("cell_id", [found]))
             notes.append("it had been superseded by a memory that was deleted, and is believed again")
-        losers = _contrary_of_no_person(work, row)
+        losers = _contrary(work, row)
         if losers.height:
             plan = joined(
                 plan,
@@ -71,7 +72,7 @@ def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
                 cascade(work.store, losers, why="lost to one that a person confirmed"),
                 {"contradiction.resolved": settled_by(work.store, losers["cell_id"].to_list(), why=WHY)},
             )
-            notes.append("it takes the place of what no person said otherwise")
+            notes.append("it takes the place of what was said otherwise")
         changed, waits = commit_edit(work, plan)
         return Done(
             cell_id=found,
@@ -82,12 +83,14 @@ def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
         )
 
 
-def _contrary_of_no_person(work: Workspace, row: dict[str, object]) -> pl.DataFrame:
-    """Memories that no person said or confirmed, and that contradict this one or stand undecided beside it."""
+def _contrary(work: Workspace, row: dict[str, object]) -> pl.DataFrame:
+    """Memories that make way: other values of its property, and what contradicts it and no person said or confirmed."""
     found = str(row["cell_id"])
+    rivals = {str(rival["cell_id"]) for rival in rivals_of(work.store, {**row, "protected": True})}
     sides = work.store.find([side_by_side([found])])[0]
     named = {side for pair in sides if pair["status"] == "open" for side in (pair["cell_a"], pair["cell_b"])}
-    named |= {rival["cell_id"] for rival in undecided_rivals(work.store, row)}
-    cells = work.store.by_key("cells", sorted(named - {found})).filter(pl.col("status") != "superseded")
-    is_no_persons = [not is_a_persons(cell) for cell in cells.iter_rows(named=True)]
-    return cells.filter(pl.Series(is_no_persons, dtype=pl.Boolean))
+    cells = work.store.by_key("cells", sorted((named | rivals) - {found})).filter(
+        pl.col("status") != "superseded"
+    )
+    makes_way = [cell["cell_id"] in rivals or not is_a_persons(cell) for cell in cells.iter_rows(named=True)]
+    return cells.filter(pl.Series(makes_way, dtype=pl.Boolean))

@@ -14,6 +14,7 @@ from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER, TIMESTAMP
+from slowwave.search.current_values import rivals_of
 from slowwave.store import Store, col, lit
 
 
@@ -60,6 +61,14 @@ def succession(
         .head(1)
         .join(winner.select("cell_id", *made_by), on="cell_id"),
     }
+
+
+def with_rivals(store: Store, winner: pl.DataFrame, losers: pl.DataFrame) -> pl.DataFrame:
+    """The losers and all other values of the property that a person decided (`winner`, one row): its latest word."""
+    rivals = [row["cell_id"] for row in rivals_of(store, winner.row(0, named=True))]
+    return store.by_key(
+        "cells", [*losers["cell_id"], *(key for key in rivals if key not in losers["cell_id"])]
+    )
 
 
 def lost_its_follower(store: Store, row: Mapping[str, object]) -> bool:
@@ -137,6 +146,7 @@ def settled_by(store: Store, cell_ids: Sequence[str], *, why: str) -> pl.DataFra
     either = (col("cell_a").isin(ids) | col("cell_b").isin(ids)) & (col("status") == lit("open"))
     rows = store.rows("contradictions", ["contradiction_id", "cell_a", "cell_b"], either)
     lost = pl.col("cell_a").is_in(ids)
+    rows = rows.filter(~(lost & pl.col("cell_b").is_in(ids)))  # neither side stands: the night closes it
     return rows.sort("contradiction_id").select(
         "contradiction_id",
         resolution=pl.when(lost).then(pl.lit("b_wins")).otherwise(pl.lit("a_wins")),

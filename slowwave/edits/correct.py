@@ -6,7 +6,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.edits.assistants_word import corrected_by_an_assistant, is_a_persons
-from slowwave.edits.consequences import cascade, joined, settled_by, succession
+from slowwave.edits.consequences import cascade, joined, settled_by, succession, with_rivals
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
@@ -15,7 +15,6 @@ from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash, normalize_text
-from slowwave.schemas.moments import latest_of
 from slowwave.schemas.requests import CorrectRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import frame_schema
@@ -39,8 +38,9 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
             return corrected_by_an_assistant(work, old, said, origin=request.origin, note=note)
         losers = work.store.by_key("cells", [str(old["cell_id"])])
         made, winner = protected_statement(
-            work, said, like=old, valid_from=latest_of(cast("datetime", old["valid_from"])), note=note
+            work, said, like=old, valid_from=cast("datetime", old["valid_from"]), note=note
         )
+        losers = with_rivals(work.store, winner, losers)
         plan = joined(
             made,
             succession(work.store, winner, losers, why=note or WHY, now=now),

@@ -51,7 +51,8 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
     assert segment is not None  # a statement is two events
     is_found, waits = folding.show(segment.segment_id) if folding.has_time else (False, "")
     if not is_found:
-        folded, waits = fold_committed(reader, patience_seconds=home.settings.edits.lock_seconds)
+        patience = home.settings.edits.lock_seconds
+        folded, waits = fold_committed(reader, patience_seconds=patience, now=now)
         is_found = folded == "folded"
         if not is_found:
             reader.wait_for(segment.segment_id)

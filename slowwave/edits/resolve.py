@@ -5,7 +5,15 @@ from typing import cast
 
 import polars as pl
 
-from slowwave.edits.consequences import cascade, joined, judged, settled_by, standing_again, succession
+from slowwave.edits.consequences import (
+    cascade,
+    joined,
+    judged,
+    settled_by,
+    standing_again,
+    succession,
+    with_rivals,
+)
 from slowwave.edits.correct import known_names, protected_statement, taken_over
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
@@ -15,7 +23,6 @@ from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.schemas.choices import Resolution
-from slowwave.schemas.moments import first_of, latest_of
 from slowwave.schemas.requests import ResolveRequest
 from slowwave.schemas.results import Dispute, Resolved, Side
 from slowwave.search import Reader
@@ -105,6 +112,7 @@ def undo(reader: Reader, contradiction_id: str, *, now: datetime) -> Resolved:
         else:
             losers = cells.filter(pl.col("cell_id") != winner_id)
             _refuse_changed(work.store, losers, ids, winner_id)
+            losers = pl.concat([losers, _rivals_of_then(work.store, row, winner_id)])
             restored = losers["cell_id"].sort().to_list()
             plan = joined(plan, _standing_again(work, losers, str(winner_id), settled, ids))
         changed, notes = commit_edit(work, plan)
@@ -141,12 +149,13 @@ def _decided(
             value=None,
             entities=known_names(like, text),
         )
-        since = latest_of(cells.select(first_of(pl.col("valid_from"))).item())
+        since = cast("datetime", cells["valid_from"].min())
         made, winner = protected_statement(work, said, like=like, valid_from=since, note=note)
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:
         made = {}
         winner, losers = (older, newer) if resolution == "a_wins" else (newer, older)
+    losers = with_rivals(work.store, winner, losers)
     plan = joined(
         made,
         succession(work.store, winner, losers, why=note or WHY, now=work.clock()),
@@ -177,6 +186,13 @@ def _standing_again(
         plan["cell.succeeded"] = rows_of("cell.succeeded", [{"cell_id": winner_id}])
         gone = work.store.by_key("cells", [winner_id])
     return joined(plan, cascade(work.store, gone, why="was part of a resolution that a person took back"))
+
+
+def _rivals_of_then(store: Store, row: dict[str, object], winner_id: str | None) -> pl.DataFrame:
+    """The other values of the property that made way with the losing side."""
+    gone = store.having("cells", "superseded_by", [winner_id or ""])
+    is_side = pl.col("cell_id").is_in([row["cell_a"], row["cell_b"]])
+    return gone.filter((pl.col("superseded_at") == row["resolved_at"]) & ~is_side)
 
 
 def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_id: str | None) -> None:

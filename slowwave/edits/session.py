@@ -17,6 +17,8 @@ from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import Plan
 from slowwave.search import Reader
 from slowwave.stages.ingest.folding import embed
+from slowwave.stages.reconcile.stated_values import retire_at_once
+from slowwave.stages.run import Stage
 
 
 @contextmanager
@@ -56,10 +58,14 @@ def cell_of(work: Workspace, cell_id: str) -> dict[str, object]:
 
 
 def commit_edit(work: Workspace, plan: Plan) -> tuple[dict[str, int], list[str]]:
-    """Commit and apply a plan, with core memory and vectors; return counts by kind, and notes."""
+    """Commit and apply a plan, with core memory and vectors; return counts by kind, and notes.
+
+    A value that was stated in it retires those that it outdates.
+    """
     changed = work.commit_plan(plan)
     if not changed:
         return {}, []
+    retire_at_once(Stage("edit", work, dry_run=False))
     write_core_file(work.home, work.store)
     note = embed(work)
     return changed, [note] if note else []

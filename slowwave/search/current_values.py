@@ -4,9 +4,7 @@ Computed, never asked.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import lru_cache, reduce
 from operator import and_
 from typing import Any, NamedTuple
@@ -14,7 +12,6 @@ from typing import Any, NamedTuple
 from slowwave.chains.walker import ends
 from slowwave.language.lexicon import PRESENT_WORDS
 from slowwave.language.query_words import plain_words
-from slowwave.schemas.moments import is_unknown, latest_of
 from slowwave.schemas.search import CellHit
 from slowwave.schemas.tables import OWNER
 from slowwave.store import Row, RowsQuery, Store, col, lit
@@ -71,21 +68,13 @@ def compared_values(
     Cells with the same subject and attribute (case and blanks aside) and different values compete, except those in
     `doubted` (in an open contradiction: no date decides that) and pairs in `both_valid`. The later value holds where it
     may outdate the other (`may_outdate`); where it may not, the other holds if it was said later, else they are
-    undecided. A value that was told on an unknown day came before another one only where that one holds from after the
-    last day that this can have been.
+    undecided.
     """
-    spelled = defaultdict[tuple[str, str], list[Row]](list)
+    claims: dict[tuple[str, str], list[Row]] = {}
     for cell in cells:
-        named = (cell["subject"], cell["attribute"])
-        if (
-            cell["status"] == "active"
-            and cell["cell_id"] not in doubted
-            and None not in (*named, cell["value"])
-        ):
-            spelled[named].append(cell)
-    claims = defaultdict[tuple[str, str], list[Row]](list)
-    for (subject, attribute), found in spelled.items():
-        claims[_plain(subject), _plain(attribute)] += found
+        is_live = cell["status"] == "active" and cell["cell_id"] not in doubted
+        if is_live and None not in (cell["subject"], cell["attribute"], cell["value"]):
+            claims.setdefault((plain_text(cell["subject"]), plain_text(cell["attribute"])), []).append(cell)
     next_of, undecided = dict[str, str](), set[Pair]()
     for rivals in claims.values():
         if len(rivals) > 1:
@@ -97,51 +86,48 @@ def _compare(
     rivals: list[Row], both_valid: Collection[Pair], next_of: dict[str, str], undecided: set[Pair]
 ) -> None:
     """Add what outdates what among the values of one property, and the pairs that wait for somebody to decide."""
-    are_dated = not any(is_unknown(cell["valid_from"]) for cell in rivals)
-    if are_dated and not both_valid and len({(cell["origin"], cell["protected"]) for cell in rivals}) == 1:
-        last = max(rivals, key=_holding)  # of words that are trusted alike the last one holds
-        held = _plain(last["value"])
-        next_of.update({cell["cell_id"]: last["cell_id"] for cell in rivals if _plain(cell["value"]) != held})
-        return
-    standing = list[tuple[str, Row]]()
+    standing = list[Row]()
     for cell in sorted(rivals, key=_holding, reverse=True):
-        value = _plain(cell["value"])
         others = [
             later
-            for other, later in standing
-            if other != value
+            for later in standing
+            if plain_text(later["value"]) != plain_text(cell["value"])
             and not (both_valid and frozenset((cell["cell_id"], later["cell_id"])) in both_valid)
         ]
-        outdating = next(
-            (later for later in others if _came_before(cell, later) and may_outdate(later, cell)), None
-        )
+        outdating = next((later for later in others if may_outdate(later, cell)), None)
         if outdating is not None:
             next_of[cell["cell_id"]] = outdating["cell_id"]
             continue
         for later in others:
-            if cell["event_time"] > latest_of(later["event_time"]):
+            if cell["event_time"] > later["event_time"]:
                 next_of.setdefault(later["cell_id"], cell["cell_id"])
             else:
                 undecided.add(frozenset((cell["cell_id"], later["cell_id"])))
-        standing.append((value, cell))
+        standing.append(cell)
 
 
-def undecided_rivals(store: Store, cell: Row) -> list[Row]:
-    """The memories (rows of `cells`) that stand beside this one undecided, by their values of one property."""
+def rivals_of(store: Store, cell: Row) -> list[Row]:
+    """The other living values of a memory's property (rows of `cells`) that its value does not outdate by itself."""
     if None in (cell["subject"], cell["attribute"], cell["value"]):
         return []
     owned = [col(name) == lit(cell[name]) for name in OWNER]
-    named = [col(name) == lit(cell[name]) for name in (*ATTRIBUTE, "status")]
-    same, contradictions = store.find(
+    is_other = (col("status") == lit("active")) & (col("cell_id") != lit(cell["cell_id"]))
+    living, contradictions = store.find(
         [
-            RowsQuery("cells", tuple(cell), reduce(and_, [*owned, *named])),
+            RowsQuery("cells", tuple(cell), reduce(and_, [*owned, is_other])),
             side_by_side([cell["cell_id"]]),
         ]
     )
-    doubted, both_valid = doubted_and_both_valid(contradictions)
-    values = compared_values(same, doubted=doubted, both_valid=both_valid)
-    beside = {key for pair in values.undecided if cell["cell_id"] in pair for key in pair}
-    return [row for row in same if row["cell_id"] in beside - {cell["cell_id"]}]
+    _, both_valid = doubted_and_both_valid(contradictions)
+    return [
+        row
+        for row in living
+        if None not in (row["subject"], row["attribute"], row["value"])
+        and all(plain_text(row[name]) == plain_text(cell[name]) for name in ATTRIBUTE)
+        and plain_text(row["value"]) != plain_text(cell["value"])
+        and frozenset((row["cell_id"], cell["cell_id"])) not in both_valid
+        and row["cell_id"] not in compared_values([cell, row], doubted=()).outdated
+    ]
 
 
 def former_values(
@@ -181,17 +167,12 @@ def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit
     return sorted(hits, key=lambda hit: not is_asked(hit))
 
 
-def _came_before(cell: Row, other: Row) -> bool:
-    """Return whether the first of two values in the order of `_holding` surely held before the other one."""
-    since: datetime = cell["valid_from"]
-    return not is_unknown(since) or latest_of(since) < other["valid_from"]
-
-
 def _holding(cell: Row) -> tuple[Any, ...]:
     """The order of values in time; the last one holds."""
     return cell["valid_from"], cell["recorded_at"], cell["cell_id"]
 
 
 @lru_cache(maxsize=50_000)  # subjects and attributes are few, and asked about again and again
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
+    """A subject, an attribute or a value as it is compared, without case and blanks."""
     return re.sub(r"\s+", " ", text.lower()).strip(" .")

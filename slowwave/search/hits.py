@@ -6,7 +6,6 @@ from datetime import datetime
 from functools import lru_cache
 
 from slowwave.chains.walker import walk
-from slowwave.schemas.moments import latest_of
 from slowwave.schemas.search import CellHit, FormerValue
 from slowwave.search.cells import CHAIN_STEPS, RankedCell, followers
 from slowwave.search.conditions import as_they_stood, cell_condition
@@ -36,6 +35,7 @@ _FORMER_COLUMNS = [name for name in FormerValue.model_fields if name != "value"]
 _COMPARED = (
     "cell_id", "content", "subject", "attribute", "value", "status", "event_time", "valid_from", "valid_until",
     "recorded_at", "topic_id", "superseded_by", "superseded_at", "origin", "protected",
+    "prompt_version",
 )  # fmt: skip
 """Columns that say which value holds now, and what held before: they are read of many cells for each that is shown."""
 
@@ -181,7 +181,7 @@ def _with_chain(question: Question, cells: list[Row], around: list[Row]) -> dict
     if not filters.is_historical:
         return known
     if filters.as_of is not None:
-        known = {key: row for key, row in known.items() if latest_of(row["event_time"]) <= filters.as_of}
+        known = {key: row for key, row in known.items() if row["event_time"] <= filters.as_of}
     said = followers(store, known.values())
     return {key: as_they_stood(row, said, filters) for key, row in known.items()}
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from slowwave.language.text import telling_words
 from slowwave.schemas.choices import EPISODE, TRUST, WHOSE, Origin
-from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.schemas.tables import RAW_PROMPT, REMEMBERED
 from slowwave.trust.own_words import NAME_WORDS, Parts, parts_of
 
 PERSON: Final[Origin] = "user"
@@ -71,11 +71,17 @@ def least_to_outdate(origin: Origin, *, is_judged: bool) -> int:
 def may_outdate(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
     """Return whether a later value may take the place of an earlier one unread, both rows of `cells`.
 
-    What a person confirmed counts as a person's word, and only what a person confirmed later outdates it.
+    What a person confirmed counts as a person's word, and only what a person confirmed, or told Slowwave itself since,
+    outdates it.
     """
     if later["protected"] or earlier["protected"]:
-        return bool(later["protected"])
+        return bool(later["protected"] or (is_told(later) and later["event_time"] >= earlier["event_time"]))
     return TRUST.index(later["origin"]) <= least_to_outdate(earlier["origin"], is_judged=False)
+
+
+def is_told(cell: Mapping[str, Any]) -> bool:
+    """Return whether a person told Slowwave itself what a row of `cells` says."""
+    return bool(cell["origin"] == PERSON and cell["prompt_version"] == REMEMBERED)
 
 
 def least_trusted(origin: pl.Expr) -> pl.Expr:

@@ -83,7 +83,7 @@ REMEMBER: Final = Tool(
     shaped=Remembered,
     shape=_same,
     show=_remembered,
-    without=("salience", "new_project"),
+    without=("salience",),
     narrowed=AgentsWord,
 )
 

@@ -4,7 +4,6 @@ from datetime import datetime
 
 from pydantic import Field
 
-from slowwave.schemas.moments import Ended, Said
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.results.edits import Dispute
 
@@ -16,7 +15,7 @@ class Quote(Frozen):
     speaker: str | None
     role: str
     content: str
-    event_time: Said
+    event_time: datetime
     source_name: str
     session_id: str
     origin: str
@@ -34,8 +33,8 @@ class Link(Frozen):
     cell_id: str
     content: str
     status: str
-    valid_from: Said
-    valid_until: Ended
+    valid_from: datetime
+    valid_until: datetime | None
     superseded_at: datetime | None
 
     @property
@@ -86,9 +85,9 @@ class Explanation(Frozen):
     )
     protected: bool
     origin: str
-    event_time: Said
-    valid_from: Said
-    valid_until: Ended
+    event_time: datetime
+    valid_from: datetime
+    valid_until: datetime | None
     recorded_at: datetime
     source_name: str
     session_id: str

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pydantic import Field
 
-from slowwave.schemas.moments import Said
 from slowwave.schemas.refusals import Frozen
 
 
@@ -15,7 +14,7 @@ class Fading(Frozen):
     cell_id: str
     cell_type: str
     content: str
-    event_time: Said
+    event_time: datetime
     source_name: str
     whose: str = Field(description="Whose word it is; empty where a person said it.")
     effective_confidence: float

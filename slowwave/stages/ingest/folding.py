@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import suppress
+from datetime import datetime
 from typing import Literal
 
 from slowwave.errors import BusyError, ConfigError, OutputError, SlowwaveError, TransientError
@@ -11,14 +12,21 @@ from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, work
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
 from slowwave.search import Reader
+from slowwave.stages.reconcile.stated_values import retire_at_once
+from slowwave.stages.run import Stage
 
 Folded = Literal["folded", "busy", "failed"]
 
 NO_VECTOR_YET = "found by full text alone until a vector is there"
 
 
-def fold_committed(reader: Reader, *, patience_seconds: float) -> tuple[Folded, str]:
-    """Apply everything committed, with vectors; return what became of it, and a note where something waits."""
+def fold_committed(
+    reader: Reader, *, patience_seconds: float, now: datetime | None = None
+) -> tuple[Folded, str]:
+    """Apply everything committed, with vectors, and retire the values that a stated one outdates.
+
+    Returns what became of it, and a note where something waits.
+    """
     home = reader.home
     try:
         with writing(home, work="edit", patience_seconds=patience_seconds, makes_home=False):
@@ -26,9 +34,11 @@ def fold_committed(reader: Reader, *, patience_seconds: float) -> tuple[Folded, 
                 workspace_of(home, clock=wall_clock)
             store = reader.current()  # opens the embedder too
             assert store is not None  # made above, under the lock
-            work = Workspace(home, store, reader.embedder, is_short=True)
+            clock = wall_clock if now is None else lambda: now
+            work = Workspace(home, store, reader.embedder, clock=clock, is_short=True)
             with store.exactly():
                 work.apply_all()
+                retire_at_once(Stage("reconcile", work, dry_run=False))
                 note = embed(work)
             work.store.catch_up()
             return "folded", note
