@@ -9,6 +9,7 @@
     |-- NotFoundError    the named thing is not there
     |-- OutputError      a model answered, and the answer cannot be used
     |-- BudgetError      the run's token or cost budget is spent; what is left stays pending
+    |-- CancelledError   somebody cancelled the run; what it committed is kept
     `-- ContractError    a bug of ours: something we made breaks our own schema
 
 Foreign exceptions become one of these at their one gateway. A message says what happened, with which
@@ -65,6 +66,10 @@ class OutputError(SlowwaveError):
 
 class BudgetError(SlowwaveError):
     """The budget of this run is spent."""
+
+
+class CancelledError(SlowwaveError):
+    """Somebody cancelled the run."""
 
 
 class ContractError(SlowwaveError):

@@ -66,7 +66,6 @@ from slowwave.search import answer, ask, open_reader
 from slowwave.search.archived import find_forgotten
 from slowwave.search.entity import describe
 from slowwave.search.timeline import timeline
-from slowwave.settings.projects import project_of
 from slowwave.stages.ingest.alone import ingest_alone
 from slowwave.stages.ingest.folding import Folding
 from slowwave.stages.ingest.methods import Sources
@@ -175,7 +174,7 @@ class Memory(Lists, Edits, Sources):
 
     def project_of(self, folder: str | Path) -> str:
         """The project of a folder: its git repository with all worktrees, else the home's own one."""
-        return project_of(self._home.settings.owner, str(folder))
+        return self._reader.project_of(str(folder))
 
     def record(
         self,
@@ -183,6 +182,7 @@ class Memory(Lists, Edits, Sources):
         *,
         client: str = "",
         project: str | None = None,
+        new_project: bool = False,
         now: datetime | None = None,
     ) -> Recorded:
         """Record messages of conversations (`RecordRequest`) as they are said; they survive a kill once this returns.
@@ -193,6 +193,7 @@ class Memory(Lists, Edits, Sources):
 
         Raises:
             InputError: a message or keyword is not possible; nothing was recorded.
+            NotFoundError: no project is called so; nothing was recorded.
             TransientError: the journal cannot be written; nothing was recorded.
         """
         recorded = record(
@@ -334,9 +335,10 @@ class Memory(Lists, Edits, Sources):
         """Core memory: the file `MEMORY.md`, which is the home's own, and behind it that of a project; "" for none."""
         path = self._home.core_path
         own = path.read_bytes().decode(errors="replace") if path.is_file() else ""
-        if project is None or (store := self._reader.current()) is None:
+        named = None if project is None else self._reader.named(project)
+        if named is None or (store := self._reader.current()) is None:
             return own
-        of_project = project_core(self._home, store, clean_text(project))
+        of_project = project_core(self._home, store, named)
         return "\n".join(part for part in (own, of_project) if part)
 
     def status(self, *, now: datetime | None = None) -> Status:

@@ -1,7 +1,8 @@
 """Payloads of hooks as their harnesses document them, the schemas of what goes in and out, and calls of the program.
 
 The schemas in `tests/hooks/` were written from the documentation of Claude Code, the generated schemas of Codex, and
-the pages of Gemini CLI and Cursor; those of Codex are closed, as it refuses what it does not know.
+the pages of Gemini CLI and Cursor, and mended by what Claude Code 2.1.197, Codex 0.169.0 and Gemini CLI 0.61.0 send;
+those of Codex are closed, as it refuses what it does not know.
 """
 
 import json
@@ -26,7 +27,7 @@ EVENTS = {
             "agent_type": "Explore",
             "agent_transcript_path": "/x/s/subagents/agent-a1.jsonl",
         },
-        "PreCompact": {"trigger": "auto", "custom_instructions": ""},
+        "PreCompact": {"trigger": "manual", "custom_instructions": None},
         "SessionEnd": {"reason": "prompt_input_exit"},
     },
     "codex": {
@@ -42,7 +43,7 @@ EVENTS = {
             "agent_transcript_path": None,
         },
         "PreCompact": {"turn_id": "t1", "trigger": "manual"},
-        "SessionEnd": {"reason": "exit"},
+        "SessionEnd": {"reason": "other"},
     },
     "gemini": {
         "SessionStart": {"source": "startup"},
@@ -68,6 +69,13 @@ COMMON: dict[str, dict[str, Any]] = {
     "cursor": {"generation_id": "g1", "model": "auto", "cursor_version": "3.1", "user_email": None},
 }
 
+LACKS = {
+    ("claude-code", "SessionStart"): ("permission_mode", "prompt_id", "effort"),
+    ("codex", "PreCompact"): ("permission_mode",),
+    ("codex", "SessionEnd"): ("model", "permission_mode"),
+}
+"""Common fields that an event does not have."""
+
 CASES = [(harness, event) for harness, events in EVENTS.items() for event in events]
 
 
@@ -80,8 +88,8 @@ def payload(
         where = {"conversation_id": session, "workspace_roots": ["/home/ana/kiln"]}
     made = {**COMMON[harness], **EVENTS[harness][event], **where, "transcript_path": transcript}
     made = {**made, "hook_event_name": event, **more}
-    if (harness, event) == ("codex", "PreCompact"):
-        del made["permission_mode"]
+    for name in LACKS.get((harness, event), ()):
+        del made[name]
     if harness == "cursor" and "session_id" in made:
         made["session_id"] = session  # the same by another name
     jsonschema.validate(made, schemas(harness)["payloads"][event])

@@ -63,8 +63,8 @@ class Item:
 
     @property
     def date(self) -> str:
-        """The item's date."""
-        return re.findall(r"\d{4}-\d{2}-\d{2}", self.head)[0]
+        """The item's date; empty where its day is unknown."""
+        return next(iter(re.findall(r"\d{4}-\d{2}-\d{2}", self.head)), "")
 
 
 def items(page: str, heading: str) -> list[Item]:

@@ -12,6 +12,7 @@ from slowwave.chains.timelines import HOLDING_ORDER, held_from
 from slowwave.chains.walker import connected
 from slowwave.language.lexicon import STOP_WORDS
 from slowwave.language.text import days_and_months, names, numbers, without_telling_date, words
+from slowwave.schemas.moments import are_unknown, first_of
 from slowwave.trust.origins import rank_of
 
 WORDS_THAT_COUNT = 4
@@ -37,11 +38,11 @@ def hard_value_lists(cells: pl.DataFrame) -> pl.DataFrame:
 def richness(cells: pl.DataFrame) -> pl.DataFrame:
     """`cell_id`, `richness` (0 is the richest): which of several memories that say the same should stand for them.
 
-    What a person confirmed comes first, then what a trusted source said, then the text with most numbers, days and
-    names, then the one with clearly more telling words, then the oldest.
+    What was said on a known day comes first, then what a person confirmed, then what a trusted source said, then the
+    text with most numbers, days and names, then the one with clearly more telling words, then the oldest.
     """
     telling = words(pl.col("content")).list.unique().list.set_difference(sorted(STOP_WORDS)).list.len()
-    order = ["is_protected", "trust", "value_count", "word_count"]
+    order = ["is_dated", "is_protected", "trust", "value_count", "word_count"]
     known = cells if "protected" in cells.columns else cells.with_columns(protected=pl.lit(value=False))
     return (
         known.join(hard_value_lists(cells), on="cell_id", how="left", maintain_order="left")
@@ -51,6 +52,7 @@ def richness(cells: pl.DataFrame) -> pl.DataFrame:
             valid_day=held_from().dt.truncate("1d"),
             is_protected=pl.col("protected"),
             trust=-rank_of(pl.col("origin")),
+            is_dated=~are_unknown(pl.col("event_time")),
             value_count=pl.col("values").list.len(),
             word_count=telling // WORDS_THAT_COUNT,
         )
@@ -82,7 +84,8 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
     (who says the same as whom, in whatever direction); `cells` has the memories named. In a group without a
     correction, memories of one value that nothing separates make a stretch, and of those that say the same the richest
     of the stretch stands for the others (`richness`). In a group with a correction the oldest of all stands for them:
-    that a wrong value was said again does not make it right.
+    that a wrong value was said again does not make it right. What was said on an unknown day is taken to hold from the
+    first known day on which the same was said.
 
     Returns `cell_id`, `element_id` (itself where it stands for itself), sorted.
     """
@@ -90,6 +93,7 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
     value = pl.coalesce("value", "content")
     kinds = connected(repeats).rename({"group": "kind"})
     wrong = pairs.filter(pl.col("verdict") == "corrects").select("cell_id").unique()
+    first_told = first_of(pl.col("valid_day")).over("group", "kind")
     corrected = groups.join(wrong, on="cell_id", how="semi").select("group").unique()
     return (
         groups.join(
@@ -98,6 +102,7 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
                 "event_time",
                 "recorded_at",
                 valid_day=held_from().dt.truncate("1d"),
+                is_undated=are_unknown(held_from()),
                 said=plain_value(value),
             ),
             on="cell_id",
@@ -106,7 +111,8 @@ def stand_ins(pairs: pl.DataFrame, repeats: pl.DataFrame, cells: pl.DataFrame) -
         .join(kinds, on="cell_id", how="left")
         .with_columns(kind=pl.coalesce(pl.format("r{}", "kind"), "cell_id"))
         .join(corrected.with_columns(is_corrected=pl.lit(value=True)), on="group", how="left")
-        .sort("group", *HOLDING_ORDER)
+        .with_columns(valid_day=pl.when("is_undated").then(first_told).otherwise("valid_day"))
+        .sort("group", "valid_day", "is_undated", *HOLDING_ORDER[1:])
         # what says the same has the value of its oldest, however it was put
         .with_columns(said=pl.col("said").first().over("group", "kind"))
         .with_columns(stretch=pl.col("said").rle_id().over("group"))

@@ -9,6 +9,7 @@ import polars as pl
 
 from slowwave.chains.walker import connected
 from slowwave.schemas.choices import TRUST
+from slowwave.schemas.moments import are_unknown, days_of, latest_moments
 from slowwave.trust.origins import PERSON, rank_of
 
 AGE_ORDER = ["valid_from", "event_time", "recorded_at", "cell_id"]
@@ -41,7 +42,8 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     `pairs` has `cell_id`, `target_id`, `verdict` (the judged ones and, from earlier nights, the links of the
     cells involved); `cells` has those cells. Each connected group is put in order of `held_from`, then of when
     things were said: every cell is superseded by the next, the last one holds now, whatever order they came in. A
-    correction comes after what it corrects, and an outcome after its plan, whatever day the plan was for.
+    correction comes after what it corrects, and an outcome after its plan, whatever day the plan was for. What was
+    told on an unknown day comes first.
 
     Returns `cell_id`, `superseded_by`, `valid_until`, `verdict`, oldest first; empty groups give no rows.
     """
@@ -73,10 +75,17 @@ def supersessions(pairs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             "cell_id",
             "superseded_by",
             # a corrected value never held
-            valid_until=pl.when(pl.col("ended_by") == "corrects").then("said_from").otherwise("next_from"),
+            valid_until=pl.when(pl.col("ended_by") == "corrects").then("said_from").otherwise(_end()),
             verdict=pl.col("ended_by").fill_null("updates"),
         )
     )
+
+
+def _end() -> pl.Expr:
+    """The end of a value: when the next one began to hold; unknown where this one may have been told after that."""
+    since, next_from = pl.col("held_from"), pl.col("next_from")
+    is_open = are_unknown(since) & (latest_moments(since) >= latest_moments(next_from))
+    return pl.when(is_open).then(since + pl.duration(microseconds=1)).otherwise(next_from)
 
 
 def _holding_from(said: pl.DataFrame, ordered: pl.DataFrame) -> pl.DataFrame:
@@ -123,7 +132,7 @@ def timelines(links: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .join(links, on="cell_id", how="left")
         .sort("group", *AGE_ORDER)
     )
-    until = pl.format("{} (until {})", value, pl.col("valid_until").dt.strftime("%Y-%m-%d"))
+    until = pl.format("{} (until {})", value, days_of(pl.col("valid_until")))
     rank = rank_of(pl.col("origin"))
     holder = rank.filter(pl.col("superseded_by").is_null()).min().over("group")
     is_answered_for = rank <= holder.clip(lower_bound=TRUST.index("agent"))

@@ -16,7 +16,7 @@ from slowwave.language.time_phrases import TimeRange, day_told
 from slowwave.schemas.search import CellHit, Filters, TurnHit
 from slowwave.schemas.tables import KEYS, RAW_PROMPT
 from slowwave.search.cells import RankedCell, cell_lists, cell_queries
-from slowwave.search.conditions import turn_condition
+from slowwave.search.conditions import turn_condition, within
 from slowwave.search.current_values import Pair
 from slowwave.search.episodes import EPISODE_LIST
 from slowwave.search.fusing import Fused, fused_scores, newest_first
@@ -147,7 +147,8 @@ def _cells_then(question: Question) -> dict[str, Query]:
     """The list of memories of the time that the question names: told then, or holding from then on."""
     if question.period is None or question.is_about_time:
         return {}
-    then = question.where & (_within(question.period, "event_time") | _within(question.period, "valid_from"))
+    start, end = question.period.start, question.period.end
+    then = question.where & (within(start, end) | within(start, end, "valid_from"))
     return {TIME: _of_time(question, "cells", then, UNRANKED_BY)}
 
 
@@ -155,7 +156,7 @@ def _turns_then(question: Question) -> list[Query]:
     if question.period is None:
         return []
     owner = question.settings.owner
-    then = turn_condition(owner, question.filters) & _within(question.period, "event_time")
+    then = turn_condition(owner, question.filters) & within(question.period.start, question.period.end)
     return [_of_time(question, "turns", then, ())]
 
 
@@ -164,13 +165,6 @@ def _of_time(question: Question, table: str, then: Expr, columns: tuple[str, ...
     if question.vector is not None:
         return VectorQuery(table, question.vector, PERIOD_ROWS, then, columns)
     return RowsQuery(table, (KEYS[table], *columns), then)
-
-
-def _within(period: TimeRange, column: str) -> Expr:
-    sides = [col(column) >= lit(period.start)] if period.start is not None else []
-    sides += [col(column) < lit(period.end)] if period.end is not None else []
-    first, *rest = sides
-    return first & rest[0] if rest else first
 
 
 def _cells(

@@ -15,6 +15,7 @@ from slowwave.language.signals import fix_cue
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.context import TierName
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.search import CellHit, TopicHit, TurnHit
 from slowwave.schemas.tables import RAW_PROMPT, STATED
 from slowwave.search.conditions import cell_condition
@@ -196,17 +197,12 @@ def cell_line(
     return replace(made, rests_on=frozenset(cell.evidence), wordings=frozenset({page_line(cell.content)}))
 
 
-def count_of(cell_count: int) -> str:
-    """The number of a topic's memories in words, which stands in the place of a source."""
-    return "1 memory" if cell_count == 1 else f"{cell_count} memories"
-
-
 def topic_line(
     topic: TopicHit, compressed: str | None, score: float, *, told_until: datetime, whose: str
 ) -> Candidate:
     """A topic's summary, or its compressed form, dated by its newest memory: it knows nothing that came later."""
     texts = [f"{topic.name}: {text}" for text in (topic.summary, compressed or topic.summary)]
-    source = (told_until, count_of(topic.cell_count))
+    source = (told_until, several_memories(topic.cell_count))
     return line(
         "relevant", score, "summary", texts, source, "topic", whose=whose, topic_ids=(topic.topic_id,)
     )

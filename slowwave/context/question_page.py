@@ -20,6 +20,7 @@ from slowwave.excerpts import quoted
 from slowwave.language.signals import fix_cue
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.moments import day_of
 from slowwave.schemas.search import CellHit, TurnHit
 
 CELL_TOKENS, TURN_TOKENS = 18, 40
@@ -173,7 +174,7 @@ def _memory(situation: Situation, richest: Richest, *, is_short: bool) -> Candid
         hit, [repeat for repeat in repeats if repeat.event_time.date() != hit.event_time.date()]
     )
     former = [] if hit.cell_type == "task" else hit.history
-    history = "; ".join(f"{past.value} ({past.valid_from:%Y-%m-%d})" for past in former)
+    history = "; ".join(f"{past.value} ({day_of(past.valid_from)})" for past in former)
     texts = [f"{content}{tail} Before: {history}"] * bool(history) + [f"{content}{tail}"]
     texts += [hit.compressed] if is_short and hit.compressed else []
     mark = f" ({hit.whose})" * bool(hit.whose)
@@ -207,9 +208,9 @@ def _procedure(hit: CellHit) -> str | None:
 
 def _other_days(hit: CellHit, repeats: list[CellHit]) -> str:
     """The other days on which a memory was told, and the day from which it holds where its text names no year."""
-    began = f"{hit.valid_from:%Y-%m-%d}"
+    began = day_of(hit.valid_from)
     is_told = hit.valid_from.date() == hit.event_time.date() or f"{hit.valid_from:%Y}" in hit.content
-    days = sorted({f"{repeat.event_time:%Y-%m-%d}" for repeat in repeats})
+    days = sorted({day_of(repeat.event_time) for repeat in repeats})
     told = [] if is_told else [began]
     told += [f"also said {', '.join(days)}"] * bool(days)
     return f" ({'; '.join(told)})" if told else ""

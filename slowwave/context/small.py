@@ -37,7 +37,7 @@ FEW_WORDS = 1.5
 MIN_WORD_SHARE = 0.5
 """Share of the words that a memory must hold where there is no embedder."""
 
-RANKED = 30
+RANKED = 24
 """Memories, and turns, that are ranked. With 50 two in 200 small forms are other ones, and it takes a third longer."""
 
 NEAR_BEST = 0.6

@@ -10,7 +10,6 @@ from slowwave.context.gather import ANSWERED_FOR
 from slowwave.context.memories import (
     KnownCell,
     cell_line,
-    count_of,
     is_over,
     line,
     quote_lines,
@@ -23,6 +22,8 @@ from slowwave.context.statements.preferences import preference_lines
 from slowwave.context.tiers import CONTRADICTION, Candidate
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import CellType
+from slowwave.schemas.moments import day_of
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.search import Filters
 from slowwave.search.conditions import cell_condition, scope_condition
 from slowwave.search.current_values import Pair
@@ -76,7 +77,7 @@ def both_sides(one: KnownCell, other: KnownCell, note: str | None, score: float)
     def text(first: str, second: str, *, has_note: bool) -> str:
         reason = f" ({note})" if note and has_note else ""
         whose = f", {word(older)}" * bool(word(older))
-        said = f"{first} [{older.event_time:%Y-%m-%d}, {source_label(older.source_name)}{whose}]"
+        said = f"{first} [{day_of(older.event_time)}, {source_label(older.source_name)}{whose}]"
         by = f" [{word(newer)}]" * sides_differ
         return f"Either: {said} Or: {second}{by}{reason} Undecided which holds."
 
@@ -214,7 +215,7 @@ def _core_lines(situation: Situation, *, most: int) -> list[Candidate]:
 def _pointer(topic: Row, *, is_near: bool, whose: str) -> Candidate:
     count, score = topic["len"], topic["len"] / 1_000 + is_near
     texts = [f"{topic['name']}: {', '.join(topic['labels'])}"] * bool(topic["labels"]) + [topic["name"]]
-    source, ids = (topic["updated_at"], count_of(count)), (topic["topic_id"],)
+    source, ids = (topic["updated_at"], several_memories(count)), (topic["topic_id"],)
     return replace(
         line("index", score, "topic", texts, source, "further memories", whose=whose, topic_ids=ids),
         kind="pointer",

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from slowwave.schemas.moments import latest_moments
 from slowwave.settings.groups import DecaySettings
 
 DAY = 86_400.0
@@ -21,12 +22,12 @@ def days_between(first: pl.Expr, last: pl.Expr) -> pl.Expr:
 
 
 def days_since(moment: pl.Expr, *, now: datetime) -> pl.Expr:
-    """Days from a moment to `now`, as a fraction; never below 0."""
-    return days_between(moment, pl.lit(now))
+    """Days from a moment to `now`, as a fraction; never below 0. An unknown one counts from its latest possible one."""
+    return days_between(latest_moments(moment), pl.lit(now))
 
 
 def days_ago(moment: datetime, *, now: datetime) -> float:
-    """`days_since` of one moment."""
+    """`days_since` of one moment; for a rank, where an unknown one is old: nobody knows that it was lately."""
     return max((now - moment) / timedelta(days=1), 0.0)
 
 

@@ -4,6 +4,7 @@ Its correction takes the place of what no person said or confirmed. Beside a per
 which waits for a person. Its confirmation is noted, and protects nothing.
 """
 
+from datetime import datetime
 from typing import cast
 
 import polars as pl
@@ -16,6 +17,7 @@ from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import Statement, cell_id_of
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.moments import latest_of
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, REMEMBERED, frame_schema
 
@@ -96,7 +98,9 @@ def _statement(
         now=work.clock(),
         origin=origin,
     )
-    cell = made["cell.extracted"].with_columns(valid_from=pl.lit(like["valid_from"]))
+    cell = made["cell.extracted"].with_columns(
+        valid_from=pl.lit(latest_of(cast("datetime", like["valid_from"])))
+    )
     winner = cell.with_columns(recorded_at=pl.lit(work.clock())).select(frame_schema("cells").names())
     return {**made, "cell.extracted": cell}, winner.cast(dict(frame_schema("cells").items()))
 

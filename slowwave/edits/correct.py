@@ -15,6 +15,7 @@ from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash, normalize_text
+from slowwave.schemas.moments import latest_of
 from slowwave.schemas.requests import CorrectRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import frame_schema
@@ -38,7 +39,7 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
             return corrected_by_an_assistant(work, old, said, origin=request.origin, note=note)
         losers = work.store.by_key("cells", [str(old["cell_id"])])
         made, winner = protected_statement(
-            work, said, like=old, valid_from=cast("datetime", old["valid_from"]), note=note
+            work, said, like=old, valid_from=latest_of(cast("datetime", old["valid_from"])), note=note
         )
         losers = with_rivals(work.store, winner, losers)
         plan = joined(

@@ -42,6 +42,7 @@ class Edits:
         salience: float = 0.8,
         origin: SaidBy = "user",
         project: str | None = None,
+        new_project: bool = False,
         now: datetime | None = None,
     ) -> Remembered:
         """Record a statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
@@ -51,10 +52,11 @@ class Edits:
 
         Raises:
             InputError: a keyword is not possible, this memory was deleted before, or the home keeps to one project.
+            NotFoundError: no project is called so, and it is not to be a new one.
             TransientError: the journal cannot be written; nothing was recorded.
         """
         request = request_of(RememberRequest, locals())
-        into = self._reader.into(request.project)
+        into = self._reader.into(request.project, is_new=request.new_project)
         return remember.remember(into, request, self._folding, now=moment_of(now))
 
     def correct(

@@ -9,6 +9,7 @@ from slowwave.decay.fading import fading
 from slowwave.decay.retention import days_since, effective_confidence
 from slowwave.edits.resolve import disputes
 from slowwave.journal.segments import Journal
+from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
 from slowwave.schemas.results import Fading, Replacement, Stats
 from slowwave.search import Reader
@@ -93,13 +94,16 @@ def _counted(rows: pl.DataFrame, name: str) -> dict[str, int]:
 
 
 def _ages(active: pl.DataFrame, *, now: datetime) -> dict[str, int]:
-    """Active memories by how long ago it was said, youngest first."""
+    """Active memories by how long ago it was said, youngest first; those of which nobody knows it last."""
+    is_undated = are_unknown(pl.col("event_time"))
+    undated_count, active = active.filter(is_undated).height, active.filter(~is_undated)
     days = active.select(days=days_since(pl.col("event_time"), now=now))["days"]
     found, below = {}, 0.0
     for most, label in AGES:
         found[f"up to {label}"] = int(((days >= below) & (days < most)).sum())
         below = most
-    return {**found, "older": int((days >= below).sum())}
+    found["older"] = int((days >= below).sum())
+    return {**found, DAY_UNKNOWN: undated_count} if undated_count else found
 
 
 def _largest(store: Store, active: pl.DataFrame) -> dict[str, int]:

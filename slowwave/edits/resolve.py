@@ -23,6 +23,7 @@ from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.readers.statements import read_note, read_statement
 from slowwave.schemas.choices import Resolution
+from slowwave.schemas.moments import first_of, latest_of
 from slowwave.schemas.requests import ResolveRequest
 from slowwave.schemas.results import Dispute, Resolved, Side
 from slowwave.search import Reader
@@ -149,7 +150,7 @@ def _decided(
             value=None,
             entities=known_names(like, text),
         )
-        since = cast("datetime", cells["valid_from"].min())
+        since = latest_of(cells.select(first_of(pl.col("valid_from"))).item())
         made, winner = protected_statement(work, said, like=like, valid_from=since, note=note)
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:

@@ -17,6 +17,7 @@ from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.tokens import count_tokens
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import ContextRequest
+from slowwave.schemas.moments import day_of, days_of
 from slowwave.schemas.questions import Question
 from slowwave.schemas.search import MAX_LIMIT, CellHit, Filters, SearchResult
 from slowwave.search import Reader, ask
@@ -152,7 +153,7 @@ def known_memories(cells: pl.DataFrame) -> pl.DataFrame:
     """
     is_active = pl.col("status") == "active"
     held = (pl.col("status") == "superseded") & (pl.col("valid_until") > pl.col("valid_from"))
-    day = pl.col("event_time").dt.strftime("%Y-%m-%d")
+    day = days_of(pl.col("event_time"))
     until = pl.format(" (until {})", pl.col("valid_until").dt.strftime("%Y-%m-%d"))
     ended = pl.when(held).then(until).otherwise(pl.lit(""))
     return (
@@ -188,9 +189,9 @@ def _page(lines: Iterable[PageLine]) -> Page:
 
 def _turn_text() -> pl.Expr:
     speaker = pl.coalesce("speaker", "role")
-    return pl.format("[{}] {}: {}", pl.col("event_time").dt.strftime("%Y-%m-%d"), speaker, "content")
+    return pl.format("[{}] {}: {}", days_of(pl.col("event_time")), speaker, "content")
 
 
 def _cell_text(cell: CellHit) -> str:
     before = "".join(f" | before: {former.value}" for former in cell.history)
-    return f"[{cell.event_time:%Y-%m-%d}] ({cell.cell_type}) {cell.text}{before}"
+    return f"[{day_of(cell.event_time)}] ({cell.cell_type}) {cell.text}{before}"

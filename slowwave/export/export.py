@@ -30,11 +30,11 @@ def export(reader: Reader, request: ExportRequest, *, now: datetime) -> Exported
     if store is None:
         raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
     owner = home.settings.owner
-    rows = rows_of_export(store, owner, project=request.project, scopes=request.scopes)
-    if request.project is not None and all(frame.is_empty() for frame in rows.values()):
+    project = None if request.project is None else reader.named(request.project)
+    rows = rows_of_export(store, owner, project=project, scopes=request.scopes)
+    if project is not None and all(frame.is_empty() for frame in rows.values()):
         raise NotFoundError(
-            f"nothing that you may see is of the project {request.project!r}: check its name, "
-            "or export all projects without --project"
+            f"nothing that you may see is of the project {project!r}: export all projects, or another"
         )
     notes: list[str] = []
     if needs_sweep(home):

@@ -10,6 +10,7 @@ import polars as pl
 from slowwave.export.markdown import file_names, plain
 from slowwave.export.rows import Rows
 from slowwave.schemas.choices import WHOSE, Origin
+from slowwave.schemas.moments import day_of
 
 START: Final = "Memories"
 NO_TOPIC: Final = "Without a topic"
@@ -91,7 +92,7 @@ def _sections(cells: pl.DataFrame, *, has_topic: bool = True, page: str = "") ->
 def _item(row: Row, *, has_topic: bool = True, page: str = "") -> str:
     """A memory as one entry of a list: its text, its kind, day, whose word it is, and links but to this page itself."""
     whose = "confirmed by you" if row["protected"] else WHOSE[cast("Origin", row["origin"])]
-    day = f"{cast('datetime', row['event_time']):%Y-%m-%d}"
+    day = day_of(cast("datetime", row["event_time"]))
     details = [str(row["cell_type"]), day, whose, plain(str(row["source_name"]))]
     links = [_link(f"topics/{row['title']}", str(row["title"]))] if has_topic else []
     links += [_link(f"names/{name}", name) for name in cast("list[str]", row["pages"]) if name != page]

@@ -5,6 +5,7 @@ import polars as pl
 from slowwave.home.paths import Home
 from slowwave.home.persons_words import persons_words
 from slowwave.prompting.page_lines import page_line
+from slowwave.schemas.moments import days_of
 from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Store, owned_in
@@ -62,7 +63,7 @@ def core_lines(chosen: pl.DataFrame) -> pl.DataFrame:
     named = pl.format("{} {}: ", "subject", pl.col("attribute").fill_null(""))
     is_named = pl.col("summary").is_not_null() & pl.col("subject").is_not_null()
     subject = pl.when(is_named).then(named).otherwise(pl.lit(""))
-    date = pl.col("valid_from").dt.strftime("%Y-%m-%d")
+    date = days_of(pl.col("valid_from"))
     return (
         chosen.with_row_index("choice")
         .with_columns(place=pl.col("line_rank").forward_fill().fill_null(0))

@@ -27,9 +27,7 @@ Any process may commit to the journal. Only the holder of the writer lock change
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from slowwave.errors import InputError
 from slowwave.journal.segments import Journal
-from slowwave.redaction.names import safe_id
 from slowwave.redaction.own import put_in_force, rules_with
 from slowwave.schemas.tables import OWNER
 from slowwave.settings.groups import ScopeSettings
@@ -62,19 +60,9 @@ class Home:
         return self._owned(asking_in(self.settings.owner, project))
 
     def of_project(self, project: str | None) -> "Home":
-        """The same home, whose new rows are of a project; null for the home's own.
-
-        Raises:
-            InputError: the home keeps to its own project.
-        """
+        """The same home, whose new rows are of a project; null for the home's own."""
         own = self.settings.owner
-        if project not in (None, own.project_id) and own.project_from == "setting":
-            raise InputError(
-                f"this home keeps to the project {own.project_id!r}, as owner.project_from says: name no other"
-            )
-        return self._owned(
-            own if project is None else own.model_copy(update={"project_id": safe_id(project)})
-        )
+        return self._owned(own if project is None else own.model_copy(update={"project_id": project}))
 
     def _owned(self, owner: ScopeSettings) -> "Home":
         return replace(self, settings=self.settings.model_copy(update={"owner": owner}))

@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from slowwave.language.lexicon import ASKED_KINDS, CALLING_WORDLESS, MATTERLESS_WORDS, STOP_WORDS
 
 QUERY_WORDS = 64
 """Most different words of a question in a full-text search."""
+
+STATEMENT_CHARACTERS = 2_000
+"""A longer text is a paste, and too long to be kept beside its words."""
 
 _WORD = re.compile(r"\w+")
 
@@ -27,9 +31,14 @@ def asked_kinds(text: str) -> str:
     return " ".join(dict.fromkeys(kind for kind in kinds if kind))
 
 
-def plain_words(text: str) -> set[str]:
+def plain_words(text: str) -> frozenset[str]:
     """The words of a text, lower case."""
-    return set(_WORD.findall(text.lower()))
+    return _words_of(text) if len(text) <= STATEMENT_CHARACTERS else _words_of.__wrapped__(text)
+
+
+@lru_cache(maxsize=2_000)  # what a question finds is compared with it, and with one another, several times
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
 
 
 def names_a_thing(text: str) -> bool:

@@ -18,6 +18,7 @@ from slowwave.language.calendar_words import DAY, MONTH_NUMBERS, PARTS, SPREAD, 
 from slowwave.language.lexicon import AFTER, AROUND, BEFORE, INSIDE, ORDINALS, SINCE, UNTIL, WEEKDAYS
 from slowwave.language.periods import Period, read_period
 from slowwave.language.time_forms import COUNTED, LEADS_OF_BORDERS
+from slowwave.schemas.moments import is_unknown
 
 Use = Literal["after", "before", "as_of"]
 LONGEST_QUESTION = 2_000
@@ -290,6 +291,8 @@ def _from_date(text: str, question: str, now: datetime) -> TimeRange | None:
 def day_told(text: str, *, at: datetime) -> datetime | None:
     """The beginning of the one day that a memory of the moment `at` tells something of; None where it names none.
 
+    Of a memory of an unknown moment nothing can be counted from that, and only a date with its year tells a day.
+
     "The regatta is on Saturday 18 July", told on the 8th or the 21st, tells of 18 July.
     """
     days: dict[str, datetime] = {}
@@ -297,7 +300,7 @@ def day_told(text: str, *, at: datetime) -> datetime | None:
         found = read_period(text, begin.start(), now=at + _AHEAD)
         if found and found.end - found.start <= DAY and _DIGIT.search(text, begin.start(), found.until):
             days.setdefault(found.kind, found.start)
-    return days.get("full", days.get("yearless"))
+    return days.get("full", None if is_unknown(at) else days.get("yearless"))
 
 
 def resolve_anchor(offset: Offset, at: datetime, *, text: str = "") -> TimeRange:

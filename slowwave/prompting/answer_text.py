@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from slowwave.language.lexicon import KIND_SYNONYMS, NOTHING
+from slowwave.schemas.moments import DAY_UNKNOWN
 
 KINDS: Final = ("person", "project", "organization", "place", "concept", "tool")
 
@@ -42,7 +43,7 @@ def date_or_blank(text: str) -> str:
         ValueError: anything else, such as a relative date.
     """
     line = blank_if_none(text)
-    if not line:
+    if not line or line.lower() == DAY_UNKNOWN:
         return ""
     match = _DATE.fullmatch(line)
     date = match["date"] if match else ""

@@ -9,6 +9,7 @@ import unicodedata
 
 from slowwave.errors import ContractError
 from slowwave.language.lexicon import WEEKDAYS
+from slowwave.schemas.moments import DAY_UNKNOWN
 
 JOINERS = "\u200c\u200d"
 """The only invisible characters that stay: scripts and emoji need them."""
@@ -96,7 +97,12 @@ def calendar(value: object) -> Fenced:
 
 
 def weeks(value: object) -> Fenced:
-    """`calendar` in half of its tokens: dates are whole on Mondays and where a month begins, else their day alone."""
+    """`calendar` in half of its tokens: dates are whole on Mondays and where a month begins, else their day alone.
+
+    Nothing beside an unknown day.
+    """
+    if value == DAY_UNKNOWN:
+        return Fenced("")
     named = [line.split(": ") for line in calendar(value).splitlines()]
     return Fenced("\n".join(f"{name}: {_SHORT_DAY.sub(_day_alone, days)}" for name, days in named))
 

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import polars as pl
 
+from slowwave.schemas.moments import days_of
+
 Item = TypeVar("Item")
 
 
@@ -182,13 +184,13 @@ def told_date() -> pl.Expr:
     date, precision = pl.col("valid_from"), pl.col("valid_precision")
     formats = {"month": "%Y-%m", "year": "%Y"}
     exact = [pl.when(precision == name).then(date.dt.strftime(form)) for name, form in formats.items()]
-    return pl.coalesce(*exact, date.dt.strftime("%Y-%m-%d"))
+    return pl.coalesce(*exact, days_of(date))
 
 
 def items(kind: Callable[..., Item], rows: pl.DataFrame, *, first: int = 1) -> list[Item]:
     """Rows as items, counted from `first` unless they have a `number`; a time is its date, and a null is ""."""
     numbered = rows if "number" in rows.columns else rows.with_row_index("number", offset=first)
-    dates = pl.selectors.datetime().dt.strftime("%Y-%m-%d").fill_null("")
+    dates = days_of(pl.selectors.datetime()).fill_null("")
     shown = numbered.with_columns(pl.col(pl.String).fill_null(""), dates)
     return [kind(**row) for row in shown.iter_rows(named=True)]
 

@@ -7,8 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import polars as pl
 
 from slowwave.redaction.redaction import redact
+from slowwave.schemas.moments import are_impossible, unknown_until
 from slowwave.settings.readers import ReaderSettings
 
 DEFAULTS = ReaderSettings()
@@ -69,6 +73,25 @@ class Counts:
         self.parts += other.parts
         self.redacted += other.redacted
         self.excesses += other.excesses
+
+
+def with_possible_times(
+    rows: pl.DataFrame, *, now: datetime, bounds: ReaderSettings
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Rows with `event_time`, and which of them were dated after `now`: those were said on an unknown day before.
+
+    Clocks differ, so `readers.ahead_hours` more are possible. What holds since it was said (`valid_from`) goes with it.
+    """
+    last = now + timedelta(hours=bounds.ahead_hours)
+    is_late = rows.select(are_impossible(pl.col("event_time"), last=last)).to_series()
+    if not is_late.any():
+        return rows, is_late
+    said, undated = pl.col("event_time"), pl.lit(unknown_until(now))
+    dates = [name for name in ("valid_from", "event_time") if name in rows.columns]
+    changed = {
+        name: pl.when(is_late & (pl.col(name) == said)).then(undated).otherwise(name) for name in dates
+    }
+    return rows.with_columns(**changed), is_late
 
 
 Redact = Callable[[str], tuple[str, dict[str, int]]]

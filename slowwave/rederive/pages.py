@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from slowwave.schemas.derivation import CarriedEdit, ChangedMemory, Derivation, DerivationDiff, Estimate
-from slowwave.stages.night.report import many, plain, spent
+from slowwave.schemas.report import several
+from slowwave.stages.night.report import plain, spent
 
 SHOWN_LINES = 20
 """Memories of each kind that a report shows; the file beside the derivation has all."""
@@ -49,7 +50,7 @@ def estimate_line(waits: Estimate) -> str:
         return "No page waits."
     likely = f", about {waits.likely_tokens:,} as the nights so far went" if waits.likely_tokens else ""
     return (
-        f"{many(waits.turns, 'turn')} are not in a page yet; {many(waits.pages, 'page')} to read: at least "
+        f"{several(waits.turns, 'turn')} are not in a page yet; {several(waits.pages, 'page')} to read: at least "
         f"{waits.least_tokens:,} tokens to extract them{likely}."
     )
 

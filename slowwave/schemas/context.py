@@ -1,10 +1,10 @@
 """The request and the answer of a context assembly."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from slowwave.schemas.moments import Said
 from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
 from slowwave.schemas.search import FROM_WITHIN, Query
 
@@ -73,7 +73,7 @@ class ContextLine(Frozen):
         description="The line as it stands in the text; its date and source stand in it, or in the heading above."
     )
     tokens: int = Field(ge=0)
-    event_time: datetime
+    event_time: Said
     source_name: str
     why: str = Field(description="What brought it here.")
     cell_ids: tuple[str, ...] = ()

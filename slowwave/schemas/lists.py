@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import Field
 
 from slowwave.schemas.choices import CellStatus, CellType, EntityType, Origin, SourceType
+from slowwave.schemas.moments import Ended, Said
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.results import Quote, TopicSummary
 from slowwave.schemas.search import Scope
@@ -40,9 +41,9 @@ class CellRow(Frozen):
     salience: float
     confidence: float
     origin: Origin
-    event_time: datetime = Field(description="When it was last said.")
-    valid_from: datetime
-    valid_until: datetime | None
+    event_time: Said = Field(description="When it was last said.")
+    valid_from: Said
+    valid_until: Ended
     recorded_at: datetime
     session_id: str
     source_type: SourceType
@@ -102,7 +103,7 @@ class EpisodeRow(Frozen):
     summary: str | None
     status: CellStatus
     source_name: str
-    event_time: datetime = Field(description="When its last message was said.")
+    event_time: Said = Field(description="When its last message was said.")
     turn_count: int | None
     written_at: datetime | None
     project_id: str

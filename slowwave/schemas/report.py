@@ -1,4 +1,4 @@
-"""Reports of stages, nights and exports: the form of every report, artifact and exit."""
+"""Reports of stages, nights and exports: the form of every report, artifact and exit; and counts in words."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -125,3 +125,13 @@ class Exported(BaseModel):
     files: list[str] = Field(description="Names of the files within the folder.")
     counts: dict[str, int] = Field(description="Rows by type: memories, turns, topics and others.")
     notes: list[str] = Field(default_factory=list)
+
+
+def several(count: int, noun: str, plural: str = "") -> str:
+    """`1 turn`, `2 turns`, `1,184 memories`."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def several_memories(count: int) -> str:
+    """`1 memory`, `2 memories`."""
+    return several(count, "memory", "memories")

@@ -19,6 +19,9 @@ LONGEST_NAME = 200
 
 MOST_ENTITIES = 32
 
+LONGEST_PATH = 4_096
+"""Characters of a project, which may be named by a folder in it."""
+
 LONGEST_CURSOR = 500
 MOST_OF_A_PAGE = 200
 
@@ -32,7 +35,7 @@ MOST_MESSAGES = 1_000
 """Messages that are recorded at once."""
 
 Name = Annotated[str, Field(max_length=LONGEST_NAME), CLEAN]
-Project = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), CLEAN]
+Project = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH), CLEAN]
 Sentence = Annotated[str, Field(max_length=LONGEST_TEXT), CLEAN]
 
 
@@ -42,6 +45,8 @@ class CellRequest(Request):
     cell_id: Text = Field(description="Id of a memory; its first 6 or more characters are enough.")
     note: Sentence = Field(default="", description="Your reason; kept with the memory.")
 
+
+NEW_PROJECT = "Begin that project where none is called so yet; a repository's needs no beginning."
 
 WHOSE_WORD = "Whose word it is: user, reported (passed on by an assistant) or agent (an assistant's own)."
 
@@ -80,6 +85,7 @@ class RememberRequest(_Statement):
     project: Project | None = Field(
         default=None, description="The project that it is about alone (default: it is known in all of them)."
     )
+    new_project: bool = Field(default=False, description=NEW_PROJECT)
 
 
 class CorrectRequest(CellRequest, _Statement):
@@ -259,3 +265,4 @@ class RecordRequest(Request):
         default=None,
         description="Their project (default: that of their conversation so far, else of the repository of its folder).",
     )
+    new_project: bool = Field(default=False, description=NEW_PROJECT)

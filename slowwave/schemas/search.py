@@ -7,6 +7,7 @@ from typing import Annotated, Generic, Literal, TypedDict, TypeVar
 from pydantic import AfterValidator, Field, model_validator
 
 from slowwave.schemas.choices import CellStatus, CellType, EntityType, Origin, Relation, SourceType
+from slowwave.schemas.moments import Ended, Said
 from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text, in_utc
 
 DetailLevel = Literal["summary", "full", "evidence"]
@@ -170,7 +171,7 @@ class TurnHit(Hit):
     speaker: str | None
     content: str
     origin: Origin
-    event_time: datetime
+    event_time: Said
     source_name: str
     said_by: str = Field(
         default="",
@@ -200,8 +201,8 @@ class FormerValue(Frozen):
     cell_id: str
     value: str
     content: str
-    valid_from: datetime
-    valid_until: datetime | None = Field(description="Null for one that another memory still claims.")
+    valid_from: Said
+    valid_until: Ended = Field(description="Null for one that another memory still claims.")
 
 
 class CellHit(Hit):
@@ -228,9 +229,9 @@ class CellHit(Hit):
     confidence: float
     origin: Origin
     whose: str = Field(description="Whose word it is; empty where a person said or confirmed it.")
-    event_time: datetime
-    valid_from: datetime
-    valid_until: datetime | None
+    event_time: Said
+    valid_from: Said
+    valid_until: Ended
     source_name: str
     session_id: str
     project_id: str
@@ -261,7 +262,7 @@ class ChainStep(Frozen):
     whose: str = Field(description="As of a memory that answers.")
     cell_type: CellType
     status: CellStatus
-    event_time: datetime
+    event_time: Said
     source_name: str
 
 
@@ -291,7 +292,7 @@ class Fact(Frozen):
     attribute: str
     value: str
     content: str
-    since: datetime
+    since: Said
     has_open_contradiction: bool
     history: list[FormerValue] = Field(description="Newest first.")
 
@@ -309,12 +310,12 @@ class TimelineEvent(Frozen):
     """A memory at its date."""
 
     cell_id: str
-    at: datetime = Field(description="From when it holds, or when it happened.")
+    at: Said = Field(description="From when it holds, or when it happened.")
     cell_type: CellType
     content: str
     whose: str = Field(description="Whose word it is; empty where a person said or confirmed it.")
     status: CellStatus
-    until: datetime | None = Field(description="Until when it held; null where it holds or nobody says.")
+    until: Ended = Field(description="Until when it held; null where it holds or nobody says.")
     superseded_by: str | None = Field(description="The memory that took its place.")
     session_id: str
     source_name: str
@@ -331,8 +332,8 @@ class EntityPage(Frozen):
     summary: str | None = Field(description="Written by a model; null before.")
     needs_review: bool = Field(description="A memory behind the summary was superseded since.")
     mention_count: int
-    first_at: datetime
-    last_at: datetime
+    first_at: Said
+    last_at: Said
     facts: list[Fact] = Field(description="By attribute, where memories name it as their subject.")
     neighbours: list[Neighbour]
     lately: list[TimelineEvent] = Field(description="Live memories that name it, newest first.")

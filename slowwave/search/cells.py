@@ -3,15 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
-from operator import and_
 
 from slowwave.chains.walker import ends, walk
 from slowwave.decay.retention import days_ago, unused_days_of
 from slowwave.language.query_words import asked_kinds
-from slowwave.language.time_phrases import TimeRange
+from slowwave.schemas.moments import latest_of
 from slowwave.schemas.search import Filters
-from slowwave.search.conditions import PAST, held, scope_condition
+from slowwave.search.conditions import PAST, held, scope_condition, within
 from slowwave.search.episodes import EPISODE_LIST, INTENTS, episode_list, without_episodes
 from slowwave.search.fusing import Fused, RankedList, fuse_scores, prior
 from slowwave.search.question import Question
@@ -58,7 +56,7 @@ def cell_queries(
     most = count * (PAST_OVERFETCH if filters.is_historical else OVERFETCH)
     columns = _weighed_columns(filters) if columns is None else columns
     if question.is_about_time and question.period is not None:
-        then = _within(question.period)
+        then = within(question.period.start, question.period.end)
         episodes = episode_list(question.where & then, filters, settings, words=None, columns=columns)
         return {"time": RowsQuery("cells", ("cell_id", *columns), where & then), **episodes}
 
@@ -73,7 +71,7 @@ def cell_queries(
     if question.vector is not None:
         queries["vector"] = VectorQuery("cells", question.vector, most, where, columns=columns)
     if question.period is not None:
-        queries["time"] = matching(where & _within(question.period), most)
+        queries["time"] = matching(where & within(question.period.start, question.period.end), most)
     if not filters.is_historical:
         former = scope_condition(settings.owner, filters) & (col("status") == lit("superseded"))
         queries["former"] = TextQuery("cells", question.words, count, former, columns=("superseded_by",))
@@ -157,10 +155,10 @@ def _weighed(question: Question, fused: list[Fused], rows: Mapping[str, Row]) ->
 
 
 def followers(store: Store, cells: Iterable[Row]) -> dict[str, datetime]:
-    """`event_time` of the cells that superseded some of these, by id."""
+    """`event_time` of the cells that superseded some of these, by id; its latest possible one where it is unknown."""
     named = [row["superseded_by"] for row in cells if row["superseded_by"]]
     (found,) = store.find([RowsQuery("cells", ("cell_id", "event_time"), col("cell_id").isin(named))])
-    return {row["cell_id"]: row["event_time"] for row in found}
+    return {row["cell_id"]: latest_of(row["event_time"]) for row in found}
 
 
 def _successors(question: Question, former: list[Row]) -> tuple[dict[str, Row], dict[str, float]]:
@@ -189,9 +187,3 @@ def _successors(question: Question, former: list[Row]) -> tuple[dict[str, Row], 
         [RowsQuery("cells", columns, question.where & col("cell_id").isin(list(scores)))]
     )
     return {row["cell_id"]: row for row in rows}, {row["cell_id"]: scores[row["cell_id"]] for row in rows}
-
-
-def _within(period: TimeRange) -> Expr:
-    since = [col("event_time") >= lit(period.start)] if period.start is not None else []
-    until = [col("event_time") < lit(period.end)] if period.end is not None else []
-    return reduce(and_, since + until)

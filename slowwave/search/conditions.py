@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.moments import FIRST_KNOWN, UNKNOWN, unknown_until
 from slowwave.schemas.search import Filters
 from slowwave.settings.groups import ScopeSettings
 from slowwave.settings.projects import asking_in
@@ -24,7 +25,7 @@ def said_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     if filters.cell_types:
         where &= col("cell_type").isin(list(filters.cell_types))
     if filters.as_of is not None:
-        where &= (col("event_time") <= lit(filters.as_of)) & (col("valid_from") <= lit(filters.as_of))
+        where &= _by("event_time", filters.as_of) & _by("valid_from", filters.as_of)
     if filters.known_at is not None:
         where &= col("recorded_at") <= lit(filters.known_at)
     return where
@@ -33,7 +34,7 @@ def said_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
 def turn_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:
     """Turns and passages that may be found."""
     where = _said(owner, filters)
-    return where if filters.as_of is None else where & (col("event_time") <= lit(filters.as_of))
+    return where if filters.as_of is None else where & _by("event_time", filters.as_of)
 
 
 def recorded_condition(owner: ScopeSettings, filters: Filters) -> Expr:
@@ -100,11 +101,23 @@ def _said(owner: ScopeSettings, filters: Filters) -> Expr:
     where = scope_condition(owner, filters)
     if filters.source_type is not None:
         where &= col("source_type") == lit(filters.source_type)
-    if filters.after is not None:
-        where &= col("event_time") >= lit(filters.after)
-    if filters.before is not None:
-        where &= col("event_time") < lit(filters.before)
+    if filters.after is not None or filters.before is not None:
+        where &= within(filters.after, filters.before)
     return where
+
+
+def within(start: datetime | None, end: datetime | None, column: str = "event_time") -> Expr:
+    """Rows of a time, of which one side may be open; what has no day is of none."""
+    where = (col(column) >= lit(FIRST_KNOWN)) | (col(column) < lit(UNKNOWN))
+    if start is not None:
+        where &= col(column) >= lit(start)
+    return where if end is None else where & (col(column) < lit(end))
+
+
+def _by(column: str, moment: datetime) -> Expr:
+    """Rows whose time is not after a moment, whenever it was where nobody knows it."""
+    is_dated = (col(column) >= lit(FIRST_KNOWN)) & (col(column) <= lit(moment))
+    return is_dated | (col(column) <= lit(unknown_until(moment)))
 
 
 def scope_condition(owner: ScopeSettings, filters: Filters = UNFILTERED) -> Expr:

@@ -4,7 +4,9 @@ Computed, never asked.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache, reduce
 from operator import and_
 from typing import Any, NamedTuple
@@ -12,6 +14,7 @@ from typing import Any, NamedTuple
 from slowwave.chains.walker import ends
 from slowwave.language.lexicon import PRESENT_WORDS
 from slowwave.language.query_words import plain_words
+from slowwave.schemas.moments import is_unknown, latest_of
 from slowwave.schemas.search import CellHit
 from slowwave.schemas.tables import OWNER
 from slowwave.store import Row, RowsQuery, Store, col, lit
@@ -68,13 +71,21 @@ def compared_values(
     Cells with the same subject and attribute (case and blanks aside) and different values compete, except those in
     `doubted` (in an open contradiction: no date decides that) and pairs in `both_valid`. The later value holds where it
     may outdate the other (`may_outdate`); where it may not, the other holds if it was said later, else they are
-    undecided.
+    undecided. A value that was told on an unknown day came before another one only where that one holds from after the
+    last day that this can have been.
     """
-    claims: dict[tuple[str, str], list[Row]] = {}
+    spelled = defaultdict[tuple[str, str], list[Row]](list)
     for cell in cells:
-        is_live = cell["status"] == "active" and cell["cell_id"] not in doubted
-        if is_live and None not in (cell["subject"], cell["attribute"], cell["value"]):
-            claims.setdefault((plain_text(cell["subject"]), plain_text(cell["attribute"])), []).append(cell)
+        named = (cell["subject"], cell["attribute"])
+        if (
+            cell["status"] == "active"
+            and cell["cell_id"] not in doubted
+            and None not in (*named, cell["value"])
+        ):
+            spelled[named].append(cell)
+    claims = defaultdict[tuple[str, str], list[Row]](list)
+    for (subject, attribute), found in spelled.items():
+        claims[plain_text(subject), plain_text(attribute)] += found
     next_of, undecided = dict[str, str](), set[Pair]()
     for rivals in claims.values():
         if len(rivals) > 1:
@@ -86,24 +97,35 @@ def _compare(
     rivals: list[Row], both_valid: Collection[Pair], next_of: dict[str, str], undecided: set[Pair]
 ) -> None:
     """Add what outdates what among the values of one property, and the pairs that wait for somebody to decide."""
-    standing = list[Row]()
+    are_dated = not any(is_unknown(cell["valid_from"]) for cell in rivals)
+    if are_dated and not both_valid and len({(cell["origin"], cell["protected"]) for cell in rivals}) == 1:
+        last = max(rivals, key=_holding)  # of words that are trusted alike the last one holds
+        held = plain_text(last["value"])
+        next_of.update(
+            {cell["cell_id"]: last["cell_id"] for cell in rivals if plain_text(cell["value"]) != held}
+        )
+        return
+    standing = list[tuple[str, Row]]()
     for cell in sorted(rivals, key=_holding, reverse=True):
+        value = plain_text(cell["value"])
         others = [
             later
-            for later in standing
-            if plain_text(later["value"]) != plain_text(cell["value"])
+            for other, later in standing
+            if other != value
             and not (both_valid and frozenset((cell["cell_id"], later["cell_id"])) in both_valid)
         ]
-        outdating = next((later for later in others if may_outdate(later, cell)), None)
+        outdating = next(
+            (later for later in others if _came_before(cell, later) and may_outdate(later, cell)), None
+        )
         if outdating is not None:
             next_of[cell["cell_id"]] = outdating["cell_id"]
             continue
         for later in others:
-            if cell["event_time"] > later["event_time"]:
+            if cell["event_time"] > latest_of(later["event_time"]):
                 next_of.setdefault(later["cell_id"], cell["cell_id"])
             else:
                 undecided.add(frozenset((cell["cell_id"], later["cell_id"])))
-        standing.append(cell)
+        standing.append((value, cell))
 
 
 def rivals_of(store: Store, cell: Row) -> list[Row]:
@@ -165,6 +187,12 @@ def asked_first(hits: Sequence[CellHit], words: Collection[str]) -> list[CellHit
         return attribute <= asked <= attribute | plain_words(hit.subject)
 
     return sorted(hits, key=lambda hit: not is_asked(hit))
+
+
+def _came_before(cell: Row, other: Row) -> bool:
+    """Return whether the first of two values in the order of `_holding` surely held before the other one."""
+    since: datetime = cell["valid_from"]
+    return not is_unknown(since) or latest_of(since) < other["valid_from"]
 
 
 def _holding(cell: Row) -> tuple[Any, ...]:

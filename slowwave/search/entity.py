@@ -4,6 +4,7 @@ import polars as pl
 
 from slowwave.errors import InputError, NotFoundError
 from slowwave.language.names import plain_name, with_thing_name
+from slowwave.schemas.moments import first_of
 from slowwave.schemas.search import EntityPage, EntityResult, Fact, FormerValue, Neighbour
 from slowwave.search.conditions import scope_condition
 from slowwave.search.current_values import (
@@ -66,7 +67,7 @@ def _page(store: Store, owner: ScopeSettings, row: Row) -> EntityPage | None:
         {
             **{key: row[key] for key in copied},
             "name": row["canonical_name"],
-            "first_at": cells["event_time"].min(),
+            "first_at": cells.select(first_of(pl.col("event_time"))).item(),
             "last_at": cells["event_time"].max(),
             "facts": _facts(store, cells, names, str(row["entity_type"])),
             "neighbours": _neighbours(store, owner, ids, entity_id),

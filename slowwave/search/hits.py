@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from slowwave.chains.walker import walk
+from slowwave.schemas.moments import latest_of
 from slowwave.schemas.search import CellHit, FormerValue
 from slowwave.search.cells import CHAIN_STEPS, RankedCell, followers
 from slowwave.search.conditions import as_they_stood, cell_condition
@@ -181,7 +182,7 @@ def _with_chain(question: Question, cells: list[Row], around: list[Row]) -> dict
     if not filters.is_historical:
         return known
     if filters.as_of is not None:
-        known = {key: row for key, row in known.items() if row["event_time"] <= filters.as_of}
+        known = {key: row for key, row in known.items() if latest_of(row["event_time"]) <= filters.as_of}
     said = followers(store, known.values())
     return {key: as_they_stood(row, said, filters) for key, row in known.items()}
 

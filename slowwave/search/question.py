@@ -14,6 +14,7 @@ from slowwave.language.time_phrases import (
     resolve_anchor,
     time_of_question,
 )
+from slowwave.schemas.moments import is_unknown
 from slowwave.schemas.search import Filters, Intent
 from slowwave.search.conditions import cell_condition
 from slowwave.search.episodes import without_episodes
@@ -131,7 +132,8 @@ def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) ->
         for row in found
         if named <= plain_words(row["content"])
     )
-    return next((day for day in told if day is not None), found[0]["event_time"] if found else None)
+    said = found[0]["event_time"] if found and not is_unknown(found[0]["event_time"]) else None
+    return next((day for day in told if day is not None), said)
 
 
 def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from slowwave.embeddings import Embedder, Vectors
 from slowwave.errors import InputError, NotFoundError, OutputError, SlowwaveError, TransientError
@@ -11,13 +12,17 @@ from slowwave.home.lost_segments import loss_note, lost_segments, waiting_segmen
 from slowwave.home.paths import Home
 from slowwave.home.stored_embedder import embedder_of
 from slowwave.language.intents import EXEMPLARS
+from slowwave.redaction.names import safe_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.search import Filters
-from slowwave.settings.projects import project_named
+from slowwave.settings.projects import project_named, project_of
 from slowwave.settings.tree import Settings
-from slowwave.store import Store, open_store, owned_by, told
+from slowwave.store import Store, in_any_project, open_store, owned_in, told
 
 ASKED = ("cells", "cell_usage", "topics", "contradictions", "turns", "passages")
+
+NAME_SHOWN = 60
+"""Characters of a project's id in a note."""
 
 LAG = "what was recorded last is not in this answer yet: it is added as soon as nothing else writes"
 
@@ -35,8 +40,10 @@ class Reader:
     """A note on what is damaged of the store or gone from the journal; an answer stands all the same."""
     waiting: set[str] = field(default_factory=set)
     """Segments that were committed before the store was opened, and that nobody was applying then."""
-    _projects: set[str] = field(default_factory=set, repr=False)
+    _recorded: set[str] = field(default_factory=set, init=False, repr=False)
     """Projects that were found in the store."""
+    _stood_in: set[str] = field(default_factory=set, init=False, repr=False)
+    """Projects of folders that were asked for, and new ones: they are known though nothing is recorded in them yet."""
     _exemplars: Vectors | None = field(default=None, repr=False)
     _whole: "Reader | None" = field(default=None, repr=False)
     """The reader that this one is a view of, from within a project."""
@@ -62,37 +69,75 @@ class Reader:
 
     def within(self, project: str | None) -> "Reader":
         """The same open store, read from within a project (`slowwave/store/scopes.py`); null for from within none."""
-        return self if project is None else self._of(self.home.asking_in(self._named(project)[0]))
+        return self if project is None else self._of(self.home.asking_in(self.named(project)))
 
     def narrowed(self, filters: Filters) -> tuple["Reader", Filters]:
         """The reader from within the project that filters name, and the filters with its id."""
         if filters.project is None:
             return self, filters
-        named = self._named(filters.project)[0]
+        named = self.named(filters.project)
         return self.within(named), filters.model_copy(update={"project": named})
 
-    def into(self, project: str | None) -> "Reader":
-        """The same open store, whose new rows are of a project; null for the home's own."""
-        if project is None:
-            return self
-        return self._of(self.home.of_project(self._named(project, may_be_new=True)[0]))
+    def into(self, project: str | None, *, is_new: bool = False) -> "Reader":
+        """The same open store, whose new rows are of a project, which may be a new one; null for the home's own.
 
-    def _named(self, project: str, *, may_be_new: bool = False) -> tuple[str, str]:
-        """The project that a caller names, and a note where nothing is known of it."""
-        name = clean_text(project)
-        if name in self._projects:
-            return name, ""
-        return project_named(self.settings.owner, name, self._known_projects, may_be_new=may_be_new)
+        Raises:
+            InputError: a new one has no name, or none that is possible.
+            NotFoundError: no project is called so.
+        """
+        if project is None:
+            if is_new:
+                raise InputError("new_project begins a project, and none is named: give its name as project")
+            return self
+        return self._of(self.home.of_project(self.named(project, is_written=True, may_be_new=is_new)))
+
+    def named(self, project: str, *, is_written: bool = False, may_be_new: bool = False) -> str:
+        """The id of the project that a caller names: the one place where every command and request is understood.
+
+        Raises:
+            InputError: the folder lies in no repository, or the home keeps to its own project.
+            NotFoundError: no project is called so; one that is read may have any name as long as there is no store.
+        """
+        name = clean_text(project).strip()
+        name = name if Path(name).is_absolute() else safe_id(name)
+        if name in self._recorded or name in self._stood_in:
+            return name
+        try:
+            found = project_named(self.settings.owner, name, self._known_projects, may_be_new=may_be_new)
+        except NotFoundError as error:
+            if is_written:
+                raise NotFoundError(f"{error}; new_project begins a new one") from error
+            if self.current() is not None:
+                raise
+            return name
+        self._stood_in.add(found)
+        return found
+
+    def project_of(self, folder: str) -> str:
+        """The project of a folder, which may be named from now on."""
+        found = project_of(self.settings.owner, folder)
+        self._stood_in.add(found)
+        return found
 
     def _known_projects(self) -> set[str]:
-        """Projects that the owner has something of, the home's own one among them."""
+        """Projects that the owner may see something of, the home's own one among them."""
         owner, store = self.settings.owner, self.current()
-        own = {owner.project_id}
-        if store is not None and owner.project_from == "repository":
+        own = {owner.project_id, *self._stood_in}
+        if store is not None:
             for table in ("turns", "cells"):
-                own |= {*store.rows(table, ["project_id"], owned_by(owner))["project_id"]}
-        self._projects |= own
-        return own
+                self._recorded |= {*store.rows(table, ["project_id"], in_any_project(owner))["project_id"]}
+        return own | self._recorded
+
+    def _is_empty(self, project: str) -> bool:
+        """Return whether nothing that may be seen is of a project."""
+        store = self.current()
+        if store is None or project in self._recorded or project == self.settings.owner.project_id:
+            return False
+        where = owned_in(self.settings.owner, project)
+        if any(store.count(table, where) for table in ("turns", "cells")):
+            self._recorded.add(project)
+            return False
+        return True
 
     def _of(self, home: Home) -> "Reader":
         view = copy(self)
@@ -121,9 +166,11 @@ class Reader:
         (self._whole or self).waiting.add(segment_id)
 
     def notes(self, project: str | None = None) -> list[str]:
-        """Notes that belong to every answer, asked from within a project: on it where unknown, and on the store."""
-        unknown = self._named(project)[1] if project is not None and self.store is not None else ""
-        return [note for note in (unknown, self.damage, self.lag()) if note]
+        """Notes that belong to every answer, asked from within a project: on it where it is empty, and on the store."""
+        empty = ""
+        if project is not None and self._is_empty(named := self.named(project)):
+            empty = f"nothing is recorded in the project {named[:NAME_SHOWN]} yet: this is what every project knows"
+        return [note for note in (empty, self.damage, self.lag()) if note]
 
     def lag(self) -> str:
         """A note where the store lacks what was recorded; "" where it has everything that this reader knows of."""

@@ -8,8 +8,10 @@ import hashlib
 import re
 import stat
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 
+from slowwave.errors import InputError, NotFoundError
 from slowwave.settings.groups import ScopeSettings
 
 LONGEST_POINTER = 4_096
@@ -22,7 +24,10 @@ DIGEST = 8
 
 PROJECTS_SHOWN = 5
 
+LONGEST_NEW_NAME = 200
+
 _OF_REPOSITORY = re.compile(rf".+-[0-9a-f]{{{DIGEST}}}")
+_PLAIN = re.compile(r"[\w.-]{1,60}")
 _UNUSUAL = re.compile(r"[^a-z0-9._]+")
 
 
@@ -48,31 +53,69 @@ def project_of(owner: ScopeSettings, folder: str) -> str:
 
 def project_named(
     owner: ScopeSettings, name: str, known: Callable[[], set[str]], *, may_be_new: bool = False
-) -> tuple[str, str]:
-    """Return the project that a caller names by its id, its folder or the beginning of its id; and a note.
+) -> str:
+    """Return the id of the project that a caller names: by that id or its beginning, or by a folder in the project.
 
-    The note says that nothing is known of it. `known` gives the ids of those in memory. One that `may_be_new` is named
-    whole, or as a repository is, without the hash.
+    `known` gives the ids of those in memory; capitals do not matter. One that `may_be_new` is named whole.
+
+    Raises:
+        InputError: the folder lies in no repository, or the home keeps to its own project.
+        NotFoundError: no project is called so, or several begin so.
     """
-    if name == owner.project_id or _OF_REPOSITORY.fullmatch(name):
-        return name, ""
-    if Path(name).is_absolute():
-        note = (
-            ""
-            if repository_project(name)
-            else "the folder lies in no repository: this is what every project knows"
+    if name == owner.project_id:
+        return name
+    is_folder = Path(name).is_absolute()
+    if owner.project_from == "setting":
+        if is_folder:
+            return owner.project_id
+        raise InputError(
+            f"this home keeps to the project {owner.project_id!r}, as owner.project_from says: name no other"
         )
-        return project_of(owner, name), note
+    if is_folder:
+        if (found := repository_project(name)) is None:
+            raise InputError(f"{name[:200]} lies in no repository: name a project, or a folder of one")
+        return found
     if name in (there := known()):
-        return name, ""
-    begun = sorted(one for one in there if name and one.startswith(name))
-    if may_be_new:
-        begun = [one for one in begun if _OF_REPOSITORY.fullmatch(one) and len(one) == len(name) + 1 + DIGEST]
-    if len(begun) == 1:
-        return begun[0], ""
-    several = f" ({len(begun)} begin so: {', '.join(begun[:PROJECTS_SHOWN])})" if begun else ""
-    unknown = f"nothing is known of a project {name[:NAME_CHARACTERS]!r}{several}"
-    return name, f"{unknown}: this is what every project knows"
+        return name
+    called = [one for one in there if name.casefold() in (one.casefold(), _bare(one))]
+    if not called and may_be_new:
+        return _new(name)
+    called = called or [one for one in there if name and one.casefold().startswith(name.casefold())]
+    if len(called) != 1:
+        raise NotFoundError(_unknown(name, there, sorted(called)))
+    return called[0]
+
+
+def _bare(project: str) -> str:
+    """The name of a repository's project without the hash; of any other the whole id. In small letters."""
+    is_of_repository = _OF_REPOSITORY.fullmatch(project)
+    return (project[: -DIGEST - 1] if is_of_repository else project).casefold()
+
+
+def _new(name: str) -> str:
+    if not name or len(name) > LONGEST_NEW_NAME or "/" in name or "\\" in name:
+        raise InputError(
+            f"a new project has a name of at most {LONGEST_NEW_NAME} characters, without a slash: choose one, "
+            "or give the whole path of a folder in its repository"
+        )
+    return name
+
+
+def _unknown(name: str, there: set[str], begun: list[str]) -> str:
+    """The refusal of a name, with the nearest ones; an id that is no plain word is not shown."""
+    forms = {form: one for one in sorted(there) for form in (_bare(one), one.casefold())}
+    near = [forms[form] for form in get_close_matches(name.casefold(), forms, n=PROJECTS_SHOWN)]
+    shown = [one for one in dict.fromkeys(begun or near or sorted(there)) if _PLAIN.fullmatch(one)]
+    listed = ", ".join(shown[:PROJECTS_SHOWN]) + (", ..." if len(shown) > PROJECTS_SHOWN else "")
+    told = f"no project is called {name[:NAME_CHARACTERS]!r}"
+    if begun:
+        told += f", and {len(begun)} begin so"
+    found = (
+        (f": did you mean {listed}?" if near and not begun else f": there is {listed}.") if listed else ":"
+    )
+    return (
+        f"{told}{found} Give its id, the beginning of that, or the whole path of a folder in its repository"
+    )
 
 
 def repository_project(folder: str) -> str | None:

@@ -61,6 +61,13 @@ class ReaderSettings(Group):
     question_set_bytes: int = setting(
         300_000_000, "Bytes of a question set, which is read as a whole.", ge=10_000, le=2_000_000_000
     )
+    ahead_hours: float = setting(
+        24.0,
+        "Hours that what is taken in may be dated after the moment of it, since clocks differ; what is dated later yet "
+        "was said on an unknown day.",
+        ge=0,
+        le=8_784,
+    )
     import_salience: float = setting(
         0.6, "Salience of a memory that another program had written down, when it is taken in.", ge=0, le=1
     )

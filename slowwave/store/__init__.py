@@ -23,7 +23,7 @@ from slowwave.store.generations import (
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
 from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, TextQuery, VectorQuery
-from slowwave.store.scopes import owned_by, owned_in, same_owner
+from slowwave.store.scopes import in_any_project, owned_by, owned_in, same_owner
 from slowwave.store.writing import Embed, Store
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "damaged_folders",
     "filling",
     "has_remains",
+    "in_any_project",
     "is_none_of",
     "lit",
     "open_store",

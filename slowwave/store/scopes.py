@@ -39,6 +39,11 @@ def owned_in(owner: ScopeSettings, project: str) -> Expr:
     return within | SYSTEM if project == owner.project_id else within
 
 
+def in_any_project(owner: ScopeSettings) -> Expr:
+    """Rows that the owner's user may see when asking from within their project, whichever that is."""
+    return _private(owner) | SHARED
+
+
 def _private(owner: ScopeSettings) -> Expr:
     return (col("scope") == lit("user-private")) & (col("user_id") == lit(owner.user_id))
 

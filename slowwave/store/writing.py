@@ -89,15 +89,20 @@ class Store(StoreReader):
         self._stamp = self._stamp_now()
 
     def forget_vectors(self) -> None:
-        """Drop all vectors and their indices, to be computed anew: for a generation that nobody reads yet."""
+        """Drop all vectors and their indices, to be computed anew: for a generation that nobody reads yet.
+
+        The columns are made anew, empty: no row is read or written, and the old vectors go with the next compaction.
+        """
         for table in VECTOR_TEXT:
             handle, before = self._table(table), int(self._table(table).version)
+            shape = arrow_schema(table, self.meta.dims)
+            columns = [name for name in shape.names if name in {*EMBEDDER_OF, *EMBEDDER_OF.values()}]
             for index in handle.list_indices():
-                if set(index.columns) & set(EMBEDDER_OF):
+                if {*index.columns} & {*columns}:
                     handle.drop_index(index.name)
-            named = {column: name for column, name in EMBEDDER_OF.items() if column in handle.schema.names}
-            nothing = dict.fromkeys(named, "NULL") | dict.fromkeys(named.values(), "''")
-            handle.update(values_sql=nothing)
+            handle.drop_columns(columns)
+            for name in columns:  # one by one, in their order
+                handle.add_columns(shape.field(name) if name in EMBEDDER_OF else {name: "''"})
             self._cache.wrote(table, before)
 
     def make_current(self) -> None:
@@ -342,14 +347,9 @@ class Store(StoreReader):
         if waiting.is_empty() or waiting.height > MOST_EMBEDDED:
             return rows
         made = pl.Series(embed(waiting["text"].to_list()), dtype=pl.Array(pl.Float32, self.meta.dims))
-        fresh = waiting.select(KEYS[table], fresh=made).drop_nulls("fresh")
-        joined = rows.join(fresh, on=KEYS[table], how="left", maintain_order="left")
-        is_fresh = pl.col("fresh").is_not_null()
-        name = EMBEDDER_OF["vector"]
-        return joined.with_columns(
-            pl.when(is_fresh).then(pl.lit(self.meta.embedder_id)).otherwise(name).alias(name),
-            vector=pl.coalesce("fresh", pl.col("vector").cast(made.dtype)),
-        ).drop("fresh")
+        fresh = waiting.select(KEYS[table], vector=made).drop_nulls("vector")
+        named = fresh.with_columns(pl.lit(self.meta.embedder_id).alias(EMBEDDER_OF["vector"]))
+        return rows.cast({"vector": made.dtype}).update(named, on=KEYS[table])
 
     def _forget_centroids(self, topic_ids: pl.Series) -> None:
         """Drop the centroids of topics whose members change, to be computed anew; an emptied topic has none."""

@@ -28,6 +28,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.redaction.own import rules_id
+from slowwave.schemas.report import several
 from slowwave.stages.run import Stage, Steps
 from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, TORN, Evidence, logs_of, look_through
 from slowwave.sweep.masking import Masker, cleaned, tells_itself
@@ -265,7 +266,7 @@ def _prove(run: Stage, plan: SweepPlan) -> None:
     run.reject("place that still holds a secret", len(left))
     for place in left:
         run.note(f"left, to be mended by hand: {place if place.startswith('table ') else home.root / place}")
-    searched = f"{_count(len(secrets), 'secret')} searched for in every byte of the home"
+    searched = f"{several(len(secrets), 'secret')} searched for in every byte of the home"
     run.note(searched if left else f"{searched}: none is left")
     run.note("the files that were taken in still hold their secrets, and so may backups: change what leaked")
 
@@ -279,21 +280,17 @@ def _tell(run: Stage, plan: SweepPlan) -> None:
     for kind, count in sorted(plan.found.kinds.items()):
         run.report.counts[f"secrets of kind {kind}"] = count
     places = (
-        f"{place}: {_count(plan.found.places[place], UNITS[place])}"
+        f"{place}: {several(plan.found.places[place], UNITS[place])}"
         for place in UNITS
         if place in plan.found.places
     )
     run.note(f"found in {'; '.join(places)}")
     if plan.weak:
         run.note(
-            f"{_count(len(plan.weak), 'plain or short word')} among them: taken out where the surroundings show it and "
-            "of what was made from there, and not searched for elsewhere"
+            f"{several(len(plan.weak), 'plain or short word')} among them: taken out where the surroundings show it "
+            "and of what was made from there, and not searched for elsewhere"
         )
     days = sorted(plan.found.days.items())
     run.report.examples += [f"{place}: {count}" for place, count in days[:DAYS_SHOWN]]
     if len(days) > DAYS_SHOWN:
         run.note(f"{len(days) - DAYS_SHOWN} more sources and days")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

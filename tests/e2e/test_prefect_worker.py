@@ -7,18 +7,22 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import polars as pl
 import pytest
 
+from slowwave.entrypoints.prefect_ui import cancelling
 from slowwave.entrypoints.prefect_ui.ui import prefect_pages
-from slowwave.errors import BusyError, ConfigError
+from slowwave.errors import BusyError, CancelledError, ConfigError
 from slowwave.home.paths import open_home
 from slowwave.store import open_store
 from tests.conftest import ROOT
 from tests.e2e.conftest import PLANTED_KEY, PrefectServer
+from tests.serving import serving
 
 pytestmark = [pytest.mark.prefect, pytest.mark.timeout(900)]
 
@@ -38,6 +42,7 @@ STAGES = (
 )
 KEYS = ("nightly-report", *(f"{stage}-report" for stage in STAGES))
 Run = dict[str, Any]
+SAID = "The kiln stands in the cellar of number nine."
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +191,82 @@ def test_an_error_of_a_flow_run_by_hand_is_one_line_and_the_exit_code_of_its_kin
     assert (done.returncode, done.stdout) == (78, ""), done.stderr
     [line] = done.stderr.splitlines()
     assert line.startswith("slowwave: no language model is named")
+
+
+@pytest.fixture(scope="module")
+def over_http(
+    prefect_server: PrefectServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    """A client of `slowwave serve` on a home of its own, with that Prefect server in its environment."""
+    home = tmp_path_factory.mktemp("served") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PREFECT_API_URL", prefect_server.api_url)
+        patch.delenv("PREFECT_LOGGING_LEVEL")
+        with serving(home, run_niceness=0) as client:
+            yield client
+
+
+def until(client: httpx.Client, run_id: str, *states: str) -> dict[str, Any]:
+    """The run of the server once it is in one of these states."""
+    deadline = time.monotonic() + 120
+    while (run := client.get(f"/v1/runs/{run_id}").json())["state"] not in states:
+        assert time.monotonic() < deadline, run
+        time.sleep(0.2)
+    assert run["where"] == "prefect"
+    return dict(run)
+
+
+def on_the_page(prefect_server: PrefectServer, flow: str, run_id: str) -> list[Run]:
+    """Prefect's runs of this flow with the tag of a run of the server."""
+    wanted = {"flow_runs": {"tags": {"all_": ["slowwave", run_id]}}, "flows": {"name": {"any_": [flow]}}}
+    found: list[Run] = prefect_server.post("/flow_runs/filter", wanted)
+    return found
+
+
+def test_a_flow_that_the_server_starts_stands_on_prefects_page(
+    prefect_server: PrefectServer, over_http: httpx.Client, tmp_path: Path
+):
+    (tmp_path / "notes.md").write_text(f"# Kilns\n\n{SAID}\n", encoding="utf-8")
+    asked = {"sources": [str(tmp_path / "notes.md")]}
+    run_id = over_http.post("/v1/flows/ingest/runs", json=asked).json()["run_id"]
+    report = until(over_http, run_id, "done", "failed")["report"]
+    [run] = on_the_page(prefect_server, "ingest", run_id)
+    assert (run["state"]["type"], run["deployment_id"]) == ("COMPLETED", None)
+    assert run["parameters"]["sources"] == asked["sources"]
+    assert changes(prefect_server.report(run["id"], "ingest-report")) == sum(report["counts"].values()) > 0
+    deadline, lines = time.monotonic() + 30, list[str]()
+    while not any(line.startswith("ingest: ") for line in lines):
+        assert time.monotonic() < deadline, lines
+        wanted = {"logs": {"flow_run_id": {"any_": [run["id"]]}}}
+        lines = [line["message"] for line in prefect_server.post("/logs/filter", wanted)]
+    assert not [line for line in lines if SAID in line]
+
+
+def test_a_run_without_a_worker_that_is_cancelled_on_prefects_page_ends_and_says_so(
+    prefect_server: PrefectServer, monkeypatch: pytest.MonkeyPatch
+):
+    from prefect import flow
+    from prefect.runtime import flow_run
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    begun: list[str] = []
+
+    @flow
+    def long() -> None:
+        begun.append(str(flow_run.id))
+        prefect_server.post(f"/flow_runs/{begun[0]}/set_state", {"state": {"type": "CANCELLING"}})
+        time.sleep(60)
+
+    @flow
+    def short() -> int:
+        return 3
+
+    monkeypatch.setattr(cancelling, "LOOK_SECONDS", 0.05)
+    with temporary_settings(updates={PREFECT_API_URL: prefect_server.api_url}):
+        with pytest.raises(CancelledError, match="what it had committed is kept"):
+            cancelling.run_cancellable(long, {})
+        assert cancelling.run_cancellable(short, {}) == 3
+    assert prefect_server.get(f"/flow_runs/{begun[0]}")["state"]["type"] == "CANCELLED"
 
 
 def test_a_second_start_on_the_same_home_names_the_address(prefect_server: PrefectServer):

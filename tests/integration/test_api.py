@@ -277,7 +277,7 @@ def test_what_is_of_another_owner_is_not_there(tmp_path: Path, monkeypatch: pyte
         for operation, body in (("forget", {}), ("confirm", {}), ("erase", {}), ("correct", {"text": "No."})):
             answer = client.post(f"/v1/cells/{cell_id}/{operation}", json=body)
             assert answer.status_code == 404, answer.text
-        for asked in ({}, {"scope": "user-private"}, {"scope": "system"}, {"project": "somebody"}):
+        for asked in ({}, {"scope": "user-private"}, {"scope": "system"}, {"project": "default"}):
             found = client.post("/v1/search", json={"query": "Where is Noor's ledger?", **asked})
             assert found.status_code == 200
             assert "piano" not in found.text

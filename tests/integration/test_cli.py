@@ -11,6 +11,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import numpy as np
 import polars as pl
 import pytest
@@ -19,9 +20,10 @@ from typer.testing import CliRunner, Result
 
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.prefect_ui import environment
 from slowwave.entrypoints.prefect_ui.environment import prepare_prefect, unexpected
 from slowwave.entrypoints.show.terminal import ago, flat, visible
-from slowwave.errors import BusyError, InputError
+from slowwave.errors import BusyError, InputError, TransientError
 from slowwave.home.paths import open_home
 from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
@@ -236,6 +238,25 @@ def test_prefect_s_log_loses_our_errors_and_keeps_the_others():
     assert not unexpected(record("Finished in state Failed('... BusyError: held')"))
     assert unexpected(record("Encountered exception during execution", ValueError("bug")))
     assert unexpected(record("Finished in state Failed('... ValueError: bug')"))
+    assert not unexpected(record("Encountered exception during execution", httpx.ConnectError("refused")))
+
+
+def test_a_prefect_server_that_goes_away_in_the_middle_is_told_with_what_to_do(monkeypatch):
+    monkeypatch.setattr(environment, "check_server", lambda _: (True, ""))
+    monkeypatch.setattr(environment, "quiet_errors", lambda: None)
+    monkeypatch.setenv("PREFECT_API_URL", "http://key:secret@127.0.0.1:9/api")
+    told = pytest.raises(TransientError, match=r"at http://127.0.0.1:9/api stopped .* committed is kept")
+    with told, environment.under_prefect():
+        raise httpx.ConnectError("refused")
+
+
+def test_a_full_disk_is_told_before_prefect_starts_a_server(home, monkeypatch):
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.setattr(environment, "ROOM_BYTES", 2**62)
+    done = call("run", "decay", "--home", home)
+    starting, line = done.stderr.splitlines()
+    assert (done.exit_code, starting.startswith("Starting a temporary")) == (75, True)
+    assert "is full: a run needs" in line
 
 
 def test_prefect_s_environment_is_set_for_the_home_and_keeps_what_is_set(home, monkeypatch):

@@ -833,7 +833,14 @@ for (const sessionID of ["ses_1", "ses_of_a_subagent", "ses_1", "ses_1"]) {
 }
 await hooks.event({ event: { type: "session.deleted", properties: { info: { id: "ses_1" } } } })
 await hooks.event({ event: { type: "file.edited", properties: {} } })
+const parts = [{ id: "prt_3", sessionID: "ses_2", messageID: "msg_3", type: "text", text: "third" }]
+await hooks["chat.message"]({ sessionID: "ses_2" }, { message: {}, parts })
+said[0].info.id = "m3"
+session.get = async () => new Promise((resolve) => setTimeout(() => resolve({ data: {} }), 50))
+hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_2" } } }) // nobody waits for it
+await hooks.dispose()
 console.log(JSON.stringify(show))
+process.exit(0)
 """
 
 HOOK = """
@@ -881,13 +888,15 @@ def test_the_plugin_of_opencode_calls_the_hook_and_hands_on_what_it_says(is_ther
         "text": "<SessionStart>\n\n<UserPromptSubmit>", "synthetic": True,
     }  # fmt: skip
     calls = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
-    assert [words for words, _ in calls] == [
-        ["opencode", event, "--home", install.home]
-        for event in ("SessionStart", "UserPromptSubmit", "UserPromptSubmit", "Stop", "Stop", "SessionEnd")
-    ]
-    assert {given["session_id"] for _, given in calls} == {"ses_1"}
+    told = [(words[1], given["session_id"]) for words, given in calls]
+    assert [words for words, _ in calls] == [["opencode", event, "--home", install.home] for event, _ in told]
+    first = ("SessionStart", "UserPromptSubmit", "UserPromptSubmit", "Stop", "Stop", "SessionEnd")
+    second = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+    assert told == [*((event, "ses_1") for event in first), *((event, "ses_2") for event in second)]
     assert {given["cwd"] for _, given in calls} == {"/work"}
     assert calls[1][1]["prompt"] == "first"
-    assert [given["messages"] for _, given in calls if "messages" in given] == [
+    *handed_over, last = [given["messages"] for _, given in calls if "messages" in given]
+    assert [message["id"] for message in last] == ["m3"], "the end waits for what is being handed over"
+    assert handed_over == [
         [{"id": "m1", "role": "user", "time": {"created": 1}, "content": text}] for text in ("hi", "hi there")
     ], "what was taken is sent again only once it grew"

@@ -43,6 +43,9 @@ def told(reader: Reader, **request: Any) -> Context:
     ids = [name for line in context.lines for name in (*line.cell_ids, *line.topic_ids, *line.turn_ids)]
     assert len(ids) == len(set(ids)), "a memory stands in two lines"
     assert strip_injected(context.text) == ("", 1 if context.text else 0)
+    if request.get("small"):
+        days = re.findall(r"^(\d{4}-\d\d-\d\d), ", context.text, re.MULTILINE)
+        assert days == sorted(days, reverse=True)
     for line in context.lines:
         dated = f"{line.event_time:%Y-%m-%d}, {line.source_name.removesuffix('.jsonl')[:24].rstrip()}"
         is_dated = re.search(rf"{re.escape(dated)}(?:, [a-z' ]+)?\)", line.text)

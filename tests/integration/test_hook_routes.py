@@ -70,6 +70,14 @@ def said(home: Path, session: str) -> list[str]:
     return [row["content"] for row in turns.iter_rows(named=True) if row["session_id"] == session]
 
 
+def test_context_that_gemini_puts_before_a_prompt_is_no_part_of_the_question(served):
+    before = (
+        "<hook_context>&lt;note&gt;Renew the certificate of the kiln server.&lt;/note&gt;</hook_context>\n\n"
+    )
+    plain = post(served, "gemini", "BeforeAgent", session="plain", prompt=ASKED)
+    assert post(served, "gemini", "BeforeAgent", session="told", prompt=f"{before}{ASKED}") == plain != ""
+
+
 @pytest.mark.parametrize(("harness", "event"), CASES)
 def test_every_documented_payload_is_answered_as_its_harness_reads_it(served, home, tmp_path, harness, event):
     more = {"prompt": ASKED} if event in ("UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt") else {}

@@ -1,12 +1,15 @@
 """Memories of other programs, and Slowwave's own export, taken into a home; and the folders that an export writes."""
 
 import json
+import os
 import re
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 from flows.extract import extract
@@ -19,6 +22,7 @@ from slowwave.home.persons_words import persons_words
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.derivations import in_force
 from slowwave.schemas.identity import content_hash
+from slowwave.schemas.moments import day_of, unknown_until
 from slowwave.schemas.tables import KEYS
 from slowwave.stages.ingest import own_export
 from slowwave.stages.ingest.own_events import events_of
@@ -40,6 +44,7 @@ GRAPH = [
     {"type": "relation", "from": "Mara Lindqvist", "to": "Kiln 2", "relationType": "owns"},
     {"type": "relation", "from": "Mara Lindqvist", "relationType": "owns"},
 ]
+FILE_TIME = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ANA = {"user_id": "ana", "project_id": "kiln"}
 REAL = Path(__file__).parents[3] / "shared/data/transcripts/mcp_memory"
 
@@ -76,6 +81,45 @@ def test_observations_and_relations_become_memories_with_their_names(home, tmp_p
     assert report.rejected["not a memory: relation without its ends"] == 1
     assert "Tr0ub4dor" not in " ".join(report.examples + report.notes)
     assert files_with(home, ["Tr0ub4dor&3x"]) == {}
+
+
+def test_memories_without_a_date_belong_to_no_day_and_go_out_and_in_as_they_are(home, tmp_path):
+    path = write_lines(tmp_path / "memory.jsonl", GRAPH)
+    os.utime(path, (FILE_TIME.timestamp(),) * 2)
+    take(home, path)
+    cells = store_of(home).rows("cells")
+    assert {*cells["event_time"], *cells["valid_from"], *store_of(home).rows("turns")["event_time"]} == {
+        unknown_until(FILE_TIME)
+    }
+    assert cells.join(store_of(home).rows("cell_usage"), on="cell_id")["last_accessed"].min() > FILE_TIME
+    with Memory(home) as memory:
+        listed = memory.cells(limit=1).cells
+        assert json.loads(listed[0].model_dump_json())["event_time"] is None
+        assert "day unknown, memory:" in memory.context("when does Mara Lindqvist fire the kiln").text
+        for day, count in (("2026-03-01", 0), ("2026-03-03", 4)):
+            assert len(memory.search("kiln fires owns password", as_of=day).cells) == count
+        assert not memory.search("kiln fires owns password", before="2026-05-01").cells
+        memory.export(tmp_path / "out", format="jsonl")
+        memory.export(tmp_path / "vault", format="vault")
+    assert "day unknown" in (tmp_path / "vault/topics/Without a topic.md").read_text()
+    take(tmp_path / "other", tmp_path / "out/memories.jsonl")
+    assert_frame_equal(store_of(tmp_path / "other").rows("cells").sort("cell_id"), cells.sort("cell_id"))
+
+
+def test_what_is_dated_in_the_future_is_of_an_unknown_day_and_counted(home, tmp_path):
+    said = [
+        ("2099-01-01T10:00:00Z", "Mara", "The kiln is red."),
+        ("2026-03-01T10:00:00Z", "Mara", "The kiln is blue."),
+    ]
+    mem0 = [{"id": "1", "memory": "Likes red glazes", "created_at": "2098-03-01T10:00:00Z"}]
+    (tmp_path / "mem0.json").write_text(json.dumps(mem0))
+    chat = write_chat(tmp_path, "kiln", said)
+    report = ingest.fn(sources=[str(chat), str(tmp_path / "mem0.json")], home=str(home))
+    assert [note for note in report.notes if "never set: 2 of the texts" in note]
+    turns = store_of(home).rows("turns").sort("content")
+    assert [day_of(moment) for moment in turns["event_time"]] == ["day unknown", "2026-03-01", "day unknown"]
+    assert store_of(home).rows("chunks")["event_time"].to_list() == [datetime(2026, 3, 1, 10, tzinfo=UTC)]
+    assert "dated" not in " ".join(take(home, chat).notes)
 
 
 def test_what_an_agent_wrote_down_is_its_word_until_a_person_confirms_it(home, tmp_path):
@@ -149,8 +193,9 @@ def test_memories_of_mem0_keep_their_day(home, tmp_path, is_bare):
     whole = {"count": 3, "results": results, "relations": relations}
     (tmp_path / "mem0.json").write_text(json.dumps(results if is_bare else whole))
     report = take(home, tmp_path / "mem0.json")
-    cells = store_of(home).rows("cells").sort("event_time")
-    assert [str(day) for day in cells["event_time"].dt.date()][:2] == ["2026-03-01", "2026-04-01"]
+    cells = store_of(home).rows("cells").sort("event_time", descending=True)
+    days = [day_of(moment) for moment in cells["event_time"]]
+    assert days == ["2026-04-01", "2026-03-01"] + ["day unknown"] * (not is_bare)
     assert ("ana likes glazes" in set(cells["content"])) is not is_bare
     assert report.rejected["not a memory: memory without text"] == 1
 
@@ -569,7 +614,7 @@ def test_what_is_kept_word_by_word_outlives_another_derivation():
 
 def test_a_project_that_nobody_knows_has_no_export_and_an_earlier_one_stays(home, exported):
     before = exported.read_bytes()
-    with Memory(home) as memory, pytest.raises(NotFoundError, match="of the project 'nosuch'"):
+    with Memory(home) as memory, pytest.raises(NotFoundError, match="no project is called 'nosuch'"):
         memory.export(exported.parent, project="nosuch", now=NOW)
     assert exported.read_bytes() == before
 

@@ -378,6 +378,11 @@ def test_a_quoted_message_has_an_id_by_which_it_is_cited_and_erased(tmp_path: Pa
 def test_a_client_asks_from_within_its_project_and_can_ask_in_all_of_them(memory: Memory):
     here, there = Caller(project="kettle-1"), Caller(project="wharf-2")
     everywhere = {"text": "Ana likes a build in the morning.", "project": "*"}
+    for caller in (here, there):
+        refused = call(memory, "remember_fact", caller=caller, text="The build is slow.")
+        assert "no project is called" in text_of(refused)
+        assert "new_project" not in text_of(refused)
+        memory.remember("Grass is green.", project=caller.project, new_project=True)
     assert not call(memory, "remember_fact", caller=here, text="The build of kettle needs libpq.").is_error
     assert not call(memory, "remember_fact", caller=here, **everywhere).is_error
     for caller, project, found in (
@@ -782,7 +787,7 @@ def test_an_erase_of_a_long_conversation_answers_within_the_bound_and_counts_all
     told = with_client(
         ask, lambda client: client.call_tool("erase_fact", {"session_id": "s", "dry_run": True})
     )
-    assert "Would erase 3000 messages and 3000 memories." in text_of(told)
+    assert "Would erase 3,000 messages and 3,000 memories." in text_of(told)
     assert count_tokens([text_of(told)])[0] <= 10_000
     assert count_tokens([str(told.structured_content)])[0] <= 10_000
     assert "5800 more ids are left out here" in told.structured_content["notes"]
@@ -801,7 +806,7 @@ def test_a_summary_says_whose_word_its_memories_are(memory: Memory, folder: Path
         workspace.commit(pl.concat(parts), now=NOW)
     found = call(memory, "search_memory", query="staging host", detail_level="summary")
     (summary,) = found.structured_content["summaries"]
-    assert summary["remarks"] == ["1 memories", *([mark] if mark else [])]
+    assert summary["remarks"] == ["1 memory", *([mark] if mark else [])]
     assert memory.search("staging host", detail_level="summary").topics[0].whose == mark
     shown = CliRunner().invoke(app, ["search", "staging host", "--detail", "summary", "--home", str(folder)])
     assert f"1 memory{f' | {mark}' if mark else ''}\n" in shown.stdout

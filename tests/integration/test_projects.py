@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,9 @@ import pytest
 from flows.promote import promote
 from slowwave import Memory
 from slowwave.entrypoints.commands.options import named_project
-from slowwave.errors import InputError
+from slowwave.errors import InputError, NotFoundError
 from slowwave.store import open_store
+from tests.conftest import ROOT
 from tests.scripted_model import write_settings
 from tests.unit.test_projects import repository, worktree
 
@@ -67,20 +68,71 @@ def test_what_is_said_in_one_repository_is_found_from_within_it_alone(memory: Me
     assert said(memory, "queue", memory.project_of(fix)) == in_kiln
     assert said(memory, "queue", memory.project_of(ferry)) == [own, "The queue of ferry is Kafka."]
     assert said(memory, "queue", memory.project_of(tmp_path)) == [own]
-    assert said(memory, "queue", "another") == [own]
-    for named in ("kiln", "kil", str(kiln), str(kiln / "app")):
+    for named in ("kiln", "KIL", memory.project_of(kiln), str(kiln), str(kiln / "app")):
         assert said(memory, "queue", named) == in_kiln
         assert memory.topics(project=named).notes == []
-    for named, told in (
-        ("another", "nothing is known of a project 'another': "),
-        (str(tmp_path), "no repository"),
-    ):
-        notes = [memory.search("queue", project=named).notes, memory.context("queue", project=named).notes]
-        assert all(told in "".join(one) for one in (*notes, memory.cells(project=named).notes)), notes
-    assert named_project(str(kiln / "app"), str(tmp_path / "home")) == memory.project_of(kiln)
-    with pytest.raises(InputError, match="lies in no repository"):
-        named_project(f"{tmp_path}/", str(tmp_path / "home"))
+    assert named_project(".", str(tmp_path / "home")) == str(ROOT)
     assert len(said(memory, "queue", None)) == len(files)
+
+
+def test_every_call_that_names_a_project_refuses_one_that_nobody_knows_and_names_the_nearest(
+    memory: Memory, home: Path, tmp_path: Path
+):
+    kiln = memory.project_of(repository(tmp_path / "kiln"))
+    turn = [{"session_id": "s", "role": "user", "text": "Hello."}]
+    memory.remember("The queue is Redis.", project=kiln)
+    calls: list[Callable[[str], object]] = [
+        lambda project: memory.search("queue", project=project),
+        lambda project: memory.context("queue", project=project),
+        lambda project: memory.entity("kiln", project=project),
+        lambda project: memory.timeline("kiln", project=project),
+        lambda project: memory.cells(project=project),
+        lambda project: memory.topics(project=project),
+        lambda project: memory.core(project=project),
+        lambda project: memory.export(tmp_path / "out", project=project),
+        lambda project: memory.remember("Kiln is warm.", project=project),
+        lambda project: memory.record(turn, project=project),
+    ]
+    for call in calls:
+        with pytest.raises(NotFoundError, match=f"no project is called 'klin': did you mean {kiln}?"):
+            call("klin")
+        with pytest.raises(
+            NotFoundError, match=f"no project is called '../../etc': there is default, {kiln}"
+        ):
+            call("../../etc")
+        with pytest.raises(InputError, match="lies in no repository"):
+            call(str(tmp_path))
+    tables = open_store(home / "store")
+    assert {*tables.rows("cells")["project_id"], *tables.rows("turns")["project_id"]} == {kiln}
+
+
+def test_a_project_is_there_once_it_is_begun_on_purpose_or_a_folder_of_it_is_named(
+    memory: Memory, home: Path, tmp_path: Path
+):
+    ferry, wharf = repository(tmp_path / "ferry"), repository(tmp_path / "wharf")
+    assert memory.search("queue", project="nosuch").notes == ["No memory yet"]
+    memory.remember("The kitchen is blue.", project="House", new_project=True)
+    assert "new_project begins a new one" in refusal(lambda: memory.remember("Warm.", project="hut"))
+    memory.remember("The house is warm.", project="house")
+    for asked in (str(ferry), memory.project_of(wharf)):
+        (note,) = memory.search("queue", project=asked).notes[-1:]
+        assert re.match(r"nothing is recorded in the project (ferry|wharf)-\w{8} yet: ", note)
+    memory.remember("The queue is Kafka.", project=str(ferry))
+    with Memory(home, records_usage=False) as other:
+        assert {cell.project_id for cell in other.cells(project="hou").cells} == {"House"}
+        assert other.cells(project="ferry").notes == []
+        assert "no project is called 'wharf'" in refusal(lambda: other.cells(project="wharf"))
+        for name in ("../etc", "x" * 201):
+            assert "a new project has a name" in refusal(
+                lambda name=name: other.remember("Warm.", project=name, new_project=True)
+            )
+        assert "none is named" in refusal(lambda: other.remember("Warm.", new_project=True))
+
+
+def refusal(call: Callable[[], object]) -> str:
+    with pytest.raises((InputError, NotFoundError)) as refused:
+        call()
+    return str(refused.value)
 
 
 def test_a_transcript_whose_repository_moved_doubles_nothing_and_stays_where_it_was(
@@ -147,7 +199,9 @@ def test_a_home_that_keeps_to_its_project_takes_everything_in_as_its_own(tmp_pat
         assert (
             said(memory, "queue", None) == said(memory, "queue", "mine") == ["We take Redis for the queue."]
         )
-        assert said(memory, "queue", "another") == []
+        assert said(memory, "queue", str(kiln)) == ["We take Redis for the queue."]
+        with pytest.raises(InputError, match="keeps to the project 'mine'"):
+            said(memory, "queue", "another")
         with pytest.raises(InputError, match="keeps to the project 'mine'"):
             memory.remember("Kiln is warm.", project="another")
         with pytest.raises(InputError, match="keeps to the project 'mine'"):
@@ -157,7 +211,7 @@ def test_a_home_that_keeps_to_its_project_takes_everything_in_as_its_own(tmp_pat
 def test_what_a_person_says_without_a_project_is_known_in_all_and_else_in_its_own(
     memory: Memory, tmp_path: Path
 ):
-    kiln = memory.project_of(repository(tmp_path / "kiln"))
+    kiln, ferry = (memory.project_of(repository(tmp_path / name)) for name in ("kiln", "ferry"))
     everywhere = memory.remember("I prefer boring queues.").cell_id
     here = memory.remember("The queue of kiln is Redis.", project=kiln, entities=["kiln"]).cell_id
 
@@ -169,25 +223,25 @@ def test_what_a_person_says_without_a_project_is_known_in_all_and_else_in_its_ow
         return listed
 
     assert found(kiln) == found(None) == {everywhere, here}
-    assert found("ferry") == {everywhere}
+    assert found(ferry) == {everywhere}
     assert memory.cell(here).project_id == kiln
     better = memory.correct(here, "The queue of kiln is Kafka.")
     assert memory.cell(better.cell_id).project_id == kiln
-    assert found("ferry") == {everywhere}
+    assert found(ferry) == {everywhere}
 
 
 def test_each_project_has_core_memory_of_its_own_beside_the_homes(memory: Memory, home: Path, tmp_path: Path):
-    kiln = memory.project_of(repository(tmp_path / "kiln"))
+    kiln, ferry = (memory.project_of(repository(tmp_path / name)) for name in ("kiln", "ferry"))
     memory.remember("I prefer boring queues.")
     memory.remember("Releases of kiln go out on Tuesdays.", project=kiln)
     promote.fn(home=str(home))
     file = (home / "MEMORY.md").read_text()
     assert "boring" in file
     assert "Tuesdays" not in file
-    assert memory.core() == memory.core(project="ferry") == file
+    assert memory.core() == memory.core(project=ferry) == file
     assert memory.core(project=kiln).startswith(file)
     assert f"## Project {kiln}" in memory.core(project=kiln)
     assert "Tuesdays" in memory.core(project=kiln)
-    opening = memory.context(opening=True, project="ferry").text
+    opening = memory.context(opening=True, project=ferry).text
     assert "Tuesdays" not in opening
     assert "Tuesdays" in memory.context(opening=True, project=kiln).text

@@ -16,6 +16,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import CATALOGUE, encode, rows_of
 from slowwave.memory import Memory
 from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.moments import unknown_until
 from tests.scripted_model import ScriptedModel, items, store_of, write_settings
 from tests.servers import Body, OpenAIServer, answer_name, user_text
 
@@ -129,6 +130,18 @@ def test_a_value_that_came_back_is_believed_with_its_timeline_in_whatever_order_
         ["now 250; previously 100 (until 2026-06-09), 250 (until 2026-06-05)"],
     )
     assert_chains_agree(home.rows("cells"))
+
+
+@pytest.mark.parametrize(("day", "believed"), [(5, ["100", "250"]), (12, ["250"])])
+def test_a_value_of_an_unknown_day_gives_way_only_to_one_from_after_its_file_and_takes_no_place(
+    home, day, believed
+):
+    at = unknown_until(START + timedelta(days=9))
+    home.learn(fact("250", day), fact("100", 1, valid_from=at, event_time=at, origin="agent"))
+    reconcile.fn(home=home.path)
+    assert beliefs(home)[0] == believed
+    assert home.rows("contradictions")["status"].to_list() == ["open"] * (len(believed) - 1)
+    assert "[1] fact, day unknown, said by agent" in home.pages()[0]
 
 
 def assert_chains_agree(cells: pl.DataFrame) -> None:

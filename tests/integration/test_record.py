@@ -14,6 +14,7 @@ import pytest
 from flows.nightly import nightly
 from slowwave import Memory
 from slowwave.errors import InputError, NotFoundError, TransientError
+from slowwave.home import workspace
 from slowwave.home.lock import recording, writing
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
@@ -121,7 +122,7 @@ def test_a_secret_told_in_one_call_is_masked_alone_in_the_next_of_its_conversati
 def test_a_conversation_goes_on_where_a_process_left_it_that_ended_before_the_store_had_it(home: Path):
     write_settings(home, embedding={"provider": "none"}, record={"fold_seconds": 3600.0})
     Memory(home, records_usage=False).record(
-        [message(0), message(1)], project="kiln"
+        [message(0), message(1)], project="kiln", new_project=True
     )  # not closed, as by a kill
     with Memory(home, records_usage=False) as memory:
         done = memory.record([message(1), message(2)])
@@ -218,7 +219,9 @@ def test_a_message_and_its_transcript_are_one_whichever_comes_first(
     assert "turn.recorded" not in memory.ingest([transcript(tmp_path / "copy.jsonl", *TEXTS)]).counts
 
 
-@pytest.mark.parametrize("moment", ["before it looks", "while it reads", "while it commits"])
+@pytest.mark.parametrize(
+    "moment", ["before it looks", "while it reads", "while it commits", "while it writes"]
+)
 def test_messages_recorded_beside_an_ingest_of_their_conversation_get_places_of_their_own(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
@@ -233,7 +236,7 @@ def test_messages_recorded_beside_an_ingest_of_their_conversation_get_places_of_
                 saying.append(beside.submit(other.record, said))
                 wait(saying, timeout=0.3 if moment == "while it commits" else None)
 
-        def spied(owner: type, name: str) -> None:
+        def spied(owner: object, name: str) -> None:
             real = getattr(owner, name)
 
             def first_say(*given: object, **named: object) -> object:
@@ -246,6 +249,8 @@ def test_messages_recorded_beside_an_ingest_of_their_conversation_get_places_of_
             say_beside()
         elif moment == "while it reads":
             spied(Parts, "add")
+        elif moment == "while it writes":
+            spied(workspace, "apply_segments")  # what is in the journal keeps nobody waiting
         else:
             spied(Journal, "commit")  # the places are given: who records waits
         with Memory(home, records_usage=False) as memory:

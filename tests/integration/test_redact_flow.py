@@ -207,14 +207,14 @@ def test_secrets_in_ids_that_came_from_outside_go_everywhere(tmp_path: Path) -> 
     said = [{"session_id": token, "id": "1", "role": "user", "text": PLAIN}]
     write_chat(tmp_path / token, "kiln", [("2026-06-02T09:00:00Z", "Mara", "The kiln is hot.")])
     with old_rules(), Memory(home) as memory:
-        memory.record(said, project=f"p {token}")
+        memory.record(said, project=f"p {token}", new_project=True)
         memory.ingest([str(tmp_path / token)])
     assert files_with(home, [token])
     report = redact.fn(home=str(home), dry_run=False)
     assert any(note.startswith("found in journal: ") for note in report.notes)
     assert files_with(home, [token]) == {}
     with Memory(home) as memory:  # and what comes again is what is there
-        assert memory.record(said, project=f"p {token}").new_count == 0
+        assert memory.record(said, project=f"p {token}", new_project=True).new_count == 0
         memory.ingest([str(tmp_path / token)])
     assert sorted(tables(home)["turns"]["content"]) == [PLAIN, "The kiln is hot."]
 

@@ -91,9 +91,10 @@ def tell(memory: Memory) -> None:
         "session_id": token("session"), "id": token("message"), "role": "user", "text": f"Look: {token('text')}",
         "speaker": token("speaker"), "cwd": f"/home/{token('cwd')}", "branch": token("branch"),
     }  # fmt: skip
-    memory.record([turn], client=f"agent {token('client')}", project=token("project"))
+    memory.record([turn], client=f"agent {token('client')}", project=token("project"), new_project=True)
     told = memory.remember(
-        f"The kiln has {token('statement')}.", subject=f"kiln {token('subject')}", project=token("told project"),
+        f"The kiln has {token('statement')}.", subject=f"kiln {token('subject')}",
+        project=token("told project"), new_project=True,
         attribute=f"door {token('attribute')}", value=f"red {token('value')}",
         entities=[f"Kiln {token('said entity')} (tool)"],
     )  # fmt: skip

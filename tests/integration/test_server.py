@@ -477,7 +477,7 @@ def test_a_server_follows_transcripts_where_it_is_told_to_and_lets_go_of_them(tm
             time.sleep(0.1)
 
     with serving(home) as client:
-        told(client, "follows the files of watch.sources: 1 messages taken in")
+        told(client, "follows the files of watch.sources: 1 message taken in")
         write_address(home, Address(str(client.base_url), os.getpid(), "2026-01-01T00:00:00+00:00", "0"))
         (row,) = server_checks(open_home(home))
         assert (row.is_well, "follows the files" in row.found) == (True, True)

@@ -20,6 +20,7 @@ from slowwave.store import (
     SCHEMA_VERSION,
     Store,
     col,
+    copy_store,
     create_store,
     lit,
     open_store,
@@ -27,6 +28,7 @@ from slowwave.store import (
     owned_in,
     same_owner,
     table_cache,
+    writing,
 )
 from tests.rows import row, rows, table_of
 
@@ -534,6 +536,22 @@ def test_a_new_generation_is_found_only_once_it_is_current(store: Store):
     assert open_store(store.root).count("cells") == 2
     assert (store.is_current(), fresh.is_current()) == (False, True)
     assert store.rows("cells", ["content"])["content"].to_list() == ["old"], "a reader of before still reads"
+
+
+def test_a_copy_for_another_space_has_every_row_and_no_vector_until_it_gets_one(store: Store, monkeypatch):
+    monkeypatch.setattr(writing, "INDEXED_ROWS", 1)
+    write(store, "cells", cells(a="the red ferry", b="a token"))
+    vectors(store, "cells", a=[1, 0, 0, 0], b=[0, 1, 0, 0])
+    store.optimize(vector_index_rows=1_000, keep_versions=timedelta(days=1))
+    fresh = copy_store(store, embedder_id="scripted/m/4/1+fit")
+    again = Store(fresh.root, fresh.name, fresh.meta)
+    assert_frame_equal(again.rows("cells").sort("cell_id"), store.rows("cells").sort("cell_id"))
+    assert again.without_vector("cells").to_list() == ["a", "b"]
+    assert (near(again, [1, 0, 0, 0]), matching(again, "ferry")) == ([[]], [["a"]])
+    vectors(again, "cells", a=[0, 0, 1, 0])
+    again.optimize(vector_index_rows=1_000, keep_versions=timedelta(days=1))
+    assert (near(again, [1, 0, 0, 0]), again.without_vector("cells").to_list()) == ([["a"]], ["b"])
+    assert near(store, [0, 1, 0, 0]) == [["b", "a"]], "the living one has its own"
 
 
 def test_a_generation_that_is_discarded_leaves_the_living_one(store: Store):

@@ -269,6 +269,24 @@ def test_tokens_are_those_of_a_real_tokenizer():
     assert count_tokens(["hello " * 1000]) == [1001] or count_tokens(["hello " * 1000])[0] > 900
 
 
+@pytest.mark.parametrize("layout", ["question", "small"])
+def test_lines_of_one_day_and_source_stand_in_the_order_of_saying_whatever_their_rank(layout):
+    said = [("b", 9, "x:"), ("other", 1, "y:"), ("a", 8, "x:"), ("same", 9, "x:")]
+    lines = [
+        replace(
+            candidate("relevant", name, 10),
+            score=2.0 - place / 10,
+            under=under,
+            event_time=DAY.replace(hour=hour),
+        )
+        for place, (name, hour, under) in enumerate(said)
+    ]
+    chosen = pack_best(lines, budget_tokens=1_000, group_tokens={"x:": 5, "y:": 5}, told_weight=0.0)
+    told = [line for line in whole_text(chosen, DAY, layout).splitlines() if line[-1] in "0:"]
+    assert told[-6:] == ["x:", "a0", "b0", "same0", "y:", "other0"]
+    assert [entry.text for entry in chosen] == ["b0", "other0", "a0", "same0"]
+
+
 def test_the_weak_lines_of_a_group_come_after_the_best_lines_of_the_others():
     best = [replace(candidate("relevant", f"a{i}", 10), score=2.0 - i / 100, under="a:") for i in range(40)]
     other = replace(candidate("relevant", "answer", 10), score=1.85, under="b:")

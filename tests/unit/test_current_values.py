@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from slowwave.schemas.moments import unknown_until
 from slowwave.search.current_values import compared_values, former_values
 from tests.rows import NOW, row
 
@@ -41,6 +42,13 @@ def test_of_values_from_the_same_day_the_one_learned_last_holds():
     late = limit("a", "180", days=1, recorded_at=NOW + timedelta(hours=1))
     cells = [late, limit("b", "100", days=1, recorded_at=NOW)]
     assert outdated_values(cells, doubted=NOBODY) == {"b": "a"}
+
+
+def test_a_value_of_an_unknown_day_is_undecided_beside_one_from_before_its_file():
+    undated = limit("a", "100", days=0, valid_from=unknown_until(NOW), event_time=unknown_until(NOW))
+    assert undecided(undated, limit("b", "250", days=-30)) == {"ab"}
+    assert undecided(undated, {**undated, "cell_id": "b", "value": "250"}) == {"ab"}
+    assert outdated_values([undated, limit("b", "250", days=1)], doubted=NOBODY) == {"a": "b"}
 
 
 def test_case_and_blanks_make_no_other_subject_and_no_other_value():

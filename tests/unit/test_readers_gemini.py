@@ -118,6 +118,13 @@ def test_a_set_makes_nothing_unsaid_and_messages_that_stand_only_in_one_count(tm
         ("/chat save", []),
         ("/etc/hosts is wrong", ["/etc/hosts is wrong"]),
         ("<session_context>Today is Friday.</session_context>", []),
+        ("<hook_context>Use tabs.</hook_context>", []),
+        ("<hook_context>Use tabs.</hook_context>\n\nFire it at noon.", ["Fire it at noon."]),
+        (
+            [{"text": "Fire it at noon."}, {"text": "<hook_context>Use tabs.</hook_context>"}],
+            ["Fire it at noon."],
+        ),
+        ("<hook_context>a</hook_context>I said.</hook_context>\n\nAt noon.", ["At noon."]),
     ],
 )
 def test_a_prompt_is_what_the_person_typed(tmp_path, content, typed):

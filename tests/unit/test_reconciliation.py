@@ -1,12 +1,13 @@
 """Candidates, pages, the guard and what follows from judgements."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
 
 from slowwave.chains.repetitions import incomplete, stand_ins
 from slowwave.chains.timelines import confirmations, supersessions, timelines
+from slowwave.schemas.moments import day_of, unknown_until
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.candidates import build_pages, exact_duplicates, fuse_candidates, near_pairs
 from slowwave.stages.reconcile.contradictions import contradiction_rows
@@ -100,6 +101,18 @@ def test_an_invented_target_has_no_effect():
 def test_keep_and_unjudged_have_no_effect():
     assert ruled("keep", NEW, OLD, target_id=None) == ("none", None)
     assert ruled("unjudged", NEW, OLD) == ("none", None)
+
+
+@pytest.mark.parametrize("verdict", ["updates", "corrects"])
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_memory_of_an_unknown_day_stands_beside_one_from_before_its_file(verdict: str, is_new: bool):
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    undated = dict.fromkeys(("valid_from", "event_time"), unknown_until(at))
+    for days, effect in ((-30, "contradiction"), (1, "superseded")):
+        dated = dict.fromkeys(("valid_from", "event_time"), at + timedelta(days=days))
+        new, old = (undated, dated) if is_new else (dated, undated)
+        assert ruled(verdict, NEW | new, OLD | old)[0] == effect
+    assert ruled(verdict, NEW | undated, OLD | undated)[0] == "contradiction"
 
 
 def test_contradicts_opens_a_contradiction():
@@ -513,6 +526,31 @@ def stands(repeats: list[tuple[str, str]], *whole: dict[str, object]) -> dict[st
 def said(key: str, content: str, number: int, **given: object) -> dict[str, object]:
     plain = {"subject": "Signe", "value": None, "valid_from": day(number), "event_time": day(number)}
     return cell(key, content=content, **{**plain, **given})
+
+
+def test_what_was_said_on_a_known_day_stands_for_the_same_of_an_unknown_day():
+    undated = dict.fromkeys(("valid_from", "event_time"), unknown_until(day(20)))
+    known, bare = (
+        said("known", "Signe fires on Friday.", 9),
+        said("bare", "Signe fires the kiln on Friday 7.", 9),
+    )
+    assert stands([("known", "bare")], known, bare | undated) == {"known": "known", "bare": "known"}
+    # another value from before the known day does not come between
+    between = said("between", "Signe fires on Monday.", 8)
+    same = pl.DataFrame([("known", "bare")], schema=["cell_id", "target_id"], orient="row")
+    pairs = pairs_of(("known", "between", "updates"))
+    elements = dict(stand_ins(pairs, same, cells(known, bare | undated, between)).rows())
+    assert elements == {"known": "known", "bare": "known", "between": "between"}
+    assert exact_duplicates(cells(known, {**known, **undated, "cell_id": "a"})).rows() == [("a", "known")]
+
+
+def test_the_end_of_a_value_of_an_unknown_day_is_known_only_if_the_next_came_after_its_file():
+    undated = value("a", "100", unknown_until(day(10)))
+    for number, end in ((5, "day unknown"), (12, "2026-06-12")):
+        links = supersessions(pairs_of(("b", "a", "updates")), cells(undated, value("b", "250", day(number))))
+        assert links.select("cell_id", "superseded_by").rows() == [("a", "b")]
+        assert day_of(links["valid_until"][0]) == end
+        assert links["valid_until"][0] > undated["valid_from"]  # it held
 
 
 def test_the_richer_text_stands_for_the_poorer_whichever_is_older():

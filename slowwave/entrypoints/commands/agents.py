@@ -9,6 +9,7 @@ from slowwave.entrypoints.connecting.harnesses import Install, Places
 from slowwave.entrypoints.connecting.survey import State, survey
 from slowwave.entrypoints.harness.state import HookState, hook_state
 from slowwave.entrypoints.show.terminal import ago
+from slowwave.schemas.report import several
 
 Row = tuple[str, bool, str]
 """Name, whether it is well, and what was found or what to do."""
@@ -23,7 +24,7 @@ def agent_rows(places: Places, install: Install, *, now: datetime) -> Iterator[R
     for state in states:
         yield _row(state, hooks, install.home, now=now)
     if hooks.missed_since and hooks.missed_until:
-        count = f"{hooks.missed_count} event{'s' if hooks.missed_count > 1 else ''} of agents found no server"
+        count = f"{several(hooks.missed_count, 'event')} of agents found no server"
         when = f"the first {ago(hooks.missed_since, now)}, the last {ago(hooks.missed_until, now)}"
         why = ", ".join(hooks.reasons)
         yield "hooks", False, f"{count} ({why}), {when}: start `slowwave serve`, it catches up"

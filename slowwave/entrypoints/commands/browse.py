@@ -44,7 +44,7 @@ def list_cells(
         show_cells,
         has_status=wanted == "all" and not is_past,
         entity=asked.get("entity"),
-        project=asked.get("project"),
+        has_projects="project" in asked,
     )
     reply(found, shown, as_json=as_json)
 

@@ -22,6 +22,7 @@ from slowwave.entrypoints.show.report import show_report
 from slowwave.entrypoints.show.terminal import flat, results, say, visible
 from slowwave.errors import ConfigError, InputError, NotFoundError
 from slowwave.memory import Memory
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Dispute
 
 SAMPLES = Path(slowwave.__file__).parents[1] / "data" / "samples"
@@ -119,10 +120,11 @@ def _tour(folder: Path) -> None:
             head = (flat(topic.name), "bold")
             results().print(
                 Text.assemble(
-                    head, f" ({topic.cell_count} memories)\n  {flat(topic.summary or '(no summary yet)')}"
+                    head,
+                    f" ({several_memories(topic.cell_count)})\n  {flat(topic.summary or '(no summary yet)')}",
                 )
             )
-        _title(f"Superseded: {len(replaced)} memories that no longer hold")
+        _title(f"Superseded: {several_memories(len(replaced))} that no longer hold")
         for one in replaced[:SHOWN]:
             line = (f"\n  {flat(one.timeline)}" if one.timeline else "", "dim")
             results().print(Text.assemble((f"- {flat(one.old)}\n", "strike dim"), f"+ {flat(one.new)}", line))

@@ -24,6 +24,7 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
 from slowwave.llm import check_llm
 from slowwave.schemas.refusals import Frozen
+from slowwave.schemas.report import several
 from slowwave.store import damaged_folders, open_store, table_damage
 
 PYTHONS = ((3, 11), (3, 14))
@@ -123,7 +124,7 @@ def _journal(home: Home) -> list[Check]:
         )
         for problem in (*scan.problems, *leftovers)
     ]
-    found = f"{len(segment_ids) - len(scan.problems)} whole segments, {scan.events.height} events"
+    found = f"{several(len(segment_ids) - len(scan.problems), 'whole segment')}, {several(scan.events.height, 'event')}"
     return [_row("journal", True, found), *broken, *_missing(home, segment_ids)]
 
 
@@ -168,8 +169,9 @@ def _store(home: Home) -> list[Check]:
     except (SlowwaveError, OSError, RuntimeError) as error:
         return [_row("store", False, f"{error}."), *kept]
     vectors = store.meta.embedder_id or "no embedder"
-    found = f"schema version {store.meta.schema_version}, {vectors}, {turn_count} turns, {cell_count} cells"
-    waiting = f"; {behind} segments wait for the next writer" if behind else ""
+    counts = f"{several(turn_count, 'turn')}, {several(cell_count, 'cell')}"
+    found = f"schema version {store.meta.schema_version}, {vectors}, {counts}"
+    waiting = f"; {several(behind, 'segment waits', 'segments wait')} for the next writer" if behind else ""
     return [_row("store", True, found + waiting), *kept]
 
 

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from slowwave.entrypoints.caller import CALLER, current_folder
 from slowwave.entrypoints.show.terminal import show_json
-from slowwave.errors import InputError
+from slowwave.errors import InputError, NotFoundError
 from slowwave.schemas.refusals import Request, bounds
 from slowwave.schemas.search import FROM_WITHIN
 
@@ -84,10 +84,9 @@ def asks(
                 asked["project"] = named_project(asked["project"], given.get("home"))
             try:
                 function({name: value for name, value in asked.items() if value not in (None, [])}, **given)
-            except InputError as error:
-                raise InputError(
-                    _by_option(str(error), [name for name in names if name not in (*words, single)])
-                ) from error
+            except (InputError, NotFoundError) as error:
+                told = _by_option(str(error), [name for name in names if name not in (*words, single)])
+                raise type(error)(told) from error
 
         own = [
             one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -103,18 +102,14 @@ def asks(
 
 
 def named_project(project: str | None, home: str | None) -> str | None:
-    """The project that an option names: `.` and any other path is that of a folder.
-
-    Raises:
-        InputError: the folder lies in no repository.
-    """
+    """The project that an option names; a path as the whole one. `.` outside of any repository is the home's own."""
     if project is None or not (project == "." or os.sep in project):
         return project
     from slowwave.settings.projects import project_of, repository_project
 
     folder = os.path.normpath(current_folder() / Path(project).expanduser())
-    if project != "." and repository_project(folder) is None:
-        raise InputError(f"{project[:200]} lies in no repository: name a project, or a folder of one")
+    if project != "." or repository_project(folder) is not None:
+        return folder
     if (caller := CALLER.get()) is not None:
         return caller.memory().project_of(folder)
     from slowwave.settings.tree import load_settings
@@ -163,7 +158,8 @@ def _parameter(model: type[Request], name: str, *, words: tuple[str, ...], singl
 def _by_option(message: str, names: Sequence[str]) -> str:
     """A refusal that begins with the name of a field, with the option that gives it here."""
     named = next((name for name in names if re.match(rf"(an entry of )?{name}\b", message)), None)
-    return message if named is None else message.replace(named, f"--{_option(named)}", 1)
+    told = message if named is None else message.replace(named, f"--{_option(named)}", 1)
+    return re.sub(r"\bnew_project\b", "--new-project", told)
 
 
 def _option(name: str) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from slowwave.entrypoints.commands.options import HomeOption, JsonOption
 from slowwave.entrypoints.show.terminal import flat, show_json, tell
+from slowwave.schemas.report import several
 
 if TYPE_CHECKING:
     from slowwave.redaction.finding import RuleSet
@@ -57,7 +58,7 @@ def redact(
         show_json({"found": dict(sorted(counts.items())), "places": [place.model_dump() for place in listed]})
     else:
         told = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))
-        tell(f"{counts.total()} secrets: {told}" if told else "No secrets found.")
+        tell(f"{several(counts.total(), 'secret')}: {told}" if told else "No secrets found.")
     if counts:
         raise typer.Exit(FOUND)
 

@@ -5,6 +5,7 @@ import { spawn } from "node:child_process"
 const command = ["COMMAND"]
 const home = "HOME"
 const most = 200 // messages that are handed over at once; those before were handed over at earlier pauses
+const longest = 5000 // milliseconds that the end of OpenCode waits for what is being handed over
 const sent = new Map() // length of each message that the server took, by its id
 
 function call(event, payload) {
@@ -13,7 +14,7 @@ function call(event, payload) {
     try {
       const [program, ...words] = [...command, "opencode", event, "--home", home]
       const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"] })
-      const limit = setTimeout(() => child.kill(), 5000)
+      const limit = setTimeout(() => child.kill(), longest)
       child.on("error", () => resolve(""))
       child.on("close", () => {
         clearTimeout(limit)
@@ -51,13 +52,20 @@ function textOf(parts) {
 
 export const Slowwave = async ({ client, directory }) => {
   const started = new Set()
+  const running = new Set()
   const about = (id) => ({ session_id: id, cwd: directory })
+
+  async function finished(work) {
+    running.add(work)
+    await work
+    running.delete(work)
+  }
 
   async function record(event, id) {
     try {
-      const session = await client.session.get({ path: { id } })
+      const asked = { path: { id } }
+      const [session, found] = await Promise.all([client.session.get(asked), client.session.messages(asked)])
       if (!id || session.data?.parentID) return // a sub-agent's
-      const found = await client.session.messages({ path: { id } })
       const messages = (found.data || []).slice(-most).flatMap(({ info, parts }) => {
         const content = textOf(parts || [])
         return content && sent.get(info.id) !== content.length ? [{ id: info.id, role: info.role, time: { created: info.time?.created }, content }] : []
@@ -88,12 +96,18 @@ export const Slowwave = async ({ client, directory }) => {
       output.parts.push({ id: `${id}slowwave`, sessionID: owner, messageID, type: "text", text, synthetic: true })
     },
     event: async ({ event }) => {
-      if (event.type === "session.idle") await record("Stop", event.properties?.sessionID)
-      if (event.type === "session.compacted") await record("PreCompact", event.properties?.sessionID)
+      if (event.type === "session.idle") await finished(record("Stop", event.properties?.sessionID))
+      if (event.type === "session.compacted") await finished(record("PreCompact", event.properties?.sessionID))
       if (event.type === "session.deleted") {
         const id = event.properties?.info?.id
-        if (id) await call("SessionEnd", { ...about(id), reason: "other" })
+        started.delete(id)
+        if (id) await finished(call("SessionEnd", { ...about(id), reason: "other" }))
       }
+    },
+    dispose: async () => {
+      const ended = Promise.all(running).then(() => // `opencode run` ends right behind its last answer
+        Promise.all([...started].map((id) => call("SessionEnd", { ...about(id), reason: "exit" }))))
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, longest).unref())])
     },
   }
 }

@@ -11,6 +11,7 @@ OpenCode has no hooks of this kind and writes no transcript: a plugin calls them
 messages themselves.
 """
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
@@ -55,6 +56,9 @@ LONGEST_PATH = 4_096
 LONGEST_NAME = 200
 LONGEST_PROMPT = 8_000_000
 MOST_MESSAGES = 100_000
+
+
+_OF_HOOKS = re.compile(r"\s*<hook_context>.*</hook_context>\s*", re.DOTALL)
 
 
 class Message(BaseModel):
@@ -106,6 +110,11 @@ class PromptPayload(Payload):
     """A person's message, before the agent reads it."""
 
     prompt: Annotated[str, Field(max_length=LONGEST_PROMPT)]
+
+    @property
+    def typed(self) -> str:
+        """The message without the context of hooks, which Gemini CLI puts before the first one under `-p`."""
+        return self.prompt[found.end() :] if (found := _OF_HOOKS.match(self.prompt)) else self.prompt
 
 
 class _Context(BaseModel):

@@ -133,7 +133,7 @@ def opening(memory: Memory, payload: StartPayload) -> str:
 
 def recalled(memory: Memory, payload: PromptPayload) -> str:
     """The few memories that a message calls for, never one twice in a conversation; "" below the threshold."""
-    question, project = payload.prompt[:MAX_QUERY_CHARACTERS], _project(memory, payload)
+    question, project = payload.typed[:MAX_QUERY_CHARACTERS], _project(memory, payload)
     return memory.context(
         question, small=True, ids=True, conversation_id=payload.session_id, project=project
     ).text

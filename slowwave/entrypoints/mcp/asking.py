@@ -50,6 +50,7 @@ TOOLS_FOR: Final = {
     "`slowwave archived`": "search_memory",
     "`slowwave run nightly`": "the next night",
     "`--detail evidence`": "detail_level evidence",
+    "; new_project begins a new one": "",
 }
 """What a model has in the place of the commands that messages name."""
 

@@ -14,6 +14,7 @@ from slowwave.entrypoints.mcp.answers.records import cut
 from slowwave.entrypoints.mcp.arguments import parameters_of
 from slowwave.entrypoints.mcp.asking import Ask, told_to_the_model
 from slowwave.entrypoints.mcp.tools import FOR_A_PERSON, REMOVE, offer, result_of
+from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.requests import EraseRequest
 from slowwave.schemas.results import Erased
 
@@ -97,9 +98,7 @@ def _page(found: Erased) -> str:
 
 
 def _counts(found: Erased) -> str:
-    messages, memories = len(found.turn_ids), len(found.cell_ids)
-    told = "1 message" if messages == 1 else f"{messages} messages"
-    return f"{told} and {'1 memory' if memories == 1 else f'{memories} memories'}"
+    return f"{several(len(found.turn_ids), 'message')} and {several_memories(len(found.cell_ids))}"
 
 
 def _short(found: Erased) -> Erased:

@@ -16,6 +16,7 @@ from slowwave.entrypoints.mcp.asking import ASKS, Ask, told_of
 from slowwave.errors import InputError, NotFoundError, SlowwaveError
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.lists import TopicPage
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Explanation, TopicSummary
 from slowwave.schemas.search import Timeline
 
@@ -119,7 +120,8 @@ def _listed(topic: TopicSummary) -> Listed:
         uri=f"slowwave://topics/{quote(topic.name, safe='')}",
         name=name,
         title=name,
-        description=f"{topic.cell_count} memories" + (", no summary yet" if topic.summary is None else ""),
+        description=several_memories(topic.cell_count)
+        + (", no summary yet" if topic.summary is None else ""),
         mime_type=MARKDOWN,
     )
 

@@ -62,13 +62,13 @@ def ask_home(home: str | None) -> Ask:
 
 
 def _project(home: str | None) -> str | None:
-    """The project of the repository in which the client works; None outside of any, or where the home keeps to one."""
+    """The folder in which the client works; None outside of any repository, or where the home keeps to one project."""
     try:
         folder = os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())
     except OSError:  # the folder is gone
         return None
     is_followed = load_settings(home).owner.project_from == "repository"
-    return repository_project(folder) if is_followed else None
+    return folder if is_followed and repository_project(folder) is not None else None
 
 
 def _ask_alone(home: str, operation: str, arguments: dict[str, Any]) -> Any:

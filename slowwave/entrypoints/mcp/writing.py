@@ -83,7 +83,7 @@ REMEMBER: Final = Tool(
     shaped=Remembered,
     shape=_same,
     show=_remembered,
-    without=("salience",),
+    without=("salience", "new_project"),
     narrowed=AgentsWord,
 )
 

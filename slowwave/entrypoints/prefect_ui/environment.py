@@ -8,6 +8,7 @@ import http.client
 import logging
 import os
 import re
+import shutil
 import socket
 import ssl
 import sys
@@ -21,6 +22,9 @@ from slowwave.errors import ConfigError, SlowwaveError, TransientError
 
 STARTUP_SECONDS = 90
 """Longest start of a temporary server: about 10 s on an idle machine, far longer on a busy one."""
+
+ROOM_BYTES = 32 * 1024**2
+"""Least room on the disk for a temporary server, whose empty database takes 5 MB, and what a night writes itself."""
 
 LOOPBACK = "127.0.0.1"
 _HEALTH_SECONDS = 5.0
@@ -57,8 +61,7 @@ def api_address() -> str | None:
 
 def check_server(address: str) -> tuple[bool, str]:
     """Return whether a Prefect server answers at `address`, and what to do when it does not."""
-    parts = urlsplit(address)
-    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+    parts, shown = urlsplit(address), _shown(address)
     cure = "Start it (`slowwave ui`), or unset PREFECT_API_URL."
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return False, f"PREFECT_API_URL={shown!r} is no address. Set one like http://127.0.0.1:4200/api."
@@ -76,28 +79,81 @@ def check_server(address: str) -> tuple[bool, str]:
     return True, f"{shown} answers"
 
 
+def _shown(address: str) -> str:
+    """An address without a name or a key in it."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+
 @contextmanager
 def under_prefect() -> Iterator[None]:
     """A block that runs flows through Prefect: known errors without its tracebacks, its own failures as ours.
 
     Raises:
-        TransientError: the Prefect server does not answer, or no temporary one could be started.
+        TransientError: the Prefect server does not answer, no temporary one could be started, or it went away in the
+            middle.
     """
+    import httpx
+
     address = api_address()
     if address is not None:
         is_there, found = check_server(address)
         if not is_there:
             raise TransientError(found)
+        where, cure = f"the Prefect server at {_shown(address)}", "Start it again (`slowwave ui`)"
+    else:
+        log = _start_temporary_server(Path(os.environ["PREFECT_HOME"]).expanduser())
+        where, cure = "Prefect's temporary server", f"{log} may say why"
     quiet_errors()
     try:
         yield
-    except RuntimeError as error:
-        if not re.search(r"Prefect API server|reach API", str(error)):
-            raise
+    except httpx.HTTPError as error:
         raise TransientError(
-            f"Prefect's server did not start or answer within {STARTUP_SECONDS} s. Try again, or start one "
-            "with `slowwave ui` and set PREFECT_API_URL."
+            f"{where} stopped answering in the middle of the run ({type(error).__name__}): what was committed is "
+            f"kept. {cure}; then run the flow again."
         ) from error
+
+
+def _start_temporary_server(folder: Path) -> Path:
+    """Start the server that Prefect then takes for this process; what it prints goes to the log that is returned.
+
+    Prefect would start one by itself, and show a traceback for each of hundreds of attempts where its disk is full.
+    """
+    from slowwave.entrypoints.show.terminal import shown_bytes
+
+    free = shutil.disk_usage(folder).free
+    if free < ROOM_BYTES:
+        raise TransientError(
+            f"the disk of {folder} is full: a run needs {shown_bytes(ROOM_BYTES)}, and {shown_bytes(free)} are free. "
+            "Make room, then run it again"
+        )
+    from prefect.server.api.server import SubprocessASGIServer
+
+    log = folder / "temporary-server.log"
+    try:
+        with _printing_to(log):
+            SubprocessASGIServer().start()
+    except (RuntimeError, OSError) as error:
+        raise TransientError(
+            f"Prefect's server did not start or answer within {STARTUP_SECONDS} s ({log} may say why). Try again, or "
+            "start one with `slowwave ui` and set PREFECT_API_URL."
+        ) from error
+    return log
+
+
+@contextmanager
+def _printing_to(log: Path) -> Iterator[None]:
+    """A block in which the processes that start print to a file, for all of their life."""
+    kept = [os.dup(number) for number in (1, 2)]
+    try:
+        with log.open("wb") as output:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+        yield
+    finally:
+        for number, own in enumerate(kept, start=1):
+            os.dup2(own, number)
+            os.close(own)
 
 
 def stop_temporary_server() -> bool:
@@ -120,6 +176,9 @@ def quiet_errors() -> None:
     from prefect.logging.handlers import PrefectConsoleHandler
 
     prefect.logging.configuration.setup_logging()
+    logging.raiseExceptions = (
+        False  # or each batch of lines that misses a server which is gone prints two of its own
+    )
     loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
     handlers = {handler for logger in (logging.root, *loggers) for handler in logger.handlers}
     for handler in handlers:
@@ -128,14 +187,22 @@ def quiet_errors() -> None:
 
 
 def unexpected(record: logging.LogRecord) -> bool:
-    """Return whether a log record is about anything but an error of ours: the filter behind `quiet_errors`."""
+    """Return whether a log record is about anything that the face does not tell: the filter behind `quiet_errors`."""
+    import httpx
+
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    if isinstance(error, SlowwaveError | KeyboardInterrupt):
+    if isinstance(error, SlowwaveError | KeyboardInterrupt | httpx.HTTPError):
         return False
     message = record.getMessage()
-    if error is None and re.search(r"KeyboardInterrupt|Execution was (aborted|cancelled)", message):
+    if error is None and _SAID_BY_US.search(message):
         return False
     return not (error is None and re.search(rf"\b(?:{'|'.join(_error_names())})\b", message))
+
+
+_SAID_BY_US = re.compile(
+    r"KeyboardInterrupt|Execution was (aborted|cancelled)|Failed to write result|Unable to connect to|EventsWorker"
+)
+"""Lines of Prefect's about an end that the face tells, and about results and events that nobody reads."""
 
 
 def _error_names(of: type[SlowwaveError] = SlowwaveError) -> list[str]:

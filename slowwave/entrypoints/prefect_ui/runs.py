@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
+from slowwave.entrypoints.prefect_ui.cancelling import run_cancellable
 from slowwave.entrypoints.prefect_ui.environment import api_address, prepare_prefect, under_prefect
 
 if TYPE_CHECKING:
@@ -93,11 +94,14 @@ def run_rederive(home: str | None, action: "RederiveAction", *, dry_run: bool) -
         return rederive.fn(home=folder, action=action, dry_run=dry_run)
 
 
-def run_under_prefect(name: FlowName, home: str | None, parameters: Parameters | None = None) -> "Report":
-    """The report of a flow that runs through Prefect, on a temporary server when none is named.
+def run_under_prefect(
+    name: FlowName, home: str | None, parameters: Parameters | None = None, *, tags: tuple[str, ...] = ()
+) -> "Report":
+    """The report of a flow that runs through Prefect with these tags, on a temporary server when none is named.
 
     Raises:
-        TransientError: the server does not answer or did not start.
+        TransientError: the server does not answer, did not start, or went away in the middle.
+        CancelledError: somebody cancelled the run on the server's page.
     """
     from slowwave.entrypoints.show.terminal import progress_bars, say
 
@@ -106,8 +110,13 @@ def run_under_prefect(name: FlowName, home: str | None, parameters: Parameters |
     if address is None:
         say("Starting a temporary Prefect server (about 10 s); set PREFECT_API_URL to use a running one.")
     with under_prefect(), progress_bars():
-        story = _story(name)
-        return cast("Report", story(home=str(folder), **(parameters or {})))
+        from prefect import tags as tagged
+        from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+        story, given = _story(name), {"home": str(folder), **(parameters or {})}
+        # nothing of ours listens to heartbeats, and the end of each stage would wait a second for its own
+        with tagged(*tags), temporary_settings(updates={PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+            return cast("Report", story(**given) if address is None else run_cancellable(story, given))
 
 
 def _story(name: FlowName) -> Any:

@@ -162,7 +162,9 @@ def page_of(found: Sequence[Entry], key: Callable[[Entry], str], *, limit: int, 
 class CoreMemory(Frozen):
     """Core memory."""
 
-    text: str = Field(description="The file `MEMORY.md`; empty where there is none yet.")
+    text: str = Field(
+        description="The file `MEMORY.md`, and behind it what a named project has; empty where there is none yet."
+    )
 
 
 class Cited(Frozen):

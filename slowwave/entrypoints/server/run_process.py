@@ -38,8 +38,10 @@ def _report(home: Path, started: Started) -> Report:
         parameters["sources"] = started.sources
     if started.force:
         parameters["force"] = True
-    run = run_under_prefect if started.where == "prefect" else run_plain
-    return run(started.flow, str(home), parameters)
+    if started.where == "process":
+        return run_plain(started.flow, str(home), parameters)
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO")  # for the run's page: nobody reads what it prints
+    return run_under_prefect(started.flow, str(home), parameters, tags=("slowwave", started.run_id))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@
     home/server/runs/<run_id>.done.json    its report, or its error
 
 A run goes on when the server stops, and is found again by the next one. A process that went without a word leaves its
-run as `lost`. Where `PREFECT_API_URL` names a Prefect server, the process runs the flow through it, and the run stands
-on its pages too.
+run as `lost`. Where `PREFECT_API_URL` names a Prefect server, the process runs the flow through it: the run stands on
+its pages too, with the tag of its id, and can be cancelled there. It needs no deployment and no worker.
 """
 
 import os

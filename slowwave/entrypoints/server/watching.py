@@ -8,7 +8,7 @@ from typing import Final
 from slowwave.entrypoints.resident.place import Place
 from slowwave.errors import ContractError, SlowwaveError
 from slowwave.memory import Memory
-from slowwave.schemas.report import StageReport
+from slowwave.schemas.report import StageReport, several
 from slowwave.settings.tree import Settings
 
 RETRY_SECONDS: Final = 30.0
@@ -41,7 +41,7 @@ class Watching:
     def does(self) -> str:
         """A line on what it does, for `/health/ready`; "" while it cannot."""
         what = "the files of watch.sources" if self._sources else "what coding agents write on this machine"
-        return "" if self._refused else f"follows {what}: {self._turns} messages taken in"
+        return "" if self._refused else f"follows {what}: {several(self._turns, 'message')} taken in"
 
     def refused(self) -> str:
         """The reason why it does not follow anything; "" while it does."""

@@ -6,6 +6,8 @@ from rich.console import Group
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
+from slowwave.schemas.moments import day_of, from_day
+from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.search import (
     CellHit,
     ChainStep,
@@ -68,7 +70,7 @@ def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -
 
 def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
     label = f'--- Topic summary: "{flat(hit.name)}" (updated {ago(hit.updated_at, now)}) ---'
-    count = "1 memory" if hit.cell_count == 1 else f"{hit.cell_count} memories"
+    count = several_memories(hit.cell_count)
     return Group(
         Text(label, style="bold"),
         _excerpt(hit.excerpt, hit.summary),
@@ -79,11 +81,11 @@ def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
 
 def _cell(hit: CellHit, now: datetime, *, explain: bool, has_projects: bool) -> Group:
     label = f"--- Cell [{flat(hit.cell_type)}] ({ago(hit.event_time, now)}, salience {hit.salience:.1f}) ---"
-    where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), flat(hit.topic_name or "no topic")]
+    where = [day_of(hit.event_time), flat(hit.source_name), flat(hit.topic_name or "no topic")]
     where += [f"project {flat(hit.project_id)}"] if has_projects else []
     where += [hit.whose] if hit.whose else []
     if hit.confirmations:
-        where.append(f"{hit.confirmations} confirmation{'s' if hit.confirmations > 1 else ''}")
+        where.append(several(hit.confirmations, "confirmation"))
     last = Text(" | ".join([*where, hit.cell_id[:8], *_left_out(hit.excerpt, hit.text)]), style="dim")
     if hit.has_open_contradiction:
         last.append(" | ").append("open contradiction", style="not dim bold red")
@@ -102,7 +104,7 @@ def _cell(hit: CellHit, now: datetime, *, explain: bool, has_projects: bool) -> 
 def _step(step: ChainStep) -> Group:
     how = f": {flat(step.predicate)}" if step.predicate else ""
     label = f"--- {STEP_NAMES[step.relation]} {step.reached_from[:8]}{how} ---"
-    where = [f"{step.event_time:%Y-%m-%d}", flat(step.source_name), step.status, step.cell_id[:8]]
+    where = [day_of(step.event_time), flat(step.source_name), step.status, step.cell_id[:8]]
     where += _left_out(step.excerpt, step.content)
     return Group(
         Text(label, style="bold"),
@@ -113,7 +115,7 @@ def _step(step: ChainStep) -> Group:
 
 def _turn(hit: TurnHit, now: datetime, *, explain: bool) -> Group:
     label = f"--- Said by {flat(hit.said_by)} ({ago(hit.event_time, now)}) ---"
-    where = [f"{hit.event_time:%Y-%m-%d}", flat(hit.source_name), *_left_out(hit.excerpt, hit.content)]
+    where = [day_of(hit.event_time), flat(hit.source_name), *_left_out(hit.excerpt, hit.content)]
     text = _excerpt(hit.excerpt, hit.content)
     last = Text(" | ".join(where) + "\n", style="dim")
     return Group(Text(label, style="bold"), text, *_why(hit, explain), last)
@@ -137,7 +139,7 @@ def _left_out(excerpt: Excerpt | None, whole: str) -> list[str]:
 
 
 def _former(value: FormerValue) -> str:
-    held = f"from {value.valid_from:%Y-%m-%d}{until(value.valid_until)}"
+    held = f"{from_day(value.valid_from)}{until(value.valid_until)}"
     text = value.value if len(value.value) <= VALUE_CHARACTERS else f"{value.value[:VALUE_CHARACTERS]} ..."
     return f"before: {flat(text)} ({held})"
 
@@ -145,7 +147,7 @@ def _former(value: FormerValue) -> str:
 def _quoted(turn: TurnHit) -> Text:
     """A turn under the memory that it is the evidence of, in one line."""
     text = turn.content if turn.excerpt is None else turn.excerpt.text
-    return Text(f"    said: {turn.event_time:%Y-%m-%d} {flat(turn.said_by)}: {flat(text)}", style="dim")
+    return Text(f"    said: {day_of(turn.event_time)} {flat(turn.said_by)}: {flat(text)}", style="dim")
 
 
 def _why(hit: Hit, explain: bool) -> list[Text]:

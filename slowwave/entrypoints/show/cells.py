@@ -2,16 +2,18 @@
 
 from slowwave.entrypoints.show.terminal import flat, results, table, tell
 from slowwave.schemas.lists import CellPage
+from slowwave.schemas.moments import day_of
 
 SHOWN = 240
 
 
 def show_cells(
-    found: CellPage, *, has_status: bool, entity: str | None = None, project: str | None = None
+    found: CellPage, *, has_status: bool, entity: str | None = None, has_projects: bool = False
 ) -> None:
     """One row a memory, newest first, and how to see the next page.
 
-    `entity` and `project` are what was asked for: where nothing is known of it, that is said.
+    `entity` is what was asked for: where nothing is known of it, that is said. The projects of memories of several are
+    shown, and with `has_projects` also that of memories of one.
     """
     for note in found.notes:
         tell(note)
@@ -24,7 +26,7 @@ def show_cells(
             else "No memory to list: nothing is remembered yet, or nothing passes the filters."
         )
         return
-    has_projects = len({cell.project_id for cell in found.cells}) > 1
+    has_projects |= len({cell.project_id for cell in found.cells}) > 1
     names = [
         "said",
         "type",
@@ -36,16 +38,12 @@ def show_cells(
     made = table(*names)
     for cell in found.cells:
         text = flat(cell.content)
-        row = [f"{cell.event_time:%Y-%m-%d}", cell.cell_type]
+        row = [day_of(cell.event_time), cell.cell_type]
         row += [cell.status] if has_status else []
         row += [text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"]
         row += [flat(cell.project_id)] if has_projects else []
         made.add_row(*row, cell.cell_id[:12])
     results().print(made)
-    if project is not None and not found.notes and project not in {cell.project_id for cell in found.cells}:
-        tell(
-            f"None of these is of the project {flat(project)!r}: they are of the home's own, known in every project."
-        )
     tell(f"{len(found.cells)} of {found.total:,}." + _more(found))
 
 

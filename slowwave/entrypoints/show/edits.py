@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from slowwave.entrypoints.show.terminal import flat, several, tell, tell_notes
+from slowwave.entrypoints.show.terminal import flat, tell, tell_notes
+from slowwave.schemas.moments import day_of
+from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 
 SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")
@@ -71,12 +73,12 @@ def _side(side: Side | None) -> str:
     marks = [side.origin, *(["confirmed by a person"] if side.protected else [])]
     marks += [side.status] if side.status != "active" else []
     source = flat(side.source_name)
-    return f"{flat(side.content)} [{side.event_time:%Y-%m-%d}, {source}, {', '.join(marks)}, {side.cell_id}]"
+    return f"{flat(side.content)} [{day_of(side.event_time)}, {source}, {', '.join(marks)}, {side.cell_id}]"
 
 
 def show_erased(done: Erased) -> None:
     """Counts of what was or would be erased, and the proof that it is gone."""
-    memories = f"{several(len(done.turn_ids), 'turn')}, {several(len(done.cell_ids), 'memory', 'memories')}"
+    memories = f"{several(len(done.turn_ids), 'turn')}, {several_memories(len(done.cell_ids))}"
     counts = f"{memories}, {several(len(done.topic_ids), 'topic summary', 'topic summaries')}"
     if done.dry_run:
         tell(f"Would erase {counts}:")

@@ -1,7 +1,7 @@
 """An export, for a terminal."""
 
-from slowwave.entrypoints.show.terminal import flat, several, tell, tell_notes
-from slowwave.schemas.report import Exported
+from slowwave.entrypoints.show.terminal import flat, tell, tell_notes
+from slowwave.schemas.report import Exported, several_memories
 
 SHOWN_FILES = 5
 
@@ -9,7 +9,7 @@ SHOWN_FILES = 5
 def show_exported(done: Exported) -> None:
     """Say what was written where, and how to take it in again."""
     verb = "Would write" if done.dry_run else "Wrote"
-    tell(f"{verb} {several(done.counts.get('memory', 0), 'memory', 'memories')} to {flat(done.folder)}")
+    tell(f"{verb} {several_memories(done.counts.get('memory', 0))} to {flat(done.folder)}")
     for name in done.files[:SHOWN_FILES]:
         tell(f"  {flat(name)}")
     if len(done.files) > SHOWN_FILES:

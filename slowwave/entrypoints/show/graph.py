@@ -5,6 +5,8 @@ from datetime import datetime
 from rich.text import Text
 
 from slowwave.entrypoints.show.terminal import ago, flat, results, say, until, visible
+from slowwave.schemas.moments import day_of, from_day
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.search import EntityPage, EntityResult, Fact, Timeline, TimelineEvent
 
 LINE_CHARACTERS = 300
@@ -35,7 +37,7 @@ def show_timeline(found: Timeline) -> None:
 def _page(page: EntityPage, now: datetime, *, project: str) -> list[Text]:
     where = f", project {project}" if project else ""
     kind = f" [{page.entity_type}]" if page.entity_type else ""
-    count = "1 memory" if page.mention_count == 1 else f"{page.mention_count} memories"
+    count = several_memories(page.mention_count)
     lines = [
         Text(f"--- {flat(page.name)}{kind} ({count}{where}, last {ago(page.last_at, now)}) ---", style="bold")
     ]
@@ -58,11 +60,11 @@ def _page(page: EntityPage, now: datetime, *, project: str) -> list[Text]:
 
 
 def _fact(fact: Fact) -> list[Text]:
-    first = Text(f"  {flat(fact.attribute)}: {flat(fact.value)} (since {fact.since:%Y-%m-%d})")
+    first = Text(f"  {flat(fact.attribute)}: {flat(fact.value)} (since {day_of(fact.since)})")
     if fact.has_open_contradiction:
         first.append(" open contradiction", style="bold red")
     former = [
-        f"      before: {flat(one.value)} (from {one.valid_from:%Y-%m-%d}{until(one.valid_until)})"
+        f"      before: {flat(one.value)} ({from_day(one.valid_from)}{until(one.valid_until)})"
         for one in fact.history
     ]
     return [first, *(Text(line, style="dim") for line in former)]
@@ -72,7 +74,7 @@ def _event(event: TimelineEvent) -> Text:
     text = flat(event.content)
     if len(text) > LINE_CHARACTERS:
         text = f"{text[:LINE_CHARACTERS].rstrip()} ..."
-    line = Text(f"  {event.at:%Y-%m-%d}  [{event.cell_type}] {text}")
+    line = Text(f"  {day_of(event.at)}  [{event.cell_type}] {text}")
     if event.status == "superseded":
         line.append(f" (superseded{until(event.until)})", style="italic")
         line.stylize("dim")

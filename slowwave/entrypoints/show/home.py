@@ -7,6 +7,8 @@ from rich.table import Column
 
 from slowwave.entrypoints.show.answer import FIRST_STEPS
 from slowwave.entrypoints.show.terminal import ago, counts_table, flat, number, results, shown_bytes, table
+from slowwave.schemas.moments import day_of
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Calibration, Night, Pending, QuarantinedChunk, Status
 
 
@@ -79,7 +81,7 @@ def show_quarantine(chunks: Sequence[QuarantinedChunk]) -> None:
         made.add_row(
             chunk.kind,
             chunk.chunk_id,
-            f"{chunk.event_time:%Y-%m-%d}",
+            day_of(chunk.event_time),
             flat(chunk.source_name),
             str(chunk.attempts),
             flat(chunk.error or "no reason kept"),
@@ -90,7 +92,9 @@ def show_quarantine(chunks: Sequence[QuarantinedChunk]) -> None:
 def show_calibration(found: Calibration) -> None:
     """The thresholds before and now."""
     console = results()
-    console.print(f"{found.memory_count} memories, embedded with {flat(found.model)}", soft_wrap=True)
+    console.print(
+        f"{several_memories(found.memory_count)}, embedded with {flat(found.model)}", soft_wrap=True
+    )
     console.print(f"unrelated pairs score {found.noise:.2f}, close relatives {found.kin:.2f}")
     made = table("threshold", number("before"), number("now"))
     for name, value in sorted(found.thresholds.items()):

@@ -8,13 +8,14 @@ from slowwave.entrypoints.show.terminal import (
     flat,
     number,
     results,
-    several,
     shown_bytes,
     table,
     tell,
     tell_notes,
     until,
 )
+from slowwave.schemas.moments import day_of, from_day
+from slowwave.schemas.report import several
 from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Stats
 
 QUOTED = 240
@@ -30,10 +31,10 @@ def show_explanation(found: Explanation) -> None:
         tell(f"  {about} = {flat(found.value or '?')}")
     if found.summary:
         tell(f"  {flat(found.summary)}")
-    held = f"holds from {found.valid_from:%Y-%m-%d}{until(found.valid_until)}"
+    held = f"holds {from_day(found.valid_from)}{until(found.valid_until)}"
     if found.was_taken_back:
         held = TAKEN_BACK
-    tell(f"  said {found.event_time:%Y-%m-%d} in {flat(found.source_name)}, {held}")
+    tell(f"  said {day_of(found.event_time)} in {flat(found.source_name)}, {held}")
     by = found.model or "no language model"
     tell(
         f"  made by {flat(found.prompt_version)} ({flat(by)}), origin {found.origin}, chunk {found.chunk_id or 'none'}"
@@ -49,7 +50,7 @@ def show_explanation(found: Explanation) -> None:
     tell(f"  {found.core_reason}")
     for quote in found.quotes:
         speaker = flat(quote.speaker or quote.role)
-        said = f"{quote.whose}: {speaker}, {quote.event_time:%Y-%m-%d} in {flat(quote.source_name)}, {quote.turn_id}"
+        said = f"{quote.whose}: {speaker}, {day_of(quote.event_time)} in {flat(quote.source_name)}, {quote.turn_id}"
         tell(f'  "{flat(quote.content)[:QUOTED]}" ({said})')
     for turn_id in found.missing_turns:
         tell(f"  a turn that is no longer there: {turn_id}")
@@ -127,7 +128,7 @@ def show_stats(found: Stats) -> None:
 
 def _links(label: str, links: Sequence[Link]) -> None:
     for link in links:
-        held = f"{link.status}, from {link.valid_from:%Y-%m-%d}{until(link.valid_until)}"
+        held = f"{link.status}, {from_day(link.valid_from)}{until(link.valid_until)}"
         if link.was_taken_back:
             held = TAKEN_BACK
         tell(f"  {label}: {flat(link.content)} ({held}, {link.cell_id})")

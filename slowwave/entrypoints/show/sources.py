@@ -18,7 +18,7 @@ from slowwave.entrypoints.show.terminal import (
     tell,
     tell_notes,
 )
-from slowwave.schemas.report import WatchReport
+from slowwave.schemas.report import WatchReport, several
 from slowwave.schemas.results import FoundSource
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ def show_taken(report: "StageReport") -> None:
     """Show what came in at one look, a line on stderr, where something did."""
     turns = report.counts.get("turn.recorded", 0)
     if turns:
-        say(f"{_many(turns, 'new turn')} from {_many(report.counts.get('source.recorded', 0), 'file')}")
+        say(f"{several(turns, 'new turn')} from {several(report.counts.get('source.recorded', 0), 'file')}")
 
 
 def show_watch(report: WatchReport) -> None:
     """Show a watch that has ended."""
     tell(
-        f"{_many(report.turn_count, 'turn')} came in; {_many(report.followed_count, 'file')} followed for "
+        f"{several(report.turn_count, 'turn')} came in; {several(report.followed_count, 'file')} followed for "
         f"{report.seconds:.0f} s."
     )
     for count, what in (
@@ -62,14 +62,10 @@ def show_watch(report: WatchReport) -> None:
         (report.waiting_count, "changed and wait for the next watch or ingest"),
     ):
         if count:
-            tell(f"  {_many(count, 'file')} {what}")
+            tell(f"  {several(count, 'file')} {what}")
     for reason, count in sorted(report.rejected.items()):
         tell(f"  {count:,} left out: {flat(reason)}")
     tell_notes(report.notes)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _short(place: str) -> str:

@@ -21,6 +21,8 @@ from rich.text import Text
 
 from slowwave.entrypoints.caller import CALLER, Caller, Stream
 from slowwave.progress import listening
+from slowwave.schemas.moments import DAY_UNKNOWN, day_of, is_unknown
+from slowwave.schemas.report import several
 
 PIPE_WIDTH = 120
 """Columns when the output is no terminal and COLUMNS does not say."""
@@ -58,19 +60,21 @@ def flat(text: object) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """`3 days ago`, `just now`, `in 2 hours`: the largest whole unit."""
+    """`3 days ago`, `just now`, `in 2 hours`: the largest whole unit; or that nobody knows."""
+    if is_unknown(moment):
+        return DAY_UNKNOWN
     seconds = (now - moment).total_seconds()
     for length, unit in _UNITS:
         count = int(abs(seconds) // length)
         if count:
-            amount = f"{count} {unit}{'s' if count > 1 else ''}"
+            amount = several(count, unit)
             return f"{amount} ago" if seconds > 0 else f"in {amount}"
     return "just now"
 
 
 def until(end: datetime | None) -> str:
     """` until 2026-05-01`, or nothing."""
-    return f" until {end:%Y-%m-%d}" if end else ""
+    return f" until {day_of(end)}" if end else ""
 
 
 # Where it goes
@@ -156,11 +160,6 @@ def table(*columns: str | Column) -> Table:
     for column in made:
         column.overflow = "fold"
     return Table(*made, box=SIMPLE_HEAD, show_edge=False)
-
-
-def several(count: int, noun: str, plural: str = "") -> str:
-    """`1 turn`, `2 turns`."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def number(name: str) -> Column:

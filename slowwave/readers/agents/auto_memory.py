@@ -2,7 +2,8 @@
 
 An agent wrote these notes for itself, also where they tell of a person or repeat their wish: they have the role of an
 assistant, so that no memory made of them is taken for a person's word. Lines of `MEMORY.md` that only point to another
-note are left out. A note that is changed becomes new turns; what it said before stays what it said before.
+note are left out. A note that is changed becomes new turns; what it said before stays what it said before. Nobody knows
+when a section was written, only that it was not after the last change of its file.
 
 Notes belong to the folder that the project's folder is named after, which the sessions beside it tell.
 """
@@ -23,6 +24,7 @@ from slowwave.readers.files import file_time, object_of, path_text
 from slowwave.readers.lines import lines_of
 from slowwave.readers.reading import RawMessage, Reading, empty_reading, source_of, to_parts
 from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.moments import unknown_until
 from slowwave.settings.readers import ReaderSettings
 
 KINDS: Final = ("user", "feedback", "project", "reference")
@@ -72,7 +74,15 @@ def read_auto_memory(path: Path, *, folder: Path, bounds: ReaderSettings = DEFAU
         yield empty_reading()
         return
     yield from to_parts(
-        _messages(path, folder, _title(told), body, counts, file_time(path), _cwd(folder.parent, bounds)),
+        _messages(
+            path,
+            folder,
+            _title(told),
+            body,
+            counts,
+            unknown_until(file_time(path)),
+            _cwd(folder.parent, bounds),
+        ),
         source=source_of(path, "file"),
         kind="auto_memory",
         counts=counts,
@@ -118,7 +128,7 @@ def _without_pointers(text: str, folder: Path, counts: Counts) -> str:
 
 
 def _messages(
-    path: Path, folder: Path, title: str, body: str, counts: Counts, modified: datetime, cwd: str | None
+    path: Path, folder: Path, title: str, body: str, counts: Counts, written: datetime, cwd: str | None
 ) -> Iterator[RawMessage]:
     below = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
     session_id = stable_id("auto_memory", path_text(folder.parent.name), path_text(below))
@@ -129,7 +139,7 @@ def _messages(
             session_id=session_id,
             role="assistant",
             parts=(text,),
-            event_time=modified,
+            event_time=written,
             identity=("auto_memory", session_id, content_hash(text)),
             cwd=cwd,
             place=f"section {number}",

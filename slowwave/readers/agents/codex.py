@@ -77,8 +77,8 @@ class _Thread:
     """Messages, each a number, with the form of the record that it stood in."""
     chain: str = ""
     """Stands for all that was said so far."""
-    asked: set[str] = field(default_factory=set)
-    """Calls by which the assistant asked the person, and which gave no result yet."""
+    asked: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Questions of the calls by which the assistant asked the person, and which gave no result yet."""
     is_named: bool = False
     has_spoken: bool = False
 
@@ -96,17 +96,15 @@ class _Thread:
             self.root = found
             self.began_at = self.began_at or _time_of_id(self.session_id)
 
-    def exchange(self, payload: Fields) -> tuple[Role, tuple[str, ...], str] | None:
-        """The role, the texts and the call, where the assistant asks the person or he answers; else null."""
+    def exchange(self, payload: Fields) -> tuple[tuple[Role, tuple[str, ...]], ...]:
+        """The assistant's questions and the person's answers, where a record has the answers; else nothing."""
         call = str(payload.get("call_id"))
         if questions := question_texts(payload):
-            self.asked.add(call)
-            return "assistant", questions, call
-        if payload.get("type") != "function_call_output" or call not in self.asked:
-            return None
-        self.asked.remove(call)
+            self.asked[call] = questions
+        if payload.get("type") != "function_call_output" or not (asked := self.asked.pop(call, ())):
+            return ()
         answers = answer_texts(payload)
-        return ("user", answers, call) if answers else None
+        return (("assistant", asked), ("user", answers)) if answers else ()
 
     def is_repeated(self, role: Role, text: str, form: str) -> bool:
         """Return whether a record of another form had this message of the turn already."""
@@ -120,6 +118,10 @@ class _Thread:
         if not _UUID.fullmatch(self.turn_id):
             return ("codex", self.chain)
         return ("codex", self.turn_id, role, str(self.said[self.turn_id, role]))
+
+    def identity_of_call(self, payload: Fields, role: Role) -> tuple[str, ...]:
+        """The same for what was asked or answered by a call, and its copies."""
+        return ("codex", self.turn_id or self.session_id, role, str(payload.get("call_id")))
 
     def time(self, written: datetime) -> datetime:
         """The time of a message; of one copied from another session that of its turn, where its id tells it."""
@@ -167,28 +169,29 @@ def _messages(
             counts.skip("compaction summary")
             continue
         if exchange := thread.exchange(payload):
-            role, parts, call = exchange
-            identity: tuple[str, ...] = ("codex", thread.turn_id or thread.session_id, role, call)
+            said = [(role, parts, thread.identity_of_call(payload, role)) for role, parts in exchange]
         elif (spoken := _spoken(kind, payload, thread, shape, counts)) is None:
             continue
         else:
             role, parts = spoken
-            said = "\n".join(parts)
-            if thread.is_repeated(role, said, str(payload.get("type"))):
+            text = "\n".join(parts)
+            if thread.is_repeated(role, text, str(payload.get("type"))):
                 counts.skip("repeated message")
                 continue
-            identity = thread.identity(role, said)
-        yield RawMessage(
-            session_id=thread.session_id,
-            role=role,
-            parts=parts,
-            identity=identity,
-            event_time=thread.time(time),
-            speaker=speaker if role == "user" else None,
-            cwd=thread.cwd,
-            git_branch=thread.git_branch,
-            place=f"line {line}",
-        )
+            said = [(role, parts, thread.identity(role, text))]
+        for number, (role, parts, identity) in enumerate(said):
+            yield RawMessage(
+                session_id=thread.session_id,
+                role=role,
+                parts=parts,
+                identity=identity,
+                event_time=thread.time(time),
+                speaker=speaker if role == "user" else None,
+                cwd=thread.cwd,
+                git_branch=thread.git_branch,
+                place=f"line {line}",
+                entry_count=int(number == 0),
+            )
 
 
 def _shape_of(path: Path, bounds: ReaderSettings) -> _Shape:

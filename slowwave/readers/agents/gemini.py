@@ -34,6 +34,8 @@ GEMINI_START: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:sessionId|proje
 
 _ROLES: Final[dict[str, _Role]] = {"user": "user", "gemini": "assistant"}
 _FILES: Final = re.compile(r"(?:^|\n)[ \t]*--- Content from referenced files ---")
+_OF_HOOKS: Final = re.compile(r"\s*<hook_context>.*</hook_context>", re.DOTALL)
+"""Context of the hooks at the start of a session, which stands before the prompt of `gemini -p` in one text."""
 _INJECTED: Final = re.compile(
     r"\s*(?:<(?:state_snapshot|session_context|loaded_context|hook_context)>"
     r"|This is the Gemini CLI\. We are setting up)"
@@ -171,6 +173,9 @@ def _texts(message: _Fields, role: _Role, skipped: Counter[str]) -> list[str]:
     texts: list[str] = []
     for part in content if isinstance(content, list) else [content]:
         text = part.get("text") if isinstance(part, dict) else part
+        if role == "user" and isinstance(text, str) and (hooks := _OF_HOOKS.match(text)):
+            skipped["injected context"] += 1
+            text = text[hooks.end() :]
         if isinstance(part, dict) and part.get("thought"):
             skipped["thinking"] += 1
         elif not isinstance(text, str):

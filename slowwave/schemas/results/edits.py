@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import Field
 
 from slowwave.schemas.choices import CellStatus, Resolution
+from slowwave.schemas.moments import Said
 from slowwave.schemas.refusals import Frozen
 
 
@@ -33,6 +34,9 @@ class Recorded(Frozen):
     redacted: dict[str, int] = Field(
         default_factory=dict, description="Secrets that were taken out, by kind."
     )
+    undated_count: int = Field(
+        default=0, ge=0, description="New turns that were dated in the future: their day counts as unknown."
+    )
 
 
 class Done(Frozen):
@@ -54,8 +58,8 @@ class Side(Frozen):
     status: CellStatus
     origin: str
     protected: bool
-    event_time: datetime
-    valid_from: datetime
+    event_time: Said
+    valid_from: Said
     source_name: str
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from slowwave.schemas.moments import Ended, Said
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.results.edits import Dispute
 
@@ -15,7 +16,7 @@ class Quote(Frozen):
     speaker: str | None
     role: str
     content: str
-    event_time: datetime
+    event_time: Said
     source_name: str
     session_id: str
     origin: str
@@ -33,8 +34,8 @@ class Link(Frozen):
     cell_id: str
     content: str
     status: str
-    valid_from: datetime
-    valid_until: datetime | None
+    valid_from: Said
+    valid_until: Ended
     superseded_at: datetime | None
 
     @property
@@ -85,9 +86,9 @@ class Explanation(Frozen):
     )
     protected: bool
     origin: str
-    event_time: datetime
-    valid_from: datetime
-    valid_until: datetime | None
+    event_time: Said
+    valid_from: Said
+    valid_until: Ended
     recorded_at: datetime
     source_name: str
     session_id: str

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from slowwave.schemas.moments import Said
 from slowwave.schemas.refusals import Frozen
 
 
@@ -14,7 +15,7 @@ class Fading(Frozen):
     cell_id: str
     cell_type: str
     content: str
-    event_time: datetime
+    event_time: Said
     source_name: str
     whose: str = Field(description="Whose word it is; empty where a person said it.")
     effective_confidence: float

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from slowwave.schemas.moments import Said
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.report import Forgetting
 
@@ -97,7 +98,7 @@ class QuarantinedChunk(Frozen):
 
     kind: Literal["chunk", "conversation", "memory"]
     chunk_id: str
-    event_time: datetime
+    event_time: Said
     source_name: str
     attempts: int
     error: str | None

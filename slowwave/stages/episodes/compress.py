@@ -14,6 +14,7 @@ from slowwave.prompting.files import episode_prompt
 from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by, told_date
 from slowwave.prompting.text_answers import EpisodeAnswer
 from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.moments import day_of
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
@@ -147,7 +148,7 @@ def _by_model(run: Stage, material: Material) -> Plan:
             episode_prompt(
                 lines.get(row["cell_id"], []),
                 said.get(row["cell_id"], []),
-                dates=(f"{row['valid_from']:%Y-%m-%d}", f"{row['event_time']:%Y-%m-%d}"),
+                dates=(day_of(row["valid_from"]), day_of(row["event_time"])),
                 turn_count=row["turn_count"],
                 **(limits := _limits(row["turn_count"], settings)),
             ),

@@ -6,6 +6,7 @@ import polars as pl
 
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.identity import content_hashes, stable_ids
+from slowwave.schemas.moments import first_of
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, frame_schema
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.trust.origins import as_told, least_trusted
@@ -19,7 +20,7 @@ def session_spans(turns: pl.DataFrame) -> pl.DataFrame:
     """
     spans = turns.group_by(*OWNER, "session_id").agg(
         turn_count=pl.len().cast(pl.Int64),
-        valid_from=pl.col("event_time").min(),
+        valid_from=first_of(pl.col("event_time")),
         event_time=pl.col("event_time").max(),
         last_recorded=pl.col("recorded_at").max(),
     )

@@ -9,6 +9,7 @@ from slowwave.prompting.extract_answers import ExtractAnswer
 from slowwave.prompting.files import extract_prompt
 from slowwave.prompting.prompt_inputs import KnownCell, TurnLine, items, told_date
 from slowwave.readers.chunking import chunk_turns
+from slowwave.schemas.moments import DAY_UNKNOWN
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.stages.asking import AWAY, Author, ask, author_columns, usable_answers
 from slowwave.stages.extract.deleted import keep_out_deleted, without_deleted_turns
@@ -175,7 +176,8 @@ def _extract_request(page: list[TurnLine], before: Before) -> Request:
         "turn_numbers": {line.number for line in page},
         "known_numbers": {cell.number for cell in shown},
     }
-    date = next(line.date for line in page if not line.is_read)
+    dates = [line.date for line in page if not line.is_read]
+    date = next((date for date in dates if date != DAY_UNKNOWN), DAY_UNKNOWN)
     prompt = extract_prompt(date, page, shown, earlier=before.earlier, topics=before.topics)
     return Request(prompt, ExtractAnswer, context)
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from slowwave.chains.stored import EXTRACTED
 from slowwave.language.text import CHARACTERS_A_TOKEN
+from slowwave.schemas.moments import first_of
 from slowwave.schemas.tables import OWNER, frame_schema
 from slowwave.stages.nearest import nearest_of_owner
 from slowwave.stages.run import Stage
@@ -91,7 +92,8 @@ def _past_of(page: pl.DataFrame, lines: pl.DataFrame) -> Expr:
 
     Of its own session also those of the same moment: turns of a file all have one time.
     """
-    first = cast("datetime", lines.filter(~pl.col("is_read"))["event_time"].min())
+    new = lines.filter(~pl.col("is_read"))
+    first = cast("datetime", new.select(first_of(pl.col("event_time"))).item())
     is_own = col("session_id") == lit(str(page["session_id"][0]))
     before = (col("event_time") < lit(first)) | (is_own & (col("event_time") <= lit(first)))
     return (col("status") == lit("active")) & EXTRACTED & before & same_owner(page.head(1))

@@ -6,6 +6,7 @@ that holds nothing else is not asked about.
 
 import polars as pl
 
+from slowwave.schemas.moments import first_of
 from slowwave.schemas.tables import OWNER
 
 FULL_PAGE = 1.2
@@ -26,7 +27,7 @@ def in_pages(chunks: pl.DataFrame, *, page_tokens: int, overlap_tokens: int) -> 
     """
     same = [*OWNER, "session_id"]
     ordered = (
-        chunks.with_columns(began=pl.col("event_time").min().over(same))
+        chunks.with_columns(began=first_of(pl.col("event_time")).over(same))
         .sort(*OWNER, "began", "session_id", *POSITION)
         .with_columns(
             follows=pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in same)

@@ -20,6 +20,7 @@ import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE
 from slowwave.schemas.identity import stable_ids
+from slowwave.schemas.moments import are_unknown
 from slowwave.schemas.tables import OWNER, shaped
 
 EDGE = CATALOGUE["edge.drawn"].payload
@@ -51,9 +52,16 @@ def entity_edges(mentions: pl.DataFrame) -> pl.DataFrame:
 
 
 def chain_edges(nodes: pl.DataFrame) -> pl.DataFrame:
-    """From each node to the next one of its owner. `nodes` has `node_id`, the owner, `event_time`."""
-    rows = nodes.sort(*OWNER, "event_time", "node_id").with_columns(
-        source_id=pl.col("node_id").shift(1).over(OWNER), target_id="node_id", valid_from="event_time"
+    """From each node to the next one of its owner, of those whose day is known.
+
+    `nodes` has `node_id`, the owner, `event_time`.
+    """
+    rows = (
+        nodes.filter(~are_unknown(pl.col("event_time")))
+        .sort(*OWNER, "event_time", "node_id")
+        .with_columns(
+            source_id=pl.col("node_id").shift(1).over(OWNER), target_id="node_id", valid_from="event_time"
+        )
     )
     return _edges(rows.drop_nulls("source_id"), "temporal", key=[*OWNER, "target_id"])
 

@@ -10,6 +10,7 @@ import polars as pl
 from slowwave.journal.catalogue import Plan
 from slowwave.language.names import as_called, same_names
 from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.moments import first_of
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.graph.artifacts import artifacts_of
 from slowwave.stages.graph.entities import entity_changes, mentions_of, people_and_things, resolve, vanished
@@ -211,7 +212,7 @@ def _nodes(run: Stage, present: pl.DataFrame) -> list[pl.DataFrame]:
     """Conversations, and the episodes that were written of them, each with when it began."""
     is_talk = col("source_type") == lit("conversation")
     chunks = run.store.rows("chunks", ["session_id", *OWNER, "event_time"], is_talk)
-    sessions = chunks.group_by("session_id", *OWNER).agg(pl.col("event_time").min())
+    sessions = chunks.group_by("session_id", *OWNER).agg(first_of(pl.col("event_time")))
     episodes = run.store.rows("cells", ["cell_id", *OWNER, "event_time"], col("cell_type") == lit(EPISODE))
     written = episodes.join(present, on="cell_id", how="semi").rename({"cell_id": "node_id"})
     return [sessions.rename({"session_id": "node_id"}), written]

@@ -9,12 +9,13 @@ from typing import Final
 import polars as pl
 
 from slowwave.journal.catalogue import CATALOGUE, encode
-from slowwave.readers.bounds import QUIET, Counts
+from slowwave.readers.bounds import QUIET, Counts, with_possible_times
 from slowwave.readers.exports.forms import MemoryForm
 from slowwave.readers.exports.noted import Noted, read_noted
 from slowwave.readers.files import file_time, named
 from slowwave.readers.statements import cell_id_of
 from slowwave.schemas.identity import content_hash, stable_id
+from slowwave.schemas.moments import unknown_until
 from slowwave.schemas.tables import IMPORTED, OWNER, shaped
 from slowwave.stages.ingest.own_export import DELETED, KNOWN, OwnImport
 from slowwave.stages.ingest.places import Places
@@ -40,9 +41,9 @@ def import_memories(
             run.reject(NOT_NAMED)
             places.tell(NOT_NAMED, f"{name} is an export of Slowwave: name the file itself to take it in")
             return None
-        OwnImport(run, path).read(counts)
+        OwnImport(run, path, places).read(counts)
     else:
-        _take_notes(run, path, form, counts)
+        _take_notes(run, path, form, counts, places)
     for reason, number in (counts.skipped + counts.parts).items():
         run.reject(f"not a memory: {reason}", 0 if reason in QUIET or reason == "header" else number)
     for reason, told in counts.excesses:
@@ -51,12 +52,12 @@ def import_memories(
     return counts
 
 
-def _take_notes(run: Stage, path: Path, form: MemoryForm, counts: Counts) -> None:
-    moment, owner = file_time(path), run.workspace.home.owner
+def _take_notes(run: Stage, path: Path, form: MemoryForm, counts: Counts, places: Places) -> None:
+    undated, owner = unknown_until(file_time(path)), run.workspace.home.owner
     notes = read_noted(path, form, counts, bounds=run.settings.readers)
-    rows = _rows(run, notes, owner, session_id=f"{IMPORTED}-{form}", moment=moment, path=path)
+    rows = _rows(run, notes, owner, session_id=f"{IMPORTED}-{form}", undated=undated, path=path)
     while part := list(islice(rows, _BATCH)):
-        _commit_new(run, shaped(pl.DataFrame(part, infer_schema_length=None), _ROW))
+        _commit_new(run, shaped(pl.DataFrame(part, infer_schema_length=None), _ROW), places)
 
 
 _ROW: Final = {
@@ -72,15 +73,18 @@ def _rows(
     owner: Mapping[str, str],
     *,
     session_id: str,
-    moment: datetime,
+    undated: datetime,
     path: Path,
 ) -> Iterator[dict[str, object]]:
-    """A row for each memory, with the columns of its turn, its birth and its state; ids depend on its text alone."""
+    """A row for each memory, with the columns of its turn, its birth and its state; ids depend on its text alone.
+
+    `undated` is the time of those of which nobody says when they were noted.
+    """
     bounds, decay = run.settings.readers, run.settings.decay
     for number, note in enumerate(notes):
         digest = content_hash(note.content)
         turn_id = stable_id("turn", *(owner[name] for name in OWNER), session_id, digest)
-        since = note.noted_at or moment
+        since = note.noted_at or undated
         yield {
             **owner,
             "turn_id": turn_id,
@@ -120,9 +124,10 @@ _COUNTS: Final = (
 )  # fmt: skip
 
 
-def _commit_new(run: Stage, rows: pl.DataFrame) -> None:
+def _commit_new(run: Stage, told: pl.DataFrame, places: Places) -> None:
     """Commits the memories that are neither here nor deleted nor erased."""
     store = run.store
+    rows, is_late = with_possible_times(told, now=run.now, bounds=run.settings.readers)
     run.report.rows_in += rows.height
     once = rows.unique("cell_id", keep="first", maintain_order=True)
     new = once.join(
@@ -138,6 +143,7 @@ def _commit_new(run: Stage, rows: pl.DataFrame) -> None:
     if kept.is_empty():
         return
     run.show(kept["content"])
+    places.count_late(kept.join(rows.filter(is_late), on="cell_id", how="semi").height)
     kinds = ("turn.recorded", "cell.extracted", "cell.imported")
     run.count(**dict.fromkeys(kinds, kept.height))
     if not run.report.dry_run:

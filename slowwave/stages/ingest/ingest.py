@@ -29,7 +29,8 @@ def ingest_sources(run: Stage, sources: Sequence[str], *, are_found: bool = Fals
 
     `are_found` says that a search found these files, and no person named them.
     """
-    places, parts = Places(run), Parts(run)
+    places = Places(run)
+    parts = Parts(run, places)
     given = set() if are_found else {absolute(path) for path in _given(run, sources)}
     for path, file_hash in find_new_sources(run, sources, places):
         ingest_file(run, path, file_hash, parts, places, is_named=absolute(path) in given)

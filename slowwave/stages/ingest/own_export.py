@@ -12,7 +12,7 @@ import polars as pl
 
 from slowwave.home.core_file import write_core_file
 from slowwave.home.topic_counts import topic_counts
-from slowwave.readers.bounds import Counts
+from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.exports.own import Batch, read_own
 from slowwave.readers.exports.own_lines import TABLE_OF
 from slowwave.readers.files import named
@@ -21,6 +21,7 @@ from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import KEYS, OWNER
 from slowwave.schemas.text_columns import is_reference
 from slowwave.stages.ingest.own_events import events_of
+from slowwave.stages.ingest.places import Places
 from slowwave.stages.run import Stage
 
 KNOWN: Final = "here already"
@@ -31,9 +32,10 @@ LOOSE: Final = "about a memory that is not here"
 class OwnImport:
     """One export on its way into a home."""
 
-    def __init__(self, run: Stage, path: Path) -> None:
+    def __init__(self, run: Stage, path: Path, places: Places) -> None:
         self._run = run
         self._path = path
+        self._places = places
         self._taken: set[str] = set()
         """Memories that came with this file."""
         self._renamed: dict[str, str] = {}
@@ -48,7 +50,7 @@ class OwnImport:
         for batch in read_own(self._path, counts, bounds=self._run.settings.readers):
             self._run.report.rows_in += batch.rows.height
             rows = self._owned(batch)
-            rows = self._standing(batch.kind, self._unknown(batch.kind, rows))
+            rows = self._possible(self._standing(batch.kind, self._unknown(batch.kind, rows)))
             if batch.kind == "memory":
                 self._taken.update(rows["cell_id"])
                 self._run.show(rows["content"])
@@ -85,6 +87,14 @@ class OwnImport:
             for name, dtype in rows.schema.items()
             if is_reference(name)
         )
+
+    def _possible(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with times at which they can have been said."""
+        if "event_time" not in rows.columns:
+            return rows
+        possible, is_late = with_possible_times(rows, now=self._run.now, bounds=self._run.settings.readers)
+        self._places.count_late(rows.filter(is_late).height)
+        return possible
 
     def _unknown(self, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows that this home does not have, in the order of the file, each key once."""

@@ -12,11 +12,13 @@ import polars as pl
 
 from slowwave.home.lock import recording
 from slowwave.journal.catalogue import CATALOGUE
+from slowwave.readers.bounds import with_possible_times
 from slowwave.readers.chunking import cut_chunks, with_overlap
 from slowwave.readers.files import named
 from slowwave.readers.reading import READ_SCHEMA
 from slowwave.schemas.tables import OWNER, shaped
 from slowwave.stages.ingest.conversations import COLUMNS, mixed_conversations, placed, with_owner
+from slowwave.stages.ingest.places import Places
 from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -38,8 +40,9 @@ class SourceFile:
 class Parts:
     """Turns that wait to be committed, and the files that are complete with them."""
 
-    def __init__(self, run: Stage) -> None:
+    def __init__(self, run: Stage, places: Places) -> None:
         self._run = run
+        self._places = places
         self._turn_count: Counter[str] = Counter()
         self._clear()
 
@@ -48,20 +51,28 @@ class Parts:
         self._earlier: list[pl.DataFrame] = []
         self._finished: list[SourceFile] = []
         self._file_of: dict[str, str] = {}
+        self._late: list[str] = []
         self._turn_total = self._size = 0
 
     def add(self, turns: pl.DataFrame, source_id: str, earlier: pl.DataFrame | None) -> None:
         """Adds the turns of a part of a file; `earlier` has those of the part before it."""
+        turns = self._possible(turns)
         names = {*turns["turn_id"], *turns["session_id"].unique()}
         if any(self._file_of.get(name, source_id) != source_id for name in names):
             self.commit()  # another file that waits has a turn or a session of these: it comes first
         self._frames.append(turns)
         if earlier is not None:
-            self._earlier.append(earlier.tail(self._run.settings.chunks.overlap_tokens))
+            self._earlier.append(self._possible(earlier.tail(self._run.settings.chunks.overlap_tokens)))
         self._file_of.update(dict.fromkeys(names, source_id))
         self._turn_total += turns.height
         self._size += int(turns["content"].str.len_chars().sum())
         self._commit_if_full()
+
+    def _possible(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """The turns with times at which they can have been said."""
+        possible, is_late = with_possible_times(turns, now=self._run.now, bounds=self._run.settings.readers)
+        self._late += turns.filter(is_late)["turn_id"].to_list()
+        return possible
 
     def finish(self, source: SourceFile) -> None:
         """Says that all parts of a file were added."""
@@ -80,15 +91,16 @@ class Parts:
     def commit(self) -> None:
         """Commits what waits in one segment: new turns, their chunks, and the hashes of files that are complete.
 
-        Those that record messages wait meanwhile, and what they committed is looked at first: a place in a
-        conversation is given once.
+        Those that record messages wait until it is in the journal, and what they committed is looked at first: a place
+        in a conversation is given once.
         """
         workspace = self._run.workspace
         has_turns = any(frame.height for frame in self._frames)
         if self._run.report.dry_run or not has_turns:
             self._commit()
             return
-        with recording(workspace.home):
+        with workspace.until_committed as held:
+            held.enter_context(recording(workspace.home))
             workspace.take_up()
             self._commit()
 
@@ -114,6 +126,7 @@ class Parts:
         pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
         self._turn_count.update(added["source_id"].to_list())
         self._show(new, cut)
+        self._places.count_late(new.filter(pl.col("turn_id").is_in(self._late)).height)
         recorded = with_owner(new, owner=run.settings.owner, new=new, stored=beside)
         self._tell_gone(recorded)
         chunks = shaped(pending, CATALOGUE["chunk.cut"].payload)

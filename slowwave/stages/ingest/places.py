@@ -14,6 +14,7 @@ class Places:
     def __init__(self, run: Stage) -> None:
         self._run = run
         self._told: Counter[str] = Counter()
+        self._late_count = 0
 
     def tell(self, reason: str, text: str) -> None:
         """Notes a sentence, or counts it where the report has enough for its reason."""
@@ -28,8 +29,18 @@ class Places:
             text = f"secrets redacted in {named(path.name)} before anything was stored: {secrets}"
             self.tell("file with secrets redacted", text)
 
+    def count_late(self, number: int) -> None:
+        """Counts messages and memories that are dated after the moment at which they came in."""
+        self._late_count += number
+
     def finish(self) -> None:
-        """Says how many sentences of each reason were only counted."""
+        """Says how many sentences of each reason were only counted, and how many dates were not possible."""
+        if self._late_count:
+            hours = self._run.settings.readers.ahead_hours
+            self._run.note(
+                f"dated in the future, or by a clock that was never set: {self._late_count:,} of the texts, whose day "
+                f"counts as unknown (readers.ahead_hours allows {hours:g})"
+            )
         most = self._run.settings.readers.shown_places
         for reason, number in self._told.items():
             if number > most:

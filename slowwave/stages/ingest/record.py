@@ -23,7 +23,7 @@ from slowwave.journal.catalogue import encode
 from slowwave.journal.lookup import of_kind
 from slowwave.journal.segments import Journal
 from slowwave.readers.agents.opencode import opencode_identity
-from slowwave.readers.bounds import Counts
+from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
 from slowwave.redaction.names import safe_path
 from slowwave.redaction.told import Told
@@ -139,19 +139,20 @@ def record(
     reader: Reader, request: RecordRequest, conversations: Conversations, *, now: datetime
 ) -> Recorded:
     """Commit the messages as turns, as `Memory.record` says."""
-    counts = Counts()
+    counts, owner = Counts(), reader.into(request.project, is_new=request.new_project).home.owner
     source = Source("conversation", RECORDED, safe_path(request.client) or RECORDED)
     messages = _messages(request, counts, now)
     told = conversations.told_in(turn.session_id for turn in request.turns)
     bounds = reader.settings.readers
     parts = to_parts(messages, source=source, kind=RECORDED, counts=counts, bounds=bounds, told=told)
     read = whole(parts)
+    turns, is_late = with_possible_times(read.turns, now=now, bounds=bounds)
     waits = recording(reader.home) if read.turns.height else nullcontext()
     with conversations.lock, waits:
         store = reader.current()
-        kept = _not_erased(store, read.turns)
+        kept = _not_erased(store, turns)
         conversations.catch_up(reader.home.journal, store)
-        new = _new(reader, store, kept, conversations, request.project)
+        new = _new(reader, store, kept, conversations, owner, has_project=request.project is not None)
         if new.height:
             keep_fresh(reader.home, now=now)
             conversations.commit(reader.home.journal, new, now=now)
@@ -162,6 +163,7 @@ def record(
         known_count=kept.height - new.height,
         left_out=read.skipped | ({"erased by a person": erased} if erased else {}),
         redacted=read.redacted,
+        undated_count=new["turn_id"].is_in(turns.filter(is_late)["turn_id"].implode()).sum(),
     )
 
 
@@ -236,11 +238,15 @@ def _new(
     store: Store | None,
     turns: pl.DataFrame,
     conversations: Conversations,
-    project: str | None,
+    owner: dict[str, str],
+    *,
+    has_project: bool,
 ) -> pl.DataFrame:
-    """Turns that are not known, or say something else there, with their place and their owner."""
-    owner = reader.home.of_project(project).owner
-    project = project and owner["project_id"]
+    """Turns that are not known, or say something else there, with their place and their owner.
+
+    With `has_project` they are of the owner's project, else of that of their conversation or their folder.
+    """
+    project = owner["project_id"] if has_project else None
     known = conversations.of(store, turns["session_id"].unique(maintain_order=True))
     added: Counter[str] = Counter()
     rows = []

@@ -5,7 +5,7 @@ import re
 
 from slowwave.journal.catalogue import title_of
 from slowwave.schemas.ledger import Ledger
-from slowwave.schemas.report import Forgetting, NightReport, StageReport
+from slowwave.schemas.report import Forgetting, NightReport, StageReport, several
 
 
 def plain(text: str) -> str:
@@ -26,17 +26,12 @@ def spent(ledger: Ledger) -> str:
     )
 
 
-def many(number: int, what: str, plural: str = "") -> str:
-    """A number with its noun, in the plural where it needs one."""
-    return f"{number} {what}" if number == 1 else f"{number} {plural or f'{what}s'}"
-
-
 def forgetting_line(counted: Forgetting) -> str:
     """One sentence on how often forgetting was wrong."""
     if counted.rate is None:
         return "nothing was archived so far"
     told = (
-        f"of {many(counted.archived_count, 'archived memory', 'archived memories')} so far "
+        f"of {several(counted.archived_count, 'archived memory', 'archived memories')} so far "
         f"{counted.revived_count} came back ({counted.rate:.1%})"
     )
     if counted.recent_rate is None:
@@ -52,7 +47,7 @@ def headline(report: StageReport) -> str:
     if report.is_skipped:
         return f"{report.stage}: nothing done"
     verb = "would make" if report.dry_run else "made"
-    looked, changed = many(report.rows_in, "row"), many(report.change_count, "change")
+    looked, changed = several(report.rows_in, "row"), several(report.change_count, "change")
     return f"{report.stage}: {looked} looked at, {verb} {changed} in {report.seconds:.1f} s"
 
 
@@ -78,7 +73,9 @@ def stage_markdown(report: StageReport) -> str:
 def night_headline(report: NightReport) -> str:
     """One line on the work of a night."""
     verb = "would make" if report.dry_run else "made"
-    return f"night {report.night_id}: {verb} {many(report.change_count, 'change')} in {report.seconds:.1f} s"
+    return (
+        f"night {report.night_id}: {verb} {several(report.change_count, 'change')} in {report.seconds:.1f} s"
+    )
 
 
 def closings(report: NightReport) -> list[str]:

@@ -9,9 +9,9 @@ from typing import Literal
 
 import polars as pl
 
-from slowwave.schemas.report import StoryPart
+from slowwave.schemas.moments import days_of
+from slowwave.schemas.report import StoryPart, several
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.stages.night.report import many
 
 TOLD, TOLD_AGAIN = 6, 3
 """Most lines of one part, and of the part on repetitions; the rest is a number."""
@@ -68,7 +68,7 @@ def fading_part(found: pl.DataFrame, *, days: float, now: datetime) -> StoryPart
             "{} ({})", _short("content"), pl.max_horizontal("fades_at", pl.lit(now)).dt.strftime("%Y-%m-%d")
         )
     )
-    said = f"{many(found.height, 'memory', 'memories')} will fade within {days:g} days if nobody uses them"
+    said = f"{several(found.height, 'memory', 'memories')} will fade within {days:g} days if nobody uses them"
     return _part("fading", f"{said}. The most salient:", lines)
 
 
@@ -85,21 +85,19 @@ def _learned(events: Events, texts: pl.DataFrame) -> StoryPart:
         .sort("salience", "event_time", "cell_id", descending=[True, True, False])
         .with_columns(about=pl.coalesce(about, "cell_id"))
         .unique("about", keep="first", maintain_order=True)
-    ).select(
-        line=pl.format("{} ({}, {})", "content", "cell_type", pl.col("valid_from").dt.strftime("%Y-%m-%d"))
-    )
+    ).select(line=pl.format("{} ({}, {})", "content", "cell_type", days_of(pl.col("valid_from"))))
     sessions = made["session_id"].n_unique()
     kinds = known.group_by("cell_type").len().sort("len", "cell_type", descending=[True, False])
     by_kind = ", ".join(
-        many(number, kind.replace("_", " "))
+        several(number, kind.replace("_", " "))
         for kind, number in zip(kinds["cell_type"], kinds["len"], strict=True)
     )
-    where = f"from {many(sessions, 'conversation or file', 'conversations and files')}"
+    where = f"from {several(sessions, 'conversation or file', 'conversations and files')}"
     if read.height:
-        said = f"Learned {many(read.height, 'thing')} {where}: {by_kind}."
+        said = f"Learned {several(read.height, 'thing')} {where}: {by_kind}."
     else:
         said = (
-            f"Kept {many(raw.height, 'passage')} {where} as they were said; a language model will read them "
+            f"Kept {several(raw.height, 'passage')} {where} as they were said; a language model will read them "
             "once there is one."
         )
     return _part("learned", said, lines, count=made.height)
@@ -114,7 +112,9 @@ def _heard_again(events: Events, texts: pl.DataFrame) -> StoryPart:
         .sort("confirmations", "cell_id", descending=[True, False])
         .select(line=pl.format("{} ({})", "content", often))
     )
-    return _part("heard_again", f"Heard {many(lines.height, 'known thing')} again.", lines, most=TOLD_AGAIN)
+    return _part(
+        "heard_again", f"Heard {several(lines.height, 'known thing')} again.", lines, most=TOLD_AGAIN
+    )
 
 
 def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
@@ -124,7 +124,7 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
     both = _told(events["cell.superseded"], old).join(
         new, on="superseded_by", how="inner", maintain_order="left"
     )
-    until = pl.col("valid_until").dt.strftime("%Y-%m-%d").fill_null("then")
+    until = days_of(pl.col("valid_until")).fill_null("then")
     is_correction = pl.col("verdict") == "corrects"
     by_value = (
         pl.when(is_correction)
@@ -141,11 +141,11 @@ def _changed(events: Events, texts: pl.DataFrame) -> StoryPart:
         pl.col("now_value") != pl.col("old_value")
     )
     lines = both.select(line=pl.coalesce(pl.when(is_one).then(by_value), by_text))
-    return _part("changed", f"Changed its mind about {many(both.height, 'thing')}.", lines)
+    return _part("changed", f"Changed its mind about {several(both.height, 'thing')}.", lines)
 
 
 def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPart:
-    date = pl.col("event_time").dt.strftime("%Y-%m-%d")
+    date = days_of(pl.col("event_time"))
     opened = (
         events["contradiction.opened"]
         .unique("contradiction_id", maintain_order=True)
@@ -159,7 +159,7 @@ def _doubted(events: Events, texts: pl.DataFrame, *, open_count: int) -> StoryPa
         opened = opened.join(told, on=f"cell_{side}", how="inner", maintain_order="left")
     lines = opened.select(line=pl.format("{} or: {}", "said_a", "said_b"))
     said = (
-        f"Found {many(opened.height, 'new contradiction')}, {open_count} open in all: both sides stay until "
+        f"Found {several(opened.height, 'new contradiction')}, {open_count} open in all: both sides stay until "
         "somebody resolves it."
     )
     return _part("doubted", said, lines)
@@ -174,15 +174,15 @@ def _let_go(events: Events, texts: pl.DataFrame) -> StoryPart:
     sentences = []
     if archived.height:
         sentences.append(
-            f"Let go of {many(archived.height, 'memory', 'memories')} that nobody used. They are archived, and "
+            f"Let go of {several(archived.height, 'memory', 'memories')} that nobody used. They are archived, and "
             "come back when they are asked for or said again."
         )
     if pruned:
         sentences.append(
-            f"Took {many(pruned, 'long superseded memory', 'long superseded memories')} out of the store."
+            f"Took {several(pruned, 'long superseded memory', 'long superseded memories')} out of the store."
         )
     if deleted:
-        sentences.append(f"Kept {many(deleted, 'deleted memory', 'deleted memories')} out.")
+        sentences.append(f"Kept {several(deleted, 'deleted memory', 'deleted memories')} out.")
     return _part("let_go", " ".join(sentences), lines, count=archived.height + pruned + deleted)
 
 
@@ -191,7 +191,7 @@ def _came_back(events: Events, texts: pl.DataFrame) -> StoryPart:
         line=pl.format("{} ({})", "content", pl.col("reason").fill_null("used"))
     )
     return _part(
-        "came_back", f"Brought {many(lines.height, 'archived memory', 'archived memories')} back.", lines
+        "came_back", f"Brought {several(lines.height, 'archived memory', 'archived memories')} back.", lines
     )
 
 
@@ -203,10 +203,10 @@ def _core_gained(events: Events, *, core_count: int) -> StoryPart:
     lines = pl.concat([entered, reworded]).select(
         line=pl.format("{} Reason: {}.", _short("line"), _short("reason"))
     )
-    sentences = [f"Core memory gained {many(entered.height, 'line')}"]
+    sentences = [f"Core memory gained {several(entered.height, 'line')}"]
     if reworded.height:
-        sentences.append(f"{many(reworded.height, 'line was', 'lines were')} reworded")
-    said = f"{' and '.join(sentences)}; it has {many(core_count, 'line')} now."
+        sentences.append(f"{several(reworded.height, 'line was', 'lines were')} reworded")
+    said = f"{' and '.join(sentences)}; it has {several(core_count, 'line')} now."
     return _part("core_gained", said, lines, count=entered.height + reworded.height)
 
 
@@ -219,7 +219,7 @@ def _core_lost(events: Events, texts: pl.DataFrame) -> StoryPart:
             pl.col("reason").fill_null("none given"),
         )
     )
-    said = f"Core memory lost {many(left.height, 'line')}; what left can still be found."
+    said = f"Core memory lost {several(left.height, 'line')}; what left can still be found."
     return _part("core_lost", said, lines)
 
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from slowwave.chains.stored import PAIR
 from slowwave.chains.timelines import pair_key
+from slowwave.schemas.moments import are_unknown
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.reconcile.pairs import oriented
 
@@ -14,10 +15,12 @@ from slowwave.stages.reconcile.pairs import oriented
 def exact_duplicates(cells: pl.DataFrame) -> pl.DataFrame:
     """Active cells that say exactly what an older one of the same owner says; they need no judge.
 
-    Returns `cell_id`, `superseded_by` (the survivor: the oldest), sorted.
+    Returns `cell_id`, `superseded_by` (the survivor: the oldest, one whose day is known if there is any), sorted.
     """
     oldest = pl.col("cell_id").first().over(*OWNER, "content_hash")
-    ranked = cells.sort("event_time", "cell_id").select("cell_id", superseded_by=oldest)
+    ranked = cells.sort(are_unknown(pl.col("event_time")), "event_time", "cell_id").select(
+        "cell_id", superseded_by=oldest
+    )
     return ranked.filter(pl.col("cell_id") != pl.col("superseded_by")).sort("cell_id")
 
 

@@ -9,6 +9,7 @@ numbers, dates, names and negations of what it takes in.
 import polars as pl
 
 from slowwave.chains.repetitions import plain_value
+from slowwave.chains.timelines import held_from
 from slowwave.language.text import (
     days_and_months,
     denied_words,
@@ -23,6 +24,7 @@ from slowwave.language.text import (
     words_of_denials,
 )
 from slowwave.schemas.choices import TRUST
+from slowwave.schemas.moments import are_unknown, latest_moments
 from slowwave.stages.reconcile.pairs import within
 from slowwave.trust.origins import least_to_outdate, rank_of
 
@@ -50,7 +52,7 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     - `elaborated`: said again, each with a value that the other lacks or with the same one in other words, or with more
       by who is trusted less: both stay.
     - `superseded`: an update or correction of one property of one subject, or the outcome of a plan.
-    - `contradiction`: cannot both hold, or a judgement that failed a check.
+    - `contradiction`: cannot both hold, or a judgement that failed a check, such as the order of the two in time.
     - `none`: keep.
     """
     checked = _checked(_side_by_side(judgements, cells))
@@ -70,6 +72,8 @@ def guard(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("the two memories do not share the named subject and attribute"))
         .when(completes & ~pl.col("is_outcome"))
         .then(pl.lit("the target is no plan of the same subject that came before"))
+        .when(retires & pl.col("is_unordered"))
+        .then(pl.lit("the day of one of them is unknown: no date says which holds now"))
         .when(retires & _in_one_breath())
         .then(pl.lit("both memories were said in one breath"))
         .when(retires & ~pl.col("is_trusted"))
@@ -111,6 +115,7 @@ def _checked(both: pl.DataFrame) -> pl.DataFrame:
             is_shared=(_names_same("subject") & _names_same("attribute")).fill_null(value=False),
             is_copied=_names_values().fill_null(value=False),
             is_outcome=_is_outcome().fill_null(value=False),
+            is_unordered=_is_unordered(),
             is_trusted=trust_new <= trust_old.replace_strict(_LEAST, return_dtype=pl.Int64),
             differs=_differs(),
             holds_all=_holds_all(),
@@ -135,6 +140,9 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
     facts = known.select(
         "cell_id",
         *["subject", "attribute", "value", "content", "origin", "protected", "event_time"],
+        held=held_from(),
+        latest=latest_moments(held_from()),
+        is_undated=are_unknown(held_from()),
         day=pl.col("valid_from").dt.truncate("1d"),
         turns=pl.col("evidence").list.sort().list.join(" "),
         denied=denied_words(content),
@@ -251,6 +259,14 @@ def _without_owner(text: pl.Expr) -> pl.Expr:
     """The thing itself in "X's thing"; what has no owner stays as it is."""
     bare = text.str.replace("’", "'").str.replace(r"^.*\w(?:'s|s')\s+(\S)", "${1}")
     return pl.when(bare.str.strip_chars() == "").then(text).otherwise(bare)
+
+
+def _is_unordered() -> pl.Expr:
+    """A memory of an unknown day came before the other only where that one holds from after its latest possible day."""
+    undated, other = pl.col("is_undated_new"), pl.col("is_undated_old")
+    is_before = pl.col("latest_new") < pl.col("held_old")
+    is_after = pl.col("latest_old") < pl.col("held_new")
+    return ((undated & (other | ~is_before)) | (other & ~is_after)).fill_null(value=False)
 
 
 def _in_one_breath() -> pl.Expr:

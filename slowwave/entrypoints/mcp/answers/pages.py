@@ -12,6 +12,7 @@ from slowwave.entrypoints.mcp.answers.shapes import (
 )
 from slowwave.prompting.page_lines import page_line
 from slowwave.readers.fences import FENCE_CLOSE, FENCE_OPEN
+from slowwave.schemas.report import several, several_memories
 from slowwave.schemas.results import Stats
 
 MOST_BYTES = 20_000
@@ -104,11 +105,13 @@ def page_of_stats(told: Stats) -> str:
         "age": told.by_age,
         "use": told.usage,
     }
-    lines = [f"{told.cells} memories from {told.turns} messages, {told.topics} topics"]
+    lines = [
+        f"{several_memories(told.cells)} from {several(told.turns, 'message')}, {several(told.topics, 'topic')}"
+    ]
     lines += [f"{kind}: {_counts(counts)}" for kind, counts in kinds.items() if counts]
     lines.append(
         f"{told.protected} confirmed by a person, {told.never_used} never used, "
-        f"{told.open_contradictions} open contradictions, {told.tombstones} deleted"
+        f"{several(told.open_contradictions, 'open contradiction')}, {told.tombstones} deleted"
     )
     topics = [fenced([f"largest topics: {_counts(told.by_topic)}"])] if told.by_topic else []
     return "\n".join([*lines, *topics, *(f"({note})" for note in told.notes)])

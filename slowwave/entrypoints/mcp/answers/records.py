@@ -8,6 +8,8 @@ from slowwave.entrypoints.mcp.asking import for_the_model
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import WHOSE
 from slowwave.schemas.lists import CellRow
+from slowwave.schemas.moments import day_of, from_day, is_unknown
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.results import Link, Quote, Side
 from slowwave.schemas.results.explanation import is_taken_back
 from slowwave.schemas.search import (
@@ -94,7 +96,7 @@ def of_topic(hit: TopicHit) -> ToldSummary:
         title=cut(hit.name, NAME_CHARACTERS),
         text=_chosen(hit, hit.summary),
         date=day_of(hit.updated_at),
-        remarks=[f"{hit.cell_count} memories", *([hit.whose] if hit.whose else [])],
+        remarks=[several_memories(hit.cell_count), *([hit.whose] if hit.whose else [])],
     )
 
 
@@ -102,6 +104,7 @@ def of_entity(page: EntityPage) -> ToldSummary:
     """A person or thing: its summary, other names and neighbours."""
     aliases = [f"also called {', '.join(map(page_line, page.aliases))}"] if page.aliases else []
     beside = ", ".join(f"{page_line(one.name)} ({one.shared_count})" for one in page.neighbours)
+    since = "" if is_unknown(page.first_at) else f" since {day_of(page.first_at)}"
     old = ["a memory behind the summary was superseded since"] if page.summary and page.needs_review else []
     return ToldSummary(
         title=cut(page.name, NAME_CHARACTERS),
@@ -109,7 +112,7 @@ def of_entity(page: EntityPage) -> ToldSummary:
         date=day_of(page.last_at),
         remarks=[
             *([page.entity_type] if page.entity_type else []),
-            f"{page.mention_count} memories since {day_of(page.first_at)}",
+            f"{several_memories(page.mention_count)}{since}",
             *(cut(line, REMARK_CHARACTERS) for line in aliases),
             *([cut(f"named together with {beside}", REMARK_CHARACTERS)] if beside else []),
             *old,
@@ -144,7 +147,7 @@ def of_event(event: TimelineEvent) -> ToldMemory:
 
 def of_link(how: str, link: Link) -> ToldMemory:
     """A memory before or after another, and `how` it stands to it."""
-    held = f"{link.status}, from {day_of(link.valid_from)}{until(link.valid_until)}"
+    held = f"{link.status}, {from_day(link.valid_from)}{until(link.valid_until)}"
     if link.was_taken_back:
         held = TAKEN_BACK
     return ToldMemory(
@@ -213,7 +216,7 @@ def _chosen(hit: Hit, whole: str) -> str:
 
 
 def _former(value: FormerValue) -> str:
-    return f"before: {cut(value.value, REMARK_CHARACTERS)} (from {day_of(value.valid_from)}{until(value.valid_until)})"
+    return f"before: {cut(value.value, REMARK_CHARACTERS)} ({from_day(value.valid_from)}{until(value.valid_until)})"
 
 
 def cut(text: str, most: int = TEXT_CHARACTERS) -> str:
@@ -230,11 +233,6 @@ def cut_or_none(text: str | None) -> str | None:
 def cut_notes(notes: Sequence[str]) -> list[str]:
     """Notes in one line each, with the names of tools instead of commands."""
     return [cut(for_the_model(note), 2 * REMARK_CHARACTERS) for note in notes]
-
-
-def day_of(moment: datetime) -> str:
-    """The day, YYYY-MM-DD."""
-    return f"{moment:%Y-%m-%d}"
 
 
 def until(end: datetime | None) -> str:

@@ -12,7 +12,6 @@ from slowwave.entrypoints.mcp.answers.records import (
     cut,
     cut_notes,
     cut_or_none,
-    day_of,
     of_cell,
     of_entity,
     of_event,
@@ -37,6 +36,7 @@ from slowwave.entrypoints.mcp.answers.shapes import (
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.context import Context
 from slowwave.schemas.lists import CellPage
+from slowwave.schemas.moments import day_of, from_day
 from slowwave.schemas.results import Dispute, Explanation, Fading, Stats
 from slowwave.schemas.search import (
     EntityResult,
@@ -119,7 +119,7 @@ def told_explanation(found: Explanation) -> Told:
     """The memory, what was before and after it, the turns that it rests on, and every step of its life."""
     state = [found.state, CONFIRMED] if found.protected else [found.state]
     used = f"{found.retrieval_count} times retrieved, {found.citation_count} cited, {found.confirmations} said again"
-    held = f"holds from {day_of(found.valid_from)}{until(found.valid_until)}"
+    held = f"holds {from_day(found.valid_from)}{until(found.valid_until)}"
     if found.was_taken_back:
         held = TAKEN_BACK
     return Told(

@@ -15,11 +15,13 @@ from slowwave.entrypoints.server.bodies import (
     page_of,
 )
 from slowwave.entrypoints.server.lanes import Ask, fields
-from slowwave.schemas.requests import ArchivedRequest, TimelineRequest
+from slowwave.schemas.requests import ArchivedRequest, Project, TimelineRequest
 from slowwave.schemas.results import Fading, ForgottenCell, Stats, Status
-from slowwave.schemas.search import EntityResult, SearchRequest, SearchResult, Timeline
+from slowwave.schemas.search import FROM_WITHIN, EntityResult, SearchRequest, SearchResult, Timeline
 
 router = APIRouter(prefix="/v1", tags=["read"])
+
+Within = Annotated[Project | None, Query(description=FROM_WITHIN)]
 
 
 @router.post("/search")
@@ -40,9 +42,10 @@ async def entity(
         str, Query(min_length=1, max_length=1_000, description="A person, a thing or a subject.")
     ],
     ask: Ask,
+    project: Within = None,
 ) -> EntityResult:
     """Describe the entities that a name stands for, with their values now and before."""
-    return await ask.read(ask.memory.entity, name)
+    return await ask.read(ask.memory.entity, name, project=project)
 
 
 @router.get("/timeline")
@@ -52,9 +55,9 @@ async def timeline(asked: Annotated[TimelineRequest, Query()], ask: Ask) -> Time
 
 
 @router.get("/core")
-async def core(ask: Ask) -> CoreMemory:
-    """Core memory, as the file `MEMORY.md` has it."""
-    return CoreMemory(text=await ask.read(ask.memory.core))
+async def core(ask: Ask, project: Within = None) -> CoreMemory:
+    """Core memory, as the file `MEMORY.md` has it, and behind it that of a project."""
+    return CoreMemory(text=await ask.read(ask.memory.core, project=project))
 
 
 @router.get("/weak")
