@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from flows.promote import promote
 from slowwave import Memory
+from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands.options import named_project
+from slowwave.entrypoints.show.answer import ALL_PROJECTS
 from slowwave.errors import InputError, NotFoundError
 from slowwave.store import open_store
 from tests.conftest import ROOT
@@ -133,6 +136,20 @@ def refusal(call: Callable[[], object]) -> str:
     with pytest.raises((InputError, NotFoundError)) as refused:
         call()
     return str(refused.value)
+
+
+def test_the_shell_says_that_it_looked_through_all_projects_and_how_to_narrow(memory: Memory, home: Path):
+    memory.remember("The queue of kiln is Redis.", project="kiln", new_project=True)
+    memory.remember("The queue of ferry is Kafka.", project="ferry", new_project=True)
+    asked = ["search", "queue", "--home", str(home)]
+    told = CliRunner().invoke(app, asked)
+    assert ("Redis" in told.stdout, "Kafka" in told.stdout, ALL_PROJECTS in told.stderr) == (True, True, True)
+    told = CliRunner().invoke(app, [*asked, "--project", "kiln"])
+    assert ("Redis" in told.stdout, "Kafka" in told.stdout, ALL_PROJECTS in told.stderr) == (
+        True,
+        False,
+        False,
+    )
 
 
 def test_a_transcript_whose_repository_moved_doubles_nothing_and_stays_where_it_was(

@@ -1,6 +1,7 @@
 """The commands that read what is remembered, and `cite`, which says what of it was used."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -33,8 +34,10 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search the memory. No language model is asked. That a memory was found is noted; nothing else changes."""
-    found = read(home, "search", asked, SearchResult)
-    reply(found, lambda found: show_answer(found, now=datetime.now(UTC), explain=explain), as_json=as_json)
+    shown = partial(
+        show_answer, now=datetime.now(UTC), explain=explain, is_narrowed=bool(asked.get("project"))
+    )
+    reply(read(home, "search", asked, SearchResult), shown, as_json=as_json)
 
 
 @asks(ContextRequest, "question")

@@ -45,8 +45,15 @@ LIST_NAMES = {
 }
 
 
-def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -> None:
-    """Cells, topic summaries and turns, best first; notes go to stderr."""
+ALL_PROJECTS = (
+    "All projects were looked through: `--project .` keeps to that of this folder, `--project ID` to another"
+)
+
+
+def show_answer(
+    result: SearchResult, *, now: datetime, explain: bool = False, is_narrowed: bool = True
+) -> None:
+    """Cells, topic summaries and turns, best first; notes go to stderr, also whether no project `is_narrowed` to."""
     console = results()
     has_projects = len({hit.project_id for hit in result.cells}) > 1
     blocks = [
@@ -60,6 +67,8 @@ def show_answer(result: SearchResult, *, now: datetime, explain: bool = False) -
         say(f"taken as a question for: {result.intent}{since}{until(result.before)}")
     for note in result.notes if blocks else ():
         say(note)
+    if has_projects and not is_narrowed:
+        say(ALL_PROJECTS)
     if not blocks:
         notes = [flat(note) for note in result.notes] or ["Nothing in memory answers that."]
         hint = f" {FIRST_STEPS}" if any(note.startswith("No memory yet") for note in notes) else ""
