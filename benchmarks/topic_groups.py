@@ -76,7 +76,7 @@ def cluster_hints(hints: pl.DataFrame, home: Path) -> None:
     """Make a home of these memories (text, hint, ...) and cluster them, a night after the other."""
     from flows.cluster import cluster
     from slowwave.home.workspace import open_workspace
-    from slowwave.stages.ingest.vector_space import fit_space
+    from slowwave.stages.ingest.vector_space import compute_vectors
     from slowwave.stages.run import Stage
 
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
@@ -94,8 +94,7 @@ def cluster_hints(hints: pl.DataFrame, home: Path) -> None:
         with open_workspace(home, clock=lambda now=now: now) as workspace:  # type: ignore[misc]
             workspace.commit(plan_of({"cell.extracted": made}), now)
             run = Stage("ingest", workspace, dry_run=False)
-            run.refresh_vectors()
-            fit_space(run)
+            compute_vectors(run)
             cluster.fn(home=str(home))
 
 

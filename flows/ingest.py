@@ -6,7 +6,7 @@ from prefect import flow
 
 from slowwave.schemas.report import StageReport
 from slowwave.stages.ingest.ingest import index_new_turns, ingest_sources
-from slowwave.stages.ingest.vector_space import fit_space
+from slowwave.stages.ingest.vector_space import compute_vectors
 from tasks.stage import run_name, stage
 
 
@@ -22,7 +22,6 @@ def ingest(sources: Sequence[str] = (), home: str = "", dry_run: bool = False) -
     """
     with stage("ingest", home=home, dry_run=dry_run) as run:
         ingest_sources(run, sources)
-        run.refresh_vectors()
-        fit_space(run)
+        compute_vectors(run)
         index_new_turns(run)
     return run.report

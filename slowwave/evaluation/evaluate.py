@@ -39,7 +39,7 @@ from slowwave.search.fusing import as_frame
 from slowwave.search.reader import Reader
 from slowwave.search.turns import LIST_ROWS, TurnQuestion, find_turns
 from slowwave.stages.ingest.ingest import ingest_sources
-from slowwave.stages.ingest.vector_space import fit_space
+from slowwave.stages.ingest.vector_space import compute_vectors
 from slowwave.stages.night.report import plain
 from slowwave.stages.run import Stage
 from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
@@ -166,8 +166,7 @@ def conversation_home(folder: Path, conversation: Conversation, *, has_memories:
             ids = said_turns(conversation)
             stored = workspace.store.by_key("turns", ids["turn_id"]).join(ids, on="turn_id", how="inner")
             run.commit({"cell.extracted": given_cells(conversation, stored)})
-        run.refresh_vectors()
-        fit_space(run)
+        compute_vectors(run)
         for table in ("turns", "passages", "cells"):
             workspace.store.index_new_rows(table)
         yield workspace

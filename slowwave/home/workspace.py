@@ -32,7 +32,7 @@ from slowwave.journal.segments import Journal, Problem
 from slowwave.progress import progress
 from slowwave.schemas.tables import VECTOR_TEXT
 from slowwave.settings.tree import Settings
-from slowwave.store import Embed, Store, create_beside, create_store, filling, open_store
+from slowwave.store import Embed, Store, create_beside, create_store, filling, give_memory_back, open_store
 from slowwave.store import col as column
 
 if TYPE_CHECKING:
@@ -199,6 +199,8 @@ def refresh_vectors(store: Store, embedder: Embedder | None) -> dict[str, int]:
             done[table] = done.get(table, 0) + kept.height
             done["failed"] = done.get("failed", 0) + len(embedded.failures)
             progress(f"embed {table}", looked_at, len(missing))
+            if len(missing) >= MANY_ROWS:
+                give_memory_back()
     if stale := store.without_centroid():
         means = centroids(store.rows("cells", ["topic_id", "vector"], column("topic_id").isin(stale)))
         store.put_vectors("topics", means.rename({"vector": "centroid"}), column="centroid")

@@ -17,7 +17,7 @@ from slowwave.schemas.derivation import Estimate
 from slowwave.schemas.tables import STATED, shaped
 from slowwave.settings.groups import ChunkSettings
 from slowwave.settings.tree import Settings
-from slowwave.stages.ingest.vector_space import fit_space
+from slowwave.stages.ingest.vector_space import compute_vectors
 from slowwave.stages.run import Stage
 from slowwave.store import Store, col, is_none_of, lit
 
@@ -63,8 +63,7 @@ def take_record(work: Rederiving) -> None:
     pages = uncut_pages(run.store, run.settings.chunks, cut=cut_turns(run.store))
     pending = pages.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
     run.commit({"chunk.cut": shaped(pending, CATALOGUE["chunk.cut"].payload)})
-    fit_space(run)
-    run.refresh_vectors()
+    compute_vectors(run)
     work.night.stages.append(run.report)
 
 

@@ -3,7 +3,7 @@
 Everything here can be made again from the journal.
 """
 
-from slowwave.store import lance  # noqa: F401 # first: it says how LanceDB is imported
+from slowwave.store import lance  # first: it says how LanceDB is imported
 from slowwave.store.conditions import Expr, as_filter, col, is_none_of, lit
 from slowwave.store.damage import told
 from slowwave.store.generations import (
@@ -25,6 +25,8 @@ from slowwave.store.memory_tables import Row
 from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, TextQuery, VectorQuery
 from slowwave.store.scopes import in_any_project, owned_by, owned_in, same_owner
 from slowwave.store.writing import Embed, Store
+
+give_memory_back = lance.give_memory_back
 
 __all__ = [
     "EMBEDDER_OF",
@@ -49,6 +51,7 @@ __all__ = [
     "create_store",
     "damaged_folders",
     "filling",
+    "give_memory_back",
     "has_remains",
     "in_any_project",
     "is_none_of",

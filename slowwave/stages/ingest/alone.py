@@ -7,7 +7,7 @@ from slowwave.home.paths import Home
 from slowwave.home.workspace import Clock, open_workspace
 from slowwave.schemas.report import StageReport
 from slowwave.stages.ingest.ingest import index_new_turns, ingest_sources
-from slowwave.stages.ingest.vector_space import fit_space
+from slowwave.stages.ingest.vector_space import compute_vectors
 from slowwave.stages.run import Stage
 
 
@@ -21,8 +21,7 @@ def ingest_alone(
         for text in workspace.notes:
             run.note(text)
         ingest_sources(run, sources, are_found=are_found)
-        run.refresh_vectors()
-        fit_space(run)
+        compute_vectors(run)
         index_new_turns(run)
     run.report.seconds = round(time.monotonic() - started, 3)
     return run.report

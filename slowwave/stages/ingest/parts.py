@@ -21,7 +21,7 @@ from slowwave.stages.ingest.conversations import COLUMNS, mixed_conversations, p
 from slowwave.stages.ingest.places import Places
 from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.stages.run import Stage
-from slowwave.store import col, lit
+from slowwave.store import col, give_memory_back, lit
 
 ERASED = "erased by a person"
 """The reason under which turns are counted that stay out since somebody erased them."""
@@ -87,6 +87,7 @@ class Parts:
             or len(self._finished) >= bounds.part_files
         ):
             self.commit()
+            give_memory_back()  # after a full part: there may be many
 
     def commit(self) -> None:
         """Commits what waits in one segment: new turns, their chunks, and the hashes of files that are complete.

@@ -10,7 +10,7 @@ from slowwave.embeddings import Embedder, base_of, encode_directions, fit_direct
 from slowwave.errors import TransientError
 from slowwave.home.spaces import is_centred, newest_fit, wanted_space
 from slowwave.journal.catalogue import rows_of
-from slowwave.schemas.tables import KEYS
+from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.stages.run import Stage
 from slowwave.store import Store, copy_store, filling
 
@@ -18,7 +18,19 @@ FITTED = ("turns", "cells")
 """Tables whose texts tell what all texts of a home share."""
 
 
-def fit_space(run: Stage) -> None:
+def compute_vectors(run: Stage) -> None:
+    """Compute the vectors that are missing, in the space that the home should be in; its first fit comes before."""
+    if not _has_vectors(run.store):
+        _fit_space(run)
+    run.refresh_vectors()
+    _fit_space(run)
+
+
+def _has_vectors(store: Store) -> bool:
+    return any(len(store.without_vector(table)) < store.count(table) for table in VECTOR_TEXT)
+
+
+def _fit_space(run: Stage) -> None:
     """Fit the vector space where the home has grown enough, and switch the store to the space that it should be in."""
     embedder = run.workspace.embedder
     if embedder is None or run.report.dry_run:
@@ -32,10 +44,17 @@ def fit_space(run: Stage) -> None:
 
 
 def _switch(run: Stage, embedder: Embedder) -> None:
-    """Compute all vectors in the space that the store should be in, in a copy of it, and make the copy current."""
+    """Compute all vectors in the space that the store should be in, in a copy of it, and make the copy current.
+
+    A store without vectors is in that space by its name alone.
+    """
     work = run.workspace
     wanted = wanted_space(work.home, work.store, base_of(embedder))
     if wanted.embedder_id == work.store.meta.embedder_id:
+        return
+    if not _has_vectors(work.store):
+        work.store.name_space(wanted.embedder_id)
+        work.embedder = wanted
         return
     with filling(copy_store(work.store, embedder_id=wanted.embedder_id)) as fresh:
         done = run.steps.embed_all(fresh, wanted)
