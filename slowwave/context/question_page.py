@@ -15,8 +15,10 @@ from slowwave.context.page import day_heading
 from slowwave.context.repeats import Richest, without_repeats
 from slowwave.context.situation import Situation
 from slowwave.context.standing import both_sides, open_contradictions
+from slowwave.context.statements.later_turns import with_later
 from slowwave.context.tiers import Candidate, Chosen
 from slowwave.excerpts import quoted
+from slowwave.language.alike import asks_what_holds
 from slowwave.language.signals import fix_cue
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import EPISODE
@@ -37,6 +39,9 @@ FOLLOWING = 0.5
 
 COMPARED = 10
 """Best memories, and turns, of which the most relevant one stands for its kind."""
+
+LATER_AMONG = 40
+"""Best memories and turns among which a later statement is looked for that changed the matter of an earlier one."""
 
 LIKE_BEST = 0.5
 """Share of the best memory's score from which on one belongs to the list that a question asks for."""
@@ -80,9 +85,14 @@ def relevant_matches(situation: Situation, matches: Matches) -> Matches:
         for hit in matches.cells
         if cells[hit.cell_id] > 0 or hit.cell_id in matches.worded
     ]
-    best_turns.sort(key=lambda hit: -hit.score)
-    best_cells.sort(key=lambda hit: -hit.score)
-    return replace(matches, cells=best_cells, turns=best_turns)
+    ranked: list[CellHit | TurnHit] = sorted([*best_cells, *best_turns], key=lambda hit: -hit.score)
+    if asks_what_holds(situation.request.question):
+        ranked = with_later(situation, ranked, ranked[:LATER_AMONG], matches.similarity)
+    return replace(
+        matches,
+        cells=[hit for hit in ranked if isinstance(hit, CellHit)],
+        turns=[hit for hit in ranked if isinstance(hit, TurnHit)],
+    )
 
 
 def match_lines(situation: Situation, matches: Matches, *, budget_tokens: int) -> list[Candidate]:

@@ -19,7 +19,7 @@ from slowwave.context.fixes import fix_lines
 from slowwave.context.matches import IsTold, find_matches
 from slowwave.context.question_page import memory_lines
 from slowwave.context.situation import Situation
-from slowwave.context.statements.later_turns import with_later_turns
+from slowwave.context.statements.later_turns import with_later
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import calls_for_nothing, is_repeated
 from slowwave.language.signals import holds_words
@@ -70,7 +70,7 @@ def small_lines(situation: Situation, *, budget_tokens: int) -> SmallLines:
     told = replace(matches, cells=[hit for hit in cells if hit.score >= NEAR_BEST * best])
     near = [hit for hit in turns if hit.score >= NEAR_BEST * best]
     lines += memory_lines(situation, told, budget_tokens=budget_tokens)
-    return SmallLines(lines, with_later_turns(situation, near, matches.turns), matches.notes)
+    return SmallLines(lines, with_later(situation, near, matches.turns, similarity), matches.notes)
 
 
 def _relevance(situation: Situation) -> IsTold:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from slowwave.language.lexicon import STOP_WORDS
+from slowwave.language.intents import asks_for_list
+from slowwave.language.lexicon import DECIDED, HAPPENED, STOP_WORDS
 from slowwave.language.query_words import plain_words
 from slowwave.language.signals import stem
 
@@ -23,6 +24,13 @@ _PAST = re.compile(
 def asks_for_past(question: str) -> bool:
     """Return whether a question asks what was so once ("what did we use before?")."""
     return _PAST.search(question) is not None
+
+
+def asks_what_holds(question: str) -> bool:
+    """Return whether a question may ask what holds: not for the past, for what happened, or for a list of things."""
+    words = plain_words(question)
+    is_of_event = bool(words & HAPPENED) and not words & DECIDED
+    return not (is_of_event or asks_for_past(question) or asks_for_list(question))
 
 
 def newest_of_alike(

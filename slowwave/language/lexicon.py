@@ -33,6 +33,10 @@ MATTERLESS_WORDS: Final = STOP_WORDS | _set("any_matter")
 """Words of a question for whatever there was."""
 PRESENT_WORDS: Final = _set("present")
 """Words that ask for the value that holds, which is what is answered anyway."""
+HAPPENED: Final = _set("happened")
+"""Words of a question for what happened once."""
+DECIDED: Final = _set("decided")
+"""Words of a question for what holds since it was decided, whatever its tense."""
 
 PLANS: Final = _words("plans")
 """Words of a sentence that tells an intention."""

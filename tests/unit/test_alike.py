@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from slowwave.language.alike import asks_for_past, newest_of_alike
+from slowwave.language.alike import asks_for_past, asks_what_holds, newest_of_alike
 
 ASKED = ["lamps", "tower", "get"]
 TEXTS = [
@@ -32,3 +32,10 @@ def test_an_assistants_later_word_does_not_take_the_place_of_a_persons():
 def test_a_question_for_the_past_is_told_from_one_for_what_holds():
     assert asks_for_past("which lamps did the tower get before?")
     assert not asks_for_past("which lamps does the tower get")
+
+
+def test_a_question_for_what_happened_or_for_a_list_does_not_ask_what_holds():
+    assert asks_what_holds("which lamp does the tower get")
+    assert asks_what_holds("what did we decide about the lamps?")
+    for question in ("when did Ola paint the tower?", "which towers are there?", "what was it before?"):
+        assert not asks_what_holds(question)

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from slowwave.context.statements.changed_matters import tells_change
+from slowwave.context.statements.changed_matters import Matter, tells_change
 
 
 def alike(terms: Sequence[str]) -> list[float]:
     return [1.0] * len(terms)
+
+
+UNASKED = Matter(frozenset(), alike)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +28,7 @@ def alike(terms: Sequence[str]) -> list[float]:
     ],
 )
 def test_a_change_is_told(earlier: str, later: str):
-    assert tells_change(later, earlier, alike)
+    assert tells_change(later, earlier, UNASKED)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,7 @@ def test_a_change_is_told(earlier: str, later: str):
     ],
 )
 def test_no_change_is_told(earlier: str, later: str):
-    assert not tells_change(later, earlier, alike)
+    assert not tells_change(later, earlier, UNASKED)
 
 
 def test_words_that_stand_in_every_text_tell_nothing():
@@ -47,7 +50,23 @@ def test_words_that_stand_in_every_text_tell_nothing():
         "The kiln glaze is green.",
         "The kiln glaze moved to the shelf with all other jars of Mira.",
     )
-    assert tells_change(later, earlier, alike)
-    assert not tells_change(
-        later, earlier, lambda terms: [0.1 if term in {"kiln", "glaze"} else 5.0 for term in terms]
-    )
+    assert tells_change(later, earlier, UNASKED)
+    rare = Matter(frozenset(), lambda terms: [0.1 if term in {"kiln", "glaze"} else 5.0 for term in terms])
+    assert not tells_change(later, earlier, rare)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "is_as_near", "is_told"),
+    [
+        ("We keep sessions in Redis.", "Session data lives in Postgres now.", True, True),
+        ("We keep sessions in Redis.", "Session data lives in Postgres now.", False, False),
+        ("We keep sessions in Redis.", "Redis was dropped for Postgres.", False, True),
+        ("We keep sessions in Redis.", "The session of the choir is long.", True, False),
+        ("Sessions of Mira are in Redis.", "The sessions of Ola moved to Postgres.", True, False),
+    ],
+)
+def test_a_question_tells_that_two_texts_in_other_words_are_about_one_matter(
+    earlier: str, later: str, is_as_near: bool, is_told: bool
+):
+    asked = Matter(frozenset({"session", "store"}), alike, frozenset({"mira"}))
+    assert tells_change(later, earlier, asked, is_as_near=is_as_near) is is_told

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from slowwave.context.memories import quote_lines, untold_turns
 from slowwave.context.situation import Situation
-from slowwave.context.statements.later_turns import is_statement, with_later_turns
+from slowwave.context.statements.later_turns import is_statement, with_later
 from slowwave.context.tiers import Candidate
 from slowwave.language.query_words import telling_words
 from slowwave.language.wishes import WISH_WORDS, is_standing
@@ -51,7 +51,7 @@ def preference_lines(situation: Situation) -> list[Candidate]:
     most = situation.settings.context.quote_characters
     return [
         replace(line, tier="index") if line.tier == "background" else line
-        for turn in with_later_turns(
+        for turn in with_later(
             situation, ranked, standing_turns(situation.store, situation.settings.owner, later)
         )
         for line in quote_lines(
