@@ -26,8 +26,8 @@ RESTATED = 0.5
 FEWEST_RESTATED = 4
 
 GIVEN_UP, TOLD_ANEW = 0.2, 0.3
-"""The same cosine where a question is asked that both answer: of a sentence that names a change, and of one that does not
-and is as near to the question."""
+"""The same cosine where both answer a question: of a sentence that names a change, and of one that names none and is as
+near to the question."""
 
 _CHANGED = re.compile(rf"\b(?:{'|'.join(map(re.escape, CHANGED))})\b(?!\s\d{{4}}-)")
 _WORDLESS = THEMELESS_WORDS | SMALL_TALK
@@ -35,7 +35,7 @@ _WORDLESS = THEMELESS_WORDS | SMALL_TALK
 
 @dataclass(frozen=True)
 class Matter:
-    """The matter that is asked for: the terms of the question, what terms weigh, and the terms of names in the question."""
+    """The matter that is asked for: terms of the question, what terms weigh, and the terms of names in the question."""
 
     asked: frozenset[str]
     rarity: Rarity

@@ -8,9 +8,9 @@ Of twenty such pairs that were made up (ten of them after the words of changes w
 for six prompts before, now for one; 14 of 160 ordinary small forms changed (LoCoMo, transcripts of coding agents), by
 nine lines more among 455.
 
-Of 44 further pairs (half of them kept aside until the rule stood), in one home with 16 pairs of which the later one tells
-something beside the matter, a page about the question told the newer one first for 30, without the rule for 6, and for 5
-of the 16 wrongly so; the coverage of LoCoMo's evidence by pages stayed as it was.
+Of 44 further pairs (half of them kept aside until the rule stood) a page about the question told the newer one first
+for 30, without the rule for 6; wrongly so for 5 of 16 pairs of which the later one tells something beside the matter. The
+coverage of LoCoMo's evidence by pages stayed as it was.
 """
 
 import re
