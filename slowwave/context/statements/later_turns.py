@@ -9,8 +9,8 @@ for six prompts before, now for one; 14 of 160 ordinary small forms changed (LoC
 nine lines more among 455.
 
 Of 44 further pairs (half of them kept aside until the rule stood) a page about the question told the newer one first
-for 30, without the rule for 6; wrongly so for 5 of 16 pairs of which the later one tells something beside the matter. The
-coverage of LoCoMo's evidence by pages stayed as it was.
+for 30, without the rule for 6; wrongly so for 5 of 16 pairs of which the later one tells something beside the matter.
+The coverage of LoCoMo's evidence by pages stayed as it was.
 """
 
 import re
