@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from slowwave.language.intents import asks_for_list
-from slowwave.language.lexicon import DECIDED, HAPPENED, STOP_WORDS
+from slowwave.language.lexicon import DECIDED, HAPPENED, PAST, STOP_WORDS
 from slowwave.language.query_words import plain_words
+from slowwave.language.sentences import straight
 from slowwave.language.signals import stem
 
 ALIKE = 0.6
@@ -15,15 +16,12 @@ ALIKE = 0.6
 FEWEST_WORDS, MOST_WORDS = 3, 40
 """Telling words of a statement: fewer tell of no matter, more are a paste or a report."""
 
-_PAST = re.compile(
-    r"\b(?:before|previous(?:ly)?|former(?:ly)?|earlier|at first|original(?:ly)?|initial(?:ly)?|used to|first|old)\b",
-    re.IGNORECASE,
-)
+_PAST = re.compile(rf"(?<!\bhow )\b(?:{'|'.join(map(re.escape, PAST))})\b")
 
 
 def asks_for_past(question: str) -> bool:
     """Return whether a question asks what was so once ("what did we use before?")."""
-    return _PAST.search(question) is not None
+    return _PAST.search(straight(question)) is not None
 
 
 def asks_what_holds(question: str) -> bool:

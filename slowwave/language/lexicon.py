@@ -33,6 +33,8 @@ MATTERLESS_WORDS: Final = STOP_WORDS | _set("any_matter")
 """Words of a question for whatever there was."""
 PRESENT_WORDS: Final = _set("present")
 """Words that ask for the value that holds, which is what is answered anyway."""
+PAST: Final = _words("past")
+"""Words of a question for what was so once, of several languages."""
 HAPPENED: Final = _set("happened")
 """Words of a question for what happened once."""
 DECIDED: Final = _set("decided")

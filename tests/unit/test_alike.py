@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from slowwave.language.alike import asks_for_past, asks_what_holds, newest_of_alike
 
 ASKED = ["lamps", "tower", "get"]
@@ -29,9 +31,25 @@ def test_an_assistants_later_word_does_not_take_the_place_of_a_persons():
     assert order(kinds="uuuuau") == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_question_for_the_past_is_told_from_one_for_what_holds():
-    assert asks_for_past("which lamps did the tower get before?")
-    assert not asks_for_past("which lamps does the tower get")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which lamps did the tower get before?",
+        "Welche Lampen hatte der Turm früher?",
+        "Quelles lampes à l’origine ?",
+        "¿Qué lámparas tenía antes la torre?",
+        "Che lampade c'erano prima?",
+        "Quais lâmpadas a torre tinha no início?",
+        "Welke lampen had de toren vroeger?",
+    ],
+)
+def test_a_question_for_the_past_is_known_in_seven_languages(question):
+    assert asks_for_past(question)
+
+
+@pytest.mark.parametrize("question", ["which lamps does the tower get", "how old is the tower?"])
+def test_a_question_for_what_holds_is_none_for_the_past(question):
+    assert not asks_for_past(question)
 
 
 def test_a_question_for_what_happened_or_for_a_list_does_not_ask_what_holds():
