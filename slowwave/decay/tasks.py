@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from slowwave.language.lexicon import CLOSED_STATES
+from slowwave.schemas.moments import latest_of
 
 TaskState = Literal["no task", "open", "closed", "past"]
 
@@ -30,5 +31,5 @@ def task_state(
         return "no task"
     if (value or "").strip().lower() in CLOSED_STATES:
         return "closed"
-    day = valid_until or (valid_from if valid_from > event_time else None)
+    day = valid_until or (valid_from if valid_from > latest_of(event_time) else None)
     return "past" if day is not None and day + timedelta(days=past_days) < now else "open"

@@ -28,6 +28,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.redaction.own import rules_id
+from slowwave.schemas.moments import DAY_UNKNOWN, UNKNOWN
 from slowwave.schemas.report import several
 from slowwave.stages.run import Stage, Steps
 from slowwave.sweep.look import CACHE, DERIVATION, JOURNAL, LOGS, TORN, Evidence, logs_of, look_through
@@ -156,6 +157,7 @@ class _Journal:
     def _note(self, event_id: str, payload: Payload, found: Counter[str]) -> None:
         self.kinds.update(found)
         day = str(payload.get("event_time") or ULID.from_str(event_id.partition(".")[0]).datetime)[:10]
+        day = DAY_UNKNOWN if day == str(UNKNOWN.date()) else day
         self.days[f"{payload.get('source_name') or 'derived texts'}, {day}"] += sum(found.values())
         self.taken += [
             Taken(event_id=event_id, secret_kind=kind, secret_count=count)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from slowwave.decay.tasks import task_state
+from slowwave.schemas.moments import unknown_until
 
 TOLD = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -21,6 +22,7 @@ DUE = TOLD + timedelta(days=10)
         ({"valid_until": DUE}, 23, "open"),
         ({"valid_until": DUE}, 25, "past"),
         ({"valid_from": DUE}, 25, "past"),
+        ({"valid_from": TOLD, "event_time": unknown_until(DUE)}, 25, "open"),
         ({"value": "open", "valid_until": DUE}, 25, "past"),
         ({}, 4_000, "open"),
     ],

@@ -23,6 +23,7 @@ from slowwave.context.matches import key_of
 from slowwave.context.situation import Situation
 from slowwave.context.statements.changed_matters import Matter, Rarity, tells_change
 from slowwave.language.query_words import telling_words
+from slowwave.schemas.moments import latest_of
 from slowwave.schemas.search import CellHit, TurnHit
 from slowwave.store.terms import word_terms
 
@@ -89,7 +90,7 @@ def _is_changed_by(
     situation: Situation, hit: SomeHit, later: SomeHit, matter: Matter, similarity: Mapping[str, float]
 ) -> bool:
     """Return whether a statement, said later in another conversation, tells that the matter of a hit changed."""
-    if later.event_time <= hit.event_time or later.session_id in (
+    if later.event_time <= latest_of(hit.event_time) or later.session_id in (
         hit.session_id,
         situation.request.conversation_id,
     ):

@@ -159,7 +159,7 @@ def _side_by_side(judgements: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame
         days=days_and_months(dated),
         is_plan=(pl.col("cell_type") == "task")
         | is_plan(content)
-        | (pl.col("valid_from") > pl.col("event_time")),
+        | (pl.col("valid_from") > latest_moments(pl.col("event_time"))),
         is_negated=is_negated(content),
         names=pl.concat_list(
             names(content), *(names("x " + pl.col(name).fill_null("")) for name in ("subject", "value"))

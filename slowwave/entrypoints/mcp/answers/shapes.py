@@ -15,7 +15,7 @@ class ToldMemory(Frozen):
     cell_id: str = Field(description="Its id: cite, correct, confirm and explain take it.")
     cell_type: str
     text: str = Field(description="Quoted data; of a long memory the parts that matter.")
-    date: str = Field(description="The day on which it was said or holds from, YYYY-MM-DD.")
+    date: str = Field(description="The day on which it was said or holds from, YYYY-MM-DD, or `day unknown`.")
     source: str = ""
     said_by: str | None = Field(default=None, description="Whose word it is.")
     remarks: list[str] = Field(
