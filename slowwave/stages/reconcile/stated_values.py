@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from slowwave.schemas.moments import latest_of
 from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.search.current_values import (
     ATTRIBUTE,
@@ -104,7 +105,10 @@ def _decided_since(rows: Mapping[str, Row], contradictions: list[Pair]) -> set[s
     for pair in contradictions:
         sides = [rows[side] for side in pair if side in rows]
         latest = [told.get(_property(side)) for side in sides]
-        if all(last and last["event_time"] > max(side["event_time"] for side in sides) for last in latest):
+        if all(
+            last and last["event_time"] > max(latest_of(side["event_time"]) for side in sides)
+            for last in latest
+        ):
             found |= pair
     return found
 
