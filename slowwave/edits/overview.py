@@ -63,7 +63,7 @@ def stats(reader: Reader, *, now: datetime) -> Stats:
         **_forgetting(home.journal),
     }
     if store is None:
-        return Stats(**sizes, notes=["no memory yet"])
+        return Stats(**sizes, notes=[reader.why_nothing()])
     mine = owned_by(reader.settings.owner)
     names = ["cell_id", "topic_id", "cell_type", "status", "origin", "protected", "event_time"]
     cells = store.rows("cells", names, mine)

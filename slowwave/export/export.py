@@ -18,6 +18,7 @@ from slowwave.home.swept import needs_sweep
 from slowwave.schemas.report import Exported
 from slowwave.schemas.requests import ExportRequest
 from slowwave.search import Reader
+from slowwave.search.reader import NO_STORE
 
 SECRETS = "secrets were taken out of it: `slowwave run redact` takes them out of the home as well"
 
@@ -28,7 +29,8 @@ def export(reader: Reader, request: ExportRequest, *, now: datetime) -> Exported
     folder = Path(request.to).expanduser()
     refuse_foreign(folder, home.root)
     if store is None:
-        raise NotFoundError("there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`")
+        none = "there is no memory yet: run `slowwave ingest PATH` and `slowwave run nightly`"
+        raise NotFoundError(NO_STORE if home.journal.segment_ids() else none)
     owner = home.settings.owner
     project = None if request.project is None else reader.named(request.project)
     rows = rows_of_export(store, owner, project=project, scopes=request.scopes)

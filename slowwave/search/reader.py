@@ -24,6 +24,11 @@ ASKED = ("cells", "cell_usage", "topics", "contradictions", "turns", "passages")
 NAME_SHOWN = 60
 """Characters of a project's id in a note."""
 
+NO_STORE = (
+    "what was recorded is in no store yet: `slowwave rebuild` makes one of it now, else the next night does"
+)
+"""Messages that a tap recorded before the first night, or a store that was lost: the journal tells no difference."""
+
 LAG = "what was recorded last is not in this answer yet: it is added as soon as nothing else writes"
 
 
@@ -192,7 +197,7 @@ class Reader:
     def why_nothing(self) -> str:
         """The note for a missing or empty store."""
         if self.store is None and self.home.journal.segment_ids():
-            return "the store is gone; the journal holds everything: `slowwave rebuild` makes it anew"
+            return NO_STORE
         return "No memory yet"
 
     def exemplar_vectors(self) -> Vectors | None:

@@ -1,6 +1,7 @@
 """`Memory`: what a person says is there at once, what was cited stays, and reading goes on while a night writes."""
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import decode, encode
 from slowwave.schemas.search import Filters
-from slowwave.search.reader import LAG
+from slowwave.search.reader import LAG, NO_STORE
 from slowwave.store import open_store
 from tests.integration.test_home import another_writer
 from tests.rows import NOW, row, rows
@@ -422,6 +423,18 @@ def test_an_empty_home_says_so_and_is_not_made(tmp_path):
     with Memory(tmp_path / "none") as memory:
         assert memory.search("kiln").notes == ["No memory yet"]
     assert not (tmp_path / "none").exists()
+
+
+def test_a_journal_without_a_store_is_told_with_what_to_do(tmp_path):
+    with Memory(tmp_path / "home") as memory:
+        memory.remember("The kiln is blue.")
+    shutil.rmtree(tmp_path / "home" / "store")
+    with Memory(tmp_path / "home") as memory:
+        assert (
+            memory.search("kiln").notes == memory.context("kiln").notes == memory.stats().notes == [NO_STORE]
+        )
+        with pytest.raises(NotFoundError, match="slowwave rebuild"):
+            memory.export(tmp_path / "out")
 
 
 def test_filters_may_be_given_whole_or_as_keywords_and_times_as_words(memory):
