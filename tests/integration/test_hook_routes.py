@@ -70,6 +70,22 @@ def said(home: Path, session: str) -> list[str]:
     return [row["content"] for row in turns.iter_rows(named=True) if row["session_id"] == session]
 
 
+@pytest.mark.parametrize(("harness", "event"), CASES)
+def test_every_documented_payload_is_answered_as_its_harness_reads_it(served, home, tmp_path, harness, event):
+    more = {"prompt": ASKED} if event in ("UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt") else {}
+    transcript = Transcript(tmp_path, f"all-{harness}")
+    transcript.user("Hello there.")
+    text = post(served, harness, event, session=f"all-{harness}", transcript=str(transcript.path), **more)
+    assert bool(text) == (bool(more) or (event.lower() == "sessionstart" and harness != "gemini"))
+    if text:
+        assert strip_injected(text) == ("", 1 + ((harness, event) == ("gemini", "BeforeAgent")))
+    if more:
+        assert PORT in text
+        assert count_tokens([text])[0] <= 500
+    done(home)
+    assert harness in hook_state(home).answered_at
+
+
 def test_context_that_gemini_puts_before_a_prompt_is_no_part_of_the_question(served):
     before = (
         "<hook_context>&lt;note&gt;Renew the certificate of the kiln server.&lt;/note&gt;</hook_context>\n\n"
@@ -78,20 +94,15 @@ def test_context_that_gemini_puts_before_a_prompt_is_no_part_of_the_question(ser
     assert post(served, "gemini", "BeforeAgent", session="told", prompt=f"{before}{ASKED}") == plain != ""
 
 
-@pytest.mark.parametrize(("harness", "event"), CASES)
-def test_every_documented_payload_is_answered_as_its_harness_reads_it(served, home, tmp_path, harness, event):
-    more = {"prompt": ASKED} if event in ("UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt") else {}
-    transcript = Transcript(tmp_path, f"all-{harness}")
-    transcript.user("Hello there.")
-    text = post(served, harness, event, session=f"all-{harness}", transcript=str(transcript.path), **more)
-    assert bool(text) == (bool(more) or event.lower() == "sessionstart")
-    if text:
-        assert strip_injected(text) == ("", 1)
-    if more:
-        assert PORT in text
-        assert count_tokens([text])[0] <= 500
-    done(home)
-    assert harness in hook_state(home).answered_at
+def test_gemini_is_told_at_the_first_prompt_what_others_are_at_the_start(served):
+    other = {"prompt": "Good morning."}
+    assert post(served, "gemini", "SessionStart", session="g1") == ""
+    told = post(served, "gemini", "BeforeAgent", session="g1", prompt=ASKED)
+    assert "Renew the certificate" in told
+    assert PORT in told
+    assert post(served, "gemini", "SessionStart", session="g1", source="resume") == ""
+    assert post(served, "gemini", "BeforeAgent", session="g1", **other) == ""
+    assert post(served, "gemini", "BeforeAgent", session="g2", **other) == "", "no start was told of it"
 
 
 def test_a_start_tells_open_tasks_and_a_prompt_does_not_repeat_them(served):

@@ -131,6 +131,30 @@ def test_a_prompt_is_what_the_person_typed(tmp_path, content, typed):
     assert said(log(tmp_path, HEAD, message("m1", "user", content), ANSWERED))[:-1] == typed
 
 
+def test_the_answers_to_the_assistants_questions_are_a_persons_words(tmp_path):
+    glaze = {
+        "question": "Which glaze?",
+        "header": "Glaze",
+        "options": [{"label": "Celadon"}, {"label": "Ash"}],
+    }
+    asking = {"name": "ask_user", "status": "success", "args": {"questions": [glaze, {"question": "Why?"}]}}
+    told = {"response": {"output": json.dumps({"answers": {"0": "Ash", "1": "It is calm."}})}}
+
+    def returned(tool):
+        return [{"functionResponse": {"name": tool, **told}}]
+
+    path = log(
+        tmp_path,
+        HEAD,
+        message("m1", "gemini", "", toolCalls=[asking, {**asking, "name": "mcp_pots_ask_user"}]),
+        message("m2", "user", returned("ask_user")),
+        message("m3", "gemini", "Good.", toolCalls=[{**asking, "status": "cancelled"}]),
+        message("m4", "user", returned("mcp_pots_ask_user")),
+    )
+    assert said(path) == ["Which glaze? (Celadon, Ash)\n\nWhy?", "Ash\nIt is calm.", "Good."]
+    assert read_path(path).turns["role"].to_list() == ["assistant", "user", "assistant"]
+
+
 def test_what_the_person_saw_of_their_prompt_counts(tmp_path):
     shown = message("m1", "user", "Look.\nall of a.md", displayContent="Look.")
     assert said(log(tmp_path, HEAD, shown)) == ["Look."]

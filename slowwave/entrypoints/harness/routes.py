@@ -45,6 +45,15 @@ EXAMPLE = {
 
 SEEN_SECONDS = 60.0
 
+TOLD_AT_PROMPT: frozenset[HarnessName] = frozenset({"gemini"})
+"""Harnesses that are told at the first prompt what others are told at the start.
+
+`gemini -p` puts what a start tells before the prompt, in one text, and drops such a message where it goes on.
+"""
+
+MOST_PUT_OFF = 1_000
+"""Starts that are kept until a prompt comes; of more, the oldest are forgotten."""
+
 WARM_SECONDS: dict[Action, float] = {"start": 1.5, "prompt": 0.4}
 """Seconds that a question waits for a server that just started; hooks end soon after (`hook.py`)."""
 
@@ -71,7 +80,7 @@ async def _recording(app: FastAPI) -> AsyncIterator[None]:
     settings = app.state.settings
     recorder = Recorder(app.state.lanes.memory, settings.home.resolve(), settings.hooks)
     recorder.start()
-    app.state.recorder, app.state.seen = recorder, {}
+    app.state.recorder, app.state.seen, app.state.put_off = recorder, {}, {}
     try:
         yield
     finally:
@@ -101,10 +110,15 @@ async def hook(
     text, is_taken = "", False
     if action in WARM_SECONDS:
         await _until_warm(request.app, WARM_SECONDS[action])
-    if action == "start":
+    if action == "start" and harness in TOLD_AT_PROMPT:
+        _put_off(request.app.state.put_off, possible(StartPayload, body))
+    elif action == "start":
         text = await lanes.read(opening, lanes.memory, possible(StartPayload, body))
     elif action == "prompt":
-        text = await lanes.read(recalled, lanes.memory, possible(PromptPayload, body))
+        asked = possible(PromptPayload, body)
+        begun = request.app.state.put_off.pop(asked.session_id, None)
+        first = await lanes.read(opening, lanes.memory, begun) if begun else ""
+        text = "\n\n".join(filter(None, (first, await lanes.read(recalled, lanes.memory, asked))))
     else:
         payload = possible(Payload, body)
         if payload.messages:
@@ -116,6 +130,13 @@ async def hook(
     if not answer:
         return Response(status_code=204, headers=MARK)
     return Response(answer, media_type="application/json", headers=MARK)
+
+
+def _put_off(waiting: dict[str, StartPayload], begun: StartPayload) -> None:
+    """Keep a start for the first prompt of its conversation."""
+    waiting[begun.session_id] = begun
+    while len(waiting) > MOST_PUT_OFF:
+        del waiting[next(iter(waiting))]
 
 
 def opening(memory: Memory, payload: StartPayload) -> str:

@@ -6,10 +6,12 @@
     {"$rewindTo": id}                                                      this message and all after it are taken back
 
 The last version of a message counts, at its place. What was rewound is left out. A `$set` makes nothing unsaid: it is
-also written when a conversation is compressed. Messages that stand only in one are taken from there. Tool calls,
+also written when a conversation is compressed. Messages that stand only in one are taken from there. Questions that the
+assistant asks by a call (`ask_user`) are its words, and what the call returns is the person's. Other tool calls,
 thoughts, notices, files that `@` put into a prompt and sessions of sub-agents are left out.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,6 +44,8 @@ _INJECTED: Final = re.compile(
 )
 _COMMAND: Final = re.compile(r"\s*/[a-z-]+(?: [a-z-]+)?\s*")
 _RECORD: Final = "session record"
+_ASKING: Final = "ask_user"
+"""The tool by which the assistant asks the person. Tools of servers have other names (`mcp_...`)."""
 
 
 @dataclass
@@ -179,7 +183,9 @@ def _texts(message: _Fields, role: _Role, skipped: Counter[str]) -> list[str]:
         if isinstance(part, dict) and part.get("thought"):
             skipped["thinking"] += 1
         elif not isinstance(text, str):
-            skipped["block without text"] += part not in (None, {}, [])
+            answers = _answers(part) if role == "user" else ""
+            texts += [answers] if answers else []
+            skipped["block without text"] += not answers and part not in (None, {}, [])
         elif role == "user" and (_INJECTED.match(text) or _COMMAND.fullmatch(text)):
             skipped["command" if _COMMAND.fullmatch(text) else "injected context"] += 1
         elif role == "user" and (files := _FILES.search(text)):
@@ -187,7 +193,32 @@ def _texts(message: _Fields, role: _Role, skipped: Counter[str]) -> list[str]:
             return [*texts, text[: files.start()]] if text[: files.start()].strip() else texts
         elif text.strip():
             texts.append(text)
-    return texts
+    return [*texts, *_questions(message)] if role == "assistant" else texts
+
+
+def _questions(message: _Fields) -> Iterator[str]:
+    """The questions that the assistant asked the person by a call, with what he could choose of."""
+    for call in map(object_of, list_of(message.get("toolCalls"))):
+        if call.get("name") == _ASKING and call.get("status") == "success":
+            for question in map(object_of, list_of(object_of(call.get("args")).get("questions"))):
+                labels = [str(object_of(option).get("label")) for option in list_of(question.get("options"))]
+                yield (
+                    f"{question.get('question')} ({', '.join(labels)})"
+                    if labels
+                    else str(question.get("question"))
+                )
+
+
+def _answers(part: object) -> str:
+    """The person's answers in what such a call returned, a line each; empty for another part."""
+    returned = object_of(object_of(part).get("functionResponse"))
+    if returned.get("name") != _ASKING:
+        return ""
+    try:
+        told = object_of(json.loads(str(object_of(returned.get("response")).get("output")), strict=False))
+    except (ValueError, RecursionError):
+        return ""
+    return "\n".join(answer for answer in object_of(told.get("answers")).values() if isinstance(answer, str))
 
 
 def _messages_on(record: _Fields) -> list[_Fields]:
