@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from slowwave.context.matches import Matches, find_matches
+from slowwave.context.matches import Matches, find_matches, key_of
 from slowwave.context.memories import said_by, state_of
 from slowwave.context.page import day_heading
 from slowwave.context.repeats import Richest, without_repeats
@@ -24,6 +24,7 @@ from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.search import CellHit, TurnHit
+from slowwave.schemas.tables import REMEMBERED
 
 CELL_TOKENS, TURN_TOKENS = 18, 40
 """Tokens that hardly a memory, or a turn, takes less than: so many are ranked as a budget may hold."""
@@ -132,25 +133,38 @@ def more_line(lines: Sequence[Candidate], chosen: Sequence[Chosen], now: datetim
 def _relevance(situation: Situation, matches: Matches) -> tuple[dict[str, float], dict[str, float]]:
     """The relevance of turns and of memories by id, 0..1.
 
-    A turn that follows a relevant one may answer it, and a memory is as relevant as the best turn that it rests on.
-    What is of the time that the question names is relevant.
+    A turn that follows a relevant one may answer it, and a memory is as relevant as the best turn that it rests on, but
+    what somebody told Slowwave itself stands alone. What is of the time that the question names is relevant.
     """
-    relevance, similarity = situation.relevance, matches.similarity
+    similarity = matches.similarity
 
-    def of(key: str, text: str) -> float:
-        return 1.0 if key in matches.timely else relevance.of(text, similarity.get(key, 0.0))
+    def of(hit: CellHit | TurnHit, text: str) -> float:
+        key, relevance = key_of(hit), situation.relevance
+        if key in matches.timely:
+            return 1.0
+        weigh = relevance.of_statement if _is_statement(hit) else relevance.of
+        return weigh(text, similarity.get(key, 0.0))
 
-    said = {turn.turn_id: of(turn.turn_id, f"{turn.speaker or ''} {turn.content}") for turn in matches.turns}
-    at = {(turn.session_id, turn.turn_index): said[turn.turn_id] for turn in matches.turns}
+    said = {turn.turn_id: of(turn, f"{turn.speaker or ''} {turn.content}") for turn in matches.turns}
+    at = {
+        (turn.session_id, turn.turn_index): said[turn.turn_id]
+        for turn in matches.turns
+        if not _is_statement(turn)
+    }
     turns = {
         turn.turn_id: max(said[turn.turn_id], FOLLOWING * at.get((turn.session_id, turn.turn_index - 1), 0.0))
         for turn in matches.turns
     }
     cells = {
-        hit.cell_id: max([of(hit.cell_id, _told(hit)), *(said.get(key, 0.0) for key in hit.turn_ids)])
+        hit.cell_id: max([of(hit, _told(hit)), *(said.get(key, 0.0) for key in hit.turn_ids)])
         for hit in matches.cells
     }
     return turns, cells
+
+
+def _is_statement(hit: CellHit | TurnHit) -> bool:
+    """Return whether somebody told it Slowwave itself, in a conversation of nothing else."""
+    return hit.source_name == REMEMBERED
 
 
 def _told(hit: CellHit) -> str:

@@ -16,6 +16,9 @@ SURE = 2.0
 NEAR = 0.75
 """Similarity, in `relevance_threshold`s, below which a text without any of the words is not relevant."""
 
+WORDLESS = 1.5
+"""Similarity, in `relevance_threshold`s, from which search finds a memory that no list of words brought."""
+
 
 @dataclass(frozen=True)
 class Relevance:
@@ -29,6 +32,15 @@ class Relevance:
         said = set(map(stem, plain_words(text)))
         held = sum(weight for word, weight in self.weights.items() if word in said)
         return max(held / (sum(self.weights.values()) or 1.0), self.nearness(similarity))
+
+    def of_statement(self, text: str, similarity: float) -> float:
+        """The same of what somebody told Slowwave itself: it says alone what it is about, so its words count for half.
+
+        Without any of the words it must be as near as search asks of such a memory.
+        """
+        words = self.of(text, -1.0)
+        is_told = words > 0 or (self.threshold is not None and similarity >= WORDLESS * self.threshold)
+        return (words + self.of(text, similarity)) / 2 if is_told else 0.0
 
     def nearness(self, similarity: float) -> float:
         """The share of `SURE` that a similarity reaches, 0..1; 0 below `NEAR`, and without an embedder."""

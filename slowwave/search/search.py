@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from slowwave.embeddings import Vectors
 from slowwave.errors import InputError
 from slowwave.excerpts import with_excerpts
+from slowwave.excerpts.relevance import WORDLESS
 from slowwave.language.intents import is_complex
 from slowwave.language.query_words import names_a_thing
 from slowwave.language.signals import holds_words
@@ -68,10 +69,6 @@ NOTHING_EXTRACTED = (
     "no memory was made of what came in yet: `slowwave run nightly` does, "
     "`--detail evidence` asks what was said"
 )
-
-
-WORDLESS = 1.5
-"""Similarity, in `relevance_threshold`s, from which a memory is found that no list of words brought."""
 
 
 def answer(reader: Reader, request: SearchRequest, *, now: datetime) -> SearchResult:
