@@ -60,7 +60,7 @@ def erase(home: Home, request: EraseRequest, *, now: datetime) -> Erased:
     with edit_session(home, now=now) as work:
         found = erasure_scope(work, request)
         if request.dry_run:
-            return _shown(found)
+            return _shown(found, work.store.by_key("cells", found.plan.stranded, ["cell_id", "content"]))
         is_dropped = drop_derivation(home)  # first: while a run works on it, nothing is erased
         write_whole(path, found.plan.model_dump_json(), mode=0o600)  # for this user alone
         return _carry_out(work, found.plan, is_dropped=is_dropped)
@@ -165,8 +165,8 @@ def _line_after(line: str, erasure: Erasure) -> str | None:
     return f'{head}"payload": {json.dumps(after, ensure_ascii=False, separators=(",", ":"))}}}'
 
 
-def _shown(found: ErasureScope) -> Erased:
-    """The answer of a dry run: ids, and the beginnings of the first texts."""
+def _shown(found: ErasureScope, revived: pl.DataFrame) -> Erased:
+    """The answer of a dry run: ids, and the beginnings of the first texts; `revived` held before what goes."""
     texts = [
         *(f"turn: {text}" for text in found.turns.sort("event_time", "turn_id")["content"]),
         *(f"memory: {text}" for text in found.cells.sort("event_time", "cell_id")["content"]),
@@ -181,6 +181,12 @@ def _shown(found: ErasureScope) -> Erased:
         turn_ids=found.turns["turn_id"].sort().to_list(),
         cell_ids=found.cells["cell_id"].sort().to_list(),
         topic_ids=sorted({*found.plan.topic_ids, *found.plan.lone_topic_ids}),
-        shown=[" ".join(text.split())[:SHOWN_CHARACTERS] for text in texts[:SHOWN]],
+        shown=_firsts(texts),
+        revived=_firsts(revived.sort("cell_id")["content"].to_list()),
         notes=notes,
     )
+
+
+def _firsts(texts: list[str]) -> list[str]:
+    """The first words of the first texts."""
+    return [" ".join(text.split())[:SHOWN_CHARACTERS] for text in texts[:SHOWN]]

@@ -27,6 +27,7 @@ LATE_FILE = "file of a folder with too many"
 TOOL_OUTPUTS = "tool-results"
 """The folder of what tools put out, beside the transcript of a Claude Code session: nobody's word, and much of it."""
 
+OWN_HOME = "home of this memory in a folder"
 OUTPUTS, HIDDEN, LINK, SPECIAL, FOREIGN, ABOUT = (
     "folder of tool output",
     "hidden file or folder",
@@ -47,23 +48,30 @@ class Found:
     """Reason and sentence."""
 
 
-def find_sources(paths: Iterable[Path], *, bounds: ReaderSettings = DEFAULTS) -> Found:
+def find_sources(
+    paths: Iterable[Path], *, bounds: ReaderSettings = DEFAULTS, home: Path | None = None
+) -> Found:
     """Files to read: each named file, and what each named folder holds, without repetition.
 
-    Folders are walked in sorted order; hidden files and folders, symbolic links, pipes and other endings in them are
-    passed by and counted, and so is a README beside or above transcripts, which speaks about them. A folder that
-    cannot be listed is named.
+    What lies in `home` is the memory itself, and is never read. Folders are walked in sorted order; hidden files and
+    folders, symbolic links, pipes and other endings in them are passed by and counted, and so is a README beside or
+    above transcripts, which speaks about them. A folder that cannot be listed is named.
 
     Raises:
         NotFoundError: A named path is not there.
+        InputError: It lies in `home`, or cannot be looked at.
     """
     files: dict[Path, None] = {}
-    found = Found()
+    found, own = Found(), None if home is None else home.resolve()
     for path in paths:
         try:
             if not path.exists():
                 raise NotFoundError(f"There is no file or folder {shown_path(path)}: check the path.")
-            files.update(dict.fromkeys(_walk(path, found, bounds) if path.is_dir() else [path]))
+            if own is not None and path.resolve().is_relative_to(own):
+                raise InputError(
+                    f"{shown_path(path)} is this memory's own home, or lies in it: name your own files."
+                )
+            files.update(dict.fromkeys(_walk(path, found, bounds, own) if path.is_dir() else [path]))
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise InputError(f"{shown_path(path)} cannot be looked at ({reason}): check the path.") from error
@@ -71,9 +79,14 @@ def find_sources(paths: Iterable[Path], *, bounds: ReaderSettings = DEFAULTS) ->
     return found
 
 
-def _walk(folder: Path, found: Found, bounds: ReaderSettings) -> list[Path]:
+def _walk(folder: Path, found: Found, bounds: ReaderSettings, home: Path | None) -> list[Path]:
     files: list[Path] = []
+    top = folder.resolve()
+    own = folder / home.relative_to(top) if home is not None and home.is_relative_to(top) else None
     for parent, folders, names in listings(folder, found):
+        if own is not None and own.parent == Path(parent) and own.name in folders:
+            folders.remove(own.name)
+            found.passed_by[OWN_HOME] += 1
         linked = [name for name in folders if Path(parent, name).is_symlink()]
         found.passed_by[LINK] += len(linked)
         found.passed_by[HIDDEN] += sum(name.startswith(".") for name in [*folders, *names])

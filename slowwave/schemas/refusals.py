@@ -127,6 +127,11 @@ _WORDS = (
     (r"(?:Tuple|List) should have at least (\d+) items?.*", r"give at least \1"),
     (r"(?:Tuple|List) should have at most (\d+) items?.*", r"give at most \1"),
     (r"String should have at (least|most) (\d+) characters?", r"give at \1 \2 characters"),
+    (r"Input should be a valid dictionary.*", "give an object"),
+    (
+        r"String should match pattern '\^\[0-9A-Za-z_-\]\{(\d+),(\d+)\}\$'",
+        r"an id has \1 to \2 letters, digits, _ or -: give one",
+    ),
     (r"Input should be ('.*)", r"choose one of \1"),
     (r"Field required", "it is missing: give it"),
 )

@@ -121,11 +121,9 @@ class ResolveRequest(Request):
     @model_validator(mode="after")
     def _has_a_text_if_merged(self) -> "ResolveRequest":
         if self.resolution == "merged" and not self.text.strip():
-            raise ValueError("`merged` needs the text that replaces both memories: give one")
+            raise ValueError("this resolution needs the text that replaces both memories: give one")
         if self.resolution != "merged" and self.text.strip():
-            raise ValueError(
-                f"a text belongs to the resolution `merged`: {self.resolution} writes nothing new"
-            )
+            raise ValueError("a text belongs to the resolution that merges both: this one writes nothing new")
         return self
 
 
@@ -237,8 +235,8 @@ class RecordTurn(Request):
     text: Annotated[str, Field(max_length=LONGEST_MESSAGE), CLEAN] = Field(description="What was said.")
     id: Annotated[str, Field(max_length=LONGEST_ID), CLEAN] = Field(
         default="",
-        description="The message's own id, unique in its conversation: said again, it adds nothing. Without one, "
-        "the same text at the same time is the same message.",
+        description="The message's own id, unique in its conversation: said again, it adds nothing; with another text "
+        "it takes the place of the first. Without one, the same text at the same time is the same message.",
     )
     time: Annotated[Moment, AfterValidator(possible_time)] | None = Field(
         default=None, description="When it was said (default: now)."

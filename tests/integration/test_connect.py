@@ -783,6 +783,15 @@ def test_the_commands_connect_list_and_disconnect(at_home, tmp_path):
     assert call("disconnect", "claude-code").stdout == "claude-code is not connected in your own settings.\n"
 
 
+def test_without_a_repository_no_project_is_connected(at_home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = tree(at_home)
+    done = call("connect", "cursor", "--project", "--home", tmp_path / "home")
+    assert (done.exit_code, "you stand in no git repository" in done.stderr) == (65, True), done.output
+    assert tree(at_home) == before
+    assert not (tmp_path / ".cursor").exists()
+
+
 def test_a_project_is_the_repository_that_one_stands_in(at_home, tmp_path):
     done = call("connect", "cursor", "--project", "--home", tmp_path / "home")
     assert done.exit_code == 0, done.output

@@ -393,7 +393,8 @@ def test_a_client_asks_from_within_its_project_and_can_ask_in_all_of_them(memory
         (Caller(), None, {"kettle", "morning"}),
     ):
         text = text_of(call(memory, "search_memory", caller=caller, query="build", project=project))
-        assert {word for word in ("kettle", "morning") if word in text} == found, (caller, project)
+        assert {word for word in ("kettle", "morning") if f" {word}" in text} == found, (caller, project)
+        assert ("of the project kettle-1" in text) is (found == {"kettle", "morning"})
 
 
 # refusals
@@ -458,6 +459,34 @@ def test_a_contradiction_that_is_gone_is_told_and_nothing_is_written(memory: Mem
     assert refused.is_error
     assert "Staging" not in text_of(refused)
     assert decisions(folder) == before
+
+
+def test_a_contradiction_that_is_not_there_is_refused_before_the_user_is_asked(memory: Memory):
+    questions: list[str] = []
+
+    def person(asked: ElicitRequestFormParams) -> ElicitResult:
+        questions.append(asked.message)
+        return agreed(asked)
+
+    told = call(
+        memory, "resolve_contradiction", person=person, contradiction_id="e99999", resolution="a_wins"
+    )
+    assert "no contradiction begins with 'e99999': the tool contradictions shows the ids" in text_of(told)
+    assert questions == []
+
+
+def test_the_question_of_an_erase_says_what_is_believed_again(memory: Memory):
+    green = memory.correct("aaaaaa1", "Staging listens on 7432.").cell_id
+    questions: list[str] = []
+
+    def person(asked: ElicitRequestFormParams) -> ElicitResult:
+        questions.append(asked.message)
+        return ElicitResult(action="decline")
+
+    told = text_of(call(memory, "erase_fact", cell_id=green, dry_run=True))
+    assert "Believed again without it:\n> Staging listens on 5432." in told
+    call(memory, "erase_fact", cell_id=green, person=person)
+    assert questions[0].endswith("Without it this is believed again:\n- Staging listens on 5432.")
 
 
 def test_what_was_decided_against_never_held_and_nobody_is_asked_about_it(memory: Memory):

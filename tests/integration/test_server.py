@@ -167,7 +167,26 @@ def test_what_is_no_json_is_refused(served: httpx.Client):
         served.post("/v1/search", content=b'{"query": "cellar', headers=headers), 400, "bad-request"
     )
     form = served.post("/v1/search", data={"query": "cellar"})
-    assert_problem(form, 422, "input")
+    assert "Content-Type: application/json" in str(assert_problem(form, 415, "media-type")["detail"])
+    plain = served.post("/v1/search", content=b'{"query": "cellar"}', headers={"Content-Type": "text/plain"})
+    assert_problem(plain, 415, "media-type")
+    deep = served.post("/v1/search", content=b"[" * 4_000 + b"]" * 4_000, headers=headers)
+    assert "of few levels" in str(assert_problem(deep, 400, "bad-request")["detail"])
+    for path, asked, told in (
+        ("/v1/search", [], "body: give an object"),
+        (
+            "/v1/cells/c12345678/confirm",
+            None,
+            "body: it is missing: send a JSON object, {} if you give no field",
+        ),
+        ("/v1/cells/x/confirm", {}, "path.cell_id: an id has 6 to 64 letters, digits, _ or -: give one"),
+        (
+            "/v1/contradictions/c12345678/resolve",
+            {"resolution": "merged"},
+            "this resolution needs the text that replaces both memories: give one",
+        ),
+    ):
+        assert assert_problem(served.post(path, json=asked), 422, "input")["detail"] == told
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,21 @@ def test_a_folder_is_walked_in_sorted_order_past_what_is_hidden_linked_or_foreig
     ]
 
 
+def test_the_home_is_passed_by_in_a_folder_and_refused_by_name(tmp_path):
+    for name in ("work/home/MEMORY.md", "work/home/journal/1.jsonl", "work/homestead.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "work")
+    home = tmp_path / "link" / "home"
+    for folder in (tmp_path, tmp_path / "work", tmp_path / "link"):
+        found = find_sources([folder], home=home)
+        assert [path.name for path in found.paths] == ["homestead.md"]
+        assert found.passed_by["home of this memory in a folder"] == 1
+    for named in (home, home / "MEMORY.md", tmp_path / "work" / "home" / "journal"):
+        with pytest.raises(InputError, match="is this memory's own home, or lies in it: name your own files"):
+            find_sources([named], home=tmp_path / "work" / "home")
+
+
 def test_a_readme_counts_as_a_document_only_where_no_transcripts_are(tmp_path):
     for name in ("docs/README.md", "talks/README.md", "talks/day/a.jsonl", "talks/notes/README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

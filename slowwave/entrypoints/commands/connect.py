@@ -51,7 +51,12 @@ def connect(
             raise InputError("name the harness to connect; without a name all of them are listed")
         reply(survey(places(), install(home)), show_states, as_json=as_json)
         return
-    done = connect_harness(_named(harness), scope, places(), install(home), dry_run=dry_run)
+    name, there = _named(harness), places()
+    if project and not _is_repository(there.project):
+        raise InputError(
+            "you stand in no git repository: go into the project's, or connect without --project"
+        )
+    done = connect_harness(name, scope, there, install(home), dry_run=dry_run)
     reply(done, show_connected, as_json=as_json)
 
 
@@ -96,8 +101,12 @@ def places() -> "Places":
     from slowwave.entrypoints.connecting.harnesses import Places
 
     here = Path.cwd()
-    project = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    project = next((folder for folder in (here, *here.parents) if _is_repository(folder)), here)
     return Places(user=Path.home(), project=project, system=sys.platform, environment=dict(os.environ))
+
+
+def _is_repository(folder: Path) -> bool:
+    return (folder / ".git").exists()
 
 
 def _scope(*, project: bool, user: bool) -> Scope:

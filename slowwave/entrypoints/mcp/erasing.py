@@ -82,12 +82,19 @@ def _question(found: Erased) -> str:
     shown = [f"- {cut(text, SHOWN_CHARACTERS)}" for text in found.shown[:SHOWN]]
     more = len(found.shown) - len(shown)
     lines = [f"Erase {_counts(found)} for good? This cannot be undone. It begins:", *shown]
-    return "\n".join([*lines, *([f"and {more} more"] if more else [])])
+    lines += [f"and {more} more"] if more else []
+    back = [f"- {cut(text, SHOWN_CHARACTERS)}" for text in found.revived[:SHOWN]]
+    return "\n".join([*lines, *(["Without it this is believed again:", *back] if back else [])])
 
 
 def _page(found: Erased) -> str:
     if found.dry_run:
-        return "\n".join([f"Would erase {_counts(found)}.", fenced([f"> {text}" for text in found.shown])])
+        back = (
+            ["Believed again without it:", *(f"> {text}" for text in found.revived)] if found.revived else []
+        )
+        return "\n".join(
+            [f"Would erase {_counts(found)}.", fenced([*(f"> {text}" for text in found.shown), *back])]
+        )
     proof = (
         f"Proof: every byte of the home was searched for the {found.searched_texts} erased; none is there."
     )
@@ -110,6 +117,8 @@ def _short(found: Erased) -> Erased:
 
 
 def _safe(found: Erased) -> Erased:
-    return found.model_copy(
-        update={"shown": [cut(text, SHOWN_CHARACTERS) for text in found.shown[: 4 * SHOWN]]}
-    )
+    texts = {
+        name: [cut(text, SHOWN_CHARACTERS) for text in getattr(found, name)[: 4 * SHOWN]]
+        for name in ("shown", "revived")
+    }
+    return found.model_copy(update=texts)

@@ -31,12 +31,26 @@ async def of_deletion(ask: Ask, given: Mapping[str, Any]) -> str:
 
 
 async def of_resolution(ask: Ask, given: Mapping[str, Any]) -> str:
-    """Both sides, and how it ends; of one that is not there the call itself tells."""
+    """Both sides, and how it ends; one that is not there is refused before the user is asked.
+
+    Raises:
+        ToolError: no contradiction has that id, or a side of it is gone.
+    """
     with told_to_the_model():
         disputes: list[Dispute] = await ask("contradictions", {"has_resolved": True}, list[Dispute])
-    named = [one for one in disputes if one.contradiction_id.startswith(given["contradiction_id"])]
-    sides = [] if len(named) != 1 else [("a", named[0].a), ("b", named[0].b)]
+    wanted = given["contradiction_id"].strip()
+    named = [one for one in disputes if wanted and one.contradiction_id.startswith(wanted)]
+    if len(named) != 1:
+        raise ToolError(
+            f"{f'{len(named)} contradictions begin' if named else 'no contradiction begins'} with {wanted[:60]!r}: "
+            "the tool contradictions shows the ids"
+        )
+    sides = [("a", named[0].a), ("b", named[0].b)]
     shown = [f"{name}: {_text(side.content)}" for name, side in sides if side is not None]
+    if len(shown) != len(sides):
+        raise ToolError(
+            f"a side of contradiction {named[0].contradiction_id} is gone: there is nothing to decide"
+        )
     merged = [f"merged: {_text(given['text'])}"] if given["text"] else []
     return "\n".join([f"End this contradiction by {given['resolution']}, as your word?", *shown, *merged])
 

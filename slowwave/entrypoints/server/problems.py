@@ -62,6 +62,9 @@ STATUSES = {
 }
 
 
+UNREADABLE_BODY = "the body cannot be read: send one JSON object of few levels"
+
+
 class FieldProblem(BaseModel):
     """A field of a request that is not possible."""
 
@@ -188,6 +191,9 @@ async def _of_request(request: Request, error: Exception) -> Response:
     if any(one["type"] == "json_invalid" for one in found):
         kind, title = STATUSES[400]
         return _response(request, 400, kind, title, detail="the body is not JSON: send one JSON object")
+    if any(one["loc"] == ("body",) for one in found) and not _says_json(request):
+        kind, title = STATUSES[415]
+        return _response(request, 415, kind, title, detail="send the header Content-Type: application/json")
     sent, shown = _sent(request), found[:SHOWN_FIELDS]
     masked = {message: without_values(message, sent) for message in {str(one["msg"]) for one in shown}}
     body = request.scope["route"].body_field if "route" in request.scope else None
@@ -195,6 +201,11 @@ async def _of_request(request: Request, error: Exception) -> Response:
     kind, title = STATUSES[422]
     detail = "; ".join(f"{one.field}: {one.problem}" for one in fields[:3])
     return _response(request, 422, kind, title, detail=detail, fields=fields)
+
+
+def _says_json(request: Request) -> bool:
+    """Return whether a request has no body, or says that it is JSON."""
+    return not request.scope.get("slowwave.body") or "json" in request.headers.get("content-type", "")
 
 
 def _innermost(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -211,6 +222,10 @@ def _field(error: dict[str, Any], message: str, body: Any) -> FieldProblem:
         known = ", ".join(_fields_at(body, place[1:-1]))
         return FieldProblem(
             field=_path((*place[:-1], *name)), problem=f"there is no such field here; there is {known}"
+        )
+    if place == ("body",) and error["type"] == "missing":
+        return FieldProblem(
+            field="body", problem="it is missing: send a JSON object, {} if you give no field"
         )
     return FieldProblem(field=_path(place), problem=plainly(message))
 
@@ -239,4 +254,5 @@ async def _of_status(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind, title = STATUSES.get(error.status_code, ("http", "The request cannot be answered"))
     headers = dict(error.headers or {})
-    return _response(request, error.status_code, kind, title, detail=title, headers=headers)
+    detail = UNREADABLE_BODY if error.status_code == 400 else title  # noqa: PLR2004 # the status of RFC 9110
+    return _response(request, error.status_code, kind, title, detail=detail, headers=headers)

@@ -94,7 +94,7 @@ class FlowRuns:
         """Start a flow; one of a run id that is known already is not started again.
 
         Raises:
-            InputError: the flow takes no sources, or cannot be forced.
+            InputError: the flow takes no sources, cannot be forced, or the run of that id is another.
             BusyError: a run of this flow goes on.
             TransientError: too many flows of the server run already, or the process cannot be started.
         """
@@ -104,7 +104,17 @@ class FlowRuns:
             raise InputError("only nightly has a gate to pass by force")
         with self._guard:
             if run_id is not None and (self._folder / f"{run_id}.json").exists():
-                return self.run(run_id)
+                known = self.run(run_id)
+                if (known.flow, known.dry_run, known.force, tuple(known.sources)) != (
+                    flow,
+                    dry_run,
+                    force,
+                    sources,
+                ):
+                    raise InputError(
+                        f"this run id is of a run of {known.flow} that was asked for otherwise: choose another id"
+                    )
+                return known
             going_on = next((one for one in self.runs() if one.flow == flow and one.state == "running"), None)
             if going_on is not None:  # it would take the writer lock from it, or wait for it in vain
                 raise BusyError(f"this flow runs already, as the run {going_on.run_id}: ask after that one")

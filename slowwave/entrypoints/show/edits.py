@@ -83,6 +83,9 @@ def show_erased(done: Erased) -> None:
     if done.dry_run:
         tell(f"Would erase {counts}:")
         tell_notes(done.shown)
+        if done.revived:
+            tell("Believed again without it:")
+            tell_notes(done.revived)
     else:
         tell(f"Erased {counts}.")
         for name, count in done.rewritten.items():

@@ -103,6 +103,9 @@ class Erased(Frozen):
     shown: list[str] = Field(
         default_factory=list, description="The first words of what goes (a dry run only)."
     )
+    revived: list[str] = Field(
+        default_factory=list, description="Of what is believed again without it (a dry run only)."
+    )
     rewritten: dict[str, int] = Field(default_factory=dict, description="What was rewritten or removed.")
     searched_texts: int = Field(
         default=0, description="Texts that were looked for in every byte of the home."

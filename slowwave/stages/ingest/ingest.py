@@ -48,7 +48,7 @@ def find_new_sources(run: Stage, sources: Sequence[str], places: Places) -> Iter
         NotFoundError: a named path does not exist.
     """
     bounds = run.settings.readers
-    found = find_sources(_given(run, sources), bounds=bounds)
+    found = find_sources(_given(run, sources), bounds=bounds, home=run.settings.home)
     for reason, number in found.passed_by.items():
         run.reject(reason, number)
     for reason, text in found.named:

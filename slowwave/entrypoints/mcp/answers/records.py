@@ -41,8 +41,8 @@ STEP_NAMES = {
 }
 
 
-def of_cell(hit: CellHit) -> ToldMemory:
-    """A memory that answers."""
+def of_cell(hit: CellHit, *, has_projects: bool = False) -> ToldMemory:
+    """A memory that answers; with its project where those of several do."""
     steps = [
         f"step {number}: {cut(step, REMARK_CHARACTERS)}" for number, step in enumerate(hit.steps, start=1)
     ]
@@ -57,7 +57,15 @@ def of_cell(hit: CellHit) -> ToldMemory:
         date=day_of(hit.event_time),
         source=cut(hit.source_name, NAME_CHARACTERS),
         said_by=hit.whose or PERSON,
-        remarks=[*state, *doubt, *steps, *form, *map(_former, hit.history), *again],
+        remarks=[
+            *state,
+            *doubt,
+            *steps,
+            *form,
+            *map(_former, hit.history),
+            *again,
+            *(_project(hit) if has_projects else []),
+        ],
     )
 
 
@@ -75,8 +83,8 @@ def of_reason(step: ChainStep) -> ToldMemory:
     )
 
 
-def of_row(row: CellRow) -> ToldMemory:
-    """A memory of a list, in short."""
+def of_row(row: CellRow, *, has_projects: bool = False) -> ToldMemory:
+    """A memory of a list, in short; with its project where the list has those of several."""
     topic = [f"topic {cut(row.topic_name, NAME_CHARACTERS)}"] if row.topic_name else []
     state = _state(row.status, row.superseded_by, row.valid_from, row.valid_until)
     return ToldMemory(
@@ -86,8 +94,12 @@ def of_row(row: CellRow) -> ToldMemory:
         date=day_of(row.event_time),
         source=cut(row.source_name, NAME_CHARACTERS),
         said_by=PERSON if row.protected else who_said(row.origin),
-        remarks=[*state, *topic],
+        remarks=[*state, *topic, *(_project(row) if has_projects else [])],
     )
+
+
+def _project(memory: CellHit | CellRow) -> list[str]:
+    return [f"of the project {cut(memory.project_id, NAME_CHARACTERS)}"]
 
 
 def of_topic(hit: TopicHit) -> ToldSummary:

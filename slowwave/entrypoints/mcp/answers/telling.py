@@ -1,5 +1,6 @@
 """From the results of `Memory` to what tools answer: every text in one line that cannot pass for anything but data."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from slowwave.entrypoints.mcp.answers.records import (
@@ -35,10 +36,11 @@ from slowwave.entrypoints.mcp.answers.shapes import (
 )
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.context import Context
-from slowwave.schemas.lists import CellPage
+from slowwave.schemas.lists import CellPage, CellRow
 from slowwave.schemas.moments import day_of, from_day
 from slowwave.schemas.results import Dispute, Explanation, Fading, Stats
 from slowwave.schemas.search import (
+    CellHit,
     EntityResult,
     SearchResult,
     Timeline,
@@ -54,7 +56,10 @@ def told_search(found: SearchResult) -> Told:
     return Told(
         about=_about(),
         summaries=[of_topic(hit) for hit in found.topics],
-        memories=[*(of_cell(hit) for hit in found.cells), *(of_reason(step) for step in found.reasons)],
+        memories=[
+            *(of_cell(hit, has_projects=_are_of_several(found.cells)) for hit in found.cells),
+            *(of_reason(step) for step in found.reasons),
+        ],
         turns=[of_turn(turn) for turn in {**quoted, **turns}.values()],
         notes=cut_notes(found.notes),
     )
@@ -87,7 +92,7 @@ def told_list(found: CellPage) -> Told:
     """A page of memories, newest first, each in short."""
     return Told(
         about=_about(),
-        memories=[of_row(one) for one in found.cells],
+        memories=[of_row(one, has_projects=_are_of_several(found.cells)) for one in found.cells],
         notes=[f"{found.total} in all", *cut_notes(found.notes)],
         next_cursor=found.next_cursor,
     )
@@ -181,6 +186,11 @@ def told_stats(found: Stats) -> Stats:
     """The counts; names of topics are stored text."""
     topics = {page_line(name): count for name, count in found.by_topic.items()}
     return found.model_copy(update={"by_topic": topics, "notes": cut_notes(found.notes)})
+
+
+def _are_of_several(found: Sequence[CellHit | CellRow]) -> bool:
+    """Return whether memories are of several projects."""
+    return len({one.project_id for one in found}) > 1
 
 
 def _about(rule: str = f"{LATER_HOLDS}.") -> str:
