@@ -471,7 +471,7 @@ def test_a_contradiction_that_is_not_there_is_refused_before_the_user_is_asked(m
     told = call(
         memory, "resolve_contradiction", person=person, contradiction_id="e99999", resolution="a_wins"
     )
-    assert "no contradiction begins with 'e99999': the tool contradictions shows the ids" in text_of(told)
+    assert "there is no contradiction e99999: the tool contradictions shows the ids" in text_of(told)
     assert questions == []
 
 

@@ -40,11 +40,10 @@ async def of_resolution(ask: Ask, given: Mapping[str, Any]) -> str:
         disputes: list[Dispute] = await ask("contradictions", {"has_resolved": True}, list[Dispute])
     wanted = given["contradiction_id"].strip()
     named = [one for one in disputes if wanted and one.contradiction_id.startswith(wanted)]
-    if len(named) != 1:
-        raise ToolError(
-            f"{f'{len(named)} contradictions begin' if named else 'no contradiction begins'} with {wanted[:60]!r}: "
-            "the tool contradictions shows the ids"
-        )
+    if len(named) > 1:
+        raise ToolError(f"{wanted[:60]} stands for {len(named)} contradictions: write more of the id")
+    if not named:
+        raise ToolError(f"there is no contradiction {wanted[:60]}: the tool contradictions shows the ids")
     sides = [("a", named[0].a), ("b", named[0].b)]
     shown = [f"{name}: {_text(side.content)}" for name, side in sides if side is not None]
     if len(shown) != len(sides):
