@@ -35,5 +35,5 @@ class ServerSettings(Group):
     telemetry: Literal["off", "on"] = setting(
         "off",
         "Spans and metrics by OpenTelemetry: `on` takes the exporters from the `OTEL_` environment. Log records, texts "
-        "and requests with a query string are left out.",
+        "and requests with a query string, or with anything but names and ids in their path, are left out.",
     )

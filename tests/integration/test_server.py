@@ -9,17 +9,22 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from fastapi.telemetry import TelemetryConfig
+from opentelemetry import trace
+from opentelemetry.context import Context
 
 from slowwave.entrypoints.commands.doctor import server_checks
 from slowwave.entrypoints.resident.client import call
 from slowwave.entrypoints.resident.listening import listening
 from slowwave.entrypoints.resident.place import HOME_GONE
+from slowwave.entrypoints.server import observing
 from slowwave.entrypoints.server.address import Address, own_key, read_address, remove_address, write_address
 from slowwave.entrypoints.server.lanes import Lanes
 from slowwave.entrypoints.server.observing import telemetry_of
@@ -524,6 +529,84 @@ def test_telemetry_is_off_and_says_what_it_needs(monkeypatch: pytest.MonkeyPatch
     assert not any(telemetry_of(ServerSettings()).values())
     with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
         telemetry_of(ServerSettings(telemetry="on"))
+
+
+class SpanNoted(trace.NonRecordingSpan):
+    """A span that keeps what it is told."""
+
+    def __init__(self, told: list[object], parent: trace.SpanContext) -> None:
+        super().__init__(trace.SpanContext(parent.trace_id or 1, 2, is_remote=False))
+        self.told = told
+
+    def set_attribute(self, key: str, value: object) -> None:
+        self.told.append((key, value))
+
+    def set_attributes(self, attributes: Mapping[str, object]) -> None:
+        self.told.extend(attributes.items())
+
+    def add_event(self, name: str, attributes: object = None, timestamp: int | None = None) -> None:
+        self.told.append((name, attributes))
+
+    def update_name(self, name: str) -> None:
+        self.told.append(name)
+
+
+class Tracing(trace.TracerProvider, trace.Tracer):
+    """The spans of a server, each with its parent: the SDK is nothing that the tests need."""
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[trace.SpanContext, list[object]]] = []
+
+    def get_tracer(self, *_: object, **__: object) -> trace.Tracer:
+        return self
+
+    def start_span(
+        self, name: str, context: Context | None = None, *_: object, **given: object
+    ) -> trace.Span:
+        parent = trace.get_current_span(context).get_span_context()
+        self.spans.append((parent, [name, given.get("attributes")]))
+        return SpanNoted(self.spans[-1][1], parent)
+
+    def start_as_current_span(self, *_: object, **__: object) -> Any:
+        raise AssertionError("spans within a request are off: they would name what it reads")
+
+
+def test_spans_name_the_route_follow_the_clients_trace_and_hold_nothing_that_was_asked_or_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tracing = Tracing()
+    config: TelemetryConfig = {"tracer_provider": tracing, "auto_configure": False, "metrics": False}
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(observing, "find_spec", lambda _: True)
+    on = telemetry_of(ServerSettings(telemetry="on"))
+    monkeypatch.setattr("slowwave.entrypoints.server.app.telemetry_of", lambda _: {**on, **config})
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    with serving(tmp_path / "home") as client:
+        client.post("/v1/remember", json={"text": f"Mara says {SECRET}."})
+        asked, parent = {"query": "kiln"}, {"traceparent": f"00-{trace_id}-b7ad6b7169203331-01"}
+        cell_id = client.post("/v1/search", json=asked, headers=parent).json()["cells"][0]["cell_id"]
+        client.get(f"/v1/cells/{cell_id}")
+        client.post("/v1/search", json={"query": ["kiln"]})
+        seen = len(tracing.spans)
+        client.get("/v1/cells/the kiln")
+        client.get("/kiln")
+        client.get("/v1/entity", params={"name": "kiln"})
+        client.request("KILN", "/v1/core")
+        client.get("/v1/core", headers={"Host": "kiln.example"})
+        key = client.headers["Authorization"].removeprefix("Bearer ")
+    assert seen == len(tracing.spans) == 4
+    told = str(tracing.spans)
+    assert [word for word in ("kiln", "Mara", "cellar", key) if word in told] == []
+    names = [[one for one in said if isinstance(one, str)][-1] for _, said in tracing.spans]
+    assert names == ["POST /v1/remember", "POST /v1/search", "GET /v1/cells/{cell_id}", "POST /v1/search"]
+    assert [("http.response.status_code", status) in said for (_, said), status in
+            zip(tracing.spans, (200, 200, 200, 422), strict=True)] == [True] * 4  # fmt: skip
+    assert [f"{parent.trace_id:032x}" == trace_id for parent, _ in tracing.spans] == [
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_answers_leave_at_once_and_wait_for_no_acknowledgement():

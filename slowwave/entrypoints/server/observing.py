@@ -1,6 +1,7 @@
 """Metrics for Prometheus, and spans and metrics by OpenTelemetry. Labels are templates of routes, never paths."""
 
 import os
+import re
 from collections.abc import MutableMapping
 from importlib.util import find_spec
 from typing import Any
@@ -15,6 +16,11 @@ from slowwave.settings.server import ServerSettings
 
 BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Bounds of the histogram of latencies, in seconds."""
+
+METHODS = frozenset({"GET", "POST"})
+_PATH = re.compile(r"/(?:v1|hooks|mcp|health|metrics|openapi\.json)(?:/[A-Za-z0-9_-]{1,64})*/?")
+"""The paths of this server: their last parts are fixed, or ids."""
+_HOST = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?")
 
 
 def telemetry_of(settings: ServerSettings) -> TelemetryConfig:
@@ -34,12 +40,16 @@ def telemetry_of(settings: ServerSettings) -> TelemetryConfig:
             "server.telemetry is on, and its exporter is missing: pip install opentelemetry-sdk "
             "opentelemetry-exporter-otlp-proto-http"
         )
-    return {"logs": False, "operation_spans": False, "auto_configure": True, "exclude": _asks_by_query}
+    return {"logs": False, "operation_spans": False, "auto_configure": True, "exclude": may_tell}
 
 
-def _asks_by_query(scope: MutableMapping[str, Any]) -> bool:
-    """Return whether a request says in its query what it asks: spans would carry that."""
-    return bool(scope.get("query_string"))
+def may_tell(scope: MutableMapping[str, Any]) -> bool:
+    """Return whether a span of this request might carry words of the client: its query, path, method or host would."""
+    if scope["type"] != "http":
+        return True
+    host = dict(scope["headers"]).get(b"host", b"")
+    is_plain = scope["method"] in METHODS and _PATH.fullmatch(scope["path"]) and _HOST.fullmatch(host)
+    return bool(scope.get("query_string")) or not is_plain
 
 
 def add_metrics(app: FastAPI) -> None:
