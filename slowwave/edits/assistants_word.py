@@ -10,6 +10,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.edits.consequences import cascade, joined, succession
+from slowwave.edits.passages import Parted, is_passage, stays
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
 from slowwave.edits.session import commit_edit
 from slowwave.home.workspace import Workspace
@@ -20,6 +21,7 @@ from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, REMEMBERED, frame_schema
+from slowwave.trust.origins import PERSON
 
 ASSISTANT_SAID = "an assistant, which does not count"
 """`confirmed_by` of a confirmation to which no person agreed."""
@@ -34,27 +36,37 @@ def is_a_persons(cell: dict[str, object]) -> bool:
 
 
 def corrected_by_an_assistant(
-    work: Workspace, old: dict[str, object], said: Statement, *, origin: SaidBy, note: str
+    work: Workspace,
+    old: dict[str, object],
+    said: Statement,
+    *,
+    parted: Parted,
+    origin: SaidBy,
+    note: str,
 ) -> Done:
-    """Record what an assistant says instead of a memory (a row of `cells`)."""
+    """Record what an assistant says instead of a memory (a row of `cells`), or of a part of raw talk."""
     made, winner = _statement(work, said, like=old, origin=origin)
-    losers = work.store.by_key("cells", [str(old["cell_id"])])
+    losers = parted.passages
     told = [NO_PERSON]
-    if is_a_persons(old):
+    if is_a_persons(old) or (is_passage(old) and _has_a_persons_turn(work, parted)):
         losers = losers.clear()
         plan, waits = _opened(work, old, str(winner["cell_id"][0]), note=note)
         told.append(waits)
     else:
         plan = joined(
+            stays(parted, note=note),
             succession(work.store, winner, losers, why=note or WHY, now=work.clock(), author=REMEMBERED),
             cascade(work.store, losers, why="was corrected by an assistant"),
         )
+        told += parted.notes()
     changed, notes = commit_edit(work, joined(made, plan))
     return Done(
         cell_id=winner["cell_id"][0],
         content=said.content,
         replaced=losers["cell_id"].to_list(),
         changed=changed,
+        rest=parted.rest["cell_id"].to_list() if losers.height else [],
+        left_out=parted.left_out if losers.height else [],
         notes=[*told, *redacted(said), *notes],
     )
 
@@ -103,6 +115,12 @@ def _statement(
     )
     winner = cell.with_columns(recorded_at=pl.lit(work.clock())).select(frame_schema("cells").names())
     return {**made, "cell.extracted": cell}, winner.cast(dict(frame_schema("cells").items()))
+
+
+def _has_a_persons_turn(work: Workspace, parted: Parted) -> bool:
+    """Return whether a person says a part of what would go."""
+    said = work.store.by_key("turns", parted.gone["evidence"].explode().drop_nulls(), ["turn_id", "origin"])
+    return bool((said["origin"] == PERSON).any())
 
 
 def _opened(work: Workspace, old: dict[str, object], new_id: str, *, note: str) -> tuple[Plan, str]:

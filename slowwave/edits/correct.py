@@ -7,6 +7,7 @@ import polars as pl
 
 from slowwave.edits.assistants_word import corrected_by_an_assistant, is_a_persons
 from slowwave.edits.consequences import cascade, joined, settled_by, succession, with_rivals
+from slowwave.edits.passages import edited, is_passage, meant_by, part, stays
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
@@ -29,21 +30,26 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
     note = read_note(request.note)
     with edit_session(reader.home, now=now, reader=reader) as work:
         old = cell_of(work, request.cell_id)
-        said = _statement(old, request)
+        new, meant = _meant(work, old, request.text)
+        said = _statement(old, request.model_copy(update={"text": new}))
         if (done := _done_before(work, old, said)) is not None:
             return done
         refuse_retired(old)
         if content_hash(said.content) == old["content_hash"]:
             raise InputError(f"memory {old['cell_id']} says exactly that already: confirm it instead")
+        parted = part(work, work.store.by_key("cells", [str(old["cell_id"])]), meant)
+        losers = parted.passages
+        if request.dry_run:
+            return parted.preview(said.content)
         if request.origin != "user":
-            return corrected_by_an_assistant(work, old, said, origin=request.origin, note=note)
-        losers = work.store.by_key("cells", [str(old["cell_id"])])
+            return corrected_by_an_assistant(work, old, said, parted=parted, origin=request.origin, note=note)
         made, winner = protected_statement(
             work, said, like=old, valid_from=latest_of(cast("datetime", old["valid_from"])), note=note
         )
         losers = with_rivals(work.store, winner, losers)
         plan = joined(
             made,
+            stays(parted, note=note),
             succession(work.store, winner, losers, why=note or WHY, now=now),
             cascade(work.store, losers, why="was corrected by a person"),
             {"contradiction.resolved": settled_by(work.store, losers["cell_id"].to_list(), why=note or WHY)},
@@ -54,7 +60,9 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
             content=said.content,
             replaced=losers["cell_id"].to_list(),
             changed=changed,
-            notes=[*redacted(said), *notes],
+            rest=parted.rest["cell_id"].to_list(),
+            left_out=parted.left_out,
+            notes=[*redacted(said), *parted.notes(), *notes],
         )
 
 
@@ -108,6 +116,24 @@ def refuse_retired(row: dict[str, object]) -> None:
         raise InputError(
             f"memory {row['cell_id']} was superseded by {row['superseded_by']} already: speak of that one"
         )
+
+
+def _meant(work: Workspace, old: dict[str, object], text: str) -> tuple[str, set[str]]:
+    """The text that replaces a memory, and the statements of raw talk that it is about; none where that is not told.
+
+    Raises:
+        InputError: the text is that of raw talk with less in it, and says nothing new.
+    """
+    if not is_passage(old):
+        return text, set()
+    changed = edited(work.store, old, text)
+    if changed is None:
+        return text, meant_by(work.store, old, text)
+    if not changed[0]:
+        raise InputError(
+            f"the text only leaves out something of memory {old['cell_id']}: `slowwave forget ID --only WORDS` does that"
+        )
+    return changed
 
 
 def _done_before(work: Workspace, old: dict[str, object], said: Statement) -> Done | None:

@@ -52,7 +52,7 @@ def explain(reader: Reader, cell_id: str, *, now: datetime) -> Explanation:
     row = stored.row(0, named=True) if stored.height else (made or {})
     is_dead = store.by_key("tombstones", [whole], ["cell_id"]).height > 0
     state = str(row["status"]) if stored.height else "deleted" if is_dead else _left(journal, events)
-    quotes, missing = quotes_of(store, cast("list[str]", row["evidence"]), str(row["content"]))
+    quotes, missing = quotes_of(store, reader.settings.owner, row)
     counts = _counts(store, whole, cell_usage)
     topics = store.by_key("topics", [str(row["topic_id"] or "")], ["topic_id", "name"])
     core = store.by_key("core", [whole], ["cell_id", "line_rank"])

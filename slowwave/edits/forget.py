@@ -11,44 +11,73 @@ import polars as pl
 
 from slowwave.edits.chain_repair import bridging, chains_of, reworded
 from slowwave.edits.consequences import cascade, joined, settled_by
+from slowwave.edits.passages import is_passage, meant_by, part, stays
 from slowwave.edits.session import cell_of, commit_edit, edit_session
+from slowwave.errors import InputError
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import read_note
-from slowwave.schemas.requests import CellRequest
+from slowwave.schemas.requests import ForgetRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.search import Reader
-from slowwave.store import Store, col, lit, same_owner
+from slowwave.store import Row, Store, col, lit, same_owner
 
 WHY = "a person deleted it"
 
 
-def forget(reader: Reader, request: CellRequest, *, now: datetime) -> Done:
+def forget(reader: Reader, request: ForgetRequest, *, now: datetime) -> Done:
     """Deletes a memory and what says exactly the same, as `Memory.forget` says."""
     note = read_note(request.note)
     with edit_session(reader.home, now=now, reader=reader) as work:
         row = cell_of(work, request.cell_id)
         gone = _same(work.store, work.store.by_key("cells", [str(row["cell_id"])]))
-        ids = gone["cell_id"].to_list()
-        plan, stranded = deletion(work.store, gone, note=note)
+        parted = part(work, gone, _meant(work.store, row, request.only))
+        if request.dry_run:
+            return parted.preview(str(parted.gone["content"][0]))
+        gone, ids = parted.gone, parted.gone["cell_id"].to_list()
+        deleted, stranded = deletion(work.store, gone, note=note, is_whole=not parted.rest.height)
+        plan = joined(stays(parted, note=note), deleted)
         said = work.store.by_key("turns", gone["evidence"].explode().drop_nulls(), ["turn_id"])
         changed, notes = commit_edit(work, plan)
         return Done(
             cell_id=ids[0],
-            content=str(row["content"]),
+            content=str(gone["content"][0]),
             replaced=ids[1:],
             changed=changed,
-            notes=[*_stranded(stranded), *([_words_stay(ids[0])] if said.height else []), *notes],
+            rest=parted.rest["cell_id"].to_list(),
+            left_out=parted.left_out,
+            notes=[
+                *parted.notes(),
+                *_stranded(stranded),
+                *([_words_stay(ids[0])] if said.height else []),
+                *notes,
+            ],
         )
 
 
-def deletion(store: Store, gone: pl.DataFrame, *, note: str) -> tuple[Plan, list[str]]:
+def _meant(store: Store, row: Row, only: str) -> set[str]:
+    """The statements of raw talk that are to go; none where all of it is.
+
+    Raises:
+        InputError: words of a part are given, and the memory has no such part.
+    """
+    if not only.strip():
+        return set()
+    if not is_passage(row):
+        raise InputError(f"memory {row['cell_id']} is one statement: leave out --only to delete it")
+    meant = meant_by(store, row, only)
+    if not meant:
+        raise InputError(f"memory {row['cell_id']} says nothing about {only.strip()!r}: nothing was changed")
+    return meant
+
+
+def deletion(store: Store, gone: pl.DataFrame, *, note: str, is_whole: bool = True) -> tuple[Plan, list[str]]:
     """Events by which memories (rows of `cells`) leave for good, with what was written from them.
 
-    Returns them with the ids of the memories that nothing holds the place of any more.
+    Where only parts of raw talk go (`is_whole` is False), a model may still read the rest. Returns them with the ids of the memories that nothing holds the place of any more.
     """
     ids = gone["cell_id"].to_list()
-    raw = gone.filter(pl.col("prompt_version") == RAW_PROMPT).drop_nulls("chunk_id")
+    raw = gone.filter(pl.lit(is_whole) & (pl.col("prompt_version") == RAW_PROMPT)).drop_nulls("chunk_id")
     gated = rows_of(
         "chunk.gated",
         [{"chunk_id": chunk, "is_worth": False, "reason": WHY} for chunk in raw["chunk_id"].unique().sort()],

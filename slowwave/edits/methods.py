@@ -10,9 +10,9 @@ from slowwave.schemas.choices import CellType, Resolution, SaidBy
 from slowwave.schemas.refusals import moment_of, request_of
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.requests import (
-    CellRequest,
     ConfirmRequest,
     CorrectRequest,
+    ForgetRequest,
     RememberRequest,
     ResolveRequest,
 )
@@ -70,11 +70,13 @@ class Edits:
         entities: Iterable[str] | None = None,
         note: str = "",
         origin: SaidBy = "user",
+        dry_run: bool = False,
         now: datetime | None = None,
     ) -> Done:
         """Put what is right in a memory's place (`CorrectRequest`); the new memory is protected, the old one kept.
 
-        An assistant's word (`origin`) is not protected, and stands beside a person's as a contradiction.
+        Of raw talk only what is about the text makes way. An assistant's word (`origin`) is not protected, and stands
+        beside a person's as a contradiction.
 
         Raises:
             InputError: a keyword is not possible, or the memory was superseded already.
@@ -96,9 +98,22 @@ class Edits:
             confirm.confirm(self._reader, request_of(ConfirmRequest, locals()), now=moment_of(now))
         )
 
-    def forget(self, cell_id: str, *, note: str = "", now: datetime | None = None) -> Done:
-        """Delete a memory, also as said in other words; `erase` takes its turns too. Raises as `correct`."""
-        return self._seen(forget.forget(self._reader, request_of(CellRequest, locals()), now=moment_of(now)))
+    def forget(
+        self,
+        cell_id: str,
+        *,
+        only: str = "",
+        note: str = "",
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> Done:
+        """Delete a memory, also as said in other words; of raw talk `only` what is about these words.
+
+        `erase` takes its turns too. Raises as `correct`.
+        """
+        return self._seen(
+            forget.forget(self._reader, request_of(ForgetRequest, locals()), now=moment_of(now))
+        )
 
     def contradictions(self, *, has_resolved: bool = False) -> list[Dispute]:
         """Open contradictions with both memories, newest first; resolved ones after them where asked for."""

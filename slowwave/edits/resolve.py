@@ -15,6 +15,7 @@ from slowwave.edits.consequences import (
     with_rivals,
 )
 from slowwave.edits.correct import known_names, protected_statement, taken_over
+from slowwave.edits.passages import is_passage, meant_by, part, stays
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
@@ -159,10 +160,18 @@ def _decided(
     losers = with_rivals(work.store, winner, losers)
     plan = joined(
         made,
+        *(_left_of(work, loser, str(winner["content"][0]), note=note) for loser in losers.iter_slices(1)),
         succession(work.store, winner, losers, why=note or WHY, now=work.clock()),
         cascade(work.store, losers, why="lost a contradiction that a person resolved"),
     )
     return winner["cell_id"][0], losers["cell_id"].to_list(), plan
+
+
+def _left_of(work: Workspace, loser: pl.DataFrame, text: str, *, note: str) -> Plan:
+    """Events by which raw talk that lost against a text leaves what else was said there."""
+    row = loser.row(0, named=True)
+    meant = meant_by(work.store, row, text) if is_passage(row) else set[str]()
+    return stays(part(work, loser, meant, has_windows=False), note=note)
 
 
 def _standing_again(

@@ -65,7 +65,7 @@ def cell(reader: Reader, cell_id: str, *, now: datetime) -> CellDetail:
     left = strength.select(effective_confidence(now=now, settings=reader.settings.decay))
     core = store.by_key("core", [whole], ["cell_id", "line_rank"])
     contradictions = store.find([side_by_side([whole])])[0]
-    evidence, missing = quotes_of(store, row["evidence"], row["content"])
+    evidence, missing = quotes_of(store, reader.settings.owner, row)
     return CellDetail(
         **_told(store, [row])[0].model_dump(),
         effective_confidence=left.item() if left.height else row["confidence"],

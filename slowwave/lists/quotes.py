@@ -1,8 +1,17 @@
 """The turns that a memory rests on, word by word, and whose word it is in each."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
+from slowwave.excerpts.matter import told_in
+from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.results import Quote
+from slowwave.schemas.results.explanation import Told
+from slowwave.schemas.search import TurnHit
+from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.search.standing_turns import standing_turns
+from slowwave.search.turns import TURN_COLUMNS
+from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Store
 from slowwave.trust.own_words import standing
 
@@ -14,19 +23,34 @@ DOES = {
 }
 
 
-def quotes_of(store: Store, turn_ids: Iterable[str], told: str) -> tuple[list[Quote], list[str]]:
-    """The turns behind a memory, oldest first, each with whose word the memory (`told`) is there; and missing ones."""
-    wanted = set(turn_ids)
-    columns = [name for name in Quote.model_fields if name != "whose"]
-    turns = store.by_key("turns", wanted, columns).sort("event_time", "turn_id")
-    missing = sorted(wanted - set(turns["turn_id"]))
-    return [Quote(**row, whose=_whose(told, row)) for row in turns.iter_rows(named=True)], missing
+def quotes_of(store: Store, owner: ScopeSettings, memory: Mapping[str, Any]) -> tuple[list[Quote], list[str]]:
+    """The turns behind a memory (a row of `cells`), oldest first, and missing ones.
+
+    Each says whose word the memory is there, and how much of it is still told.
+    """
+    wanted = set(memory["evidence"])
+    rows = store.by_key("turns", wanted, TURN_COLUMNS).sort("event_time", "turn_id")
+    turns = [TurnHit(**row, score=0.0) for row in rows.iter_rows(named=True)]
+    told = {turn.turn_id: turn.content for turn in standing_turns(store, owner, turns)}
+    missing = sorted(wanted - {turn.turn_id for turn in turns})
+    return [_quote(memory, turn, told.get(turn.turn_id)) for turn in turns], missing
 
 
-def _whose(told: str, turn: Mapping[str, object]) -> str:
+# Inside
+
+
+def _quote(memory: Mapping[str, Any], turn: TurnHit, left: str | None) -> Quote:
+    said = str(memory["content"])
+    if memory["prompt_version"] == RAW_PROMPT and memory["cell_type"] != EPISODE:
+        said = told_in([said], turn.content) or said
+    told: Told = "no" if left is None else "whole" if left == turn.content else "in part"
+    given = turn.model_dump(include=set(Quote.model_fields) - {"whose", "told"})
+    return Quote(**given, whose=_whose(said, turn), told=told)
+
+
+def _whose(told: str, turn: TurnHit) -> str:
     """Say whose word a memory is in one of its turns."""
-    role = str(turn["role"])
-    if role == "document":
+    if turn.role == "document":
         return "a document says it"
-    who = "a person" if role == "user" else "an assistant"
-    return f"{who} {DOES[standing(told, str(turn['content']), role)]}"
+    who = "a person" if turn.role == "user" else "an assistant"
+    return f"{who} {DOES[standing(told, turn.content, turn.role)]}"

@@ -16,6 +16,8 @@ ExtractedType = Literal[
 """Types that the extractor may give; the newest prompt `extract_cells` says what each of them means."""
 CellType = Literal[ExtractedType, "episode"]
 EPISODE: Final = "episode"
+RAW_PROMPT: Final = "raw"
+"""`prompt_version` of cells that were made without a language model."""
 CellStatus = Literal["active", "superseded", "archived"]
 Precision = Literal["day", "month", "year"]
 """How exactly the date is known that a memory holds from, or on which it happened."""

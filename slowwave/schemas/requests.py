@@ -40,7 +40,7 @@ Sentence = Annotated[str, Field(max_length=LONGEST_TEXT), CLEAN]
 
 
 class CellRequest(Request):
-    """One memory, by its id: to explain, confirm or forget it."""
+    """One memory, by its id: to explain or confirm it."""
 
     cell_id: Text = Field(description="Id of a memory; its first 6 or more characters are enough.")
     note: Sentence = Field(default="", description="Your reason; kept with the memory.")
@@ -88,7 +88,21 @@ class RememberRequest(_Statement):
     new_project: bool = Field(default=False, description=NEW_PROJECT)
 
 
-class CorrectRequest(CellRequest, _Statement):
+class _Edit(CellRequest):
+    """An edit by which a memory goes."""
+
+    dry_run: bool = Field(default=False, description="Show what would go, and change nothing.")
+
+
+class ForgetRequest(_Edit):
+    """A memory to delete, by its id; or a part of one that is raw talk."""
+
+    only: Sentence = Field(
+        default="", description="Words of what is meant, where the memory is raw talk: the rest of it stays."
+    )
+
+
+class CorrectRequest(_Edit, _Statement):
     """The right text instead of a memory. Fields that are not given are taken over from that memory.
 
     From a memory that no person said or confirmed only those that the text says itself.

@@ -13,6 +13,7 @@ import pandera.polars as pa
 import polars as pl
 
 from slowwave.schemas import choices
+from slowwave.schemas.choices import RAW_PROMPT
 from slowwave.schemas.graph_tables import Artifacts, Edges, Entities, Identities, Links, Mentions
 from slowwave.schemas.table_parts import (
     OWNER,
@@ -47,9 +48,6 @@ __all__ = [
     "empty",
     "frame_schema",
 ]
-
-RAW_PROMPT = "raw"
-"""`prompt_version` of cells that were made without a language model."""
 
 REMEMBERED = "remembered"
 """`source_id` and `prompt_version` of a person's statement, and the beginning of its session's name."""

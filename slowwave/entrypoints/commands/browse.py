@@ -8,6 +8,7 @@ import click
 import typer
 
 from slowwave.entrypoints.commands.editing import in_file
+from slowwave.entrypoints.commands.edits import agree_on_losses
 from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, reply
 from slowwave.entrypoints.resident.client import call, read
 from slowwave.entrypoints.resident.wire import home_folder
@@ -74,7 +75,9 @@ def edit(
         done = Done(cell_id=found.cell_id, content=found.content, notes=[UNCHANGED])
         reply(done, partial(show_done, "Unchanged"), as_json=as_json)
         return
-    done = call(home, "correct", {**asked, "cell_id": found.cell_id, "text": saved.strip()}, Done)
+    asked = {**asked, "cell_id": found.cell_id, "text": saved.strip()}
+    agree_on_losses(home, "correct", asked, as_json=as_json)
+    done = call(home, "correct", asked, Done)
     reply(done, partial(show_done, "Corrected"), as_json=as_json)
 
 

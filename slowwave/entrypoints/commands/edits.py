@@ -2,7 +2,7 @@
 
 import sys
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,14 +17,15 @@ from slowwave.entrypoints.commands.options import (
 )
 from slowwave.entrypoints.resident.client import call
 from slowwave.entrypoints.show.edits import show_disputes, show_done, show_erased, show_resolved, show_said
-from slowwave.entrypoints.show.terminal import tell
+from slowwave.entrypoints.show.terminal import tell, tell_notes
 from slowwave.errors import InputError
 from slowwave.schemas.choices import Resolution
+from slowwave.schemas.report import several
 from slowwave.schemas.requests import (
-    CellRequest,
     ConfirmRequest,
     CorrectRequest,
     EraseRequest,
+    ForgetRequest,
     RememberRequest,
     ResolveRequest,
 )
@@ -42,9 +43,13 @@ def remember(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fal
     reply(said, lambda found: show_said("Remembered", found.cell_id, found.notes), as_json=as_json)
 
 
-@asks(CorrectRequest, "text", single="cell_id")
+@asks(CorrectRequest, "text", single="cell_id", without="dry_run")
 def correct(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Replace a memory by what is right. Your text is protected; the old memory is kept in the history."""
+    """Replace a memory by what is right. Your text is protected; the old memory is kept in the history.
+
+    Without a language model a memory is a passage of talk: only what your text is about makes way, the rest stays.
+    """
+    agree_on_losses(home, "correct", asked, as_json=as_json)
     done = call(home, "correct", asked, Done)
     reply(done, partial(show_done, "Corrected"), as_json=as_json)
 
@@ -56,9 +61,13 @@ def confirm(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = Fals
     reply(done, partial(show_done, "Confirmed"), as_json=as_json)
 
 
-@asks(CellRequest, single="cell_id")
+@asks(ForgetRequest, single="cell_id", without="dry_run")
 def forget(asked: Asked, *, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Delete a memory. It stays out even if it is said again; `erase` deletes the conversation's text as well."""
+    """Delete a memory. It stays out even if it is said again; `erase` deletes the conversation's text as well.
+
+    Without a language model a memory is a passage of talk: --only says which of it goes, the rest stays.
+    """
+    agree_on_losses(home, "forget", asked, as_json=as_json)
     done = call(home, "forget", asked, Done)
     reply(done, partial(show_done, "Forgotten"), as_json=as_json)
 
@@ -125,6 +134,32 @@ def erase(
     reply(done, show_erased, as_json=as_json)
     if done.remaining:
         raise typer.Exit(NOT_PROVEN)
+
+
+def agree_on_losses(
+    home: str | None, edit: Literal["correct", "forget"], asked: Asked, *, as_json: bool
+) -> None:
+    """Show a person at a terminal what a correction or deletion takes along, and ask; else the answer tells it.
+
+    Raises:
+        Exit: he did not agree.
+        HereOnlyError: whoever is asked sits elsewhere.
+    """
+    caller = CALLER.get()
+    if as_json or not (_has_terminal() if caller is None else caller.terminal.are_terminals[0]):
+        return
+    found = call(home, edit, {**asked, "dry_run": True}, Done)
+    if not found.left_out:
+        return
+    if caller is not None:
+        raise HereOnlyError
+    tell(
+        f"This memory is {several(len(found.left_out), 'statement')} of one conversation, and all of them go:"
+    )
+    tell_notes(found.left_out)
+    if not typer.confirm("Go on?"):
+        tell("Nothing was changed.")
+        raise typer.Exit(NOT_AGREED)
 
 
 def _has_terminal() -> bool:

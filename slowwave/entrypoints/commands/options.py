@@ -60,7 +60,7 @@ METAVARS = {
     "file": "PATH", "error": "TEXT", "branch": "NAME", "budget": "TOKENS", "conversation": "ID", "entity": "NAME",
     "subject": "NAME", "attribute": "NAME", "value": "TEXT", "note": "TEXT", "text": "TEXT", "project": "ID",
     "topic": "NAME", "session": "ID", "turn": "ID", "days": "DAYS", "context": "TEXT", "after": "TIME",
-    "before": "TIME", "cursor": "CURSOR", "to": "FOLDER", "as-of": "TIME", "known-at": "TIME",
+    "before": "TIME", "only": "WORDS", "cursor": "CURSOR", "to": "FOLDER", "as-of": "TIME", "known-at": "TIME",
 }  # fmt: skip
 
 

@@ -9,15 +9,20 @@ from slowwave.entrypoints.mcp.answers.records import cut
 from slowwave.entrypoints.mcp.asking import Ask, told_to_the_model
 from slowwave.errors import NotFoundError
 from slowwave.schemas.lists import CellDetail
-from slowwave.schemas.results import Dispute
+from slowwave.schemas.results import Dispute, Done
 
 SHOWN_CHARACTERS = 300
+SHOWN_ALONG = 5
+"""Statements that go along, in a question."""
 
 
 async def of_correction(ask: Ask, given: Mapping[str, Any]) -> str:
-    """Both texts; a correction of what was superseded is refused before the user is asked."""
+    """Both texts, and what goes along; a correction of what was superseded is refused before the user is asked."""
     shown = await _standing(ask, given)
-    return f"Put this in the place of a memory, as your word?\n- {shown}\n+ {_text(given['text'])}"
+    with told_to_the_model():
+        found: Done = await ask("correct", {**given, "dry_run": True}, Done)
+    put = f"Put this in the place of a memory, as your word?\n- {shown}\n+ {_text(given['text'])}"
+    return "\n".join([put, *_goes_along(found)])
 
 
 async def of_confirmation(ask: Ask, given: Mapping[str, Any]) -> str:
@@ -26,8 +31,10 @@ async def of_confirmation(ask: Ask, given: Mapping[str, Any]) -> str:
 
 
 async def of_deletion(ask: Ask, given: Mapping[str, Any]) -> str:
-    """The memory."""
-    return f"Delete this memory, also if it is said again?\n- {_text((await _memory(ask, given['cell_id'])).content)}"
+    """The memory, or what of it is to go."""
+    with told_to_the_model():
+        found: Done = await ask("forget", {**given, "dry_run": True}, Done)
+    return f"Delete this memory, also if it is said again?\n- {_text(found.content)}"
 
 
 async def of_resolution(ask: Ask, given: Mapping[str, Any]) -> str:
@@ -77,6 +84,14 @@ async def _memory(ask: Ask, cell_id: str) -> CellDetail:
     with told_to_the_model():
         found: CellDetail = await ask("cell", {"cell_id": cell_id}, CellDetail)
     return found
+
+
+def _goes_along(found: Done) -> list[str]:
+    """Statements of the same passage that would be told no longer."""
+    left = found.left_out[:SHOWN_ALONG]
+    more = len(found.left_out) - len(left)
+    told = ["With it these are no longer told:", *(f"- {_text(text)}" for text in left)] if left else []
+    return [*told, *([f"and {more} more"] if more else [])]
 
 
 def _text(text: str) -> str:

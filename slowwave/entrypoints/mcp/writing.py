@@ -9,21 +9,24 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from slowwave.entrypoints.mcp import questions
-from slowwave.entrypoints.mcp.answers.pages import quoted
+from slowwave.entrypoints.mcp.answers.pages import fenced, quoted
 from slowwave.entrypoints.mcp.answers.shapes import Cited
 from slowwave.entrypoints.mcp.tools import ADD, CHANGE, COUNT, FOR_A_PERSON, REMOVE, Tool
 from slowwave.prompting.page_lines import page_line
 from slowwave.schemas.refusals import Request
 from slowwave.schemas.requests import (
     LONGEST_NAME,
-    CellRequest,
     CiteRequest,
     ConfirmRequest,
     CorrectRequest,
+    ForgetRequest,
     RememberRequest,
     ResolveRequest,
 )
 from slowwave.schemas.results import Done, Remembered, Resolved
+
+MOST_LEFT_OUT: Final = 10
+"""Statements of a passage that went with it, in an answer."""
 
 
 class AgentsWord(Request):
@@ -47,7 +50,8 @@ def _same(found: Any) -> Any:
 
 def _safe(found: Done) -> Done:
     """The result with its stored text in one line that is safe to show."""
-    return found.model_copy(update={"content": page_line(found.content)})
+    left = [page_line(text) for text in found.left_out]
+    return found.model_copy(update={"content": page_line(found.content), "left_out": left})
 
 
 def _remembered(done: Remembered) -> str:
@@ -56,7 +60,9 @@ def _remembered(done: Remembered) -> str:
 
 def _done(word: str, done: Done) -> str:
     changed = f"; it takes the place of {', '.join(done.replaced)}" if done.replaced else ""
-    return _lines(f"{word}: {done.cell_id}{changed}.\n{quoted(done.content)}", done.notes)
+    left = fenced([f"> no longer told: {text}" for text in done.left_out[:MOST_LEFT_OUT]])
+    told = [f"{word}: {done.cell_id}{changed}.", quoted(done.content), *([left] if done.left_out else [])]
+    return _lines("\n".join(told), done.notes)
 
 
 def _resolved(done: Resolved) -> str:
@@ -99,7 +105,7 @@ CORRECT: Final = Tool(
     shaped=Done,
     shape=_safe,
     show=lambda done: _done("Corrected" if done.replaced else "Recorded", done),
-    without=("entities", "origin"),
+    without=("entities", "origin", "dry_run"),
     meta=FOR_A_PERSON,
     question=questions.of_correction,
     takes_an_assistants_word=True,
@@ -130,11 +136,12 @@ FORGET: Final = Tool(
     "when the user wants it, who is asked.",
     hints=REMOVE,
     operation="forget",
-    request=CellRequest,
+    request=ForgetRequest,
     answer=Done,
     shaped=Done,
     shape=_safe,
     show=lambda done: _done("Forgotten", done),
+    without=("dry_run",),
     meta=FOR_A_PERSON,
     question=questions.of_deletion,
 )

@@ -11,15 +11,15 @@ from slowwave.schemas.context import Activity, Context, ContextLine, ContextRequ
 from slowwave.schemas.context import Path as FilePath
 from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
 from slowwave.schemas.requests import (
-    CellRequest,
     ConfirmRequest,
     CorrectRequest,
     EraseRequest,
+    ForgetRequest,
     ResolveRequest,
 )
 
 if TYPE_CHECKING:
-    NoteBody: TypeAlias = Request
+    ForgetBody: TypeAlias = Request
     ConfirmBody: TypeAlias = Request
     CorrectBody: TypeAlias = Request
     ResolveBody: TypeAlias = Request
@@ -31,7 +31,7 @@ else:
         kept = {key: (one.annotation, one) for key, one in model.model_fields.items() if key != field}
         return create_model(name, __base__=Request, __doc__=model.__doc__, **kept)
 
-    NoteBody = _without(CellRequest, "NoteBody", "cell_id")
+    ForgetBody = _without(ForgetRequest, "ForgetBody", "cell_id")
     ConfirmBody = _without(ConfirmRequest, "ConfirmBody", "cell_id")
     CorrectBody = _without(CorrectRequest, "CorrectBody", "cell_id")
     ResolveBody = _without(ResolveRequest, "ResolveBody", "contradiction_id")

@@ -10,6 +10,9 @@ from slowwave.schemas.results import Dispute, Done, Erased, Resolved, Side
 SHOWN = ("topic.flagged", "topic.unsummarized", "cell.flagged", "contradiction.resolved", "core.demoted")
 """Kinds of events that a person is told of, beside the memory itself."""
 
+SHOWN_CHARACTERS = 120
+"""Characters of a statement that goes with a memory."""
+
 
 def show_said(word: str, cell_id: str, notes: Sequence[str]) -> None:
     """One line, and what a person should know."""
@@ -23,6 +26,8 @@ def show_done(word: str, done: Done) -> None:
     tell(f"  id {done.cell_id}")
     if done.replaced:
         tell(f"  with it: {', '.join(done.replaced)}")
+    for text in done.left_out:
+        tell(f"  no longer told: {flat(text)[:SHOWN_CHARACTERS]}")
     _show_changed(done.changed)
     tell_notes(done.notes)
 

@@ -14,12 +14,15 @@ from slowwave.entrypoints.show.terminal import (
     tell_notes,
     until,
 )
+from slowwave.schemas.choices import RAW_PROMPT
 from slowwave.schemas.moments import day_of, from_day
 from slowwave.schemas.report import several
 from slowwave.schemas.results import Explanation, Fading, ForgottenCell, Link, Stats
 
 QUOTED = 240
 TAKEN_BACK = "taken back: it never held"
+TAKEN_BACK_IN_PART = "taken back in part: the messages below say which"
+STILL_TOLD = {"whole": "", "in part": ", a part of it taken back", "no": ", no longer told"}
 
 
 def show_explanation(found: Explanation) -> None:
@@ -33,7 +36,8 @@ def show_explanation(found: Explanation) -> None:
         tell(f"  {flat(found.summary)}")
     held = f"holds {from_day(found.valid_from)}{until(found.valid_until)}"
     if found.was_taken_back:
-        held = TAKEN_BACK
+        is_in_part = found.prompt_version == RAW_PROMPT and any(quote.told != "no" for quote in found.quotes)
+        held = TAKEN_BACK_IN_PART if is_in_part else TAKEN_BACK
     tell(f"  said {day_of(found.event_time)} in {flat(found.source_name)}, {held}")
     by = found.model or "no language model"
     tell(
@@ -50,7 +54,8 @@ def show_explanation(found: Explanation) -> None:
     tell(f"  {found.core_reason}")
     for quote in found.quotes:
         speaker = flat(quote.speaker or quote.role)
-        said = f"{quote.whose}: {speaker}, {day_of(quote.event_time)} in {flat(quote.source_name)}, {quote.turn_id}"
+        whose, day = f"{quote.whose}{STILL_TOLD[quote.told]}", day_of(quote.event_time)
+        said = f"{whose}: {speaker}, {day} in {flat(quote.source_name)}, {quote.turn_id}"
         tell(f'  "{flat(quote.content)[:QUOTED]}" ({said})')
     for turn_id in found.missing_turns:
         tell(f"  a turn that is no longer there: {turn_id}")

@@ -46,6 +46,12 @@ class Done(Frozen):
     content: str = Field(description="Its text.")
     replaced: list[str] = Field(default_factory=list, description="Memories that it took the place of.")
     changed: dict[str, int] = Field(default_factory=dict)
+    rest: list[str] = Field(
+        default_factory=list, description="Memories of what else a passage said, which stays."
+    )
+    left_out: list[str] = Field(
+        default_factory=list, description="Statements of a passage that are told no longer, now that it went."
+    )
     notes: list[str] = Field(default_factory=list)
 
 

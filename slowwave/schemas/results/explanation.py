@@ -1,12 +1,15 @@
 """The life of one memory: what it rests on, what it replaced, and every step."""
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field
 
 from slowwave.schemas.moments import Ended, Said
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.results.edits import Dispute
+
+Told = Literal["whole", "in part", "no"]
 
 
 class Quote(Frozen):
@@ -21,6 +24,7 @@ class Quote(Frozen):
     session_id: str
     origin: str
     whose: str = Field(description="Whose word the memory is there: said, or only quoted, and by whom.")
+    told: Told = Field(description="How much of the turn a context may still quote as what holds.")
 
 
 def is_taken_back(status: str, valid_from: datetime, valid_until: datetime | None) -> bool:

@@ -51,7 +51,7 @@ def raw_cells(chunks: pl.DataFrame, turns: pl.DataFrame, *, decay_rate: float, n
         decay_rate=pl.lit(decay_rate),
         **dict.fromkeys(["entities", "artifacts", "steps"], pl.lit([], dtype=pl.List(pl.String))),
     )
-    return _as_cells(rows, now=now)
+    return cells_of(rows, now=now)
 
 
 def extracted_cells(
@@ -121,7 +121,7 @@ def extracted_cells(
             compressed=pl.when(is_short).then("content"),
         )
     )
-    return _as_cells(rows, now=now)
+    return cells_of(rows, now=now)
 
 
 def split_confirmed(
@@ -153,8 +153,8 @@ def split_confirmed(
     return stored.select(frame_schema("cells").names()), confirmed, tied
 
 
-def _as_cells(rows: pl.DataFrame, *, now: object) -> pl.DataFrame:
-    """`new_cells` with their ids: one session says one thing once."""
+def cells_of(rows: pl.DataFrame, *, now: object) -> pl.DataFrame:
+    """`new_cells` with their ids: one session says one thing once. Rows have what the text and its source tell."""
     hashed = rows.with_columns(content_hashes(rows["content"]))
     identity = hashed.select(*OWNER, "session_id", "content_hash")
     named = hashed.with_columns(stable_ids("cell", identity), recorded_at=pl.lit(now).cast(TIMESTAMP))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from slowwave.entrypoints.server.bodies import ConfirmBody, CorrectBody, EraseBody, Id, NoteBody
+from slowwave.entrypoints.server.bodies import ConfirmBody, CorrectBody, EraseBody, ForgetBody, Id
 from slowwave.entrypoints.server.lanes import Ask, fields
 from slowwave.schemas.lists import CellDetail, CellPage
 from slowwave.schemas.requests import CellsRequest, EraseRequest, RememberRequest
@@ -50,8 +50,8 @@ async def confirm(cell_id: Id, asked: ConfirmBody, ask: Ask) -> Done:
 
 
 @router.post("/cells/{cell_id}/forget")
-async def forget(cell_id: Id, asked: NoteBody, ask: Ask) -> Done:
-    """Delete a memory, also as said in other words; `erase` takes its turns too."""
+async def forget(cell_id: Id, asked: ForgetBody, ask: Ask) -> Done:
+    """Delete a memory, also as said in other words; of raw talk `only` a part. `erase` takes its turns too."""
     return await ask.write(ask.memory.forget, cell_id, **fields(asked))
 
 
