@@ -74,7 +74,8 @@ def _meant(store: Store, row: Row, only: str) -> set[str]:
 def deletion(store: Store, gone: pl.DataFrame, *, note: str, is_whole: bool = True) -> tuple[Plan, list[str]]:
     """Events by which memories (rows of `cells`) leave for good, with what was written from them.
 
-    Where only parts of raw talk go (`is_whole` is False), a model may still read the rest. Returns them with the ids of the memories that nothing holds the place of any more.
+    Where only parts of raw talk go (`is_whole` is False), a model may still read the rest. Returns them with the ids of
+    the memories that nothing holds the place of any more.
     """
     ids = gone["cell_id"].to_list()
     raw = gone.filter(pl.lit(is_whole) & (pl.col("prompt_version") == RAW_PROMPT)).drop_nulls("chunk_id")
