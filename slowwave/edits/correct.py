@@ -131,7 +131,7 @@ def _meant(work: Workspace, old: dict[str, object], text: str) -> tuple[str, set
         return text, meant_by(work.store, old, text)
     if not changed[0]:
         raise InputError(
-            f"the text only leaves out something of memory {old['cell_id']}: `slowwave forget ID --only WORDS` does that"
+            f"the text only leaves something out of {old['cell_id']}: `slowwave forget ID --only WORDS` does that"
         )
     return changed
 

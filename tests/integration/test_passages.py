@@ -101,7 +101,7 @@ def test_a_part_is_forgotten_and_the_rest_can_be_corrected_again(memory):
 
 def test_lines_that_an_editor_left_as_they_were_stay_and_only_the_new_one_is_a_correction(memory):
     text = memory.cell("aaaaaa1").content
-    with pytest.raises(InputError, match="only leaves out something"):
+    with pytest.raises(InputError, match="only leaves something out"):
         memory.correct("aaaaaa1", text.replace("\nassistant: Fine.", ""))
     done = memory.correct("aaaaaa1", text.replace("Thursdays", "Mondays"), now=NOW + timedelta(hours=1))
     assert done.content == "The delivery van leaves the yard on Mondays before breakfast."
