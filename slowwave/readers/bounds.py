@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import cast
 
 import polars as pl
 
 from slowwave.redaction.redaction import redact
-from slowwave.schemas.moments import are_impossible, unknown_until
+from slowwave.schemas.moments import FIRST_KNOWN, are_impossible, unknown_until
 from slowwave.settings.readers import ReaderSettings
 
 DEFAULTS = ReaderSettings()
@@ -83,9 +84,13 @@ def with_possible_times(
     Clocks differ, so `readers.ahead_hours` more are possible. What holds since it was said (`valid_from`) goes with it.
     """
     last = now + timedelta(hours=bounds.ahead_hours)
+    times = rows["event_time"]
+    first_time, last_time = cast("datetime", times.min()), cast("datetime", times.max())
+    if rows.is_empty() or (
+        first_time >= FIRST_KNOWN and last_time <= last
+    ):  # as nearly always: it is quicker
+        return rows, pl.repeat(value=False, n=rows.height, eager=True)
     is_late = rows.select(are_impossible(pl.col("event_time"), last=last)).to_series()
-    if not is_late.any():
-        return rows, is_late
     said, undated = pl.col("event_time"), pl.lit(unknown_until(now))
     dates = [name for name in ("valid_from", "event_time") if name in rows.columns]
     changed = {
