@@ -125,6 +125,15 @@ def _has_a_persons_turn(work: Workspace, parted: Parted) -> bool:
 
 def _opened(work: Workspace, old: dict[str, object], new_id: str, *, note: str) -> tuple[Plan, str]:
     """The contradiction between a person's word and an assistant's, if there is none yet, and what is told of it."""
+    opened = contradiction_with_an_assistant(old, new_id, note=note)
+    named = opened["contradiction_id"][0]
+    told = f"a person said the other: both stand, and contradiction {named} is for a person to end"
+    is_there = work.store.by_key("contradictions", [named]).height > 0
+    return {} if is_there else {"contradiction.opened": opened}, told
+
+
+def contradiction_with_an_assistant(old: dict[str, object], new_id: str, *, note: str) -> pl.DataFrame:
+    """One row of `contradiction.opened`: an assistant's memory beside a person's, `old`, a row of `cells`."""
     sides = str(old["cell_id"]), new_id
     opened = {
         "contradiction_id": stable_id("contradiction", *sides),
@@ -136,6 +145,4 @@ def _opened(work: Workspace, old: dict[str, object], new_id: str, *, note: str) 
         **{name: old[name] for name in OWNER},
         "prompt_version": REMEMBERED,
     }
-    is_there = work.store.by_key("contradictions", [str(opened["contradiction_id"])]).height > 0
-    told = f"a person said the other: both stand, and contradiction {opened['contradiction_id']} is for a person to end"
-    return {} if is_there else {"contradiction.opened": rows_of("contradiction.opened", [opened])}, told
+    return rows_of("contradiction.opened", [opened])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from slowwave.chains.stored import PERSON
+from slowwave.edits.assistants_word import contradiction_with_an_assistant, is_a_persons
 from slowwave.edits.consequences import cascade, joined, judged, settled_by, succession
 from slowwave.edits.correct import protection
 from slowwave.edits.forget import WHY as DELETED
@@ -24,9 +25,13 @@ from slowwave.rederive.pairing import pair
 from slowwave.rederive.usage import carried_usage
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.derivation import CarriedEdit
-from slowwave.schemas.tables import STATED
+from slowwave.schemas.tables import REMEMBERED, STATED
 from slowwave.stages.run import Stage
 from slowwave.store import Store, col, lit
+from slowwave.trust.origins import PERSON as PERSONS
+
+DECIDING = (PERSON, REMEMBERED)
+"""`prompt_version` of judgements that are carried: a person's, and those of an assistant's corrections."""
 
 CARRIED = "carried over as it was: the derivation has no memory of it"
 
@@ -66,6 +71,7 @@ def carry_edits(work: Rederiving) -> list[CarriedEdit]:
     _bring(carrying)
     _protect(carrying, work.living)
     _settle(carrying)
+    _dispute(carrying)
     _retire_statements(carrying)
     carrying.told += carry_deletions(run, living)
     run.commit({"cell_usage.folded": usage_of(living, run.store, best_counterparts(pairs))})
@@ -136,8 +142,8 @@ def _protect(carrying: Carrying, living: Home) -> None:
 
 
 def _settle(carrying: Carrying) -> None:
-    """A person's decisions between two memories: corrections, and contradictions that were resolved."""
-    person = col("prompt_version") == lit(PERSON)
+    """Decisions between two memories: corrections, an assistant's, too, and contradictions that a person resolved."""
+    person = col("prompt_version").isin(DECIDING)
     rows = _decisions(carrying.living)
     known = carrying.derived.rows("judgements", ["cell_id", "target_id", "effect"], person)
     done = set(known.iter_rows())
@@ -163,9 +169,24 @@ def _settle(carrying: Carrying) -> None:
         )
 
 
+def _dispute(carrying: Carrying) -> None:
+    """Open contradictions between a person's word and what an assistant said instead by hand."""
+    rows = carrying.living.rows("contradictions", where=col("status") == lit("open")).sort("contradiction_id")
+    said = carrying.living.by_key("cells", rows["cell_b"], ["cell_id", "prompt_version", "origin"])
+    stated = said.filter((pl.col("prompt_version") == REMEMBERED) & (pl.col("origin") != PERSONS))
+    for row in rows.join(stated, left_on="cell_b", right_on="cell_id", how="semi").iter_rows(named=True):
+        own, other = carrying.counterpart(row["cell_a"]), carrying.counterpart(row["cell_b"])
+        sides = carrying.derived.by_key("cells", [side for side in (own, other) if side is not None])
+        standing = set(sides.filter(pl.col("status") != "superseded")["cell_id"])
+        if own is not None and other is not None and own != other and {own, other} <= standing:
+            opened = contradiction_with_an_assistant({**row, "cell_id": own}, other, note=row["note"])
+            known = carrying.derived.by_key("contradictions", opened["contradiction_id"])
+            carrying.run.commit({"contradiction.opened": opened if known.is_empty() else opened.clear()})
+
+
 def _decisions(living: Store) -> pl.DataFrame:
-    """Judgements of a person, oldest first, without what only mended a chain or took a decision back."""
-    rows = living.rows("judgements", where=col("prompt_version") == lit(PERSON)).sort(
+    """Judgements of a person or an assistant, oldest first, without what only mended a chain or took one back."""
+    rows = living.rows("judgements", where=col("prompt_version").isin(DECIDING)).sort(
         "judged_at", "judgement_id"
     )
     return rows.filter(~pl.col("reason").fill_null("").is_in([DELETED, TAKEN_BACK]))
@@ -181,18 +202,28 @@ def _losers(carrying: Carrying, row: dict[str, object], winner: str) -> list[str
         .join(of_winner, on="target_id", how="left", maintain_order="left")
         .filter(pl.col("score") > pl.col("winning").fill_null(0.0))  # what says the winner's words is none
     )
-    return rivals["target_id"].head(1).to_list()
+    found = carrying.derived.by_key("cells", rivals["target_id"].head(1))
+    is_assistants = row["prompt_version"] != PERSON
+    return [
+        cell["cell_id"]
+        for cell in found.iter_rows(named=True)
+        if not (is_assistants and is_a_persons(cell))  # an assistant's correction takes no person's place
+    ]
 
 
 def _decision(carrying: Carrying, row: dict[str, object], winner: str, losers: list[str]) -> Plan:
     """Events of a person's decision on the memories of the derivation."""
     store, why = carrying.derived, str(row["reason"] or "a person decided it")
+    author = str(row["prompt_version"])
+    by = "a person" if author == PERSON else "an assistant"
     over = store.by_key("cells", losers)
     if row["effect"] != "superseded":
-        return {"pair.judged": judged(winner, over, effect="none", why=why)}
+        return {"pair.judged": judged(winner, over, effect="none", why=why, author=author)}
     return joined(
-        succession(store, store.by_key("cells", [winner]), over, why=why, now=carrying.run.now),
-        cascade(store, over, why="was corrected by a person"),
+        succession(
+            store, store.by_key("cells", [winner]), over, why=why, now=carrying.run.now, author=author
+        ),
+        cascade(store, over, why=f"was corrected by {by}"),
         {"contradiction.resolved": settled_by(store, losers, why=why)},
     )
 

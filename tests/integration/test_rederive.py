@@ -47,6 +47,8 @@ JULY = [
 AUGUST = [("2026-08-05T09:00:00Z", "Mara", "The number of harbour pilots is 5.")]
 MODELS = ("first", "second")
 STATED = "The harbour master is Ines."
+REPAINTED = "The crane is painted orange."
+LAMP, NO_LAMP = "A red lamp hangs at the quay.", "Nothing hangs above the water there."
 CORRECTED = "The port of the staging database is 6432."
 
 
@@ -92,7 +94,7 @@ def live(home: Path | str) -> set[str]:
 
 
 def speak(home: Path) -> None:
-    """A person states, corrects, confirms, deletes, settles and cites."""
+    """A person states, corrects, confirms, deletes, settles and cites; an assistant corrects itself, and a person."""
     with Memory(home) as memory:
         memory.remember(STATED, subject="harbour", attribute="master", value="Ines")
         memory.correct(cell_that(home, "5433")["cell_id"], CORRECTED, value="6432")
@@ -101,6 +103,9 @@ def speak(home: Path) -> None:
         memory.forget(cell_that(home, "secret")["cell_id"])
         (dispute,) = memory.contradictions()
         memory.resolve(dispute.contradiction_id, "b_wins")
+        crane = memory.remember("The crane is painted yellow.", origin="agent").cell_id
+        memory.correct(crane, REPAINTED, origin="agent")
+        memory.correct(memory.remember(LAMP).cell_id, NO_LAMP, origin="agent")
         memory.cite([cell_that(home, "named exports")["cell_id"]])
 
 
@@ -183,7 +188,13 @@ def test_every_edit_of_a_person_is_carried_and_told(derived):
     assert cell_that(side, "5433")["superseded_by"] == cell_that(side, "6432")["cell_id"]
     assert cell_that(side, "Tuesday")["status"] == "superseded"
     assert not [content for content in live(side) if "secret" in content]
-    assert store_of(side).count("contradictions") == 0
+    assert cell_that(side, "yellow")["superseded_by"] == cell_that(side, REPAINTED)["cell_id"]
+    (open_one,) = store_of(side).rows("contradictions").to_dicts()
+    assert open_one["status"] == "open"
+    assert {open_one["cell_a"], open_one["cell_b"]} == {
+        cell_that(side, LAMP)["cell_id"],
+        cell_that(side, NO_LAMP)["cell_id"],
+    }
 
 
 def test_the_living_memory_is_as_it_was_while_a_derivation_stands_beside_it(lived, derived):
