@@ -34,9 +34,12 @@ def test_a_service_is_installed_and_removed_without_a_trace(tmp_path: Path, told
     units = tmp_path / "config" / "systemd" / "user"
     (unit,) = units.iterdir()
     assert f'ExecStart={sys.executable} -m slowwave.entrypoints.cli serve --home "{home}"' in unit.read_text()
-    assert told[-1] == f"systemctl --user enable --now {unit.name}"
-    service.install(home)  # again changes nothing
-    assert len(list(units.iterdir())) == 1
+    enabled = ["daemon-reload", f"enable {unit.name}", f"restart {unit.name}"]
+    assert told == [f"systemctl --user {words}" for words in enabled]
+    unit.write_text("of an older program")
+    service.install(home)  # again: what runs is the program of today
+    assert [one.read_text() for one in units.iterdir()] == [service.systemd_unit(home)]
+    assert told[3:] == told[:3]
     service.uninstall(home)
     assert list(units.iterdir()) == []
     assert f"systemctl --user disable --now {unit.name}" in told
@@ -69,11 +72,29 @@ def test_the_agent_of_launchd_is_a_property_list(tmp_path: Path):
     assert found["RunAtLoad"] is True
 
 
-def test_a_refusal_is_told_in_one_line(told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_agent_of_launchd_that_is_there_is_taken_out_first(
+    told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert all("Nobody has tried this on macOS yet" in service.install(tmp_path / "home") for _ in range(2))
+    assert [words.split()[1] for words in told] == ["load", "unload", "load"]
+
+
+def test_a_refusal_is_told_in_one_line_and_leaves_what_was(
+    told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     refused = subprocess.CompletedProcess([], 1, "", "Failed to connect\nto bus")
     monkeypatch.setattr(service.subprocess, "run", lambda *_, **__: refused)
     with pytest.raises(ConfigError, match="refused: Failed to connect to bus"):
         service.install(tmp_path)
+    units = tmp_path / "config" / "systemd" / "user"
+    assert list(units.iterdir()) == []
+    unit = units / f"{service.service_name(tmp_path)}.service"
+    unit.write_text("as it was")
+    with pytest.raises(ConfigError, match="refused"):
+        service.install(tmp_path)
+    assert unit.read_text() == "as it was"
     monkeypatch.setattr(service.shutil, "which", lambda _: None)
     with pytest.raises(ConfigError, match="no systemd here"):
         service.install(tmp_path)

@@ -44,21 +44,34 @@ PLIST = """\
 def install(home: Path) -> str:
     """Keep a server of this home running from now on and after each login; returns what was done.
 
+    Where it is installed already, it starts again by the program and the unit of today.
+
     Raises:
-        ConfigError: this system has neither systemd nor launchd for users, or it refused.
+        ConfigError: this system has neither systemd nor launchd for users, or it refused: then nothing stays written.
     """
-    name = service_name(home)
-    if sys.platform == "darwin":
-        path = _agents() / f"{name}.plist"
-        _write(path, launchd_plist(home, name))
-        _told("launchctl", "load", "-w", str(path))
-    else:
+    name, is_mac = service_name(home), sys.platform == "darwin"
+    if not is_mac:
         _needs_systemd()
-        path = _units() / f"{name}.service"
-        _write(path, systemd_unit(home))
-        _told("systemctl", "--user", "daemon-reload")
-        _told("systemctl", "--user", "enable", "--now", path.name)
-    return f"The server of {home} runs as the service {name}, now and after each login ({path})."
+    path = _agents() / f"{name}.plist" if is_mac else _units() / f"{name}.service"
+    before = path.read_text(encoding="utf-8") if path.exists() else None
+    if is_mac and before is not None:
+        _told("launchctl", "unload", "-w", str(path))
+    _write(path, launchd_plist(home, name) if is_mac else systemd_unit(home))
+    try:
+        if is_mac:
+            _told("launchctl", "load", "-w", str(path))
+        else:
+            _told("systemctl", "--user", "daemon-reload")
+            _told("systemctl", "--user", "enable", path.name)
+            _told("systemctl", "--user", "restart", path.name)
+    except ConfigError:
+        if before is None:
+            path.unlink()
+        else:
+            _write(path, before)
+        raise
+    untried = " Nobody has tried this on macOS yet." if is_mac else ""
+    return f"The server of {home} runs as the service {name}, now and after each login ({path}).{untried}"
 
 
 def uninstall(home: Path) -> str:
