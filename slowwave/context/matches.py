@@ -85,7 +85,7 @@ def find_matches(
     said = turn_scores(question.store, found.turns, of_turns, question.settings)
     near = (*found.cells.get("vector", []), *found.turns.get("vector", []))
     similarity = {row.get("cell_id") or row["turn_id"]: row[SCORE] for row in near}
-    current, scores = _cells(question, found.cells, said, most=most_cells)
+    current, scores, timely = _cells(question, found.cells, said, most=most_cells)
     told = [
         key
         for key in scores
@@ -102,7 +102,7 @@ def find_matches(
         similarity,
         notes=[note] if note else [],
         worded=_worded(found),
-        timely=_timely(current, found, question.period),
+        timely=timely | {row["turn_id"] for row in found.turns_then},
         undecided=current.undecided,
     )
 
@@ -136,13 +136,6 @@ def _worded(found: _Found) -> frozenset[str]:
     return frozenset((*of_cells, *of_turns))
 
 
-def _timely(current: CurrentCells, found: _Found, period: TimeRange | None) -> frozenset[str]:
-    """Ids of what was told in the time that the question names, holds from then on, or tells of it."""
-    then = {row["cell_id"] for row in found.cells.get(TIME, [])}
-    telling = {key for key in current.entries if _tells_of(current.rows[key], period)}
-    return frozenset(then | telling | {row["turn_id"] for row in found.turns_then})
-
-
 def _cells_then(question: Question) -> dict[str, Query]:
     """The list of memories of the time that the question names: told then, or holding from then on."""
     if question.period is None or question.is_about_time:
@@ -169,8 +162,11 @@ def _of_time(question: Question, table: str, then: Expr, columns: tuple[str, ...
 
 def _cells(
     question: Question, found: dict[str, list[Row]], said: Mapping[str, float], *, most: int
-) -> tuple[CurrentCells, dict[str, float]]:
-    """The best memories, the one that holds now in the place of those that it outdates; and their scores in order."""
+) -> tuple[CurrentCells, dict[str, float], frozenset[str]]:
+    """The best memories, the one that holds now in the place of those that it outdates; and their scores in order.
+
+    Third the ids of what was told in the time that the question names, holds from then on, or tells of it.
+    """
     lists, rows = cell_lists(question, {**found, EVIDENCE: _by_evidence(found, said)})
     shares = _shares({key: score for key, score in fused_scores(lists).items() if key in rows})
     then, more = {row["cell_id"] for row in found.get(TIME, [])}, question.settings.context.period_weight
@@ -180,16 +176,15 @@ def _cells(
         RankedCell(Fused(key, shares[key], ()), shares[key], prior=1.0, confirmations=0) for key in best
     ]
     current = current_cells(question, ranked)
-    scores = {
-        key: entry.score
-        + (more if key not in then and _tells_of(current.rows[key], question.period) else 0.0)
-        for key, entry in current.entries.items()
-    }
+    unnamed = current.entries.keys() - then if question.period is not None else ()
+    telling = {key for key in unnamed if _tells_of(current.rows[key], question.period)}
+    scores = {key: entry.score + (more if key in telling else 0.0) for key, entry in current.entries.items()}
 
     def place(key: str) -> tuple[float, float, str]:
         return -scores[key], -current.rows[key]["event_time"].timestamp(), key
 
-    return current, {key: scores[key] for key in sorted(scores, key=place)[:most]}
+    best = sorted(scores, key=place)[:most]
+    return current, {key: scores[key] for key in best}, frozenset(then | telling)
 
 
 def _turns(question: Question, then: list[Row], said: Mapping[str, float], *, most: int) -> list[TurnHit]:
