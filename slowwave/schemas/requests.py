@@ -152,8 +152,10 @@ class EraseRequest(Request):
     text: Text | None = Field(
         default=None, description="Every turn and every memory that contains this text."
     )
-    resume: bool = Field(default=False, description="Finish an erase that was interrupted.")
-    dry_run: bool = Field(default=False, description="Show what would change, and change nothing.")
+    resume: bool = Field(default=False, strict=True, description="Finish an erase that was interrupted.")
+    dry_run: bool = Field(
+        default=False, strict=True, description="Show what would change, and change nothing."
+    )
 
 
 class ExportRequest(Request):
@@ -170,7 +172,9 @@ class ExportRequest(Request):
         default=None, description="Only what is of this project (default: all that you may see)."
     )
     scopes: tuple[Scope, ...] = Field(default=(), description="Only memories of this scope.")
-    dry_run: bool = Field(default=False, description="Show what would be written, and write nothing.")
+    dry_run: bool = Field(
+        default=False, strict=True, description="Show what would be written, and write nothing."
+    )
 
 
 class CiteRequest(Request):

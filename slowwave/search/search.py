@@ -179,7 +179,9 @@ def _why_empty(filters: Filters) -> list[str]:
     named = filters.narrowed_by + [
         name for name in ("scope", "project") if getattr(filters, name) is not None
     ]
-    return [f"no memory that may be found is left by the filter: {', '.join(named)}"] if named else []
+    if named == ["project"]:
+        return ["nothing of this project, or known in all, answers that"]
+    return [f"no memory that may be found passes the filters: {', '.join(named)}"] if named else []
 
 
 def _reasons(question: Question, cells: list[CellHit]) -> list[ChainStep]:

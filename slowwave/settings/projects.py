@@ -77,7 +77,7 @@ def project_named(
         return found
     if name in (there := known()):
         return name
-    called = [one for one in there if name.casefold() in (one.casefold(), _bare(one))]
+    called = _called(name, there)
     if not called and may_be_new:
         return _new(name)
     called = called or [one for one in there if name and one.casefold().startswith(name.casefold())]
@@ -86,10 +86,15 @@ def project_named(
     return called[0]
 
 
+def _called(name: str, there: set[str]) -> list[str]:
+    """Projects of this name or id; those of other capitals only where none has just these."""
+    found = [one for one in there if name == _bare(one)]
+    return found or [one for one in there if name.casefold() in (one.casefold(), _bare(one).casefold())]
+
+
 def _bare(project: str) -> str:
-    """The name of a repository's project without the hash; of any other the whole id. In small letters."""
-    is_of_repository = _OF_REPOSITORY.fullmatch(project)
-    return (project[: -DIGEST - 1] if is_of_repository else project).casefold()
+    """The name of a repository's project without the hash; of any other the whole id."""
+    return project[: -DIGEST - 1] if _OF_REPOSITORY.fullmatch(project) else project
 
 
 def _new(name: str) -> str:
@@ -103,19 +108,17 @@ def _new(name: str) -> str:
 
 def _unknown(name: str, there: set[str], begun: list[str]) -> str:
     """The refusal of a name, with the nearest ones; an id that is no plain word is not shown."""
-    forms = {form: one for one in sorted(there) for form in (_bare(one), one.casefold())}
+    forms = {form.casefold(): one for one in sorted(there) for form in (_bare(one), one)}
     near = [forms[form] for form in get_close_matches(name.casefold(), forms, n=PROJECTS_SHOWN)]
     shown = [one for one in dict.fromkeys(begun or near or sorted(there)) if _PLAIN.fullmatch(one)]
     listed = ", ".join(shown[:PROJECTS_SHOWN]) + (", ..." if len(shown) > PROJECTS_SHOWN else "")
-    told = f"no project is called {name[:NAME_CHARACTERS]!r}"
     if begun:
-        told += f", and {len(begun)} begin so"
-    found = (
-        (f": did you mean {listed}?" if near and not begun else f": there is {listed}.") if listed else ":"
-    )
-    return (
-        f"{told}{found} Give its id, the beginning of that, or the whole path of a folder in its repository"
-    )
+        told = f"{len(begun)} projects begin with {name[:NAME_CHARACTERS]!r}: {listed}. Give more of the id"
+    else:
+        told = f"no project is called {name[:NAME_CHARACTERS]!r}: "
+        told += (f"did you mean {listed}? " if near else f"there is {listed}. ") if listed else ""
+        told += "Give its id, the beginning of that"
+    return f"{told}, or the whole path of a folder in its repository"
 
 
 def repository_project(folder: str) -> str | None:

@@ -110,7 +110,8 @@ def test_a_start_tells_open_tasks_and_a_prompt_does_not_repeat_them(served):
     asked = {"prompt": "Must we renew the certificate of the kiln server?"}
     assert post(served, "claude-code", "UserPromptSubmit", session="c1", **asked) == ""
     assert post(served, "claude-code", "SessionStart", session="c1", source="resume") == ""
-    assert "Renew" in post(served, "claude-code", "SessionStart", session="c1", source="compact")
+    for source in ("compact", "clear"):
+        assert "Renew" in post(served, "claude-code", "SessionStart", session="c1", source=source)
     assert post(served, "claude-code", "SessionStart", session="c1-fork", source="fork") == ""
     assert post(served, "claude-code", "UserPromptSubmit", session="c1-fork", **asked) == ""
 

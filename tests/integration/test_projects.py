@@ -129,6 +129,11 @@ def test_a_project_is_there_once_it_is_begun_on_purpose_or_a_folder_of_it_is_nam
             assert "a new project has a name" in refusal(
                 lambda name=name: other.remember("Warm.", project=name, new_project=True)
             )
+        memory.remember("The roof is green.", project="ferr", new_project=True)
+        memory.remember("The roof is blue.", project="FERRY", new_project=True)
+        assert other.cells(project="ferr").cells[0].project_id == "ferr"
+        assert other.cells(project="FERRY").cells[0].project_id.startswith("ferry-")
+        assert refusal(lambda: other.cells(project="f")).startswith("2 projects begin with 'f': ferr, ferry-")
         assert "none is named" in refusal(lambda: other.remember("Warm.", new_project=True))
 
 

@@ -272,7 +272,7 @@ def test_of_episodes_in_the_past_it_is_said_that_they_may_tell_what_came_later(r
     asked = Filters(cell_types=("episode",), as_of=JULY)
     notes = ask(reader, "rate limit", filters=asked, now=NIGHT).notes
     assert "episodes are told anew as memory changes: they may tell what came later" in notes
-    assert "no memory that may be found is left by the filter: type" in notes
+    assert "no memory that may be found passes the filters: type" in notes
 
 
 def test_from_within_a_project_that_nothing_is_of_the_homes_own_memories_are_found(reader: Reader):

@@ -142,11 +142,11 @@ def _put_off(waiting: dict[str, StartPayload], begun: StartPayload) -> None:
 def opening(memory: Memory, payload: StartPayload) -> str:
     """The text for the start of a conversation; of one that goes on, what it was not shown yet.
 
-    After a compaction all is told again: what was told before is no longer in the window. A fork begins with the
-    window of another conversation, in which it stands already.
+    After a compaction or a clearing all is told again: what was told before is no longer in the window. A fork begins
+    with the window of another conversation, in which it stands already.
     """
-    is_compacted = payload.source == "compact"
-    conversation = "" if is_compacted else payload.session_id
+    is_emptied = payload.source in ("compact", "clear")
+    conversation = "" if is_emptied else payload.session_id
     project = _project(memory, payload)
     text = memory.context(opening=True, ids=True, conversation_id=conversation, project=project).text
     return "" if payload.source == "fork" else text

@@ -216,4 +216,6 @@ class IngestBody(Request):
         max_length=100,
         description="Absolute paths of files and folders, which this server's user can read.",
     )
-    dry_run: bool = Field(default=False, description="Show what would change, and change nothing.")
+    dry_run: bool = Field(
+        default=False, strict=True, description="Show what would change, and change nothing."
+    )

@@ -34,9 +34,13 @@ class RunBody(Request):
 
     run_id: OwnId = None
     dry_run: bool | None = Field(
-        default=None, description="Show what would change, and change nothing; the default for forget."
+        default=None,
+        strict=True,
+        description="Show what would change, and change nothing; the default for forget.",
     )
-    force: bool = Field(default=False, description="Nightly: ask the model even if little is new.")
+    force: bool = Field(
+        default=False, strict=True, description="Nightly: ask the model even if little is new."
+    )
     sources: tuple[FilePath, ...] = Field(
         default=(),
         max_length=100,
@@ -47,8 +51,10 @@ class RunBody(Request):
 class ConsolidateBody(Request):
     """A night by hand."""
 
-    dry_run: bool = Field(default=True, description="Show what would change, and change nothing.")
-    force: bool = Field(default=False, description="Ask the model even if little is new.")
+    dry_run: bool = Field(
+        default=True, strict=True, description="Show what would change, and change nothing."
+    )
+    force: bool = Field(default=False, strict=True, description="Ask the model even if little is new.")
     wait_seconds: float = Field(default=60.0, ge=0, le=600, description="So long its end is waited for.")
     run_id: OwnId = None
 
@@ -70,7 +76,9 @@ class ReindexBody(Request):
     """A new store from the journal."""
 
     clear_existing: bool = Field(
-        default=True, description="true: make the whole store anew; false: only compute all vectors anew."
+        default=True,
+        strict=True,
+        description="true: make the whole store anew; false: only compute all vectors anew.",
     )
     run_id: OwnId = None
 

@@ -16,7 +16,10 @@ router = APIRouter(prefix="/v1", tags=["record"])
 
 @router.post("/turns")
 async def turns(asked: RecordRequest, ask: Ask) -> Recorded:
-    """Record one message or a batch. It is durable when this answers; a message said again adds nothing."""
+    """Record one message or a batch. It is durable when this answers; a message said again adds nothing.
+
+    Another text under a known id takes the place of the first, as where a message was recorded while it was written.
+    """
     return await ask.write(ask.memory.record, **fields(asked))
 
 
