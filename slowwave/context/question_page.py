@@ -146,11 +146,7 @@ def _relevance(situation: Situation, matches: Matches) -> tuple[dict[str, float]
         return weigh(text, similarity.get(key, 0.0))
 
     said = {turn.turn_id: of(turn, f"{turn.speaker or ''} {turn.content}") for turn in matches.turns}
-    at = {
-        (turn.session_id, turn.turn_index): said[turn.turn_id]
-        for turn in matches.turns
-        if not _is_statement(turn)
-    }
+    at = {(turn.session_id, turn.turn_index): said[turn.turn_id] for turn in matches.turns}
     turns = {
         turn.turn_id: max(said[turn.turn_id], FOLLOWING * at.get((turn.session_id, turn.turn_index - 1), 0.0))
         for turn in matches.turns

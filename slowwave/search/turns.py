@@ -9,7 +9,7 @@ from slowwave.language.query_words import named_speaker
 from slowwave.language.sentences import asking_share
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.search import Filters, Hit, TurnHit
-from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.schemas.tables import RAW_PROMPT, REMEMBERED
 from slowwave.search.conditions import cell_condition, recorded_condition, scope_condition, turn_condition
 from slowwave.search.fusing import Fused, RankedList, fuse_scores, fused_scores, with_given
 from slowwave.search.standing_turns import standing_turns
@@ -42,6 +42,12 @@ TURN_COLUMNS = tuple(
     name for name in TurnHit.model_fields if name not in {*Hit.model_fields, "said_by", "whose"}
 )
 
+_BEGIN, _END = lit(f"{REMEMBERED}-"), lit(f"{REMEMBERED}.")
+_TOLD = (col("session_id") >= _BEGIN) & (col("session_id") < _END)
+"""Passages of what somebody told Slowwave itself, by the names of those sessions."""
+
+_IN_TALK = (col("session_id") < _BEGIN) | (col("session_id") >= _END)
+
 
 @dataclass(frozen=True)
 class TurnQuestion:
@@ -65,6 +71,9 @@ def turn_queries(question: TurnQuestion, settings: Settings) -> dict[str, TextQu
         )
         for scale in ("turn", "near", "wide")
     }
+    # statements of a day form one session, and have nothing to do with those around them
+    near = ((col("scale") == lit("near")) & _IN_TALK) | ((col("scale") == lit("turn")) & _TOLD)
+    queries["near"] = replace(queries["near"], where=of_turns & near)
     queries["cell"] = TextQuery("cells", words, LIST_ROWS, of_cells, columns=("evidence",))
     if vector is not None:
         queries["vector"] = VectorQuery("turns", vector, LIST_ROWS, of_turns)

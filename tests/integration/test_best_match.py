@@ -3,11 +3,15 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from slowwave import Memory
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
+from slowwave.schemas.search import Filters
 from slowwave.search import Reader, ask, open_reader
+from slowwave.search.turns import TurnQuestion, find_turns
 from tests.rows import row, rows
+from tests.scripted_model import write_settings
 
 NOW = datetime(2026, 9, 10, tzinfo=UTC)
 OLD = NOW - timedelta(days=80)
@@ -48,3 +52,16 @@ def test_what_is_last_in_every_list_is_found_where_there_is_room(tmp_path: Path)
     reader = reader_of(tmp_path, ASKED, other)
     found = ask(reader, "What is the head count of Umbra festival?", now=NOW).cells
     assert [hit.cell_id for hit in found] == ["asked", "other"]
+
+
+def test_a_statement_is_not_found_by_the_words_of_another_one_of_that_day(tmp_path: Path):
+    write_settings(tmp_path)
+    memory = Memory(tmp_path)
+    for text in ("The attic lamp is green.", "We write commits in English.", "The attic door squeaks."):
+        memory.remember(text, now=NOW)
+    reader = open_reader(open_home(tmp_path))
+    found = find_turns(
+        reader.store, TurnQuestion("attic lamp", None, Filters()), reader.settings, lists=["near"]
+    )
+    told = dict(reader.store.rows("turns", ["turn_id", "content"]).iter_rows())
+    assert [told[entry.key] for entry in found] == ["The attic lamp is green.", "The attic door squeaks."]
