@@ -100,6 +100,7 @@ class Parts:
         if self._run.report.dry_run or not has_turns:
             self._commit()
             return
+        workspace.take_up()  # most of it before, so that little is written while they wait
         with workspace.until_committed as held:
             held.enter_context(recording(workspace.home))
             workspace.take_up()
