@@ -200,7 +200,8 @@ def unexpected(record: logging.LogRecord) -> bool:
 
 
 _SAID_BY_US = re.compile(
-    r"KeyboardInterrupt|Execution was (aborted|cancelled)|Failed to write result|Unable to connect to|EventsWorker"
+    r"KeyboardInterrupt|Execution was (aborted|cancelled)|Failed to write result|Unable to connect to|EventsWorker|"
+    "Still processing items"
 )
 """Lines of Prefect's about an end that the face tells, and about results and events that nobody reads."""
 
