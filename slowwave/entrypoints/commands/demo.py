@@ -43,6 +43,10 @@ transport_retries = 0
 [embedding]
 provider = "wordllama"
 
+# The recording fits the days of the samples, also where the clock is behind them.
+[readers]
+ahead_hours = 8784
+
 """
 
 

@@ -56,11 +56,10 @@ class Parts:
 
     def add(self, turns: pl.DataFrame, source_id: str, earlier: pl.DataFrame | None) -> None:
         """Adds the turns of a part of a file; `earlier` has those of the part before it."""
-        turns = self._possible(turns)
         names = {*turns["turn_id"], *turns["session_id"].unique()}
         if any(self._file_of.get(name, source_id) != source_id for name in names):
             self.commit()  # another file that waits has a turn or a session of these: it comes first
-        self._frames.append(turns)
+        self._frames.append(self._possible(turns))
         if earlier is not None:
             self._earlier.append(self._possible(earlier.tail(self._run.settings.chunks.overlap_tokens)))
         self._file_of.update(dict.fromkeys(names, source_id))
