@@ -130,8 +130,9 @@ def group_tokens(lines: Sequence[Candidate]) -> dict[str, int]:
 def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_ids: bool = False) -> str:
     """The block; "" without lines. Groups stand in the order of their first lines, what is in none before them.
 
-    On a page about a question the best lines (`BEST_LINES`) and the weaker ones are grouped apart; the small form has
-    the newest first, since of a few lines one may tell what became of another.
+    On a page about a question the best lines (`BEST_LINES`) and the weaker ones are grouped apart, and within a group
+    lines stand in the order in which they were said: of two that differ the later one holds. The small form has the
+    newest first, since of a few lines one may tell what became of another.
     """
     if not chosen:
         return ""
@@ -143,20 +144,21 @@ def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_i
             of_tier.sort(key=lambda entry: entry.candidate.event_time, reverse=True)
         lines += [headings[tier]] if of_tier and headings else []
         best = BEST_LINES if layout == "question" else len(of_tier)
-        lines += [*_grouped(of_tier[:best]), *_grouped(of_tier[best:])]
+        for part in (of_tier[:best], of_tier[best:]):
+            lines += _grouped(part, is_in_order=layout == "question")
     return "\n".join([*lines, FENCE_CLOSE])
 
 
-def _grouped(entries: Sequence[Chosen]) -> list[str]:
+def _grouped(entries: Sequence[Chosen], *, is_in_order: bool) -> list[str]:
     """Lines under those above their groups, which stand in the order of their first lines.
 
-    Within a group lines stand in the order in which they were said: of two that differ the later one holds.
+    Within a group lines stand as they were given, or (`is_in_order`) in the order in which they were said.
     """
     lines = list[str]()
     for under in dict.fromkeys(["", *(entry.candidate.under for entry in entries)]):
         lines += [under] * bool(under)
         group = [entry for entry in entries if entry.candidate.under == under]
-        if under:
+        if under and is_in_order:
             group.sort(key=lambda entry: entry.candidate.event_time)
         lines += [entry.text for entry in group]
     return lines
