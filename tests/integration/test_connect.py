@@ -845,6 +845,10 @@ await hooks.event({ event: { type: "file.edited", properties: {} } })
 const parts = [{ id: "prt_3", sessionID: "ses_2", messageID: "msg_3", type: "text", text: "third" }]
 await hooks["chat.message"]({ sessionID: "ses_2" }, { message: {}, parts })
 said[0].info.id = "m3"
+const questions = [{ question: "Which glaze?", options: [{ label: "Celadon" }, { label: "Ash" }] }]
+const state = { status: "completed", input: { questions }, metadata: { answers: [["Ash"]] }, time: { end: 4 } }
+const parts4 = [{ type: "text", text: "So:" }, { type: "tool", tool: "question", callID: "call_1", state }]
+said.push({ info: { id: "m4", role: "assistant", time: { created: 3 } }, parts: parts4 })
 session.get = async () => new Promise((resolve) => setTimeout(() => resolve({ data: {} }), 50))
 hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_2" } } }) // nobody waits for it
 await hooks.dispose()
@@ -905,7 +909,11 @@ def test_the_plugin_of_opencode_calls_the_hook_and_hands_on_what_it_says(is_ther
     assert {given["cwd"] for _, given in calls} == {"/work"}
     assert calls[1][1]["prompt"] == "first"
     *handed_over, last = [given["messages"] for _, given in calls if "messages" in given]
-    assert [message["id"] for message in last] == ["m3"], "the end waits for what is being handed over"
+    assert [(one["id"], one["role"], one["time"]["created"], one["content"]) for one in last] == [
+        ("m3", "user", 1, "hi there"),
+        ("m4", "assistant", 3, "So:\n\nWhich glaze? (Celadon, Ash)"),
+        ("call_1", "user", 4, "Ash"),
+    ], "the end waits for what is being handed over"
     assert handed_over == [
         [{"id": "m1", "role": "user", "time": {"created": 1}, "content": text}] for text in ("hi", "hi there")
     ], "what was taken is sent again only once it grew"

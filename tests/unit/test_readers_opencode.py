@@ -172,6 +172,28 @@ def test_an_export_gives_the_same_turns(path, tmp_path):
     assert read_path(export).skipped == {"sub-agent": 2}
 
 
+def test_the_answers_to_the_assistants_questions_are_a_persons_words(tmp_path):
+    glaze = {"question": "Which glaze?", "options": [{"label": "Celadon"}, {"label": "Ash"}]}
+    answered = {
+        "status": "completed",
+        "input": {"questions": [glaze, {"question": "Why?"}]},
+        "metadata": {"answers": [["Ash"], ["It is calm.", "It is cheap."]]},
+        "time": {"end": BEGUN + 5},
+    }
+    asking = {"type": "tool", "tool": "question", "callID": "call_1", "state": answered}
+    path = tmp_path / "opencode.db"
+    with closing(opened(path, *OLD)) as database:
+        session(database)
+        say(database, "m1", "assistant", "Let me ask.", asking, {**asking, "tool": "pots_question"})
+        say(database, "m2", "assistant", {**asking, "state": {**answered, "status": "error"}}, minute=1)
+        reading = read_path(path)
+    assert reading.turns.select("role", "content").rows() == [
+        ("assistant", "Let me ask.\n\nWhich glaze? (Celadon, Ash)\nWhy?"),
+        ("user", "Ash\nIt is calm., It is cheap."),
+    ]
+    assert reading.counts.entry_count == reading.counts.taken_count + reading.counts.skipped.total()
+
+
 def test_what_the_plugin_records_is_the_same_turns_as_the_database(path):
     read = read_path(path).turns
     told = [

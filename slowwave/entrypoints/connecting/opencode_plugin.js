@@ -45,9 +45,23 @@ function isTaken(told) {
   }
 }
 
+// the assistant's questions to the person, which are parts of its message, as the answers are
+const isAnswered = (part) => part.type === "tool" && part.tool === "question" && part.state?.status === "completed" && part.state.metadata?.answers?.length
+
+function asked({ question, options }) {
+  return options?.length ? `${question} (${options.map(({ label }) => label).join(", ")})` : question
+}
+
 function textOf(parts) {
-  const said = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
-  return said.map((part) => part.text).join("\n\n")
+  const said = parts.filter((part) => (part.type === "text" && !part.synthetic && !part.ignored) || isAnswered(part))
+  return said.map((part) => part.text ?? (part.state.input?.questions || []).map(asked).join("\n")).join("\n\n")
+}
+
+function saidIn({ info, parts }) {
+  const answers = (parts || []).filter(isAnswered).map(({ callID, state }) => ({
+    id: callID, role: "user", time: { created: state.time?.end }, content: state.metadata.answers.map((given) => given.join(", ")).join("\n"),
+  }))
+  return [{ id: info.id, role: info.role, time: { created: info.time?.created }, content: textOf(parts || []) }, ...answers]
 }
 
 export const Slowwave = async ({ client, directory }) => {
@@ -63,13 +77,11 @@ export const Slowwave = async ({ client, directory }) => {
 
   async function record(event, id) {
     try {
-      const asked = { path: { id } }
-      const [session, found] = await Promise.all([client.session.get(asked), client.session.messages(asked)])
+      const which = { path: { id } }
+      const [session, found] = await Promise.all([client.session.get(which), client.session.messages(which)])
       if (!id || session.data?.parentID) return // a sub-agent's
-      const messages = (found.data || []).slice(-most).flatMap(({ info, parts }) => {
-        const content = textOf(parts || [])
-        return content && sent.get(info.id) !== content.length ? [{ id: info.id, role: info.role, time: { created: info.time?.created }, content }] : []
-      })
+      const said = (found.data || []).slice(-most).flatMap(saidIn)
+      const messages = said.filter(({ id, content }) => content && sent.get(id) !== content.length)
       if (!messages.length) return
       const told = await call(event, { ...about(id), messages })
       if (isTaken(told)) messages.forEach((message) => sent.set(message.id, message.content.length))

@@ -3,13 +3,13 @@
 Until 2.0 a message stands in `message` and its texts in `part`; since then `session_message` holds both, next to the
 old tables. A message that stands in both is one, and so is a copy that a fork made: it keeps the time of its making.
 Texts that OpenCode puts into a prompt (`synthetic`), tools, reasoning, compaction and sessions of sub-agents are left
-out. Each message is an entry. Nothing is ever written, and no file is made beside the database.
+out; of the tool `question` the questions are the assistant's words, and the answers a message of the person's. Each
+message is an entry. Nothing is ever written, and no file is made beside the database.
 """
 
 import json
 import re
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple
 
 from slowwave.errors import InputError
 from slowwave.readers.agents.json_file import json_object
+from slowwave.readers.agents.opencode_parts import answered, said_texts
 from slowwave.readers.bounds import DEFAULTS, LATE_LINE, LONG_LINE, UNSPOKEN, Counts
 from slowwave.readers.files import (
     file_time,
@@ -105,7 +106,7 @@ def _raw(
             counts.skip("sub-agent")
         elif (role := _ROLES.get(message.role)) is None:
             counts.skip("harness message")
-        elif texts := _texts(message.parts, counts.parts):
+        elif texts := said_texts(message.parts, counts.parts):
             yield RawMessage(
                 session_id=message.session.session_id,
                 role=role,
@@ -116,26 +117,36 @@ def _raw(
                 cwd=message.session.folder,
                 place=f"message {counts.entry_count}",
             )
+            if role == "assistant":
+                yield from _answers(message, time, speaker, place=f"message {counts.entry_count}")
         else:
             counts.skip(UNSPOKEN)
+
+
+def _answers(message: _Message, time: datetime, speaker: str | None, *, place: str) -> Iterator[RawMessage]:
+    """The person's answers to the questions in a message, each set as a message of its own."""
+    for state, call in answered(message.parts):
+        at = parse_time(object_of(state.get("time")).get("end"))
+        told = [
+            ", ".join(map(str, list_of(answer)))
+            for answer in list_of(object_of(state["metadata"]).get("answers"))
+        ]
+        yield RawMessage(
+            session_id=message.session.session_id,
+            role="user",
+            parts=("\n".join(told),),
+            event_time=at or time,
+            identity=opencode_identity("user", call, at),
+            speaker=speaker,
+            cwd=message.session.folder,
+            place=place,
+            entry_count=0,
+        )
 
 
 def opencode_identity(role: str, native_id: str, made: datetime | None) -> tuple[str, ...]:
     """The parts of which a message's id is made: the time of its making, which the copies of a fork keep."""
     return ("opencode", role, native_id if made is None else made.isoformat())
-
-
-def _texts(parts: list[object], skipped: Counter[str]) -> list[str]:
-    texts = []
-    for part in map(object_of, parts):
-        kind, text = part.get("type"), part.get("text")
-        if kind != "text" or not isinstance(text, str):
-            skipped["thinking" if kind == "reasoning" else "block without text"] += 1
-        elif part.get("synthetic") or part.get("ignored"):
-            skipped["injected context"] += 1
-        elif text.strip():
-            texts.append(text)
-    return texts
 
 
 def _of_export(path: Path, counts: Counts, bounds: ReaderSettings) -> Iterator[_Message]:
