@@ -210,14 +210,24 @@ def is_quoted(told: str, content: str, role: str) -> bool:
 
 def standing(told: str, content: str, role: str) -> Literal["said", "reported", "quoted", "absent"]:
     """The standing of a text in a message: said, perhaps passed on, only quoted, or absent but for a few words."""
-    parts = parts_of(content, is_typed=role == "user")
-    texts = (told, *parts)
-    asked, own, reported, quoted = (frozenset(re.findall(r"\w+", text.lower())) for text in texts)
+    asked, own, reported, quoted = _words_of(told, content, role)
     if (asked - own - reported) & quoted:
         return "quoted"
     if 2 * len(asked & (own | reported)) < len(asked):
         return "absent"
     return "reported" if (asked - own) & reported else "said"
+
+
+def is_partly_quoted(told: str, content: str, role: str) -> bool:
+    """Return whether most words of a text that quotes stand in what the writer of the message says itself."""
+    asked, own, reported, _ = _words_of(told, content, role)
+    return 2 * len(asked & (own | reported)) > len(asked)
+
+
+def _words_of(told: str, content: str, role: str) -> tuple[frozenset[str], ...]:
+    """The words of a text, and those of the parts of its message: own, reported, quoted."""
+    texts = (told, *parts_of(content, is_typed=role == "user"))
+    return tuple(frozenset(re.findall(r"\w+", text.lower())) for text in texts)
 
 
 def _without_quotes(text: str, quoted: list[str]) -> str:

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from slowwave.schemas.choices import TRUST
+from slowwave.trust import speakers
 from slowwave.trust.origins import PIECES, least_trusted, traced_origins
 from slowwave.trust.own_words import parts_of, standing
 
@@ -115,3 +116,16 @@ def test_a_memory_has_the_origin_of_the_text_that_its_words_stand_in(text, piece
 @pytest.mark.parametrize("origin", ["agent", "tool", "untrusted"])
 def test_words_of_a_person_raise_no_origin(origin: str):
     assert origin_of("Mara prefers tabs.", ("Mara prefers tabs", USER), origin=origin) == origin
+
+
+def test_a_message_that_is_a_persons_own_but_for_a_quote_is_marked_as_partly_quoting():
+    own, quote = "We fire the kiln with Mara on Fridays.", 'The README says "never open a door above 200".'
+    said = {"role": "user", "speaker": "Ola", "content": f"{own} {quote}"}
+    for shown, name in ((own, "Ola"), (quote, "Ola, quoting"), (f"{own} {quote}", "Ola, quoting")):
+        assert speakers.speaker_of(**said, shown=shown) == name
+    longer = f"{own} It has three zones and a new lid since spring. {quote}"
+    assert speakers.speaker_of(**{**said, "content": longer}, shown=longer) == "Ola, partly quoting"
+    whose = [
+        speakers.origin_of("user", role="user", content=longer, shown=shown) for shown in (own, quote, longer)
+    ]
+    assert whose == ["user", "untrusted", "reported"]
