@@ -13,6 +13,7 @@ from slowwave.context.shown import keep_shown, shown_at_all
 from slowwave.context.situation import Situation
 from slowwave.context.small import small_lines
 from slowwave.context.standing import background_lines, contradiction_lines, index_lines, opening_lines
+from slowwave.context.statements.preferences import more_wishes
 from slowwave.context.tiers import Candidate, Chosen, pack, pack_best
 from slowwave.language.intents import asks_for_list
 from slowwave.language.query_words import telling_words
@@ -113,10 +114,15 @@ def _may_fit(situation: Situation, turn: TurnHit, chosen: list[Chosen], room: in
 
 def _choose_opening(situation: Situation, room: int, shares: Shares) -> Packed:
     lines = counted(opening_lines(situation), has_ids=situation.request.ids)
-    headings = heading_tokens("opening")
-    return pack(
-        lines, budget_tokens=room, shares=shares, heading_tokens=headings, shown=_shown(situation)
-    ), []
+    headings, shown = heading_tokens("opening"), _shown(situation)
+    chosen = pack(lines, budget_tokens=room, shares=shares, heading_tokens=headings, shown=shown)
+    more = more_wishes([line for line in lines if not shown & line.ids], chosen, situation.now)
+    if more is None:
+        return chosen, []
+    (more,) = counted([more], has_ids=situation.request.ids)
+    room -= more.tokens[0]
+    chosen = pack(lines, budget_tokens=room, shares=shares, heading_tokens=headings, shown=shown)
+    return [*chosen, Chosen(more, 0)], []
 
 
 def _shown(situation: Situation) -> frozenset[str]:

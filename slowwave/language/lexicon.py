@@ -57,6 +57,12 @@ CHANGED: Final = _words("changed")
 """Words of a sentence that tells that something is otherwise than before."""
 STANDING: Final = _words("standing")
 """Words of a sentence that says how something is always to be done."""
+STANDING_BEHIND: Final = _words("standing_behind")
+NEVER_AGAIN: Final = _words("never_again")
+GIVING_UP: Final = _words("giving_up")
+WITHDRAWING: Final = _words("withdrawing")
+"""Words that take a wish back, before what it was about."""
+WISH_NOUNS: Final = _set("wish_nouns")
 HENCEFORTH: Final = _words("henceforth")
 HENCEFORTH_FIRST: Final = _words("henceforth_first")
 KEEP_IN_MIND: Final = _words("keep_in_mind")

@@ -1,6 +1,7 @@
-"""Sentences in which somebody says how things are to be done from then on, or asks to remember something.
+"""Sentences in which somebody says how things are to be done from then on, or what to remember, or takes that back.
 
-English, German, French and Spanish. What only tells, what is asked, and an order for the matter at hand are none.
+English, German, French, Spanish and Portuguese. What only tells, what is asked, and an order for the matter at hand
+are none.
 """
 
 import re
@@ -10,11 +11,17 @@ from typing import Final
 from slowwave.language.lexicon import (
     AT_HAND,
     CHOOSING,
+    GIVING_UP,
     HENCEFORTH,
     HENCEFORTH_FIRST,
     KEEP_IN_MIND,
+    NEVER_AGAIN,
     NO_ORDER,
     STANDING,
+    STANDING_BEHIND,
+    STOP_WORDS,
+    WISH_NOUNS,
+    WITHDRAWING,
 )
 from slowwave.language.sentences import plain_sentences
 
@@ -29,8 +36,8 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 _OPENER = (
-    r"(?:(?:ok|okay|and|but|also|please|so|yes|no|remember|note|und|aber|bitte|et|mais|s'il \w+ plaît|y|pero|por favor)"
-    r"[,.:]?\s+)*"
+    r"(?:(?:ok|okay|and|but|also|please|so|yes|no|remember|note|und|aber|bitte|et|mais|s'il \w+ plaît|y|pero"
+    r"|por favor|e|mas)[,.:]?\s+)*"
 )
 _WORDS = rf"{_any_of(STANDING)}\b(?!,?\s+{_any_of(NO_ORDER)}\b|[.!])"
 _REMEMBER = rf"{_any_of(KEEP_IN_MIND)}(?::\s*\S|,?\s+(?:that|dass)\b|\s+(?:que|qu'|we|our)\b)"
@@ -42,6 +49,9 @@ _STANDING = re.compile(
 _ORDER = re.compile(
     rf"^{_OPENER}(?:{_any_of(CHOOSING)}\b.+,\s*(?:(?:and|und|et|y)\s+)?(?:not|never|nicht|nie|kein\w*|pas|jamais|no|nunca)\s+\w"
     r"|(?:don't|do not)\b.+\b(?:unless|without asking)\b|(?:kein\w*|nicht)\b.+\b(?:es sei denn|außer|ohne zu fragen)\b"
+    rf"|{_any_of(CHOOSING)}\b\s+(?:(?!(?:and|und|et|y|e)\s)[^\W_]+\s+){{0,3}}?{_any_of(STANDING_BEHIND)}\b(?!,?\s+{_any_of(NO_ORDER)}\b)"
+    rf"|{_any_of(NEVER_AGAIN)}\s+(?!{_any_of(NO_ORDER)}\b)\w|{_any_of(GIVING_UP)}\w|stop\s+\w+ing\s+\w"
+    r"|(?:ne\s|n')\w+\s+(?:plus\s+)?jamais\b"
     r"|(?:ne\s|n').+\b(?:sauf si|à moins|sans demander)\b|no\b.+\b(?:a menos que|salvo que|sin preguntar)\b)"
 )
 _AT_HAND = re.compile(rf"\b{_any_of(AT_HAND)}\b")
@@ -56,8 +66,24 @@ WISH_WORDS: Final = (
         if len(word) >= TELLING_LETTERS
     ),
     "use not verwende nicht utilise pas usa no",
+    "stop ever again hör auf arrête cesse deja vuelvas deixa pare voltes",
 )
 """Words by which such sentences are looked up in full text: one list for each kind, so that none crowds out another."""
+
+
+WITHDRAWAL_WORDS: Final = (
+    "take back rule",
+    "forget ignore disregard what said about",
+    "scrap retire retiro nehme zurück",
+    "vergiss was über oublie ce que dit olvida lo que dije esquece disse sobre",
+)
+"""The same for sentences that withdraw a wish."""
+
+_WITHDRAWN = re.compile(
+    rf"\b{_any_of(WITHDRAWING)}\s+(?P<behind>[^.:;,!?()]+)|\btake\s+(?P<within>[^.:;,!?()]+?)\s+back\b"
+    r"|\bnehme\s+(?P<before>[^.:;,!?()]+?)\s+zurück\b"
+)
+_REASON = re.compile(r"\s(?:because|since|as|now|weil|denn|parce|car|puisque|porque|ya que|pois)\b.*")
 
 
 def is_standing(text: str) -> bool:
@@ -65,6 +91,17 @@ def is_standing(text: str) -> bool:
     return any(
         not part.endswith("?") and (_STANDING.search(part) or _orders(part)) for part in plain_sentences(text)
     )
+
+
+def withdrawn_matters(text: str) -> list[frozenset[str]]:
+    """The telling words of each matter of which a text takes back a wish ("I take back the Friday rule": friday)."""
+    found = list[frozenset[str]]()
+    for sentence in plain_sentences(text):
+        for match in () if sentence.endswith("?") else _WITHDRAWN.finditer(sentence):
+            matter = _REASON.sub("", next(part for part in match.groups() if part))
+            words = frozenset(re.findall(r"[^\W_]+", matter)) - STOP_WORDS - WISH_NOUNS
+            found += [words] if words else []
+    return found
 
 
 def _orders(sentence: str) -> bool:

@@ -51,14 +51,16 @@ def with_later(
     told: Sequence[SomeHit],
     found: Sequence[SomeHit],
     similarity: Mapping[str, float] = NOTHING_NEAR,
+    *,
+    most: int = LOOKED_AT,
 ) -> list[SomeHit]:
-    """The hits that are told, best first, each statement among the best below the newest that changed its matter.
+    """The hits that are told, best first, each statement of the `most` best below the newest that changed its matter.
 
     Later statements are those of `found`, told or not; `similarity` has the cosine to the question by id, of those that
     are near. What was said later in the same conversation is left out: it does one piece of work after the other.
     """
     known = {key_of(hit): hit for hit in told}
-    looked_at = sorted((hit for hit in told[:LOOKED_AT] if is_statement(hit)), key=lambda hit: hit.event_time)
+    looked_at = sorted((hit for hit in told[:most] if is_statement(hit)), key=lambda hit: hit.event_time)
     later = [hit for hit in found if looked_at and hit.event_time > looked_at[0].event_time]
     newest_first = sorted(later, key=lambda hit: (hit.event_time, key_of(hit)), reverse=True)
     statements = list(filter(is_statement, newest_first))
