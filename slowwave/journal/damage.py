@@ -33,13 +33,22 @@ def what_is_left(event_count: object, body: bytes) -> str:
 
 def named_before(path: Path) -> str:
     """The segment that a segment's header names as the last before it; empty where it names none."""
+    return _before(path) or ""
+
+
+def is_beginning(path: Path) -> bool:
+    """Return whether a segment says that none was before it; those of old programs say nothing of that."""
+    return _before(path) == ""
+
+
+def _before(path: Path) -> str | None:
     try:
         with open_plain(path) as file:
             header = json.loads(file.readline(HEADER_BYTES))
     except (OSError, ValueError, RecursionError):
-        return ""
+        return None
     found = header.get("after") if isinstance(header, dict) else None
-    return found if isinstance(found, str) else ""
+    return found if isinstance(found, str) else None
 
 
 def missing_segments(segment_ids: Sequence[str], named: Iterable[str]) -> list[str]:

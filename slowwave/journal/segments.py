@@ -26,7 +26,7 @@ from ulid import ULID
 
 from slowwave.errors import ConfigError, ContractError, NotFoundError, TransientError
 from slowwave.journal.catalogue import CATALOGUE, FORMER_KINDS, ISO, SCAN_SCHEMA, from_iso, is_readable
-from slowwave.journal.damage import missing_segments, named_before, what_is_left
+from slowwave.journal.damage import is_beginning, missing_segments, named_before, what_is_left
 from slowwave.whole_file import read_plain, write_whole
 
 FORMAT = 1
@@ -171,6 +171,10 @@ class Journal:
         """Ids of segments that others name and that are gone; of several in a row the last one is named."""
         segment_ids = self.segment_ids()
         return missing_segments(segment_ids, (named_before(self.path_of(one)) for one in segment_ids))
+
+    def beginnings(self) -> list[str]:
+        """Ids of segments that say that none was before them; with more than one, those of another home came in."""
+        return [one for one in self.segment_ids() if is_beginning(self.path_of(one))]
 
     def portions(self, segment_ids: Sequence[str]) -> Iterator[list[str]]:
         """The named segments in their order, in portions that can be folded together in bounded memory."""

@@ -383,3 +383,15 @@ def test_a_journal_that_cannot_be_listed_is_not_an_empty_one(journal: Journal) -
     (problem,) = journal.scan().problems
     assert problem.path == journal.root
     assert problem.is_loss
+
+
+def test_the_segments_of_another_home_are_known_by_their_own_beginning(
+    journal: Journal, tmp_path: Path
+) -> None:
+    own = [committed(journal, name, now=NOW + timedelta(days=day)) for day, name in enumerate("ab")]
+    assert journal.beginnings() == [own[0].stem]
+    foreign = committed(Journal(tmp_path / "other"), "c", now=NOW + timedelta(days=9))
+    place = journal.path_of(foreign.stem)
+    place.parent.mkdir(parents=True)
+    place.write_bytes(foreign.read_bytes())
+    assert journal.beginnings() == [own[0].stem, foreign.stem]

@@ -125,7 +125,20 @@ def _journal(home: Home) -> list[Check]:
         for problem in (*scan.problems, *leftovers)
     ]
     found = f"{several(len(segment_ids) - len(scan.problems), 'whole segment')}, {several(scan.events.height, 'event')}"
-    return [_row("journal", True, found), *broken, *_missing(home, segment_ids)]
+    return [_row("journal", True, found), *broken, *_missing(home, segment_ids), *_mixed(home)]
+
+
+def _mixed(home: Home) -> list[Check]:
+    """Segments name those before them, and not their home: another one's are known by a second beginning alone."""
+    beginnings = home.journal.beginnings()
+    if len(beginnings) < 2:  # noqa: PLR2004
+        return []
+    found = (
+        f"begins {len(beginnings)} times, with {' and '.join(beginnings)}: probably segments of another home were put "
+        "into it, and what both told is one memory now. To part them take the journal from a backup, then run "
+        "`slowwave rebuild`."
+    )
+    return [Check(name="journal file", is_well=False, is_needed=False, found=found)]
 
 
 def _missing(home: Home, segment_ids: Sequence[str]) -> list[Check]:
