@@ -15,7 +15,7 @@ from slowwave.language.intents import EXEMPLARS
 from slowwave.redaction.names import safe_id
 from slowwave.schemas.refusals import clean_text
 from slowwave.schemas.search import Filters
-from slowwave.settings.projects import project_named, project_of
+from slowwave.settings.projects import namesakes, project_named, project_of
 from slowwave.settings.tree import Settings
 from slowwave.store import Store, in_any_project, open_store, owned_in, told
 
@@ -175,6 +175,10 @@ class Reader:
         empty = ""
         if project is not None and self._is_empty(named := self.named(project)):
             empty = f"nothing is recorded in the project {named[:NAME_SHOWN]} yet: this is what every project knows"
+            if others := namesakes(named, self._known_projects()):
+                empty += (
+                    f"; {others[0][:NAME_SHOWN]} has the same name: was it moved? Run `slowwave doctor` there"
+                )
         return [note for note in (empty, self.damage, self.lag()) if note]
 
     def lag(self) -> str:

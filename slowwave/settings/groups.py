@@ -50,6 +50,10 @@ class ScopeSettings(Group):
         "The project of a conversation: of the git repository that it was held in, or always `project_id`, and then no "
         "other project is read or written.",
     )
+    moved: dict[str, str] = Field(
+        default_factory=dict,
+        description="Moved or cloned repositories: the project of the folder now, and the one whose memory it has.",
+    )
     scope: Scope = setting("user-private", "Who may read what is recorded.")
 
 

@@ -7,7 +7,7 @@ anybody's.
 import hashlib
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -46,9 +46,12 @@ def asking_in(owner: ScopeSettings, project: str | None) -> ScopeSettings:
 
 
 def project_of(owner: ScopeSettings, folder: str) -> str:
-    """The project of a folder: of its repository, where projects follow them and it has one, else the home's own."""
+    """The project of a folder: of its repository, where projects follow them and it has one, else the home's own.
+
+    That of a repository that was moved is the one that the settings name for it.
+    """
     found = repository_project(folder) if owner.project_from == "repository" else None
-    return found or owner.project_id
+    return owner.moved.get(found, found) if found else owner.project_id
 
 
 def project_named(
@@ -72,9 +75,9 @@ def project_named(
             f"this home keeps to the project {owner.project_id!r}, as owner.project_from says: name no other"
         )
     if is_folder:
-        if (found := repository_project(name)) is None:
+        if repository_project(name) is None:
             raise InputError(f"{name[:200]} lies in no repository: name a project, or a folder of one")
-        return found
+        return project_of(owner, name)
     if name in (there := known()):
         return name
     called = _called(name, there)
@@ -90,6 +93,11 @@ def _called(name: str, there: set[str]) -> list[str]:
     """Projects of this name or id; those of other capitals only where none has just these."""
     found = [one for one in there if name == _bare(one)]
     return found or [one for one in there if name.casefold() in (one.casefold(), _bare(one).casefold())]
+
+
+def namesakes(project: str, there: Iterable[str]) -> list[str]:
+    """Projects of repositories elsewhere with the same name: one of them may be where it was moved or cloned from."""
+    return sorted(one for one in there if one != project and _bare(one) == _bare(project))
 
 
 def _bare(project: str) -> str:

@@ -12,9 +12,11 @@ from typer.testing import CliRunner
 from flows.promote import promote
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
+from slowwave.entrypoints.commands.doctor import project_checks
 from slowwave.entrypoints.commands.options import named_project
 from slowwave.entrypoints.show.answer import ALL_PROJECTS
 from slowwave.errors import InputError, NotFoundError
+from slowwave.home.paths import open_home
 from slowwave.store import open_store
 from tests.conftest import ROOT
 from tests.scripted_model import write_settings
@@ -135,6 +137,32 @@ def test_a_project_is_there_once_it_is_begun_on_purpose_or_a_folder_of_it_is_nam
         assert other.cells(project="FERRY").cells[0].project_id.startswith("ferry-")
         assert refusal(lambda: other.cells(project="f")).startswith("2 projects begin with 'f': ferr, ferry-")
         assert "none is named" in refusal(lambda: other.remember("Warm.", new_project=True))
+
+
+def test_a_repository_that_moved_is_told_of_and_has_its_memory_again_by_a_setting(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    kiln, moved = repository(tmp_path / "kiln"), tmp_path / "new" / "kiln"
+    with Memory(home, records_usage=False) as memory:
+        memory.ingest([chat(tmp_path / "a.jsonl", ("The queue is Redis.", kiln))])
+        old = memory.project_of(kiln)
+        moved.parent.mkdir()
+        shutil.move(kiln, moved)
+        new = memory.project_of(moved)
+        assert (
+            f"{old} has the same name: was it moved?" in memory.search("queue", project=str(moved)).notes[-1]
+        )
+    monkeypatch.chdir(moved)
+    (check,) = project_checks(open_home(home))
+    assert not check.is_well
+    assert f"{old} has 1 message. " in check.found
+    with (home / "slowwave.toml").open("a") as file:
+        file.write(f"\n[owner]\n{re.search(r'moved = {.*}', check.found)[0]}\n")
+    with Memory(home, records_usage=False) as memory:
+        assert memory.project_of(moved) == old != new
+        assert said(memory, "queue", str(moved)) == ["The queue is Redis."]
+        assert "same name" not in str(memory.search("queue", project=str(moved)).notes)
+    assert project_checks(open_home(home)) == []
 
 
 def refusal(call: Callable[[], object]) -> str:

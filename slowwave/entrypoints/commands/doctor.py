@@ -4,11 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx
+import polars as pl
 from pydantic import Field
 from rich.table import Column
 from rich.text import Text
@@ -25,7 +28,8 @@ from slowwave.home.swept import ADVICE, needs_sweep
 from slowwave.llm import check_llm
 from slowwave.schemas.refusals import Frozen
 from slowwave.schemas.report import several
-from slowwave.store import damaged_folders, open_store, table_damage
+from slowwave.settings.projects import namesakes, project_of
+from slowwave.store import damaged_folders, in_any_project, open_store, table_damage
 
 PYTHONS = ((3, 11), (3, 14))
 """The first version that serves and the first one that does not."""
@@ -54,7 +58,7 @@ def examine(path: str | None) -> list[Check]:
     except SlowwaveError as error:
         return [*checks, _row("settings", False, str(error)), *_prefect()]
     checks.append(_row("settings", True, f"home is {home.root.resolve()}"))
-    checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home)]
+    checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home), *project_checks(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
     checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
     return [*checks, *_agents(path, server_checks(home)), *_prefect()]
@@ -197,6 +201,26 @@ def _secrets(home: Home) -> list[Check]:
     if is_cut_off:
         found = "a redaction was cut off: `slowwave run redact` ends it"
     return [Check(name="secrets", is_well=is_well, is_needed=False, found=found)]
+
+
+def project_checks(home: Home) -> list[Check]:
+    """The project of the folder that one stands in, where another has the same name: it may have moved from there."""
+    owner, rows = home.settings.owner, pl.DataFrame()
+    with suppress(SlowwaveError, OSError):  # a broken store is told above
+        rows = open_store(home.store_root).rows("turns", ["project_id"], in_any_project(owner))
+        project = project_of(owner, str(Path.cwd()))
+    if rows.is_empty() or project == owner.project_id:
+        return []
+    counts = Counter(rows["project_id"])
+    others = namesakes(project, counts)
+    if not others:
+        return []
+    told = ", ".join(f"{one} has {several(counts[one], 'message')}" for one in others)
+    found = (
+        f"{project} has {several(counts[project], 'message')}, and of the same name {told}. Is it one of these, moved "
+        f'or cloned? Then write moved = {{ "{project}" = "{others[0]}" }} under [owner] in slowwave.toml.'
+    )
+    return [Check(name="project here", is_well=project in counts, is_needed=False, found=found)]
 
 
 def server_checks(home: Home) -> list[Check]:
