@@ -127,11 +127,10 @@ class Reader:
     def _known_projects(self) -> set[str]:
         """Projects that the owner may see something of, the home's own one among them."""
         owner, store = self.settings.owner, self.current()
-        own = {owner.project_id, *self._stood_in}
         if store is not None:
             for table in ("turns", "cells"):
                 self._recorded |= {*store.rows(table, ["project_id"], in_any_project(owner))["project_id"]}
-        return own | self._recorded
+        return {owner.project_id, *self._recorded}
 
     def _is_empty(self, project: str) -> bool:
         """Return whether nothing that may be seen is of a project."""

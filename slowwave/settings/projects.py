@@ -116,8 +116,10 @@ def _new(name: str) -> str:
 
 def _unknown(name: str, there: set[str], begun: list[str]) -> str:
     """The refusal of a name, with the nearest ones; an id that is no plain word is not shown."""
-    forms = {form.casefold(): one for one in sorted(there) for form in (_bare(one), one)}
-    near = [forms[form] for form in get_close_matches(name.casefold(), forms, n=PROJECTS_SHOWN)]
+    forms = {one: (_bare(one).casefold(), one.casefold()) for one in sorted(there)}
+    known = {form for both in forms.values() for form in both}
+    close = get_close_matches(name.casefold(), known, n=PROJECTS_SHOWN)
+    near = [one for form in close for one, both in forms.items() if form in both]
     shown = [one for one in dict.fromkeys(begun or near or sorted(there)) if _PLAIN.fullmatch(one)]
     listed = ", ".join(shown[:PROJECTS_SHOWN]) + (", ..." if len(shown) > PROJECTS_SHOWN else "")
     if begun:

@@ -136,6 +136,8 @@ def test_a_project_is_there_once_it_is_begun_on_purpose_or_a_folder_of_it_is_nam
         assert other.cells(project="ferr").cells[0].project_id == "ferr"
         assert other.cells(project="FERRY").cells[0].project_id.startswith("ferry-")
         assert refusal(lambda: other.cells(project="f")).startswith("2 projects begin with 'f': ferr, ferry-")
+        other.project_of(repository(tmp_path / "new" / "ferry"))  # in which nothing is recorded
+        assert other.cells(project="ferry").notes == []
         assert "none is named" in refusal(lambda: other.remember("Warm.", new_project=True))
 
 
