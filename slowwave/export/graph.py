@@ -8,6 +8,7 @@ import polars as pl
 from slowwave.export.rows import Rows
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.tables import IMPORTED
+from slowwave.search.current_values import compared_values, doubted_and_both_valid
 
 FILE = "memory.jsonl"
 
@@ -22,6 +23,7 @@ def graph_lines(rows: Rows) -> Iterator[str]:
     relation, and so is one that came as a relation.
     """
     cells = rows["memory"].filter((pl.col("status") == "active") & (pl.col("cell_type") != EPISODE))
+    cells = cells.filter(~pl.col("cell_id").is_in(_outdated(cells, rows["contradiction"])))
     named = rows["mention"].join(
         rows["entity"].select("entity_id", "canonical_name", "entity_type"), on="entity_id", how="inner"
     )
@@ -32,6 +34,20 @@ def graph_lines(rows: Rows) -> Iterator[str]:
     yield from map(_line, _entities(told, named, rows["entity"]))
     for one, other, how in relations.select("one", "other", "how").unique(maintain_order=True).iter_rows():
         yield _line({"type": "relation", "from": one, "to": other, "relationType": how})
+
+
+def _outdated(cells: pl.DataFrame, contradictions: pl.DataFrame) -> list[str]:
+    """The memories that another value of their property outdates, though no night has retired them yet."""
+    doubted, both_valid = doubted_and_both_valid(
+        contradictions.filter(
+            (pl.col("status") == "open") | (pl.col("resolution") == "both_valid")
+        ).iter_rows(named=True)
+    )
+    owners = cells.partition_by("project_id", "scope", maintain_order=True)
+    compared = (
+        compared_values(claims.rows(named=True), doubted=doubted, both_valid=both_valid) for claims in owners
+    )
+    return sorted({cell_id for values in compared for cell_id in values.outdated})
 
 
 def _entities(
