@@ -98,7 +98,7 @@ def tell(agent: Program, memory: Memory, model: ScriptedModel) -> Story:
     seen: Story = {"answers": told(ANSWER in agent.prompt(TOLD))}
     seen["what a person says is recorded"] = told(memory.holds(MARK))
     memory.run("run", "nightly")
-    seen["a night makes a memory of it"] = told(MARK in memory.run("list"))
+    seen["a night makes a memory of it"] = told(MARK in memory.run("list", "--json"))
     first = asked(model, lambda: agent.prompt(QUESTION))
     seen["the model is sent it in a new conversation"] = told(bool(first) and MARK in first[0].text)
     again = asked(model, lambda: agent.prompt(ONCE_MORE, goes_on=True))
@@ -122,7 +122,7 @@ def use_tools(agent: Program, memory: Memory, model: ScriptedModel) -> Story:
     return {
         "tools of the memory in a request": str(len(tools)),
         "search_memory answers": told(any(MARK in result for result in results)),
-        "remember_fact keeps": told(memory.holds(REMEMBERED)),
+        "remember_fact keeps": told(until(lambda: REMEMBERED in memory.run("list", "--json"))),
     }
 
 

@@ -23,7 +23,7 @@ class Agent(NamedTuple):
     environment: Callable[[str], Mapping[str, str]]
     takes_stdin: bool = False
     waits: str = ""
-    """A call that takes some seconds, for an agent whose first request does not wait for servers of tools."""
+    """A call that takes some seconds, for an agent whose first request does not wait long for servers of tools."""
 
 
 def _no_files(_: str) -> Mapping[str, str]:
@@ -77,6 +77,7 @@ AGENTS: dict[str, Agent] = {
             "ANTHROPIC_API_KEY": "scripted",
             **dict.fromkeys(_CLAUDE_SWITCHES, "1"),
         },
+        waits='CALL Bash {"command": "sleep 8"} ',
     ),
     "codex": Agent(
         new=("exec", *_TRUSTED),
