@@ -216,6 +216,15 @@ def test_a_conversation_that_goes_to_another_folder_stays_one(memory: Memory, ho
     assert (rows.height, {*rows["project_id"]}) == (3, {memory.project_of(kiln)})
 
 
+def test_a_dry_run_counts_what_two_files_share_once_as_the_ingest_does(memory: Memory, tmp_path: Path):
+    first = chat(tmp_path / "a.jsonl", ("The queue is Redis.", None), ("And boring.", None))
+    fork = chat(
+        tmp_path / "b.jsonl", ("The queue is Redis.", None), ("And boring.", None), ("Or Kafka.", None)
+    )
+    dry = memory.ingest([first, fork], dry_run=True)
+    assert dry.counts["turn.recorded"] == memory.ingest([first, fork]).counts["turn.recorded"] == 3
+
+
 def test_a_note_of_claude_code_is_of_the_repository_whose_sessions_stand_beside_it(
     memory: Memory, tmp_path: Path
 ):

@@ -44,6 +44,8 @@ class Parts:
         self._run = run
         self._places = places
         self._turn_count: Counter[str] = Counter()
+        self._counted: list[pl.DataFrame] = []
+        """Turns that a dry run counted, and would have stored."""
         self._clear()
 
     def _clear(self) -> None:
@@ -125,6 +127,8 @@ class Parts:
         context = with_overlap(owned, new_turn_ids=new["turn_id"], overlap_tokens=window.overlap_tokens)
         cut = cut_chunks(context, window_tokens=window.window_tokens, overlap_tokens=window.overlap_tokens)
         pending = cut.with_columns(status=pl.lit("pending"), attempts=pl.lit(0))
+        if run.report.dry_run:
+            self._counted.append(new.select("content_hash", *COLUMNS))
         self._turn_count.update(added["source_id"].to_list())
         self._show(new, cut)
         self._places.count_late(new.filter(pl.col("turn_id").is_in(self._late)).height)
@@ -141,8 +145,15 @@ class Parts:
         self._clear()
 
     def _known(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Ids, hashes and places of the turns that are stored."""
-        return self._run.store.by_key("turns", turns["turn_id"], ["content_hash", *COLUMNS])
+        """Ids, hashes and places of the turns that are stored, or would be by now."""
+        columns = ["content_hash", *COLUMNS]
+        stored = self._run.store.by_key("turns", turns["turn_id"], columns)
+        if not self._counted:
+            return stored
+        counted = [frame.join(turns, on="turn_id", how="semi") for frame in self._counted]
+        return pl.concat([*reversed(counted), stored.select(columns)]).unique(
+            "turn_id", keep="first", maintain_order=True
+        )
 
     def _texts_beside(self, turns: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         """Stored texts in whose place these would come: of the same messages, and of the same documents.
