@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks.scripted_models import ANSWER, ScriptedModel
 
+pytestmark = pytest.mark.benchmark
+
 PROMPT = 'Please CALL search {"query": "a {kiln}"} and CALL keep {"text": "cone six"}'
 NAMES = ("memory__search", "memory__keep", "shell")
 
