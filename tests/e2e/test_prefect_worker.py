@@ -59,9 +59,9 @@ def rows(home: Path, table: str, *columns: str) -> pl.DataFrame:
 
 def changes(report: str) -> int:
     """The number in the headline of a report."""
-    found = re.search(r"^# .*(?:made|would make) (\d+) change", report)
+    found = re.search(r"^# .*(?:made|would make) ([\d,]+) change", report)
     assert found, report.splitlines()[0]
-    return int(found[1])
+    return int(found[1].replace(",", ""))
 
 
 def table(report: str, title: str) -> dict[str, list[str]]:

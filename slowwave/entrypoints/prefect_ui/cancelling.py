@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from contextlib import suppress
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slowwave.errors import CancelledError
@@ -65,7 +66,8 @@ class _Watch:
     def begin(self, flow: "Flow[..., Any]", flow_run: "FlowRun", state: "State[Any]") -> None:
         """Watch this run from now on: a hook of Prefect's, which names its arguments."""
         self._run_id = flow_run.id
-        threading.Thread(target=self._look, name="cancelling", daemon=True).start()
+        settings = copy_context()  # Prefect's, which a thread would not have
+        threading.Thread(target=settings.run, args=(self._look,), name="cancelling", daemon=True).start()
 
     def end(self) -> None:
         """Interrupt nobody any more."""
