@@ -140,6 +140,19 @@ def cascade(store: Store, gone: pl.DataFrame, *, why: str) -> Plan:
     }
 
 
+def without_tellings(store: Store, flagged: pl.DataFrame) -> Plan:
+    """Events by which tellings of conversations among flagged memories (`cell.flagged`) go until they are told anew.
+
+    What a person remembered as an episode is not one of a conversation, and stays.
+    """
+    told = store.by_key("episodes", flagged["cell_id"], ["cell_id"])
+    episodes = flagged.join(told, on="cell_id", how="semi")
+    return {
+        "episode.dropped": episodes,
+        "cell.flagged": flagged.join(episodes, on="cell_id", how="anti"),
+    }
+
+
 def settled_by(store: Store, cell_ids: Sequence[str], *, why: str) -> pl.DataFrame:
     """Open contradictions that end because one side went: the other side stands."""
     ids = list(cell_ids)

@@ -6,7 +6,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.edits.assistants_word import corrected_by_an_assistant, is_a_persons
-from slowwave.edits.consequences import cascade, joined, settled_by, succession, with_rivals
+from slowwave.edits.consequences import cascade, joined, settled_by, succession, with_rivals, without_tellings
 from slowwave.edits.passages import edited, is_passage, meant_by, part, stays
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
 from slowwave.edits.session import cell_of, commit_edit, edit_session
@@ -47,11 +47,14 @@ def correct(reader: Reader, request: CorrectRequest, *, now: datetime) -> Done:
             work, said, like=old, valid_from=latest_of(cast("datetime", old["valid_from"])), note=note
         )
         losers = with_rivals(work.store, winner, losers)
+        follows = cascade(work.store, losers, why="was corrected by a person")
+        if is_passage(old):  # a telling without a model has its words
+            follows |= without_tellings(work.store, follows["cell.flagged"])
         plan = joined(
             made,
             stays(parted, note=note),
             succession(work.store, winner, losers, why=note or WHY, now=now),
-            cascade(work.store, losers, why="was corrected by a person"),
+            follows,
             {"contradiction.resolved": settled_by(work.store, losers["cell_id"].to_list(), why=note or WHY)},
         )
         changed, notes = commit_edit(work, plan)

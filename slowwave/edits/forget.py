@@ -10,7 +10,7 @@ from datetime import datetime
 import polars as pl
 
 from slowwave.edits.chain_repair import bridging, chains_of, reworded
-from slowwave.edits.consequences import cascade, joined, settled_by
+from slowwave.edits.consequences import cascade, joined, settled_by, without_tellings
 from slowwave.edits.passages import is_passage, meant_by, part, stays
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
@@ -104,16 +104,10 @@ def _written_from(store: Store, gone: pl.DataFrame) -> Plan:
     follows = cascade(store, gone, why="was deleted by a person")
     topics, entities = follows.pop("topic.flagged"), follows.pop("entity.flagged")
     follows.pop("core.demoted")  # what is deleted leaves core memory with its row
-    resting = follows.pop("cell.flagged")
-    # what a person remembered as an episode is not one of a conversation, and stays
-    episodes = resting.join(
-        store.by_key("episodes", resting["cell_id"], ["cell_id"]), on="cell_id", how="semi"
-    )
     return {
         "topic.unsummarized": unsummarized(store, topics["topic_id"], gone=gone, why=WHY),
         "entity.unsummarized": entities,
-        "episode.dropped": episodes,
-        "cell.flagged": resting.join(episodes, on="cell_id", how="anti"),
+        **without_tellings(store, follows["cell.flagged"]),
     }
 
 

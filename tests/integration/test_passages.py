@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from flows.nightly import nightly
 from slowwave import Memory
 from slowwave.entrypoints.cli import app
 from slowwave.entrypoints.commands import edits
@@ -16,7 +17,7 @@ from slowwave.journal.catalogue import encode
 from tests.integration.test_edits import OWNER, assert_rebuilds
 from tests.made_once import fill
 from tests.rows import NOW, row, rows
-from tests.scripted_model import write_settings
+from tests.scripted_model import write_chat, write_settings
 
 TALK = [
     ("t1", "user", "We fire the big kiln at 1220 degrees. The reason is the new stoneware from the Lisbon quarry."),
@@ -149,3 +150,22 @@ def test_the_statement_that_shares_most_words_is_meant_with_what_repeats_it(text
         Said("I prefer short commit messages, one line, in English.", is_apart=True),
     ]
     assert statements_on(said, text, lambda terms: [1.0] * len(terms)) == meant
+
+
+@pytest.mark.nights
+def test_a_conversation_is_told_anew_by_what_stands_of_it(tmp_path):
+    home, chats = tmp_path / "home", tmp_path / "chats"
+    write_settings(home, embedding={"provider": "none"}, owner=OWNER)
+    times = [f"2026-09-10T10:0{place}:00Z" for place in range(len(TALK))]
+    write_chat(chats, "kiln", [(time, role, text) for time, (_, role, text) in zip(times, TALK, strict=True)])
+    nightly.fn(home=str(home), sources=[str(chats)])
+    memory = Memory(home)
+    cells = {cell.cell_type: cell for cell in memory.cells(limit=9).cells}
+    assert "1220" in cells["episode"].content
+    memory.correct(cells["fact"].cell_id, "The big kiln is fired at 1240 degrees.")
+    assert not memory.cells(limit=9, cell_types=("episode",)).cells
+    nightly.fn(home=str(home), force=True)
+    (episode,) = Memory(home).cells(limit=9, cell_types=("episode",)).cells
+    assert "1220" not in episode.content
+    assert "Lisbon quarry" in episode.content
+    assert_rebuilds(home)

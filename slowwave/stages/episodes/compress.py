@@ -15,7 +15,10 @@ from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by, to
 from slowwave.prompting.text_answers import EpisodeAnswer
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
+from slowwave.schemas.search import TurnHit
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
+from slowwave.search.standing_turns import standing_turns
+from slowwave.search.turns import TURN_COLUMNS
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
 from slowwave.stages.episodes.episodes import episode_rows, joined_artifacts
@@ -106,7 +109,7 @@ def _by_extraction(run: Stage, material: Material) -> Plan:
     """Without a model: the most central turns, marked raw."""
     settings = run.settings.episodes
     limits = {"max_words": settings.max_words, "summary_words": settings.summary_words}
-    own = in_own_words(_shown_turns(material.turns))
+    own = in_own_words(_as_they_stand(run, _shown_turns(material.turns)))
     told = extractive_episodes(own, _main_topics(run, material), **limits)
     nothing = dict.fromkeys(["index_label", "topic_hint"], pl.lit(None, dtype=pl.String))
     texts = told.rename({"episode_id": "cell_id"}).with_columns(
@@ -114,6 +117,17 @@ def _by_extraction(run: Stage, material: Material) -> Plan:
     )
     labelled = texts.drop(nothing, "compressed").join(short_forms(texts), on="cell_id")
     return _written(run, labelled, material, shown=material.cells.clear())
+
+
+def _as_they_stand(run: Stage, turns: pl.DataFrame) -> pl.DataFrame:
+    """The turns with what stands of them; one that was taken back is left out, unless nothing else was said."""
+    hits = [TurnHit(**row, score=0.0) for row in turns.select(TURN_COLUMNS).iter_rows(named=True)]
+    standing = {turn.turn_id: turn.content for turn in standing_turns(run.store, run.settings.owner, hits)}
+    left = [standing.get(turn.turn_id) for turn in hits]
+    told = turns.with_columns(content=pl.Series(left, dtype=pl.String))
+    stands = pl.col("content").is_not_null()
+    kept = told.filter(stands | ~stands.any().over("episode_id"))
+    return kept.with_columns(pl.col("content").fill_null("[taken back]"))
 
 
 def _main_topics(run: Stage, material: Material) -> pl.DataFrame:
