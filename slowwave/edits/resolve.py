@@ -28,6 +28,7 @@ from slowwave.schemas.moments import first_of, latest_of
 from slowwave.schemas.requests import ResolveRequest
 from slowwave.schemas.results import Dispute, Resolved, Side
 from slowwave.search import Reader
+from slowwave.search.current_values import ATTRIBUTE
 from slowwave.store import Store, owned_by
 
 RESOLVED = "contradiction.resolved"
@@ -202,7 +203,8 @@ def _rivals_of_then(store: Store, row: dict[str, object], winner_id: str | None)
     """The other values of the property that made way with the losing side."""
     gone = store.having("cells", "superseded_by", [winner_id or ""])
     is_side = pl.col("cell_id").is_in([row["cell_a"], row["cell_b"]])
-    return gone.filter((pl.col("superseded_at") == row["resolved_at"]) & ~is_side)
+    is_of_property = pl.all_horizontal(pl.col(*ATTRIBUTE).is_not_null())  # others may be retired at the same moment
+    return gone.filter((pl.col("superseded_at") == row["resolved_at"]) & is_of_property & ~is_side)
 
 
 def _refuse_changed(store: Store, losers: pl.DataFrame, ids: list[str], winner_id: str | None) -> None:

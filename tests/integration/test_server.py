@@ -368,7 +368,7 @@ def test_more_than_may_wait_are_told_to_come_back(tmp_path: Path):
     is_asked, may_go = threading.Event(), threading.Event()
 
     class Slow(Memory):
-        def core(self) -> str:
+        def core(self, *, project: str | None = None) -> str:
             is_asked.set()
             may_go.wait(60)
             return "slow"
@@ -405,7 +405,7 @@ def test_requests_that_arrive_together_are_counted_before_they_wait(tmp_path: Pa
 
 def test_an_error_that_nobody_foresaw_tells_no_text(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     class Broken(Memory):
-        def core(self) -> str:
+        def core(self, *, project: str | None = None) -> str:
             raise RuntimeError(SECRET)
 
     home = tmp_path / "home"

@@ -158,6 +158,7 @@ def test_after_any_words_chains_have_no_circle_and_a_rebuild_tells_the_same(stor
 @SLOW
 @given(st.sampled_from(["a_wins", "b_wins", "both_valid", "merged"]), st.lists(STEP, max_size=2))
 @example("a_wins", [("forget", 2)])
+@example("a_wins", [("b_wins", 0)])
 def test_taking_a_resolution_back_restores_what_was_believed(resolution, story):
     folder = home()
     beginning(folder)
