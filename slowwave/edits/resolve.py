@@ -203,7 +203,9 @@ def _rivals_of_then(store: Store, row: dict[str, object], winner_id: str | None)
     """The other values of the property that made way with the losing side."""
     gone = store.having("cells", "superseded_by", [winner_id or ""])
     is_side = pl.col("cell_id").is_in([row["cell_a"], row["cell_b"]])
-    is_of_property = pl.all_horizontal(pl.col(*ATTRIBUTE).is_not_null())  # others may be retired at the same moment
+    is_of_property = pl.all_horizontal(
+        pl.col(*ATTRIBUTE).is_not_null()
+    )  # others may be retired at the same moment
     return gone.filter((pl.col("superseded_at") == row["resolved_at"]) & is_of_property & ~is_side)
 
 
