@@ -37,6 +37,11 @@ OUTPUTS, HIDDEN, LINK, SPECIAL, FOREIGN, ABOUT = (
     "README beside transcripts",
 )
 
+HOME_PARTS = frozenset(
+    {"MEMORY.md", "cache", "hooks", "journal", "prefect", "rederived", "server", "spool", "store"}
+)
+"""What Slowwave keeps in a home that could be taken for a source."""
+
 
 @dataclass
 class Found:
@@ -53,13 +58,13 @@ def find_sources(
 ) -> Found:
     """Files to read: each named file, and what each named folder holds, without repetition.
 
-    What lies in `home` is the memory itself, and is never read. Folders are walked in sorted order; hidden files and
-    folders, symbolic links, pipes and other endings in them are passed by and counted, and so is a README beside or
-    above transcripts, which speaks about them. A folder that cannot be listed is named.
+    `home` and its own parts (`HOME_PARTS`) are the memory itself, and are never read. Folders are walked in sorted
+    order; hidden files and folders, symbolic links, pipes and other endings in them are passed by and counted, and so
+    is a README beside or above transcripts, which speaks about them. A folder that cannot be listed is named.
 
     Raises:
         NotFoundError: A named path is not there.
-        InputError: It lies in `home`, or cannot be looked at.
+        InputError: It is `home` or a part of it, or cannot be looked at.
     """
     files: dict[Path, None] = {}
     found, own = Found(), None if home is None else home.resolve()
@@ -67,9 +72,9 @@ def find_sources(
         try:
             if not path.exists():
                 raise NotFoundError(f"There is no file or folder {shown_path(path)}: check the path.")
-            if own is not None and path.resolve().is_relative_to(own):
+            if own is not None and _is_of_home(path.resolve(), own):
                 raise InputError(
-                    f"{shown_path(path)} is this memory's own home, or lies in it: name your own files."
+                    f"{shown_path(path)} is this memory's own home, or a part of it: name your own files."
                 )
             files.update(dict.fromkeys(_walk(path, found, bounds, own) if path.is_dir() else [path]))
         except OSError as error:
@@ -77,6 +82,11 @@ def find_sources(
             raise InputError(f"{shown_path(path)} cannot be looked at ({reason}): check the path.") from error
     found.paths = list(files)
     return found
+
+
+def _is_of_home(path: Path, home: Path) -> bool:
+    """Return whether a path is a home, or what Slowwave itself keeps there; others may keep files there, too."""
+    return path == home or (path.is_relative_to(home) and path.relative_to(home).parts[0] in HOME_PARTS)
 
 
 def _walk(folder: Path, found: Found, bounds: ReaderSettings, home: Path | None) -> list[Path]:

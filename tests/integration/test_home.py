@@ -192,7 +192,7 @@ import os, signal, sys
 import slowwave.home.workspace
 from tests.integration.test_home import cell
 from tests.rows import NOW
-slowwave.home.workspace.apply_segments = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+slowwave.home.workspace.apply_segments = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 with slowwave.home.workspace.open_workspace(sys.argv[1]) as workspace:
     workspace.commit(cell("a", "acknowledged"), now=NOW)
 """

@@ -301,6 +301,7 @@ def test_the_log_has_the_route_and_neither_text_nor_ids(
         served.get("/v1/cells/abcdefabcdef")
         served.get("/v1/entity", params={"name": "Tuulikki"})
         served.post("/v1/search", json={"query": "Tuulikki"}, headers={"X-Request-ID": "r-17"})
+        served.get("/health/live")  # the line of a request is written behind its answer
     assert "GET /v1/cells/{cell_id} 404" in caplog.text
     assert "r-17" in caplog.text
     assert "abcdefabcdef" not in caplog.text

@@ -109,7 +109,9 @@ def test_the_home_is_passed_by_in_a_folder_and_refused_by_name(tmp_path):
         assert [path.name for path in found.paths] == ["homestead.md"]
         assert found.passed_by["home of this memory in a folder"] == 1
     for named in (home, home / "MEMORY.md", tmp_path / "work" / "home" / "journal"):
-        with pytest.raises(InputError, match="is this memory's own home, or lies in it: name your own files"):
+        with pytest.raises(
+            InputError, match="is this memory's own home, or a part of it: name your own files"
+        ):
             find_sources([named], home=tmp_path / "work" / "home")
 
 
