@@ -90,9 +90,10 @@ class Usage:
     ) -> None:
         """Notes that memories were used: an append in memory; once in `BATCH` records also to the spool.
 
-        `at` is UTC. A spool that cannot be written keeps the records waiting, and no search fails for it.
+        `at` is UTC. A spool that cannot be written keeps the records waiting, and no search fails for it. Secrets in a
+        context are masked when it is written.
         """
-        where = _label(context)
+        where = _cut(context)
         self._waiting.extend(Use(cell_id, usage_type, at, where) for cell_id in cell_ids)
         if len(self._waiting) >= BATCH:
             with suppress(TransientError):
@@ -216,7 +217,7 @@ def _spool_lock(home: Home) -> Iterator[None]:
 
 
 def _to_spool(home: Home, waiting: "deque[Use]") -> None:
-    drained = list(_drain(waiting))
+    drained = [use._replace(context=safe_id(use.context)) for use in _drain(waiting)]
     if not drained:
         return
     try:
@@ -298,4 +299,8 @@ def _rows(uses: Sequence[Use]) -> pl.DataFrame:
 
 
 def _label(context: str) -> str:
-    return safe_id(" ".join(clean_text(context).split())[:LONGEST_CONTEXT])
+    return safe_id(_cut(context))
+
+
+def _cut(context: str) -> str:
+    return " ".join(clean_text(context).split())[:LONGEST_CONTEXT]
