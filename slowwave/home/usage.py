@@ -90,10 +90,9 @@ class Usage:
     ) -> None:
         """Notes that memories were used: an append in memory; once in `BATCH` records also to the spool.
 
-        `at` is UTC. A spool that cannot be written keeps the records waiting, and no search fails for it. Secrets in a
-        context are masked when it is written.
+        `at` is UTC. A spool that cannot be written keeps the records waiting, and no search fails for it.
         """
-        where = _cut(context)
+        where = _label(context)
         self._waiting.extend(Use(cell_id, usage_type, at, where) for cell_id in cell_ids)
         if len(self._waiting) >= BATCH:
             with suppress(TransientError):
@@ -217,7 +216,7 @@ def _spool_lock(home: Home) -> Iterator[None]:
 
 
 def _to_spool(home: Home, waiting: "deque[Use]") -> None:
-    drained = [use._replace(context=safe_id(use.context)) for use in _drain(waiting)]
+    drained = list(_drain(waiting))
     if not drained:
         return
     try:
@@ -299,8 +298,4 @@ def _rows(uses: Sequence[Use]) -> pl.DataFrame:
 
 
 def _label(context: str) -> str:
-    return safe_id(_cut(context))
-
-
-def _cut(context: str) -> str:
-    return " ".join(clean_text(context).split())[:LONGEST_CONTEXT]
+    return safe_id(" ".join(clean_text(context).split())[:LONGEST_CONTEXT])

@@ -174,13 +174,20 @@ class MemoryTable:
         """Return whether a condition holds, for every row."""
         if where is None:
             return np.ones(self.frame.height, bool)
+        if isinstance(where, And):
+            return self.mask(where.left) & self.mask(where.right)
+        if isinstance(where, Or):
+            return self.mask(where.left) | self.mask(where.right)
         if isinstance(where, IsIn) and where.column in LOOKED_UP:
             held = np.zeros(self.frame.height, bool)
             held[self._rows_with(where)] = True
             return held
-        if _names_rows(where):  # these do not come again
-            return self._compared(where)
-        return _kept(self._masks, where, MOST_MASKS, lambda: self._compared(where))
+        return _kept(
+            self._masks,
+            where,
+            MOST_MASKS,
+            lambda: self.frame.select(as_filter(where)).to_series().to_numpy(),
+        )
 
     def make_ready(self, before: "MemoryTable") -> None:
         """Make what questions made of an earlier version, so that none of them waits for it."""
@@ -191,14 +198,6 @@ class MemoryTable:
             self._lookup(column)
 
     # -- inside
-
-    def _compared(self, where: Expr) -> Mask:
-        if isinstance(where, And):
-            return self.mask(where.left) & self.mask(where.right)
-        if isinstance(where, Or):
-            return self.mask(where.left) | self.mask(where.right)
-        held: Mask = self.frame.select(as_filter(where)).to_series().to_numpy()
-        return held
 
     def _in_order(self, places: Places) -> Places:
         """Places in the order of their keys."""
@@ -269,13 +268,6 @@ class MemoryTable:
                 rows_of = dict(zip(grouped[column], grouped["row"].to_list(), strict=True))
             self._lookups[column] = rows_of
         return self._lookups[column]
-
-
-def _names_rows(where: Expr) -> bool:
-    """Return whether a condition looks rows up somewhere."""
-    if isinstance(where, And | Or):
-        return _names_rows(where.left) or _names_rows(where.right)
-    return isinstance(where, IsIn) and where.column in LOOKED_UP
 
 
 @lru_cache(maxsize=256)
