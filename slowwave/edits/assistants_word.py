@@ -10,7 +10,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.edits.consequences import cascade, joined, succession
-from slowwave.edits.passages import Parted, is_passage, stays
+from slowwave.edits.passages import Parted, stays
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
 from slowwave.edits.session import commit_edit
 from slowwave.home.workspace import Workspace
@@ -21,7 +21,7 @@ from slowwave.schemas.identity import content_hash, stable_id
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, REMEMBERED, frame_schema
-from slowwave.trust.origins import PERSON
+from slowwave.trust.origins import PERSON, is_passage
 
 ASSISTANT_SAID = "an assistant, which does not count"
 """`confirmed_by` of a confirmation to which no person agreed."""

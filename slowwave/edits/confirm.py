@@ -86,7 +86,7 @@ def confirm(reader: Reader, request: ConfirmRequest, *, now: datetime) -> Done:
 def _contrary(work: Workspace, row: dict[str, object]) -> pl.DataFrame:
     """Memories that make way: other values of its property, and what contradicts it and no person said or confirmed."""
     found = str(row["cell_id"])
-    rivals = {str(rival["cell_id"]) for rival in rivals_of(work.store, {**row, "protected": True})}
+    rivals = set(rivals_of(work.store, {**row, "protected": True}))
     sides = work.store.find([side_by_side([found])])[0]
     named = {side for pair in sides if pair["status"] == "open" for side in (pair["cell_a"], pair["cell_b"])}
     cells = work.store.by_key("cells", sorted((named | rivals) - {found})).filter(

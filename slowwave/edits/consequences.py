@@ -65,7 +65,7 @@ def succession(
 
 def with_rivals(store: Store, winner: pl.DataFrame, losers: pl.DataFrame) -> pl.DataFrame:
     """The losers and all other values of the property that a person decided (`winner`, one row): its latest word."""
-    rivals = [row["cell_id"] for row in rivals_of(store, winner.row(0, named=True))]
+    rivals = rivals_of(store, winner.row(0, named=True))
     return store.by_key(
         "cells", [*losers["cell_id"], *(key for key in rivals if key not in losers["cell_id"])]
     )

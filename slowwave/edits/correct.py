@@ -7,7 +7,7 @@ import polars as pl
 
 from slowwave.edits.assistants_word import corrected_by_an_assistant, is_a_persons
 from slowwave.edits.consequences import cascade, joined, settled_by, succession, with_rivals, without_tellings
-from slowwave.edits.passages import edited, is_passage, meant_by, part, stays
+from slowwave.edits.passages import edited, meant_by, part, stays
 from slowwave.edits.remember import redacted, refuse_deleted, said_plan, session_of
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
@@ -21,6 +21,7 @@ from slowwave.schemas.requests import CorrectRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import frame_schema
 from slowwave.search import Reader
+from slowwave.trust.origins import is_passage
 
 WHY = "a person corrected it"
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from slowwave.edits.chain_repair import bridging, chains_of, reworded
 from slowwave.edits.consequences import cascade, joined, settled_by, without_tellings
-from slowwave.edits.passages import is_passage, meant_by, part, stays
+from slowwave.edits.passages import meant_by, part, stays
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
 from slowwave.journal.catalogue import Plan, rows_of
@@ -21,6 +21,7 @@ from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.search import Reader
 from slowwave.store import Row, Store, col, lit, same_owner
+from slowwave.trust.origins import is_passage
 
 WHY = "a person deleted it"
 

@@ -20,7 +20,7 @@ from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
 from slowwave.stages.extract.extraction import cells_of
 from slowwave.store import Row, Store, col, lit, same_owner
-from slowwave.trust.origins import as_told, least_trusted
+from slowwave.trust.origins import as_told, is_passage, least_trusted
 
 KEPT = [
     *("session_id", *OWNER, "source_type", "source_id", "source_name", "chunk_id", "cell_type", "salience"),
@@ -72,11 +72,6 @@ class Parted:
             told = f"it was {len(self.left_out)} statements of one conversation, which are no longer told"
             return [f"{told}: `slowwave remember TEXT` keeps what should stay"]
         return []
-
-
-def is_passage(row: Row) -> bool:
-    """Return whether a memory (a row of `cells`) is raw talk."""
-    return bool(row["prompt_version"] == RAW_PROMPT and row["cell_type"] != EPISODE)
 
 
 def statements_of(store: Store, row: Row) -> list[Statement]:

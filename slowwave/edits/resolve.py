@@ -15,7 +15,7 @@ from slowwave.edits.consequences import (
     with_rivals,
 )
 from slowwave.edits.correct import known_names, protected_statement, taken_over
-from slowwave.edits.passages import is_passage, meant_by, part, stays
+from slowwave.edits.passages import meant_by, part, stays
 from slowwave.edits.session import commit_edit, edit_session, refuse_foreign
 from slowwave.errors import InputError
 from slowwave.home.ids import whole_ids
@@ -30,6 +30,7 @@ from slowwave.schemas.results import Dispute, Resolved, Side
 from slowwave.search import Reader
 from slowwave.search.current_values import ATTRIBUTE
 from slowwave.store import Store, owned_by
+from slowwave.trust.origins import is_passage
 
 RESOLVED = "contradiction.resolved"
 WHY = "a person resolved the contradiction"

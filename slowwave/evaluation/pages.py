@@ -154,7 +154,7 @@ def known_memories(cells: pl.DataFrame) -> pl.DataFrame:
     is_active = pl.col("status") == "active"
     held = (pl.col("status") == "superseded") & (pl.col("valid_until") > pl.col("valid_from"))
     day = days_of(pl.col("event_time"))
-    until = pl.format(" (until {})", pl.col("valid_until").dt.strftime("%Y-%m-%d"))
+    until = pl.format(" (until {})", days_of(pl.col("valid_until")))
     ended = pl.when(held).then(until).otherwise(pl.lit(""))
     return (
         cells.filter(is_active | held.fill_null(value=False))

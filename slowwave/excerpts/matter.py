@@ -5,14 +5,14 @@ so the statement that shares most of its telling words is meant, with those that
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
 
 from slowwave.excerpts.units import Unit, units_of
 from slowwave.language.lexicon import SMALL_TALK, THEMELESS_WORDS
-from slowwave.store.terms import word_terms
+from slowwave.store.terms import terms_of_words
 
 AS_NEAR = 0.75
 """Nearness to the text, as a share of the best, from which on a statement tells the same matter."""
@@ -29,6 +29,7 @@ FEWEST_TERMS = 3
 _WORD = re.compile(r"[^\W_]+")
 _WORDLESS = THEMELESS_WORDS | SMALL_TALK
 Rarity = Callable[[Sequence[str]], Sequence[float]]
+"""Weights of terms: the fewer texts have one, the more it tells."""
 
 
 @dataclass(frozen=True)
@@ -49,25 +50,26 @@ def statements_on(said: Sequence[Said], text: str, rarity: Rarity) -> set[int]:
         term: weight * (EXACT if term in exact else 1.0)
         for term, weight in zip(known, rarity(known), strict=True)
     }
-
-    def near(one: frozenset[str], other: frozenset[str]) -> float:
-        shared, left, right = (sum(weights[term] for term in part) for part in (one & other, one, other))
-        return shared / (sqrt(left * right) or 1.0)
-
-    nearness = [near(wanted, one) for one in terms]
-    best = max(nearness, default=0.0)
+    near = [nearness(wanted, one, weights) for one in terms]
+    best = max(near, default=0.0)
     if best == 0.0:
         return set()
-    found = {place for place, value in enumerate(nearness) if value >= AS_NEAR * best}
+    found = {place for place, value in enumerate(near) if value >= AS_NEAR * best}
     former = frozenset[str]().union(*(terms[place] for place in found)) - wanted
     for place, one in enumerate(terms):
         is_of_it = bool(one & wanted) and bool(one & former & exact)
-        if is_of_it or any(near(one, terms[other]) >= REPEATED for other in found):
+        if is_of_it or any(nearness(one, terms[other], weights) >= REPEATED for other in found):
             found.add(place)
     for place in range(1, len(said)):
         if not said[place].is_apart and len(terms[place]) < FEWEST_TERMS and place - 1 in found:
             found.add(place)
     return found
+
+
+def nearness(one: frozenset[str], other: frozenset[str], weights: Mapping[str, float]) -> float:
+    """The cosine of two texts' terms, 0..1, each weighing as much as is given."""
+    shared, left, right = (sum(weights[term] for term in part) for part in (one & other, one, other))
+    return shared / (sqrt(left * right) or 1.0)
 
 
 def tells_something(text: str) -> bool:
@@ -100,7 +102,7 @@ def told_in(passages: Sequence[str], text: str) -> str:
 @lru_cache(maxsize=1_000)
 def _terms(text: str) -> frozenset[str]:
     words = [word.lower() for word in _WORD.findall(text)]
-    return frozenset(term for word in words if word not in _WORDLESS for term in word_terms(word))
+    return terms_of_words(word for word in words if word not in _WORDLESS)
 
 
 @lru_cache(maxsize=1_000)
@@ -111,4 +113,4 @@ def _exact(text: str) -> frozenset[str]:
         for place, word in enumerate(_WORD.findall(text))
         if any(letter.isdigit() for letter in word) or (place and word[0].isupper())
     ]
-    return frozenset(term for word in words for term in word_terms(word))
+    return terms_of_words(words)

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from slowwave.excerpts.matter import told_in
-from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.results import Quote
 from slowwave.schemas.results.explanation import Told
 from slowwave.schemas.search import TurnHit
-from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.standing_turns import standing_turns
 from slowwave.search.turns import TURN_COLUMNS
 from slowwave.settings.groups import ScopeSettings
 from slowwave.store import Store
+from slowwave.trust.origins import is_passage
 from slowwave.trust.own_words import standing
 
 DOES = {
@@ -41,7 +40,7 @@ def quotes_of(store: Store, owner: ScopeSettings, memory: Mapping[str, Any]) -> 
 
 def _quote(memory: Mapping[str, Any], turn: TurnHit, left: str | None) -> Quote:
     said = str(memory["content"])
-    if memory["prompt_version"] == RAW_PROMPT and memory["cell_type"] != EPISODE:
+    if is_passage(memory):
         said = told_in([said], turn.content) or said
     told: Told = "no" if left is None else "whole" if left == turn.content else "in part"
     given = turn.model_dump(include=set(Quote.model_fields) - {"whose", "told"})

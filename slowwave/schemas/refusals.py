@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, ValidationError
 
 from slowwave.errors import InputError
 
@@ -41,6 +41,9 @@ LONGEST_ASKED = 100_000
 """Characters of a text of a caller that nothing narrower bounds: beyond it something else was passed by mistake."""
 
 Text = Annotated[str, Field(max_length=LONGEST_ASKED), CLEAN]
+
+Switch = Annotated[bool, Strict()]
+"""On or off: a text such as "false" is neither, and would begin what it was to prevent."""
 """Text of a caller, clean."""
 
 

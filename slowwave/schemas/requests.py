@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from slowwave.schemas.choices import CellStatus, CellType, ExportFormat, Resolution, SaidBy
-from slowwave.schemas.refusals import CLEAN, Request, Text, possible_time
+from slowwave.schemas.refusals import CLEAN, Request, Switch, Text, possible_time
 from slowwave.schemas.search import FROM_WITHIN, MAX_LIMIT, Moment, Narrowing, Query, Scope, When
 
 LONGEST_TEXT = 4_000
@@ -85,13 +85,13 @@ class RememberRequest(_Statement):
     project: Project | None = Field(
         default=None, description="The project that it is about alone (default: it is known in all of them)."
     )
-    new_project: bool = Field(default=False, description=NEW_PROJECT)
+    new_project: Switch = Field(default=False, description=NEW_PROJECT)
 
 
 class _Edit(CellRequest):
     """An edit by which a memory goes."""
 
-    dry_run: bool = Field(default=False, description="Show what would go, and change nothing.")
+    dry_run: Switch = Field(default=False, description="Show what would go, and change nothing.")
 
 
 class ForgetRequest(_Edit):
@@ -152,10 +152,8 @@ class EraseRequest(Request):
     text: Text | None = Field(
         default=None, description="Every turn and every memory that contains this text."
     )
-    resume: bool = Field(default=False, strict=True, description="Finish an erase that was interrupted.")
-    dry_run: bool = Field(
-        default=False, strict=True, description="Show what would change, and change nothing."
-    )
+    resume: Switch = Field(default=False, description="Finish an erase that was interrupted.")
+    dry_run: Switch = Field(default=False, description="Show what would change, and change nothing.")
 
 
 class ExportRequest(Request):
@@ -172,9 +170,7 @@ class ExportRequest(Request):
         default=None, description="Only what is of this project (default: all that you may see)."
     )
     scopes: tuple[Scope, ...] = Field(default=(), description="Only memories of this scope.")
-    dry_run: bool = Field(
-        default=False, strict=True, description="Show what would be written, and write nothing."
-    )
+    dry_run: Switch = Field(default=False, description="Show what would be written, and write nothing.")
 
 
 class CiteRequest(Request):
@@ -281,4 +277,4 @@ class RecordRequest(Request):
         default=None,
         description="Their project (default: that of their conversation so far, else of the repository of its folder).",
     )
-    new_project: bool = Field(default=False, description=NEW_PROJECT)
+    new_project: Switch = Field(default=False, description=NEW_PROJECT)

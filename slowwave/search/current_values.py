@@ -43,6 +43,12 @@ class ComparedValues(NamedTuple):
 ATTRIBUTE = ("subject", "attribute")
 """The pair that names a single-valued property."""
 
+VALUE_COLUMNS = (
+    "cell_id", *ATTRIBUTE, "value", "status", "event_time", "valid_from", "recorded_at", "origin", "protected",
+    "prompt_version",
+)  # fmt: skip
+"""Columns of `cells` by which values are compared."""
+
 
 def side_by_side(cell_ids: list[str]) -> RowsQuery:
     """Contradictions of which both sides stand: open ones, and those that a person resolved as both valid."""
@@ -128,21 +134,21 @@ def _compare(
         standing.append((value, cell))
 
 
-def rivals_of(store: Store, cell: Row) -> list[Row]:
-    """The other living values of a memory's property (rows of `cells`) that its value does not outdate by itself."""
+def rivals_of(store: Store, cell: Row) -> list[str]:
+    """Ids of the other living values of a memory's property that its value does not outdate by itself."""
     if None in (cell["subject"], cell["attribute"], cell["value"]):
         return []
     owned = [col(name) == lit(cell[name]) for name in OWNER]
     is_other = (col("status") == lit("active")) & (col("cell_id") != lit(cell["cell_id"]))
     living, contradictions = store.find(
         [
-            RowsQuery("cells", tuple(cell), reduce(and_, [*owned, is_other])),
+            RowsQuery("cells", VALUE_COLUMNS, reduce(and_, [*owned, is_other])),
             side_by_side([cell["cell_id"]]),
         ]
     )
     _, both_valid = doubted_and_both_valid(contradictions)
     return [
-        row
+        row["cell_id"]
         for row in living
         if None not in (row["subject"], row["attribute"], row["value"])
         and all(plain_text(row[name]) == plain_text(cell[name]) for name in ATTRIBUTE)

@@ -12,6 +12,7 @@ from slowwave.search.cells import CHAIN_STEPS, RankedCell, followers
 from slowwave.search.conditions import as_they_stood, cell_condition
 from slowwave.search.current_values import (
     ATTRIBUTE,
+    VALUE_COLUMNS,
     Pair,
     compared_values,
     doubted_and_both_valid,
@@ -33,11 +34,7 @@ _SHOWN = (
 _HIT_COLUMNS = [name for name in CellHit.model_fields if name in _SHOWN and name != "evidence"]
 _FORMER_COLUMNS = [name for name in FormerValue.model_fields if name != "value"]
 
-_COMPARED = (
-    "cell_id", "content", "subject", "attribute", "value", "status", "event_time", "valid_from", "valid_until",
-    "recorded_at", "topic_id", "superseded_by", "superseded_at", "origin", "protected",
-    "prompt_version",
-)  # fmt: skip
+_COMPARED = (*VALUE_COLUMNS, "content", "valid_until", "topic_id", "superseded_by", "superseded_at")
 """Columns that say which value holds now, and what held before: they are read of many cells for each that is shown."""
 
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 import polars as pl
@@ -45,6 +46,11 @@ def query_terms(text: str) -> tuple[str, ...]:
 def word_terms(word: str) -> tuple[str, ...]:
     """The terms of one word, as `terms_of` has them: for words whose places are wanted."""
     return _terms(word)
+
+
+def terms_of_words(words: Iterable[str]) -> frozenset[str]:
+    """The terms of several words, each once."""
+    return frozenset(term for word in words for term in word_terms(word))
 
 
 def _terms(text: str) -> tuple[str, ...]:

@@ -84,6 +84,11 @@ def is_told(cell: Mapping[str, Any]) -> bool:
     return bool(cell["origin"] == PERSON and cell["prompt_version"] == REMEMBERED)
 
 
+def is_passage(cell: Mapping[str, Any]) -> bool:
+    """Return whether a row of `cells` is raw talk, as it is kept where there is no model."""
+    return bool(cell["prompt_version"] == RAW_PROMPT and cell["cell_type"] != EPISODE)
+
+
 def least_trusted(origin: pl.Expr) -> pl.Expr:
     """The least trusted of several origins, as an aggregate."""
     return origin.cast(pl.Enum(TRUST)).max().cast(pl.String)

@@ -1,18 +1,14 @@
 """Two texts about one thing, of which the later one tells that it is otherwise by now. Pure functions over text."""
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import sqrt
 
+from slowwave.excerpts.matter import Rarity, nearness
 from slowwave.language.lexicon import CHANGED, SMALL_TALK, THEMELESS_WORDS
 from slowwave.language.query_words import plain_words
 from slowwave.language.sentences import plain_sentences, straight
-from slowwave.store.terms import word_terms
-
-Rarity = Callable[[Sequence[str]], Sequence[float]]
-"""Weights of terms: the fewer texts have one, the more it tells."""
+from slowwave.store.terms import terms_of_words
 
 SAME_MATTER = 0.3
 """Cosine of two texts' terms, each weighing its rarity, from which on they are about one thing."""
@@ -87,11 +83,9 @@ def _nearness(said: frozenset[str], known: frozenset[str], fewest: int, rarity: 
     if len(said & known) < fewest:
         return 0.0
     terms = sorted(said | known)
-    weights = dict(zip(terms, rarity(terms), strict=True))
-    shared, one, other = (sum(weights[term] for term in part) for part in (said & known, said, known))
-    return shared / (sqrt(one * other) or 1.0)
+    return nearness(said, known, dict(zip(terms, rarity(terms), strict=True)))
 
 
 @lru_cache(maxsize=1_000)
 def _terms(text: str) -> frozenset[str]:
-    return frozenset(term for word in plain_words(text) - _WORDLESS for term in word_terms(word))
+    return terms_of_words(plain_words(text) - _WORDLESS)

@@ -21,11 +21,12 @@ from typing import Final, TypeVar, cast
 
 from slowwave.context.matches import key_of
 from slowwave.context.situation import Situation
-from slowwave.context.statements.changed_matters import Matter, Rarity, tells_change
+from slowwave.context.statements.changed_matters import Matter, tells_change
+from slowwave.excerpts.matter import Rarity
 from slowwave.language.query_words import telling_words
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.search import CellHit, TurnHit
-from slowwave.store.terms import word_terms
+from slowwave.store.terms import terms_of_words
 
 SomeHit = TypeVar("SomeHit", bound=CellHit | TurnHit)
 
@@ -78,8 +79,7 @@ def with_later(
 
 def _names(question: str) -> frozenset[str]:
     """The terms of the names in a question: words with a capital letter that do not begin it."""
-    named = _NAME.findall(question)
-    return frozenset(term for name in named for term in word_terms(name.lower()))
+    return terms_of_words(map(str.lower, _NAME.findall(question)))
 
 
 def is_statement(hit: CellHit | TurnHit) -> bool:

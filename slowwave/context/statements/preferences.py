@@ -24,7 +24,7 @@ from slowwave.search.fusing import Fused
 from slowwave.search.standing_turns import standing_turns
 from slowwave.search.turns import by_turn, turn_hits
 from slowwave.store import TextQuery, col, lit
-from slowwave.store.terms import word_terms
+from slowwave.store.terms import terms_of_words
 from slowwave.trust.origins import PERSON
 from slowwave.trust.own_words import parts_of
 
@@ -91,7 +91,7 @@ def _without_withdrawn(situation: Situation, wishes: Sequence[TurnHit]) -> list[
     since = Filters(after=min(turn.event_time for turn in wishes))
     said = _with_words(situation, WITHDRAWAL_WORDS, READ_ROWS, since)
     taken_back = [
-        (turn.event_time, frozenset(term for word in words for term in word_terms(word)))
+        (turn.event_time, terms_of_words(words))
         for turn in said
         if turn.origin == PERSON
         for words in withdrawn_matters(_own_words(turn))
@@ -109,7 +109,7 @@ def _without_withdrawn(situation: Situation, wishes: Sequence[TurnHit]) -> list[
 
 def _is_withdrawn(sentence: str, matters: Sequence[frozenset[str]]) -> bool:
     """Return whether a sentence is a wish about one of the matters."""
-    terms = frozenset(term for word in plain_words(sentence) for term in word_terms(word))
+    terms = terms_of_words(plain_words(sentence))
     return any(matter <= terms for matter in matters) and is_standing(sentence)
 
 

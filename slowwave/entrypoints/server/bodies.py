@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, create_model, model_validator
 from slowwave.errors import InputError
 from slowwave.schemas.context import Activity, Context, ContextLine, ContextRequest, Label, TierName
 from slowwave.schemas.context import Path as FilePath
-from slowwave.schemas.refusals import CLEAN, Frozen, Request, Text
+from slowwave.schemas.refusals import CLEAN, Frozen, Request, Switch, Text
 from slowwave.schemas.requests import (
     ConfirmRequest,
     CorrectRequest,
@@ -189,7 +189,7 @@ class SettleBody(Request):
     cited: tuple[Annotated[str, Field(max_length=64), CLEAN], ...] = Field(
         default=(), max_length=1_000, description="Ids that were used, beside those that were cited."
     )
-    reads_answers: bool = Field(
+    reads_answers: Switch = Field(
         default=False, description="Find in the stored answers of the conversation what they cite."
     )
 
@@ -216,6 +216,4 @@ class IngestBody(Request):
         max_length=100,
         description="Absolute paths of files and folders, which this server's user can read.",
     )
-    dry_run: bool = Field(
-        default=False, strict=True, description="Show what would change, and change nothing."
-    )
+    dry_run: Switch = Field(default=False, description="Show what would change, and change nothing.")

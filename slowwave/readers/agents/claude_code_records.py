@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from slowwave.readers.agents.questions import questions_in
 from slowwave.readers.bounds import Counts
 from slowwave.readers.files import list_of, object_of
 
@@ -146,8 +147,9 @@ def _answer(outcome: Mapping[str, object], message: dict[str, object], calls: di
         return ""
     (result,), (tool,) = results, tools
     if tool == ASKING:
-        headers = {str(one.get("question")): one.get("header") for one in _questions(outcome)}
-        answers = [(headers.get(asked), told) for asked, told in object_of(outcome.get("answers")).items()]
+        asked = map(object_of, list_of(outcome.get("questions")))
+        headers = {str(one.get("question")): one.get("header") for one in asked}
+        answers = [(headers.get(name), told) for name, told in object_of(outcome.get("answers")).items()]
         told = [(header, text) for header, text in answers if isinstance(text, str) and text.strip()]
         return (
             told[0][1]
@@ -157,16 +159,6 @@ def _answer(outcome: Mapping[str, object], message: dict[str, object], calls: di
     is_refusal = result.get("is_error") is True and tool and not tool.startswith(_SERVERS)
     found = _REFUSED.match(str(result.get("content"))) if is_refusal else None
     return found["said"].strip() if found else ""
-
-
-def _questions(asked: Mapping[str, object]) -> list[Mapping[str, object]]:
-    return [object_of(question) for question in list_of(asked.get("questions"))]
-
-
-def _asked(question: Mapping[str, object]) -> str:
-    """A question to the user with what he can choose of."""
-    labels = [str(object_of(option).get("label")) for option in list_of(question.get("options"))]
-    return f"{question.get('question')} ({', '.join(labels)})" if labels else str(question.get("question"))
 
 
 def said_texts(content: object, role: SpokenRole, counts: Counts) -> list[str] | None:
@@ -194,7 +186,7 @@ def _block_text(block: object, skipped: Counter[str]) -> str | None:
     if kind == "text" and isinstance(text, str):
         return text
     if kind == "tool_use" and parts.get("name") == ASKING:
-        return "\n".join(map(_asked, _questions(object_of(parts.get("input")))))
+        return "\n".join(questions_in(object_of(parts.get("input"))))
     skipped[_BLOCK_NAMES.get(kind, "unknown block") if isinstance(kind, str) else "unknown block"] += 1
     return None
 

@@ -1,11 +1,11 @@
 """The records of a Codex session: of which turn each is, and what a person or the assistant says in it."""
 
-import json
 import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
+from slowwave.readers.agents.questions import object_in, questions_in
 from slowwave.readers.bounds import Counts
 from slowwave.readers.files import id_of, list_of, object_of, text_of
 
@@ -123,27 +123,14 @@ def question_texts(payload: Fields) -> tuple[str, ...]:
     """The questions that the assistant asks the person by a call, with what he can choose of; none in another item."""
     if payload.get("type") != "function_call" or payload.get("name") != _ASKING:
         return ()
-    questions = map(object_of, list_of(_parsed(payload.get("arguments")).get("questions")))
-    return tuple(_question(question) for question in questions)
-
-
-def _question(question: Fields) -> str:
-    labels = [str(object_of(option).get("label")) for option in list_of(question.get("options"))]
-    return f"{question.get('question')} ({', '.join(labels)})" if labels else str(question.get("question"))
+    return tuple(questions_in(object_in(payload.get("arguments"))))
 
 
 def answer_texts(payload: Fields) -> tuple[str, ...]:
     """The answers in the result of such a call, and what the person added to them."""
-    answers = object_of(_parsed(payload.get("output")).get("answers"))
+    answers = object_of(object_in(payload.get("output")).get("answers"))
     told = [[str(line) for line in list_of(object_of(given).get("answers"))] for given in answers.values()]
     return tuple(". ".join(line.removeprefix(_ADDED) for line in lines) for lines in told if lines)
-
-
-def _parsed(text: object) -> Fields:
-    try:
-        return object_of(json.loads(text, strict=False)) if isinstance(text, str) else {}
-    except (ValueError, RecursionError):
-        return {}
 
 
 def skip_unspoken(kind: str, payload: Fields, counts: Counts) -> None:

@@ -11,7 +11,6 @@ assistant asks by a call (`ask_user`) are its words, and what the call returns i
 thoughts, notices, files that `@` put into a prompt and sessions of sub-agents are left out.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from slowwave.readers.agents.json_file import json_object
+from slowwave.readers.agents.questions import object_in, questions_in
 from slowwave.readers.bounds import DEFAULTS, UNSPOKEN, Counts
 from slowwave.readers.files import file_time, id_of, list_of, object_of, path_text, small_text, time_of
 from slowwave.readers.lines import json_records
@@ -200,13 +200,7 @@ def _questions(message: _Fields) -> Iterator[str]:
     """The questions that the assistant asked the person by a call, with what he could choose of."""
     for call in map(object_of, list_of(message.get("toolCalls"))):
         if call.get("name") == _ASKING and call.get("status") == "success":
-            for question in map(object_of, list_of(object_of(call.get("args")).get("questions"))):
-                labels = [str(object_of(option).get("label")) for option in list_of(question.get("options"))]
-                yield (
-                    f"{question.get('question')} ({', '.join(labels)})"
-                    if labels
-                    else str(question.get("question"))
-                )
+            yield from questions_in(object_of(call.get("args")))
 
 
 def _answers(part: object) -> str:
@@ -214,10 +208,7 @@ def _answers(part: object) -> str:
     returned = object_of(object_of(part).get("functionResponse"))
     if returned.get("name") != _ASKING:
         return ""
-    try:
-        told = object_of(json.loads(str(object_of(returned.get("response")).get("output")), strict=False))
-    except (ValueError, RecursionError):
-        return ""
+    told = object_in(object_of(returned.get("response")).get("output"))
     return "\n".join(answer for answer in object_of(told.get("answers")).values() if isinstance(answer, str))
 
 

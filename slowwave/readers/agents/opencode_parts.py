@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from slowwave.readers.files import list_of, object_of
+from slowwave.readers.agents.questions import questions_in
+from slowwave.readers.files import object_of
 
 _Fields = Mapping[str, object]
 
@@ -14,8 +15,7 @@ def said_texts(parts: list[object], skipped: Counter[str]) -> list[str]:
     for part in map(object_of, parts):
         kind, text = part.get("type"), part.get("text")
         if asked := [state for state, _ in answered([part])]:
-            questions = list_of(object_of(asked[0].get("input")).get("questions"))
-            texts.append("\n".join(_question(object_of(question)) for question in questions))
+            texts.append("\n".join(questions_in(object_of(asked[0].get("input")))))
         elif kind != "text" or not isinstance(text, str):
             skipped["thinking" if kind == "reasoning" else "block without text"] += 1
         elif part.get("synthetic") or part.get("ignored"):
@@ -36,8 +36,3 @@ def answered(parts: list[object]) -> Iterator[tuple[_Fields, str]]:
             and object_of(state.get("metadata")).get("answers")
         ):
             yield state, str(part.get("callID"))
-
-
-def _question(question: _Fields) -> str:
-    labels = [str(object_of(option).get("label")) for option in list_of(question.get("options"))]
-    return f"{question.get('question')} ({', '.join(labels)})" if labels else str(question.get("question"))

@@ -6,7 +6,7 @@ import polars as pl
 
 from slowwave.decay.fading import to_archive, to_delete_again, to_prune
 from slowwave.decay.measures import fading_of, forgetting_of, long_unused
-from slowwave.schemas.report import several
+from slowwave.schemas.report import several_memories
 from slowwave.schemas.tables import OWNER
 from slowwave.stages.night.report import forgetting_line
 from slowwave.stages.run import Stage
@@ -67,7 +67,7 @@ def preview_fading(run: Stage) -> None:
     found = fading_of(run.store, now=run.now, forget=forget, decay=run.settings.decay)
     if found.height:
         run.note(
-            f"{several(found.height, 'memory', 'memories')} will fade within {forget.preview_days:g} days "
+            f"{several_memories(found.height)} will fade within {forget.preview_days:g} days "
             "if nobody uses them"
         )
     counted = forgetting_of(run.store, now=run.now, days=forget.recent_days)

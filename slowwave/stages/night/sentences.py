@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 
 from slowwave.schemas.moments import days_of
-from slowwave.schemas.report import StoryPart, several
+from slowwave.schemas.report import StoryPart, several, several_memories
 from slowwave.schemas.tables import RAW_PROMPT
 
 TOLD, TOLD_AGAIN = 6, 3
@@ -68,7 +68,7 @@ def fading_part(found: pl.DataFrame, *, days: float, now: datetime) -> StoryPart
             "{} ({})", _short("content"), pl.max_horizontal("fades_at", pl.lit(now)).dt.strftime("%Y-%m-%d")
         )
     )
-    said = f"{several(found.height, 'memory', 'memories')} will fade within {days:g} days if nobody uses them"
+    said = f"{several_memories(found.height)} will fade within {days:g} days if nobody uses them"
     return _part("fading", f"{said}. The most salient:", lines)
 
 
@@ -174,7 +174,7 @@ def _let_go(events: Events, texts: pl.DataFrame) -> StoryPart:
     sentences = []
     if archived.height:
         sentences.append(
-            f"Let go of {several(archived.height, 'memory', 'memories')} that nobody used. They are archived, and "
+            f"Let go of {several_memories(archived.height)} that nobody used. They are archived, and "
             "come back when they are asked for or said again."
         )
     if pruned:

@@ -13,6 +13,7 @@ from slowwave.schemas.moments import latest_of
 from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.search.current_values import (
     ATTRIBUTE,
+    VALUE_COLUMNS,
     Pair,
     compared_values,
     doubted_and_both_valid,
@@ -27,11 +28,6 @@ from slowwave.stages.run import Stage
 from slowwave.store import Row, col, lit
 from slowwave.trust.origins import is_told
 
-_COMPARED = [
-    "cell_id", *OWNER, *ATTRIBUTE, "value", "status", "event_time", "valid_from", "recorded_at", "origin",
-    "protected", "prompt_version", "is_judged",
-]  # fmt: skip
-
 WHY = "said later of the same property"
 
 
@@ -41,7 +37,7 @@ def retire_former_values(run: Stage) -> list[str]:
     stated = run.store.rows("cells", ["value"], active & (col("prompt_version") == lit(REMEMBERED)))
     if stated.drop_nulls().is_empty():
         return []
-    known = run.store.rows("cells", _COMPARED, active)
+    known = run.store.rows("cells", [*OWNER, *VALUE_COLUMNS], active)
     retiring = [
         row
         for claims in known.drop_nulls([*ATTRIBUTE, "value"]).partition_by(OWNER, maintain_order=True)

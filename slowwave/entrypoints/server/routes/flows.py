@@ -14,7 +14,7 @@ from slowwave.entrypoints.server.lanes import Ask
 from slowwave.entrypoints.server.routes.recording import usable_sources
 from slowwave.entrypoints.server.runs import FlowRun, RunId, RunState
 from slowwave.schemas.context import Path as FilePath
-from slowwave.schemas.refusals import Frozen, Request
+from slowwave.schemas.refusals import Frozen, Request, Switch
 from slowwave.schemas.report import NightReport, StageReport
 
 router = APIRouter(prefix="/v1", tags=["flows"])
@@ -33,14 +33,11 @@ class RunBody(Request):
     """The parameters of a run."""
 
     run_id: OwnId = None
-    dry_run: bool | None = Field(
+    dry_run: Switch | None = Field(
         default=None,
-        strict=True,
         description="Show what would change, and change nothing; the default for forget.",
     )
-    force: bool = Field(
-        default=False, strict=True, description="Nightly: ask the model even if little is new."
-    )
+    force: Switch = Field(default=False, description="Nightly: ask the model even if little is new.")
     sources: tuple[FilePath, ...] = Field(
         default=(),
         max_length=100,
@@ -51,10 +48,8 @@ class RunBody(Request):
 class ConsolidateBody(Request):
     """A night by hand."""
 
-    dry_run: bool = Field(
-        default=True, strict=True, description="Show what would change, and change nothing."
-    )
-    force: bool = Field(default=False, strict=True, description="Ask the model even if little is new.")
+    dry_run: Switch = Field(default=True, description="Show what would change, and change nothing.")
+    force: Switch = Field(default=False, description="Ask the model even if little is new.")
     wait_seconds: float = Field(default=60.0, ge=0, le=600, description="So long its end is waited for.")
     run_id: OwnId = None
 
@@ -75,9 +70,8 @@ class Consolidated(Frozen):
 class ReindexBody(Request):
     """A new store from the journal."""
 
-    clear_existing: bool = Field(
+    clear_existing: Switch = Field(
         default=True,
-        strict=True,
         description="true: make the whole store anew; false: only compute all vectors anew.",
     )
     run_id: OwnId = None
