@@ -18,8 +18,8 @@ from slowwave.evaluation.coverage import BUDGETS, cover, coverage_lines, wanted_
 from slowwave.evaluation.pages import BUDGETED, UNBOUNDED, MemoryPages, Page, memory_pages
 from slowwave.evaluation.retrieval import said_turns, wanted_turns
 from slowwave.home.paths import open_home
+from slowwave.recall.reader import open_reader
 from slowwave.schemas.questions import Conversation, CoverageLine, Question
-from slowwave.search import open_reader
 
 WRONG_CITATION = "WRONG_CITATION"
 """The kind of error that leaves the answer right."""

@@ -35,8 +35,9 @@ from benchmarks.invented_store import (  # noqa: E402
     vectors_of,
 )
 from slowwave.home.paths import Home  # noqa: E402
+from slowwave.recall.reader import Reader  # noqa: E402
+from slowwave.recall.search import ask  # noqa: E402
 from slowwave.schemas.search import DetailLevel, Filters  # noqa: E402
-from slowwave.search import Reader, ask  # noqa: E402
 from slowwave.settings.tree import Settings  # noqa: E402
 from slowwave.store import Store, VectorQuery, col, lit, open_store  # noqa: E402
 

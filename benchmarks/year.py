@@ -119,7 +119,8 @@ class Life:
 
     def _probe(self, day: int) -> dict[str, Any]:
         """What default search believes: nothing of this is noted as use."""
-        from slowwave.search import ask, open_reader
+        from slowwave.recall.reader import open_reader
+        from slowwave.recall.search import ask
 
         at, told = self._at(day, NIGHT_HOUR + 1), self.world.told_before(day)
         most, since = PROBES_A_DAY * self.every, day - max(CHANGED_DAYS, self.every)

@@ -19,10 +19,10 @@ with app.setup:
     from slowwave.entrypoints.show.terminal import visible
     from slowwave.errors import SlowwaveError
     from slowwave.home.paths import open_home
+    from slowwave.recall.conditions import scope_condition
+    from slowwave.recall.reader import open_reader
     from slowwave.schemas.search import Filters
     from slowwave.schemas.tables import frame_schema
-    from slowwave.search import open_reader
-    from slowwave.search.conditions import scope_condition
     from slowwave.store import col, lit
 
     LISTED = 25

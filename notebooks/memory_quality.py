@@ -24,6 +24,7 @@ with app.setup:
     from slowwave.entrypoints.show.home import pending_lines
     from slowwave.entrypoints.show.terminal import ago, visible
     from slowwave.errors import SlowwaveError
+    from slowwave.evaluation.evaluate import as_frame
     from slowwave.evaluation.retrieval import (
         CUTS,
         EVERY,
@@ -37,14 +38,14 @@ with app.setup:
     from slowwave.home.paths import Home, open_home
     from slowwave.language.query_words import QUERY_WORDS, telling_words
     from slowwave.readers.questions.question_sets import read_question_set
+    from slowwave.recall.conditions import scope_condition
+    from slowwave.recall.reader import Reader, open_reader
+    from slowwave.recall.search import ask
+    from slowwave.recall.turns import TurnQuestion, find_turns
     from slowwave.schemas.identity import content_hash
     from slowwave.schemas.results import Status
     from slowwave.schemas.search import MAX_LIMIT, Filters
     from slowwave.schemas.tables import RAW_PROMPT, frame_schema
-    from slowwave.search import Reader, ask, open_reader
-    from slowwave.search.conditions import scope_condition
-    from slowwave.search.fusing import as_frame
-    from slowwave.search.turns import TurnQuestion, find_turns
     from slowwave.store import Store, col
 
     COLUMNS = {
@@ -892,7 +893,7 @@ def ranked_turns(memory, question):
     vector, _ = memory.reader.vector_of(question.question)
     words = telling_words(question.question, most=QUERY_WORDS)
     asked_for = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
-    return as_frame(find_turns(memory.store, asked_for, memory.home.settings), key="turn_id")
+    return as_frame(find_turns(memory.store, asked_for, memory.home.settings))
 
 
 @app.function

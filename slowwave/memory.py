@@ -11,9 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from slowwave.context import assemble
-from slowwave.context.answers import settle_by_answers
-from slowwave.context.shown import shown_to
 from slowwave.edits import overview, quarantine
 from slowwave.edits.explain import explain
 from slowwave.edits.methods import Edits
@@ -25,7 +22,15 @@ from slowwave.home.citations import Citations
 from slowwave.home.core_file import project_core
 from slowwave.home.paths import open_home
 from slowwave.home.usage import Usage, cite
-from slowwave.lists.methods import Lists
+from slowwave.recall.answers import settle_by_answers
+from slowwave.recall.archived import find_forgotten
+from slowwave.recall.assemble import assemble
+from slowwave.recall.entity import describe
+from slowwave.recall.lists.methods import Lists
+from slowwave.recall.reader import open_reader
+from slowwave.recall.search import answer, ask
+from slowwave.recall.shown import shown_to
+from slowwave.recall.timeline import timeline
 from slowwave.schemas.choices import ExportFormat
 from slowwave.schemas.context import Activity, Context, ContextRequest
 from slowwave.schemas.refusals import clean_text, moment_of, request_of
@@ -62,10 +67,6 @@ from slowwave.schemas.search import (
     SearchResult,
     Timeline,
 )
-from slowwave.search import answer, ask, open_reader
-from slowwave.search.archived import find_forgotten
-from slowwave.search.entity import describe
-from slowwave.search.timeline import timeline
 from slowwave.stages.ingest.alone import ingest_alone
 from slowwave.stages.ingest.folding import Folding
 from slowwave.stages.ingest.methods import Sources

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import polars as pl
 
+from slowwave.chains.values import rivals_of, side_by_side
 from slowwave.decay.fading import revivals
 from slowwave.edits.assistants_word import confirmed_by_an_assistant, is_a_persons
 from slowwave.edits.consequences import (
@@ -22,10 +23,9 @@ from slowwave.edits.correct import protection, refuse_retired
 from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.home.workspace import Workspace
 from slowwave.readers.statements import read_note
+from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ConfirmRequest
 from slowwave.schemas.results import Done
-from slowwave.search import Reader
-from slowwave.search.current_values import rivals_of, side_by_side
 
 WHY = "a person confirmed the other"
 PERSON_SAID = "a person"

@@ -8,13 +8,13 @@ import polars as pl
 from slowwave.chains.dependents import flags
 from slowwave.chains.stored import PERSON, with_stored_chains
 from slowwave.chains.timelines import timelines
+from slowwave.chains.values import rivals_of
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
 from slowwave.schemas.identity import stable_id
 from slowwave.schemas.tables import OWNER, TIMESTAMP
-from slowwave.search.current_values import rivals_of
 from slowwave.store import Store, col, lit
 
 

@@ -14,13 +14,13 @@ from slowwave.errors import InputError
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import Statement, cell_id_of, read_note, read_statement
+from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import CellType
 from slowwave.schemas.identity import content_hash, normalize_text
 from slowwave.schemas.moments import latest_of
 from slowwave.schemas.requests import CorrectRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import frame_schema
-from slowwave.search import Reader
 from slowwave.trust.origins import is_passage
 
 WHY = "a person corrected it"

@@ -14,11 +14,11 @@ from slowwave.journal.catalogue import CATALOGUE, decode
 from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import journaled, mentioning
 from slowwave.journal.segments import Journal
-from slowwave.lists.quotes import quotes_of
+from slowwave.recall.lists.quotes import quotes_of
+from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import EPISODE, WHOSE, Origin
 from slowwave.schemas.results import Dispute, Explanation, Judged, Link, Quote, Step
 from slowwave.schemas.tables import RAW_PROMPT
-from slowwave.search import Reader
 from slowwave.store import Store, as_filter, col, lit, owned_by
 from slowwave.trust.origins import PERSON
 

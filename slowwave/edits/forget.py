@@ -16,10 +16,10 @@ from slowwave.edits.session import cell_of, commit_edit, edit_session
 from slowwave.errors import InputError
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.readers.statements import read_note
+from slowwave.recall.reader import Reader
 from slowwave.schemas.requests import ForgetRequest
 from slowwave.schemas.results import Done
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
-from slowwave.search import Reader
 from slowwave.store import Row, Store, col, lit, same_owner
 from slowwave.trust.origins import is_passage
 

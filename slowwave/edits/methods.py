@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from slowwave.edits import confirm, correct, forget, remember, resolve
 from slowwave.home.paths import Home
+from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import CellType, Resolution, SaidBy
 from slowwave.schemas.refusals import moment_of, request_of
 from slowwave.schemas.report import StageReport
@@ -17,7 +18,6 @@ from slowwave.schemas.requests import (
     ResolveRequest,
 )
 from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
-from slowwave.search import Reader
 from slowwave.stages.ingest.folding import Folding
 
 Answer = TypeVar("Answer", Done, Resolved, Erased, StageReport)

@@ -9,10 +9,10 @@ from slowwave.decay.fading import fading
 from slowwave.decay.retention import days_since, effective_confidence
 from slowwave.edits.resolve import disputes
 from slowwave.journal.segments import Journal
+from slowwave.recall.reader import Reader
 from slowwave.schemas.moments import DAY_UNKNOWN, are_unknown
 from slowwave.schemas.requests import WeakRequest
 from slowwave.schemas.results import Fading, Replacement, Stats
-from slowwave.search import Reader
 from slowwave.store import Store, col, lit, owned_by
 from slowwave.trust.origins import ON_TRUST, whose_word
 

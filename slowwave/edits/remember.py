@@ -10,12 +10,12 @@ from slowwave.home.swept import keep_fresh
 from slowwave.journal.catalogue import Plan, encode_plan
 from slowwave.language.text import numbers
 from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows
+from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RememberRequest
 from slowwave.schemas.results import Remembered
 from slowwave.schemas.tables import REMEMBERED
-from slowwave.search import Reader
 from slowwave.stages.ingest.folding import Folding, fold_committed
 from slowwave.store import Store, col, lit, owned_in
 

@@ -5,6 +5,7 @@ from typing import cast
 
 import polars as pl
 
+from slowwave.chains.values import ATTRIBUTE
 from slowwave.edits.consequences import (
     cascade,
     joined,
@@ -23,12 +24,11 @@ from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import Plan, rows_of
 from slowwave.journal.lookup import journaled
 from slowwave.readers.statements import read_note, read_statement
+from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import Resolution
 from slowwave.schemas.moments import first_of, latest_of
 from slowwave.schemas.requests import ResolveRequest
 from slowwave.schemas.results import Dispute, Resolved, Side
-from slowwave.search import Reader
-from slowwave.search.current_values import ATTRIBUTE
 from slowwave.store import Store, owned_by
 from slowwave.trust.origins import is_passage
 

@@ -15,7 +15,7 @@ from slowwave.home.lock import writing
 from slowwave.home.paths import Home
 from slowwave.home.workspace import Workspace, workspace_of
 from slowwave.journal.catalogue import Plan
-from slowwave.search import Reader
+from slowwave.recall.reader import Reader
 from slowwave.stages.ingest.folding import embed
 from slowwave.stages.reconcile.stated_values import retire_at_once
 from slowwave.stages.run import Stage

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import polars as pl
 
-from slowwave.context.shown import FOLDER as SHOWN_FOLDER
 from slowwave.erase.byte_scan import files_with, forms_of
 from slowwave.erase.payloads import ERASED
 from slowwave.errors import TransientError
@@ -16,6 +15,7 @@ from slowwave.home.paths import Home
 from slowwave.home.usage import RECORDED, collect_spools
 from slowwave.home.workspace import Workspace
 from slowwave.journal.catalogue import encode
+from slowwave.recall.shown import FOLDER as SHOWN_FOLDER
 from slowwave.store import Store
 from slowwave.whole_file import DRAFTS
 

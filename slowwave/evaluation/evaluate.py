@@ -33,18 +33,18 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import Workspace, open_workspace
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.tokens import count_tokens
+from slowwave.recall.reader import Reader
+from slowwave.recall.turns import LIST_ROWS, FoundTurns, TurnQuestion, find_turns
 from slowwave.schemas.questions import Conversation, Evaluation, Figures, Parameter, Question, QuestionSet
 from slowwave.schemas.search import Filters
-from slowwave.search.fusing import as_frame
-from slowwave.search.reader import Reader
-from slowwave.search.turns import LIST_ROWS, TurnQuestion, find_turns
 from slowwave.stages.ingest.ingest import ingest_sources
 from slowwave.stages.ingest.vector_space import compute_vectors
 from slowwave.stages.night.report import plain
 from slowwave.stages.run import Stage
 from slowwave.store.passages import NEAR_STRIDE, NEAR_TURNS
 
-NO_TURNS = {"question_index": pl.Int64, "turn_id": pl.String, "fused_score": pl.Float64}
+NO_FOUND = {"turn_id": pl.String, "fused_score": pl.Float64}
+NO_TURNS = {"question_index": pl.Int64, **NO_FOUND}
 
 AFTER_THE_LAST = timedelta(days=2)
 """From a set's last turn to its questions."""
@@ -191,9 +191,30 @@ def ask_questions(workspace: Workspace, questions: Sequence[Question]) -> pl.Dat
         vector, _ = reader.vector_of(question.question)
         words = telling_words(question.question, most=QUERY_WORDS)
         asked = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
-        found = as_frame(find_turns(workspace.store, asked, workspace.settings), key="turn_id")
+        found = as_frame(find_turns(workspace.store, asked, workspace.settings))
         parts.append(found.with_columns(question_index=pl.lit(place, dtype=pl.Int64)))
     return pl.concat(parts, how="diagonal")
+
+
+def as_frame(found: FoundTurns) -> pl.DataFrame:
+    """`turn_id`, `fused_score` and for each list `<name>_rank`, `<name>_value` and `<name>_share`; null without."""
+    frame = pl.DataFrame(
+        {"turn_id": list(found.scores), "fused_score": list(found.scores.values())}, NO_FOUND
+    )
+    for name, shares in found.shares.items():
+        values = found.values.get(name, shares)
+        part = pl.DataFrame(
+            {
+                "turn_id": list(shares),
+                f"{name}_value": [values[key] for key in shares],
+                f"{name}_share": list(shares.values()),
+            },
+            schema={"turn_id": pl.String, f"{name}_value": pl.Float64, f"{name}_share": pl.Float64},
+        ).filter(pl.col(f"{name}_share") != 0.0 if name not in found.values else pl.lit(value=True))
+        ranked = part.sort(f"{name}_value", "turn_id", descending=[True, False])
+        ranked = ranked.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.Int64).alias(f"{name}_rank"))
+        frame = frame.join(ranked, on="turn_id", how="left", maintain_order="left")
+    return frame
 
 
 def add_up(parts: Sequence[Asked], *, seconds: float) -> Evaluation:

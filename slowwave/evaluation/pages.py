@@ -12,16 +12,17 @@ from typing import Final, cast
 
 import polars as pl
 
-from slowwave.context import assemble
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.tokens import count_tokens
+from slowwave.recall.assemble import assemble
+from slowwave.recall.reader import Reader
+from slowwave.recall.search import ask
+from slowwave.recall.turns import TURN_LISTS, TurnQuestion, find_turns
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.moments import day_of, days_of
 from slowwave.schemas.questions import Question
 from slowwave.schemas.search import MAX_LIMIT, CellHit, Filters, SearchResult
-from slowwave.search import Reader, ask
-from slowwave.search.turns import TURN_LISTS, TurnQuestion, find_turns
 from slowwave.store import Store
 
 BUDGETED: Final = ("context", "search", "turns", "ranked turns")
@@ -110,7 +111,7 @@ class MemoryPages:
         asked = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
         lists = TURN_LISTS if way == "turns" else ()
         ranked = find_turns(self.store, asked, self.reader.settings, lists=lists)
-        return [self.turns[entry.key] for entry in ranked if entry.key in self.turns]
+        return [self.turns[key] for key in ranked.scores if key in self.turns]
 
     def _of(self, cell_id: str) -> frozenset[str]:
         return self.evidence.get(cell_id, frozenset())

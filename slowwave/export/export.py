@@ -15,10 +15,9 @@ from slowwave.export.rows import Rows, rows_of_export
 from slowwave.export.safe_rows import without_secrets
 from slowwave.export.vault import vault_files
 from slowwave.home.swept import needs_sweep
+from slowwave.recall.reader import NO_STORE, Reader
 from slowwave.schemas.report import Exported
 from slowwave.schemas.requests import ExportRequest
-from slowwave.search import Reader
-from slowwave.search.reader import NO_STORE
 
 SECRETS = "secrets were taken out of it: `slowwave run redact` takes them out of the home as well"
 

@@ -126,15 +126,6 @@ class FilterWords(TypedDict, total=False):
     known_at: When | None
 
 
-class Share(Frozen):
-    """The part of one list in a hit: its rank there, the value that ranked it, and its part of the score."""
-
-    list_name: str
-    rank: int = Field(ge=1, description="1 is the best.")
-    value: float = Field(description="BM25 score or cosine, comparable within the list only.")
-    share: float = Field(description="Part of the fused score; below 0 where a turn asks instead of tells.")
-
-
 Place = tuple[int, int]
 """Begin and end in a text, in characters; the end is the first that does not belong to it."""
 
@@ -150,12 +141,12 @@ class Excerpt(Frozen):
 
 
 class Hit(Frozen):
-    """The score of a hit, which only orders hits of one tier, and the lists that found it."""
+    """The score of a hit, which only orders hits of one answer, and the columns that it was computed from."""
 
     score: float = Field(
-        ge=0, description="Fused score times the prior; comparable within one tier of one answer only."
+        ge=0, description="Comparable within one answer only (docs/recall.md has the formula)."
     )
-    found_by: list[Share] = Field(default_factory=list, description="Why it was found, by list.")
+    why: dict[str, float] = Field(default_factory=dict, description="The columns of the score, by name.")
     excerpt: Excerpt | None = Field(
         default=None, description="What of its text tells what the question asks: of a memory its `text`."
     )
@@ -180,6 +171,9 @@ class TurnHit(Hit):
     whose: str = Field(
         default="", description="Whose word what is shown is; empty where a person says it in own words."
     )
+    is_unread: bool = Field(
+        default=False, description="No night has read it yet, so that it stands for itself."
+    )
 
 
 class TopicHit(Hit):
@@ -192,6 +186,13 @@ class TopicHit(Hit):
     cell_count: int
     whose: str = Field(
         default="", description="Whose word its memories are, by the most trusted; empty where a person's."
+    )
+    since: list[str] = Field(
+        default_factory=list, description="Values that changed after the summary was written, as lines."
+    )
+    is_outdated: bool = Field(
+        default=False,
+        description="A memory behind the summary changed since: it is written anew with the next night.",
     )
 
 
@@ -238,6 +239,12 @@ class CellHit(Hit):
     topic_name: str | None
     confirmations: int
     has_open_contradiction: bool
+    rival: FormerValue | None = Field(
+        default=None, description="The other side, where nobody decided which of the two is current."
+    )
+    echo: str | None = Field(
+        default=None, description="What became of a former value that the text mentions, where it does."
+    )
     history: list[FormerValue] = Field(
         default_factory=list, description="Other values of its subject and attribute, newest first."
     )
@@ -245,7 +252,6 @@ class CellHit(Hit):
     evidence: list[TurnHit] = Field(
         default_factory=list, description="Those turns, word by word, at detail level `evidence`."
     )
-    prior: float = Field(ge=0, le=1, description="Salience x age x retention, bounded below.")
 
 
 class ChainStep(Frozen):
@@ -273,11 +279,13 @@ class SearchResult(Frozen):
     intent: Intent = "general"
     after: datetime | None = Field(default=None, description="Begin of the time that was asked for.")
     before: datetime | None = Field(default=None, description="End of the time that was asked for.")
+    lead: str = Field(default="", description="The current value, or what else answers best, in one line.")
     notes: list[str]
     topics: list[TopicHit]
     cells: list[CellHit]
     turns: list[TurnHit] = Field(
-        default_factory=list, description="Raw turns that answer, at detail level `evidence`."
+        default_factory=list,
+        description="Messages that no night has read yet; at detail level `evidence` all that answer.",
     )
     reasons: list[ChainStep] = Field(
         default_factory=list,

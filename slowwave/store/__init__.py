@@ -22,7 +22,7 @@ from slowwave.store.generations import (
 )
 from slowwave.store.layout import EMBEDDER_OF, SCHEMA_VERSION, TEXT_INDEX, StoreMeta
 from slowwave.store.memory_tables import Row
-from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, TextQuery, VectorQuery
+from slowwave.store.reads import SCORE, FirstQuery, Query, RowsQuery, SearchQuery, TextQuery, VectorQuery
 from slowwave.store.scopes import in_any_project, owned_by, owned_in, same_owner
 from slowwave.store.writing import Embed, Store
 
@@ -39,6 +39,7 @@ __all__ = [
     "Query",
     "Row",
     "RowsQuery",
+    "SearchQuery",
     "Store",
     "StoreMeta",
     "TextQuery",

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from slowwave.store.memory_vectors import hashes_with
-from slowwave.store.terms import query_terms, terms_of
+from slowwave.store.terms import distinct_terms, query_terms, terms_of
 
 TERM_SATURATION = 1.2
 LENGTH_SHARE = 0.75
@@ -25,6 +25,7 @@ TEXTS_AT_ONCE = 20_000
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int32]
+Bits = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -56,19 +57,27 @@ class TextIndex:
     height: int
 
     def scores(self, text: str) -> Floats:
-        """BM25 of every row, (height,): sum over the terms of the text of idf * saturated count; 0 where none occurs.
+        """BM25 of every row, (height,), as `scores_and_held` has it."""
+        return self.scores_and_held(text)[0]
 
-        idf is ln(1 + (n - df + 0.5) / (df + 0.5)) over the texts that are not empty.
+    def scores_and_held(self, text: str) -> tuple[Floats, Bits]:
+        """BM25 of every row, and the terms of the text that each has, both (height,).
+
+        BM25 is the sum over the terms of idf * saturated count, 0 where none occurs; idf is
+        ln(1 + (n - df + 0.5) / (df + 0.5)) over the texts that are not empty. Bit n of a row says that it has term
+        n of `distinct_terms`.
         """
-        found = np.zeros(self.height, np.float32)
+        found, held = np.zeros(self.height, np.float32), np.zeros(self.height, np.int64)
         count, resistances = self._measured
+        bits = {term: np.int64(1 << place) for place, term in enumerate(distinct_terms(text))}
         for term in query_terms(text) if count else ():
             where = [segment.postings(term) for segment in self.segments]
             idf = _rarity(count, where)
             for segment, at, resistance in zip(self.segments, where, resistances, strict=True):
                 if at is not None:
-                    _add(found, segment, at, idf, resistance)
-        return found
+                    rows = _add(found, segment, at, idf, resistance)
+                    held[rows] |= bits.get(term, np.int64(0))
+        return found, held
 
     def rarities(self, terms: Sequence[str]) -> list[float]:
         """The idf of each term, above 0: the fewer texts have it the higher."""
@@ -126,7 +135,8 @@ def _rarity(count: int, where: Sequence[slice | None]) -> float:
     return float(np.log1p((max(count - frequency, 0) + 0.5) / (frequency + 0.5)))
 
 
-def _add(found: Floats, segment: Segment, at: slice, idf: float, resistance: Floats) -> None:
+def _add(found: Floats, segment: Segment, at: slice, idf: float, resistance: Floats) -> Places:
+    """Add what the postings of one term are worth, and return their rows."""
     places, counts = segment.places[at], segment.counts[at]
     share = np.float32(idf * (TERM_SATURATION + 1)) * counts
     share /= counts + resistance[places]
@@ -134,6 +144,7 @@ def _add(found: Floats, segment: Segment, at: slice, idf: float, resistance: Flo
     if rows.size and rows.min() < 0:
         rows, share = rows[rows >= 0], share[rows >= 0]
     found[rows] += share  # a row is once among the postings of a term
+    return rows
 
 
 def _moved(rows: Places, kept: Places) -> Places:

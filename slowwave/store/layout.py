@@ -13,7 +13,7 @@ from lancedb.query import MatchQuery, MultiMatchQuery
 from slowwave.schemas.tables import KEYS, OWNER, VECTOR_TEXT, frame_schema
 from slowwave.whole_file import read_plain
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 MATCHED = {"passages": ("content",), "cells": ("content",), "topics": ("name", "summary")}
 """Columns that full text looks in, together."""
@@ -29,7 +29,7 @@ FILTER_INDEX = {
 """Columns of few values by which searches filter."""
 LOOKUP_INDEX = {
     "turns": ("turn_id", "session_id"),
-    "cells": ("cell_id", "superseded_by", "subject"),
+    "cells": ("cell_id", "superseded_by", "subject", "head_id", "property"),
     "cell_usage": ("cell_id",),
     "entities": ("entity_id", "family"),
     "mentions": ("cell_id", "entity_id", "family"),
@@ -37,6 +37,8 @@ LOOKUP_INDEX = {
     "artifacts": ("cell_id", "reference"),
 }
 """Columns of many values by which searches look rows up."""
+DERIVED = {"cells": ("head_id", "property")}
+"""Columns that the store computes when it applies changes (`chain_columns.py`); no event carries them."""
 EMBEDDER_OF = {"vector": "embedder_id", "centroid": "centroid_embedder_id"}
 """For each vector column, the column that names its embedder; the empty text says that it must be computed."""
 
@@ -86,6 +88,7 @@ def arrow_schema(table: str, dims: int) -> pa.Schema:
         pa.field(name, _arrow_type(dtype), nullable=name != key)
         for name, dtype in frame_schema(table).items()
     ]
+    fields += [pa.field(name, pa.utf8()) for name in DERIVED.get(table, ())]
     if table in VECTOR_TEXT:
         vector = pa.list_(pa.float32(), dims)
         for name in ("vector", "centroid") if table == "topics" else ("vector",):

@@ -9,14 +9,14 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
 
 from slowwave.errors import ContractError
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT
-from slowwave.store.bm25 import TextIndex
+from slowwave.store.bm25 import Bits, TextIndex
 from slowwave.store.conditions import And, Expr, IsIn, Or, as_filter
 from slowwave.store.layout import EMBEDDER_OF, MATCHED, TEXT_INDEX
 from slowwave.store.memory_vectors import Floats, Mask, MemoryVectors, Places, best
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 LOOKED_UP = frozenset(
     {
         "cell_id", "turn_id", "topic_id", "session_id", "entity_id", "family",
-        "source_id", "target_id", "superseded_by", "subject", "cell_a", "cell_b",
+        "source_id", "target_id", "superseded_by", "subject", "head_id", "property", "cell_a", "cell_b",
     }
 )  # fmt: skip
 """Columns by whose values rows are looked up; the others are compared row by row."""
@@ -44,6 +44,15 @@ MOST_CHUNKS = 16
 """Pieces of a frame in memory: of more, reading a few rows takes longer than putting them together."""
 
 Kept = TypeVar("Kept")
+
+
+class Searched(NamedTuple):
+    """What a search found in a table: places, and for each its BM25, its cosine and the terms that it has."""
+
+    places: Places
+    text_scores: Floats
+    similarities: Floats
+    held: Bits
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,7 @@ class MemoryTable:
     _masks: "OrderedDict[Hashable, Mask]" = field(default_factory=OrderedDict, repr=False)
     _columns: dict[str, list[Any]] = field(default_factory=dict, repr=False)
     _scores: "OrderedDict[Hashable, Floats]" = field(default_factory=OrderedDict, repr=False)
+    _held: "OrderedDict[Hashable, tuple[Floats, Bits]]" = field(default_factory=OrderedDict, repr=False)
     _lookups: dict[str, dict[str, list[int]]] = field(default_factory=dict, repr=False)
     _orders: dict[str, Places] = field(default_factory=dict, repr=False)
 
@@ -153,6 +163,50 @@ class MemoryTable:
         vectors = self.vectors
         seen = _kept(self._scores, vector.tobytes(), MOST_SCORES, lambda: vectors.first_look(vector))
         return vectors.nearest(vector, seen, k, self.mask(where), self.ranks)
+
+    def search(
+        self,
+        words: str,
+        vector: Floats | None,
+        k: int,
+        where: Expr | None,
+        *,
+        fields: Sequence[str] = (),
+        also: Sequence[str] = (),
+        parts: Sequence[Expr] = (),
+    ) -> Searched:
+        """The union of the best rows by text, by vector and by key, as `SearchQuery` says."""
+        names = [*(fields or MATCHED.get(self.table, ()))] if words.strip() else []
+        mask = self.mask(where)
+        masks = [mask & self.mask(one) for one in parts] or [mask]
+        found, likeness = list[Places](), None
+        scores, held = self._scored(names, words)
+        if names:
+            found += [best(scores, part & (scores > 0), k, self.ranks)[0] for part in masks]
+        if vector is not None and self.vectors is not None:
+            vectors, unit = self.vectors, vector
+            likeness = _kept(self._scores, vector.tobytes(), MOST_SCORES, lambda: vectors.first_look(unit))
+            found += [vectors.nearest(vector, likeness, k, part, self.ranks)[0] for part in masks]
+        if also:
+            named = self._rows_with(IsIn(KEYS[self.table], tuple(also)))
+            found.append(named[mask[named]])
+        places = np.array(list(dict.fromkeys(np.concatenate(found).tolist())) if found else [], np.intp)
+        similarities = np.zeros(places.size, np.float32)
+        if likeness is not None and vector is not None and self.vectors is not None:
+            similarities = self.vectors.cosines(vector, places)
+        return Searched(places, scores[places], similarities, held[places])
+
+    def _scored(self, names: Sequence[str], words: str) -> tuple[Floats, Bits]:
+        """BM25 of every row by the best of some fields, and the terms that any of them has."""
+        if not names:
+            return np.zeros(self.frame.height, np.float32), np.zeros(self.frame.height, np.int64)
+
+        def score() -> tuple[Floats, Bits]:
+            parts = [self.texts[name].scores_and_held(words) for name in names]
+            scores = np.maximum.reduce([part[0] for part in parts])
+            return scores, np.bitwise_or.reduce([part[1] for part in parts])
+
+        return _kept(self._held, (*names, words), MOST_SCORES, score)
 
     def places(self, where: Expr | None) -> Places:
         """Places of the rows that a condition holds for, in the order of their keys."""

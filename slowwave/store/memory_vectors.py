@@ -66,6 +66,10 @@ class MemoryVectors:
         places, values = best(_products(self.whole[likely], unit), np.ones(likely.size, bool), k, among)
         return likely[places], values
 
+    def cosines(self, vector: Floats, places: Places) -> Floats:
+        """Cosine of a vector with some rows, exact; 0 for rows without one."""
+        return _products(self.whole[places], _unit(vector))
+
     def with_rows(
         self, places: Places, vectors: Floats, hashes: pl.Series, *, height: int
     ) -> "MemoryVectors":

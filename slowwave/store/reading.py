@@ -1,6 +1,7 @@
 """Reading one generation of the store: anyone may, at any time, without a lock."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -32,6 +33,7 @@ from slowwave.store.reads import (
     Queries,
     Query,
     RowsQuery,
+    SearchQuery,
     TextQuery,
     best_of_each,
     bounded_session,
@@ -256,7 +258,7 @@ class StoreReader:
         asked = {wanted.table for wanted in queries} if self._cache.is_indexed else set()
         copies = {table: self._cache.copy_of(table) for table in asked}
         on_disk = {
-            place: wanted
+            place: self._possible(wanted)
             for place, wanted in enumerate(queries)
             if copies.get(wanted.table) is None
             and (not isinstance(wanted, TextQuery) or self._can_match(wanted))
@@ -275,6 +277,14 @@ class StoreReader:
         for place, frame in zip(on_disk, frames, strict=True):
             answers[place] = of_frame(queries[place], frame)
         return [answers[place] for place in range(len(queries))]
+
+    def _possible(self, wanted: Query) -> Query:
+        """The query; a search of a table without full text asks no words, and a store without vectors none."""
+        if not isinstance(wanted, SearchQuery):
+            return wanted
+        has_text = wanted.table in TEXT_INDEX and self._has_text_index(wanted.table)
+        vector = wanted.vector if wanted.table in VECTOR_TEXT else None
+        return replace(wanted, words=wanted.words if has_text else "", vector=vector)
 
     def _can_match(self, wanted: TextQuery) -> bool:
         """Return whether there are words to look for and an index to find them with."""

@@ -23,11 +23,12 @@ from lancedb.table import AsyncTable
 from numpy.typing import NDArray
 
 from slowwave.schemas.tables import KEYS, frame_schema
-from slowwave.store.conditions import Expr, on_disk
+from slowwave.store.conditions import Expr, col, on_disk
 from slowwave.store.damage import reading
 from slowwave.store.layout import MATCHED, arrow_schema, full_text_query
 from slowwave.store.memory_tables import MemoryTable, Row
 from slowwave.store.memory_vectors import Floats, Places
+from slowwave.store.terms import distinct_terms, held_terms
 
 QUERIES_AT_ONCE = 64
 """Of more queries some wait, so that their answers need not all be in memory."""
@@ -65,6 +66,32 @@ class VectorQuery:
 
 
 @dataclass(frozen=True)
+class SearchQuery:
+    """The union of the `k` rows that match `words` best, of the `k` nearest to `vector`, and of the rows of `also`.
+
+    Every row has the key, `columns`, `text_score` (BM25, 0 without a match), `similarity` (cosine, 0 without a
+    vector) and `held`, the terms of the words that its fields have (`held_terms`), whichever list brought it. With
+    `parts`, the best `k` of the rows of each of these conditions.
+    """
+
+    table: str
+    words: str
+    vector: NDArray[np.float32] | None
+    k: int
+    where: Expr | None
+    columns: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    parts: tuple[Expr, ...] = ()
+
+
+FOUND = ("text_score", "similarity", "held")
+"""The columns that a search adds to a row."""
+
+FOUND_TYPES = {"text_score": pl.Float64(), "similarity": pl.Float64(), "held": pl.Int64()}
+
+
+@dataclass(frozen=True)
 class RowsQuery:
     """The named columns of the rows that a condition holds for."""
 
@@ -84,7 +111,7 @@ class FirstQuery:
     columns: tuple[str, ...]
 
 
-Query = TextQuery | VectorQuery | RowsQuery | FirstQuery
+Query = TextQuery | VectorQuery | SearchQuery | RowsQuery | FirstQuery
 
 
 def nothing_found(wanted: TextQuery) -> pl.DataFrame:
@@ -109,6 +136,8 @@ def rows_in_memory(copy: MemoryTable, wanted: Query) -> list[Row]:
         return copy.take(copy.places(wanted.where), wanted.columns)
     if isinstance(wanted, FirstQuery):
         return copy.take(copy.first(wanted.by, wanted.k, wanted.where), wanted.columns)
+    if isinstance(wanted, SearchQuery):
+        return _searched(copy, wanted)
     places, values = _ranked_places(copy, wanted)
     rows = copy.take(places, (KEYS[wanted.table], *wanted.columns))
     for row, value in zip(rows, values.tolist(), strict=True):
@@ -122,9 +151,29 @@ def frame_in_memory(copy: MemoryTable, wanted: Query) -> pl.DataFrame:
         return copy.rows(wanted.columns, wanted.where)
     if isinstance(wanted, FirstQuery):
         return copy.frame.select(wanted.columns)[copy.first(wanted.by, wanted.k, wanted.where)]
+    if isinstance(wanted, SearchQuery):
+        return pl.DataFrame(_searched(copy, wanted))
     places, values = _ranked_places(copy, wanted)
     rows = copy.frame.select(KEYS[wanted.table], *wanted.columns)[places]
     return rows.with_columns(pl.Series(value_name(wanted), values, dtype=pl.Float64))
+
+
+def _searched(copy: MemoryTable, wanted: SearchQuery) -> list[Row]:
+    """The union that a search asks of a table in memory."""
+    found = copy.search(
+        wanted.words,
+        wanted.vector,
+        wanted.k,
+        wanted.where,
+        fields=wanted.fields,
+        also=wanted.also,
+        parts=wanted.parts,
+    )
+    rows = copy.take(found.places, (KEYS[wanted.table], *wanted.columns))
+    values = zip(found.text_scores.tolist(), found.similarities.tolist(), found.held.tolist(), strict=True)
+    for row, given in zip(rows, values, strict=True):
+        row.update(zip(FOUND, given, strict=True))
+    return rows
 
 
 def rows_of_frame(wanted: Query, frame: pl.DataFrame) -> list[Row]:
@@ -137,6 +186,16 @@ def _ranked_places(copy: MemoryTable, wanted: TextQuery | VectorQuery) -> tuple[
     if isinstance(wanted, TextQuery):
         return copy.matching(wanted.text, wanted.k, wanted.where, wanted.fields)
     return copy.nearest(wanted.vector, wanted.k, wanted.where)
+
+
+def _texts(row: Row, fields: Sequence[str]) -> str:
+    """The indexed text of a row, all of its fields together."""
+    parts = (row[name] or "" for name in fields)
+    return " ".join(part if isinstance(part, str) else " ".join(part) for part in parts)
+
+
+def _types(table: str, columns: Sequence[str]) -> dict[str, pl.DataType]:
+    return {name: kind for name, kind in no_rows(table, 1).schema.items() if name in columns}
 
 
 def bounded_session() -> lancedb.Session:
@@ -193,7 +252,51 @@ class Queries:
 
         return list(await asyncio.gather(*map(answer, queries)))
 
+    async def _search(self, wanted: SearchQuery) -> pl.DataFrame:
+        """The union that a search asks: each list in a read of its own, then the vectors that are still missing."""
+        key, fields = KEYS[wanted.table], wanted.fields or MATCHED.get(wanted.table, ())
+        columns = tuple(dict.fromkeys((*wanted.columns, *fields)))
+        lists: list[Query] = []
+        for part in wanted.parts or (None,):
+            where = wanted.where if part is None else part if wanted.where is None else wanted.where & part
+            if wanted.words.strip():
+                lists.append(TextQuery(wanted.table, wanted.words, wanted.k, where, fields, columns))
+            if wanted.vector is not None:
+                lists.append(VectorQuery(wanted.table, wanted.vector, wanted.k, where, columns))
+        if wanted.also:
+            named = col(key).isin(wanted.also)
+            where = named if wanted.where is None else wanted.where & named
+            lists.append(RowsQuery(wanted.table, (key, *columns), where))
+        rows: dict[str, Row] = {}
+        for frame in await asyncio.gather(*map(self._answer, lists)):
+            for row in frame.rename({"match_score": "text_score"}, strict=False).rows(named=True):
+                held = held_terms(_texts(row, fields), distinct_terms(wanted.words))
+                rows.setdefault(row[key], {**row, "text_score": 0.0, "held": held}).update(
+                    {name: row[name] for name in FOUND if name in row}
+                )
+        await self._add_similarities(wanted, rows)
+        return pl.DataFrame(
+            [{name: row[name] for name in (key, *wanted.columns, *FOUND)} for row in rows.values()],
+            schema={**_types(wanted.table, (key, *wanted.columns)), **FOUND_TYPES},
+        )
+
+    async def _add_similarities(self, wanted: SearchQuery, rows: dict[str, Row]) -> None:
+        """Give rows that only full text or a key brought their cosine, in place."""
+        key, missing = KEYS[wanted.table], [name for name, row in rows.items() if "similarity" not in row]
+        known: dict[str, float] = {}
+        if missing and wanted.vector is not None:
+            found = await self._answer(RowsQuery(wanted.table, (key, "vector"), col(key).isin(missing)))
+            whole = found.drop_nulls("vector")
+            vectors = whole["vector"].to_numpy() if whole.height else np.empty((0, len(wanted.vector)))
+            lengths = np.linalg.norm(vectors, axis=1) * (np.linalg.norm(wanted.vector) or 1.0)
+            cosines = np.vecdot(vectors, wanted.vector) / np.where(lengths == 0, 1.0, lengths)
+            known = dict(zip(whole[key], cosines.tolist(), strict=True))
+        for name in missing:
+            rows[name]["similarity"] = known.get(name, 0.0)
+
     async def _answer(self, wanted: Query) -> pl.DataFrame:
+        if isinstance(wanted, SearchQuery):
+            return await self._search(wanted)
         query: AsyncStandardQuery = self._tables[wanted.table].query()
         if isinstance(wanted, TextQuery):
             words = full_text_query(wanted.text, wanted.fields or MATCHED[wanted.table])

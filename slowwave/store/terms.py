@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import polars as pl
@@ -40,6 +40,31 @@ def terms_of(texts: pl.Series) -> pl.DataFrame:
 def query_terms(text: str) -> tuple[str, ...]:
     """The terms of a question; one that is said twice counts twice."""
     return _terms(text)
+
+
+MOST_TERMS = 62
+"""Terms of a question that are told apart in what a row holds: as many as an integer has bits for."""
+
+
+@lru_cache(maxsize=256)
+def distinct_terms(text: str) -> tuple[str, ...]:
+    """The terms of a question, each once, in order, at most `MOST_TERMS`."""
+    return tuple(dict.fromkeys(query_terms(text)))[:MOST_TERMS]
+
+
+def held_terms(text: str, terms: Sequence[str]) -> int:
+    """The terms that a text has: bit n stands for `terms[n]`."""
+    said = frozenset(_terms(text)) if len(text) > LONGEST_KEPT else _kept_terms(text)
+    return sum(1 << place for place, term in enumerate(terms) if term in said)
+
+
+LONGEST_KEPT = 300
+"""Characters of a text whose terms are kept: names and properties come again with every question."""
+
+
+@lru_cache(maxsize=20_000)
+def _kept_terms(text: str) -> frozenset[str]:
+    return frozenset(_terms(text))
 
 
 @lru_cache(maxsize=50_000)

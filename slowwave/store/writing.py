@@ -19,6 +19,7 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 from slowwave.errors import ContractError
 from slowwave.journal.changes import TableChange, overlay
 from slowwave.schemas.tables import KEYS, OWNER, TABLES, VECTOR_TEXT, frame_schema
+from slowwave.store.chain_columns import heads_of, with_derived
 from slowwave.store.checking import assert_rows
 from slowwave.store.conditions import Expr, col, lit, on_disk
 from slowwave.store.damage import writing
@@ -175,6 +176,7 @@ class Store(StoreReader):
         rows = {table: change.births for table, change in changes.items()}
         for table in {*rows} & {*VECTOR_TEXT}:
             bare = self._with_known_vectors(table, rows[table], no_rows(table, self.meta.dims))
+            bare = with_derived(bare, {}) if table == "cells" else bare
             rows[table] = bare if embed is None else self._embedded(table, bare, embed)
         if "turns" in rows:
             rows["passages"] = turn_passages(rows["turns"])
@@ -259,6 +261,7 @@ class Store(StoreReader):
         if gone is not None:
             if table == "cells":  # first: cut off in between, nothing would tell that members had left
                 self._forget_centroids(gone["topic_id"])
+                self._upsert("cells", self._with_chains(gone.clear(), gone.clear(), gone))
             before = int(self._table(table).version)
             for start in range(0, gone.height, KEYS_A_READ):
                 self._table(table).delete(
@@ -275,8 +278,9 @@ class Store(StoreReader):
             rows = self._embedded(table, rows, embed) if embed is not None else rows
         if table == "cells":
             self._forget_centroids(left_and_joined(known, rows))
-        self._upsert(table, rows, are_new=known.is_empty())
-        return rows.height + len(change.removed)
+            rows = self._with_chains(rows, known)
+        self._upsert(table, rows, are_new=known.is_empty() and rows.height == change.rows.height)
+        return change.rows.height + len(change.removed)
 
     def _write_passages(self, changes: dict[str, TableChange]) -> None:
         """Full text of the turns and chunks that came: work in proportion to them and to short sessions."""
@@ -350,6 +354,39 @@ class Store(StoreReader):
         fresh = waiting.select(KEYS[table], vector=made).drop_nulls("vector")
         named = fresh.with_columns(pl.lit(self.meta.embedder_id).alias(EMBEDDER_OF["vector"]))
         return rows.cast({"vector": made.dtype}).update(named, on=KEYS[table])
+
+    def _with_chains(
+        self, rows: pl.DataFrame, known: pl.DataFrame, gone: pl.DataFrame | None = None
+    ) -> pl.DataFrame:
+        """Rows of `cells` with their derived columns, and the rows of their chains whose end moves with them.
+
+        All rows of a chain have one head, so the chains that a change touches are found by it, old and new. They are
+        written together: cut off in between, nothing would tell that an end had moved.
+        """
+        removed = known.clear() if gone is None else gone
+        was = known.select("cell_id", was="superseded_by", known=pl.lit(value=True))
+        links = rows.select("cell_id", "superseded_by").join(was, on="cell_id", how="left")
+        is_moved = pl.col("known").is_null() | pl.col("superseded_by").ne_missing(pl.col("was"))
+        moved = links.filter(is_moved)
+        heads = dict(known.select("cell_id", "head_id").iter_rows())
+        if moved.is_empty() and removed.is_empty():
+            return with_derived(rows, heads)
+        left = known.join(moved, on="cell_id", how="semi")["head_id"]
+        joined = pl.concat([moved["superseded_by"], moved["was"]]).drop_nulls().unique()
+        targets = self.by_key("cells", joined, ["cell_id", "head_id"])["head_id"]
+        ends_gone = [removed["cell_id"], removed["head_id"]]
+        named = pl.concat([moved["cell_id"], left, joined, targets, *ends_gone]).drop_nulls().unique()
+        members = self.having("cells", "head_id", named, self._all_columns("cells"))
+        others = members.filter(
+            ~pl.col("cell_id").is_in(pl.concat([rows["cell_id"], removed["cell_id"]]).implode())
+        )
+        every = pl.concat(
+            [part.select("cell_id", "superseded_by") for part in (others, rows)], how="vertical_relaxed"
+        )
+        heads |= heads_of(every.iter_rows())
+        changed = with_derived(others, heads)
+        changed = changed.filter(changed["head_id"].ne_missing(others["head_id"]))
+        return pl.concat([with_derived(rows, heads), changed.cast(dict(rows.schema.items()))])
 
     def _forget_centroids(self, topic_ids: pl.Series) -> None:
         """Drop the centroids of topics whose members change, to be computed anew; an emptied topic has none."""

@@ -8,8 +8,9 @@ from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.search import Filters
-from slowwave.search import Reader, ask, open_reader
-from slowwave.search.turns import TurnQuestion, find_turns
+from slowwave.recall.reader import Reader, open_reader
+from slowwave.recall.search import ask
+from slowwave.recall.turns import TurnQuestion, find_turns
 from tests.rows import row, rows
 from tests.scripted_model import write_settings
 

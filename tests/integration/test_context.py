@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flows.nightly import nightly
-from slowwave.context import assemble
+from slowwave.recall.assemble import assemble
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import CATALOGUE, encode
 from slowwave.language.tokens import count_tokens
 from slowwave.readers.fences import strip_injected
 from slowwave.schemas.context import Context, ContextRequest
-from slowwave.search import Reader, open_reader
+from slowwave.recall.reader import Reader, open_reader
 from tests.examples import at_most
 from tests.rows import events, row, rows
 from tests.scripted_model import write_settings

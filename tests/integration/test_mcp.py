@@ -36,7 +36,7 @@ from slowwave.schemas.results import Erased, TopicSummary
 from slowwave.schemas.search import Timeline
 from slowwave.schemas.tables import RAW_PROMPT
 from slowwave.search.search import NOTHING_EXTRACTED
-from slowwave.search.turns import NOT_YET_TOLD
+from slowwave.recall.turns import NOT_YET_TOLD
 from tests.rows import NOW, events, row, rows
 from tests.scripted_model import write_settings
 

@@ -24,7 +24,7 @@ from slowwave.home.usage import collect_spools
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import decode, encode
 from slowwave.schemas.search import Filters
-from slowwave.search.reader import LAG, NO_STORE
+from slowwave.recall.reader import LAG, NO_STORE
 from slowwave.store import open_store
 from tests.integration.test_home import another_writer
 from tests.rows import NOW, row, rows

@@ -13,9 +13,10 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.search import CellHit, Filters, SearchRequest, SearchResult
-from slowwave.search import Reader, ask, open_reader
-from slowwave.search import answer as answer_request
-from slowwave.search.turns import NOT_YET_TOLD, TurnQuestion, find_turns, turn_queries, turn_scores
+from slowwave.recall.reader import Reader, open_reader
+from slowwave.recall.search import ask
+from slowwave.recall.search import answer as answer_request
+from slowwave.recall.turns import NOT_YET_TOLD, TurnQuestion, find_turns, turn_queries, turn_scores
 from tests.rows import row, rows
 
 JUNE, JULY, AUGUST, NIGHT = (datetime(2026, month, 10, tzinfo=UTC) for month in (6, 7, 8, 9))

@@ -21,7 +21,7 @@ from slowwave.home.workspace import open_workspace
 from slowwave.journal.segments import Journal
 from slowwave.schemas.results import Recorded
 from slowwave.schemas.search import SearchResult
-from slowwave.search import open_reader
+from slowwave.recall.reader import open_reader
 from slowwave.stages.ingest.folding import fold_committed
 from slowwave.stages.ingest.parts import Parts
 from slowwave.store import open_store

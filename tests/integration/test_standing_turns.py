@@ -5,17 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.context import assemble
+from slowwave.recall.assemble import assemble
 from slowwave.home.paths import open_home
 from slowwave.home.workspace import open_workspace
 from slowwave.journal.catalogue import encode
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.requests import TimelineRequest
 from slowwave.schemas.search import Filters, TurnHit
-from slowwave.search import Reader, ask, open_reader
-from slowwave.search.standing_turns import standing_turns
-from slowwave.search.timeline import timeline
-from slowwave.search.turns import TURN_COLUMNS
+from slowwave.recall.reader import Reader, open_reader
+from slowwave.recall.search import ask
+from slowwave.recall.standing_turns import standing_turns
+from slowwave.recall.timeline import timeline
+from slowwave.recall.turns import TURN_COLUMNS
 from tests.rows import DAY, NOW, events, row, rows
 from tests.scripted_model import write_settings
 

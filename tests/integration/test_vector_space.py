@@ -14,7 +14,7 @@ from slowwave.embeddings import base_id_of, base_of
 from slowwave.home.paths import open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.workspace import open_workspace
-from slowwave.search.reader import open_reader
+from slowwave.recall.reader import open_reader
 from slowwave.stages.ingest import vector_space
 from slowwave.store import EMBEDDER_OF, Store
 from tests.scripted_model import store_of, tables, write_chat, write_settings

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.context.page import (
+from slowwave.recall.page import (
     Layout,
     counted,
     day_heading,
@@ -18,8 +18,8 @@ from slowwave.context.page import (
     heading_tokens,
     line_of,
 )
-from slowwave.context.shown import keep_shown, shown_to
-from slowwave.context.tiers import Candidate, pack, pack_best
+from slowwave.recall.shown import keep_shown, shown_to
+from slowwave.recall.select import Candidate, pack, pack_best
 from slowwave.excerpts import asked_words, quoted
 from slowwave.home.paths import open_home
 from slowwave.language.signals import (

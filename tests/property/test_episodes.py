@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.language.artifacts import artifacts_in
-from slowwave.search.episodes import told_by_age
+from slowwave.recall.episodes import told_by_age
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.stages.episodes.episodes import (
     due_sessions,

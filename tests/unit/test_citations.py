@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slowwave.context.answers import Shown, Turn, find_uses
+from slowwave.recall.answers import Shown, Turn, find_uses
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 PORT = "3fa81c2e7d9b4c6a8e1f2031"

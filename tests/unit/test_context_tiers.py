@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slowwave.context.page import source_label, whole_text
-from slowwave.context.tiers import BEST_LINES, Candidate, allot, pack, pack_best
+from slowwave.recall.page import source_label, whole_text
+from slowwave.recall.select import BEST_LINES, Candidate, allot, pack, pack_best
 from slowwave.language.signals import (
     SAME_ERROR,
     branch_words,

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from slowwave.schemas.moments import unknown_until
-from slowwave.search.current_values import compared_values, former_values
+from slowwave.chains.values import compared_values, former_values
 from tests.rows import NOW, row
 
 NOBODY: set[str] = set()

@@ -3,7 +3,7 @@
 import pytest
 
 from slowwave.search.fusing import Fused, Given
-from slowwave.search.turns import in_dialogue
+from slowwave.recall.turns import in_dialogue
 from slowwave.settings.reading import SearchSettings
 
 SETTINGS = SearchSettings(answer_share=0.5, asking_penalty=0.4, speaker_bonus=0.25)

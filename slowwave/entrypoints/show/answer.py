@@ -25,26 +25,6 @@ FIRST_STEPS = "(`slowwave ingest PATH` and `slowwave run nightly` make one)"
 
 STEP_NAMES = {"causal": "Led to", "supersedes": "Was replaced by", "elaborates": "Is told further by"}
 
-LIST_NAMES = {
-    "text": "full text",
-    "vector": "meaning",
-    "entity": "names in it",
-    "time": "time",
-    "former": "former value",
-    "evidence": "a turn of it",
-    "reason": "reasons",
-    "episode": "an episode's words",
-    "turn": "its words",
-    "near": "words around it",
-    "wide": "words of the passage",
-    "cell": "a memory of it",
-    "cell_vector": "a memory's meaning",
-    "answer": "it follows a question",
-    "speaker": "who said it",
-    "asking": "less, since it asks",
-}
-
-
 ALL_PROJECTS = (
     "All projects were looked through: `--project .` keeps to that of this folder, `--project ID` to another"
 )
@@ -56,9 +36,10 @@ def show_answer(
     """Cells, topic summaries and turns, best first; notes go to stderr, also whether no project `is_narrowed` to."""
     console = results()
     has_projects = len({hit.project_id for hit in result.cells}) > 1
-    blocks = [
-        *(_cell(hit, now, explain=explain, has_projects=has_projects) for hit in result.cells),
+    blocks: list[Group | Text] = [Text(f"{visible(result.lead)}\n", style="bold")] if result.lead else []
+    blocks += [
         *(_topic(hit, now, explain=explain) for hit in result.topics),
+        *(_cell(hit, now, explain=explain, has_projects=has_projects) for hit in result.cells),
         *(_step(step) for step in result.reasons),
         *(_turn(hit, now, explain=explain) for hit in result.turns),
     ]
@@ -78,11 +59,13 @@ def show_answer(
 
 
 def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
-    label = f'--- Topic summary: "{flat(hit.name)}" (updated {ago(hit.updated_at, now)}) ---'
+    state = "; memories behind it changed since" if hit.is_outdated else ""
+    label = f'--- Topic summary: "{flat(hit.name)}" (updated {ago(hit.updated_at, now)}{state}) ---'
     count = several_memories(hit.cell_count)
     return Group(
         Text(label, style="bold"),
         _excerpt(hit.excerpt, hit.summary),
+        *(Text(f"    since then: {flat(line)}") for line in hit.since),
         *_why(hit, explain),
         Text(" | ".join([count, *([hit.whose] if hit.whose else [])]) + "\n", style="dim"),
     )
@@ -103,6 +86,8 @@ def _cell(hit: CellHit, now: datetime, *, explain: bool, has_projects: bool) -> 
         _excerpt(hit.excerpt, hit.text),
         *(Text(f"    {number}. {flat(step)}") for number, step in enumerate(hit.steps, start=1)),
         *([Text(f"    form: {flat(hit.template)}")] if hit.template else []),
+        *([Text(f"    undecided; the other side: {flat(hit.rival.content)}")] if hit.rival else []),
+        *([Text(f"    {flat(hit.echo)}", style="dim")] if hit.echo else []),
         *(Text(f"    {_former(value)}", style="dim") for value in hit.history),
         *(_quoted(turn) for turn in hit.evidence),
         *_why(hit, explain),
@@ -123,7 +108,8 @@ def _step(step: ChainStep) -> Group:
 
 
 def _turn(hit: TurnHit, now: datetime, *, explain: bool) -> Group:
-    label = f"--- Said by {flat(hit.said_by)} ({ago(hit.event_time, now)}) ---"
+    state = ", not yet read by a night" if hit.is_unread else ""
+    label = f"--- Said by {flat(hit.said_by)} ({ago(hit.event_time, now)}{state}) ---"
     where = [day_of(hit.event_time), flat(hit.source_name), *_left_out(hit.excerpt, hit.content)]
     text = _excerpt(hit.excerpt, hit.content)
     last = Text(" | ".join(where) + "\n", style="dim")
@@ -160,11 +146,8 @@ def _quoted(turn: TurnHit) -> Text:
 
 
 def _why(hit: Hit, explain: bool) -> list[Text]:
-    """One line: the lists that found it with its place there, and what that and the prior made."""
+    """One line: the score and the columns that it was computed from."""
     if not explain:
         return []
-    found = ", ".join(
-        f"{LIST_NAMES.get(share.list_name, share.list_name)} #{share.rank}" for share in hit.found_by
-    )
-    prior = f" x {hit.prior:.2f} (salience, age, retention)" if isinstance(hit, CellHit) else ""
-    return [Text(f"    found by {found}{prior}: score {hit.score:.4f}", style="dim")]
+    columns = ", ".join(f"{name} {value:.4g}" for name, value in hit.why.items())
+    return [Text(f"    score {hit.score:.4f}: {columns}", style="dim")]

@@ -13,12 +13,12 @@ from slowwave.llm import Request
 from slowwave.prompting.files import episode_prompt
 from slowwave.prompting.prompt_inputs import EpisodeCell, TurnLine, items_by, told_date
 from slowwave.prompting.text_answers import EpisodeAnswer
+from slowwave.recall.standing_turns import standing_turns
+from slowwave.recall.turns import TURN_COLUMNS
 from slowwave.schemas.choices import EPISODE
 from slowwave.schemas.moments import day_of
 from slowwave.schemas.search import TurnHit
 from slowwave.schemas.tables import OWNER, RAW_PROMPT
-from slowwave.search.standing_turns import standing_turns
-from slowwave.search.turns import TURN_COLUMNS
 from slowwave.settings.groups import EpisodeSettings
 from slowwave.stages.asking import AWAY, ask, author_columns, usable_answers
 from slowwave.stages.episodes.episodes import episode_rows, joined_artifacts

@@ -11,7 +11,7 @@ from slowwave.home.lost_segments import waiting_segments
 from slowwave.home.workspace import Workspace, vectors_or_none, wall_clock, workspace_of
 from slowwave.journal.changes import collapse
 from slowwave.journal.fold import fold
-from slowwave.search import Reader
+from slowwave.recall.reader import Reader
 from slowwave.stages.reconcile.stated_values import retire_at_once
 from slowwave.stages.run import Stage
 

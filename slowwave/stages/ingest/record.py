@@ -25,13 +25,13 @@ from slowwave.journal.segments import Journal
 from slowwave.readers.agents.opencode import opencode_identity
 from slowwave.readers.bounds import Counts, with_possible_times
 from slowwave.readers.reading import RawMessage, Role, Source, to_parts, whole
+from slowwave.recall.reader import Reader
 from slowwave.redaction.names import safe_path
 from slowwave.redaction.told import Told
 from slowwave.schemas.identity import content_hash
 from slowwave.schemas.requests import RecordRequest, RecordTurn
 from slowwave.schemas.results import Recorded
 from slowwave.schemas.tables import OWNER
-from slowwave.search import Reader
 from slowwave.settings.projects import project_of
 from slowwave.stages.ingest.redacted_turns import as_stored
 from slowwave.store import Store, col, lit

@@ -9,9 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from slowwave.schemas.moments import latest_of
-from slowwave.schemas.tables import OWNER, REMEMBERED
-from slowwave.search.current_values import (
+from slowwave.chains.values import (
     ATTRIBUTE,
     VALUE_COLUMNS,
     Pair,
@@ -20,6 +18,8 @@ from slowwave.search.current_values import (
     plain_text,
     side_by_side,
 )
+from slowwave.schemas.moments import latest_of
+from slowwave.schemas.tables import OWNER, REMEMBERED
 from slowwave.stages.asking import author_columns
 from slowwave.stages.core.promote import drop_outdated_lines, write_core
 from slowwave.stages.reconcile.chain_plan import RETIRING, plan_chains

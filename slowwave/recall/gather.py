@@ -1,0 +1,224 @@
+"""What the store knows about a question: at most eight reads, each of some hundred rows at most.
+
+One read a table brings the union of the best rows by text and by vector; every row carries both values and the terms
+of the question that it has. The second round reads what belongs to the found memories: their chains and properties,
+their use, their topics, and the messages that were found.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from slowwave.language.query_words import names_a_thing
+from slowwave.recall.conditions import (
+    cell_condition,
+    recorded_condition,
+    said_condition,
+    scope_condition,
+    turn_condition,
+    within,
+)
+from slowwave.recall.question import Question
+from slowwave.recall.turns import (
+    DIALOGUE_TURNS,
+    TURN_COLUMNS,
+    TurnLists,
+    in_dialogue,
+    passages_query,
+    turn_scores,
+    vectors_query,
+)
+from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.store import Expr, Query, Row, RowsQuery, SearchQuery, col, lit
+
+CELL_COLUMNS = (
+    "cell_id", "topic_id", "cell_type", "subject", "attribute", "value", "content", "summary", "compressed",
+    "index_label", "steps", "template", "salience", "confidence", "status", "superseded_by", "superseded_at", "origin",
+    "valid_from", "valid_until", "event_time", "recorded_at", "decay_rate", "protected", "evidence", "artifacts",
+    "session_id", "source_name", "project_id", "prompt_version", "head_id", "property",
+)  # fmt: skip
+"""Columns of a memory that scoring, resolving and rendering take."""
+
+TOPIC_COLUMNS = (
+    "name", "summary", "compressed", "updated_at", "summarized_at", "cell_count", "needs_review", "merged_into",
+)  # fmt: skip
+USAGE_COLUMNS = (
+    "cell_id",
+    "last_accessed",
+    "retrieved_at",
+    "retrieval_count",
+    "ignore_count",
+    "confirmations",
+)
+
+TOPIC_ROWS = 8
+PERIOD_ROWS = 100
+"""Memories, and messages, of the time that a question names, the nearest to its words."""
+
+
+@dataclass
+class Gathered:
+    """Rows that were read for one question.
+
+    `found` are memories that a list brought, with `text_score`, `similarity` and `held`; `cells` has these and all rows
+    of their chains and properties, by id. `turns` has the messages by score, best first; `rows` those whose text was
+    read. `disputes` are contradictions of which both sides are active.
+    """
+
+    found: dict[str, Row]
+    cells: dict[str, Row]
+    topics: dict[str, Row] = field(default_factory=dict)
+    usage: dict[str, Row] = field(default_factory=dict)
+    disputes: list[Row] = field(default_factory=list)
+    passing: frozenset[str] = frozenset()
+    """Ids of memories that pass the filters, where the question has any."""
+    timely: frozenset[str] = frozenset()
+    """Ids of memories and messages of the time that the question names."""
+    turns: dict[str, float] = field(default_factory=dict)
+    turn_rows: dict[str, Row] = field(default_factory=dict)
+    turn_similarity: dict[str, float] = field(default_factory=dict)
+    windows: dict[str, int] = field(default_factory=dict)
+    """The asked terms that the messages around each one have together."""
+
+
+def gather(question: Question, *, has_turns: bool = True, has_topics: bool = True) -> Gathered:
+    """Read everything about a question in two rounds."""
+    first: dict[str, Query] = {"cells": _cells(question), "disputes": _standing_disputes(question)}
+    if has_turns:
+        first["passages"] = passages_query(question.words, question.filters, question.settings)
+        first["turns"] = vectors_query(question.vector, question.filters, question.settings)
+    if question.period is not None:
+        first |= _of_period(question, has_turns=has_turns)
+    rows = dict(zip(first, question.store.find(list(first.values())), strict=True))
+    then = [*rows.get("cells_then", ()), *rows.get("turns_then", ())]
+    found = {row["cell_id"]: row for row in (*rows.get("cells_then", ()), *rows["cells"])}
+    lists = TurnLists(rows.get("passages", []), rows.get("turns", []), rows["cells"])
+    scores = turn_scores(lists) if has_turns else {}
+    for row in rows.get("turns_then", ()):
+        scores.setdefault(row["turn_id"], 0.0)
+    best = sorted(scores, key=lambda key: (-scores[key], key))[:DIALOGUE_TURNS]
+    best += [row["turn_id"] for row in rows.get("turns_then", ())]
+    gathered = Gathered(found, dict(found), disputes=rows["disputes"])
+    gathered.timely = frozenset(row.get("cell_id") or row["turn_id"] for row in then)
+    for passage in rows.get("passages", ()):
+        for key in passage["turn_ids"] if passage["scale"] == "near" else ():
+            gathered.windows[key] = gathered.windows.get(key, 0) | passage["held"]
+    gathered.turn_similarity = {
+        row["turn_id"]: row["similarity"] for row in (*rows.get("turns", ()), *rows.get("turns_then", ()))
+    }
+    _second_round(question, gathered, best, has_topics=has_topics)
+    said = {key: row for key, row in gathered.turn_rows.items() if key in scores}
+    gathered.turns = in_dialogue(scores, said, question.words.split(), question.settings.search)
+    return gathered
+
+
+def gather_rows(question: Question, rows: list[Row]) -> Gathered:
+    """What belongs to memories that were read by a condition: they match nothing by words or meaning."""
+    found = {row["cell_id"]: {**row, "text_score": 0.0, "similarity": 0.0, "held": 0} for row in rows}
+    (disputes,) = question.store.find([_standing_disputes(question)])
+    gathered = Gathered(found, dict(found), disputes=disputes)
+    _second_round(question, gathered, [], has_topics=False)
+    return gathered
+
+
+def _second_round(question: Question, gathered: Gathered, turn_ids: list[str], *, has_topics: bool) -> None:
+    """Read what belongs to the found memories, into what was gathered."""
+    found, filters, owner = gathered.found, question.filters, question.settings.owner
+    second: dict[str, Query] = {"chain": _chain(question, gathered)}
+    named = {row["head_id"] or key for key, row in found.items()} | found.keys()
+    second["usage"] = RowsQuery("cell_usage", USAGE_COLUMNS, col("cell_id").isin(sorted(named)))
+    if has_topics:
+        second["topics"] = _topics(question, found.values())
+    if turn_ids:
+        where = recorded_condition(owner, filters) & col("turn_id").isin(turn_ids)
+        second["turns"] = RowsQuery("turns", TURN_COLUMNS, where)
+    if filters.is_narrow:
+        heads = sorted(named)
+        second["passing"] = RowsQuery("cells", ("cell_id",), question.where & col("cell_id").isin(heads))
+    rows = dict(zip(second, question.store.find(list(second.values())), strict=True))
+    gathered.cells = {row["cell_id"]: row for row in rows["chain"]} | found
+    gathered.usage = {row["cell_id"]: row for row in rows["usage"]}
+    gathered.topics = {row["topic_id"]: row for row in rows.get("topics", ())}
+    gathered.turn_rows = {row["turn_id"]: row for row in rows.get("turns", ())}
+    gathered.passing = frozenset(row["cell_id"] for row in rows.get("passing", ()))
+
+
+# The reads
+
+
+def _cells(question: Question) -> Query:
+    """Memories that may be found, and outdated ones, which lead to what took their place."""
+    former = scope_condition(question.settings.owner, question.filters) & (col("status") == lit("superseded"))
+    where = question.where if question.filters.is_historical else question.where | former
+    if not question.has_raw:
+        where &= col("prompt_version") != lit(RAW_PROMPT)
+    if question.is_about_time and question.period is not None:
+        where &= within(question.period.start, question.period.end)
+        return SearchQuery("cells", "", question.vector, question.most_cells, where, CELL_COLUMNS)
+    return SearchQuery(
+        "cells",
+        question.words,
+        question.vector,
+        question.most_cells,
+        where,
+        CELL_COLUMNS,
+        ("content", "entities"),
+    )
+
+
+def _standing_disputes(question: Question) -> Query:
+    """Contradictions of which both sides are active: open ones, and those that a person resolved as both valid."""
+    stands = (col("status") == lit("open")) | (col("resolution") == lit("both_valid"))
+    columns = ("cell_a", "cell_b", "status", "note", "detected_at")
+    return RowsQuery("contradictions", columns, scope_condition(question.settings.owner) & stands)
+
+
+def _of_period(question: Question, *, has_turns: bool) -> dict[str, Query]:
+    """Memories and messages of the time that the question names, or that hold from then on."""
+    assert question.period is not None
+    start, end = question.period.start, question.period.end
+    then: dict[str, Query] = {}
+    if not question.is_about_time:
+        where = question.where & (within(start, end) | within(start, end, "valid_from"))
+        then["cells_then"] = _nearest(question, "cells", where, CELL_COLUMNS)
+    if has_turns:
+        where = turn_condition(question.settings.owner, question.filters) & within(start, end)
+        then["turns_then"] = _nearest(question, "turns", where, ())
+    return then
+
+
+def _nearest(question: Question, table: str, where: Expr, columns: tuple[str, ...]) -> Query:
+    words = question.words if table == "cells" else ""
+    fields = ("content", "entities") if table == "cells" else ()
+    return SearchQuery(table, words, question.vector, PERIOD_ROWS, where, columns, fields)
+
+
+def _chain(question: Question, gathered: Gathered) -> Query:
+    """Everything that may say which of the found memories is current: chains, rival values, disputed sides."""
+    rows = gathered.found.values()
+    heads = {row["head_id"] for row in rows if row["head_id"]}
+    properties = {row["property"] for row in rows if row["property"] and row["value"]}
+    pairs = [{row["cell_a"], row["cell_b"]} for row in gathered.disputes]
+    rivals = set[str]().union(*(pair for pair in pairs if pair & (heads | gathered.found.keys())))
+    said = scope_condition(question.settings.owner, question.filters)
+    if question.filters.is_historical:
+        said = said_condition(question.settings.owner, question.filters.past_state)
+    is_of_it = col("head_id").isin(sorted(heads)) | col("cell_id").isin(sorted(rivals))
+    if properties:
+        living = cell_condition(question.settings.owner, question.filters.past_state)
+        is_of_it |= col("property").isin(sorted(properties)) & living
+    return RowsQuery("cells", CELL_COLUMNS, said & is_of_it)
+
+
+def _topics(question: Question, cells: Iterable[Mapping[str, object]]) -> Query:
+    """Topics about the question, and those of the found memories."""
+    named = sorted({str(row["topic_id"]) for row in cells if row["topic_id"] is not None})
+    is_general = question.filters.is_historical or not names_a_thing(question.text)
+    return SearchQuery(
+        "topics",
+        "" if is_general else question.words,
+        None if is_general else question.vector,
+        TOPIC_ROWS,
+        scope_condition(question.settings.owner, question.filters),
+        TOPIC_COLUMNS,
+        also=tuple(named),
+    )

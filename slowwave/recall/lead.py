@@ -1,0 +1,67 @@
+"""The first line of an answer: what is current, in at most 160 characters."""
+
+from collections.abc import Sequence
+
+from slowwave.excerpts.units import units_of
+from slowwave.prompting.page_lines import page_line
+from slowwave.recall.recalled import Recalled, TopicUnit
+from slowwave.recall.render import LEAD_CHARACTERS, SENTENCE_COVERAGE, lead_forms, said_mark, said_text
+from slowwave.recall.resolve import Unit
+from slowwave.recall.said import Said
+from slowwave.schemas.moments import day_of
+from slowwave.store.terms import held_terms
+
+DISPUTE_SHARE = 0.8
+"""An undecided pair leads where its score is this share of the best one's: nothing else may be read as settled."""
+
+ASKED = 0.5
+"""Share of an attribute that is asked from which on its value leads."""
+
+
+def leading(units: Sequence[Unit]) -> Unit | None:
+    """The memory that leads: the undecided pair, the value whose attribute is asked, else the best."""
+    if not units:
+        return None
+    best = units[0]
+    near = [unit for unit in units if unit.score >= DISPUTE_SHARE * best.score]
+    disputed = next((unit for unit in near if unit.rival is not None), None)
+    asked = [
+        unit
+        for unit in near
+        if unit.row["value"] and unit.columns["attribute"] >= ASKED and unit.columns["key"] >= ASKED
+    ]
+    return disputed or next(iter(asked), best)
+
+
+def answering_sentence(recalled: Recalled, topic: TopicUnit) -> str:
+    """The sentence of a summary that holds most of what is asked; "" where none does, or values changed since."""
+    if topic.since or topic.row["needs_review"]:
+        return ""
+    question, text = recalled.question, topic.row["summary"]
+    parts = [text[unit.start : unit.end] for unit in units_of(text)]
+    scored = [
+        (question.share(held_terms(part, question.terms)), -place, part) for place, part in enumerate(parts)
+    ]
+    share, _, best = max(scored, default=(0.0, 0, ""))
+    return best if share >= SENTENCE_COVERAGE and len(best) <= LEAD_CHARACTERS else ""
+
+
+def lead_of(recalled: Recalled, units: Sequence[Unit], said: Sequence[Said]) -> str:
+    """The line that leads, without a list mark; "" where nothing answers."""
+    unit = leading([unit for unit in units if not is_raw(unit)])
+    message = said[0] if said else None
+    now = recalled.question.now
+    if unit is None or (message is not None and message.score > unit.score):
+        return _said_line(recalled, message) if message is not None else ""
+    (line,) = lead_forms(recalled.question, unit, recalled.asked, now=now)
+    return line.removeprefix("- ")
+
+
+def is_raw(unit: Unit) -> bool:
+    """Return whether a memory is a window of talk."""
+    return bool(unit.row["prompt_version"] == "raw" and unit.row["cell_type"] != "episode")
+
+
+def _said_line(recalled: Recalled, one: Said) -> str:
+    text = said_text(one, recalled.asked, most=LEAD_CHARACTERS - 30)
+    return f"{day_of(one.row['event_time'])} {page_line(text)}{said_mark(one, text)}" if text else ""

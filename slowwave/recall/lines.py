@@ -1,0 +1,155 @@
+"""What was recalled as lines of a page: the lead, memories with their history, both sides of disputes, quotes."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from slowwave.language.lexicon import DENIALS, STOP_WORDS
+from slowwave.language.query_words import plain_words
+from slowwave.language.sentences import straight
+from slowwave.language.signals import stem
+from slowwave.prompting.page_lines import page_line
+from slowwave.recall.lead import answering_sentence, is_raw, leading
+from slowwave.recall.page import day_heading
+from slowwave.recall.recalled import Recalled
+from slowwave.recall.render import lead_forms, said_mark, said_text, unit_forms
+from slowwave.recall.resolve import Unit
+from slowwave.recall.said import Said
+from slowwave.recall.select import CONTRADICTION, Candidate
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.context import TierName
+from slowwave.schemas.moments import day_of
+from slowwave.store import Row
+
+CONTAINED = 0.9
+"""Share of a memory's telling words that a richer one holds which says the same."""
+
+FEWEST_WORDS = 3
+"""A memory of fewer telling words repeats nothing: it occurs in too many others."""
+
+LEAD_SCORE = 1e6
+
+_NUMBER = re.compile(r"\d+")
+_DENIAL = re.compile(rf"\b(?:{'|'.join(DENIALS)})\b")
+
+
+def question_lines(recalled: Recalled, units: Sequence[Unit], said: Iterable[Said]) -> list[Candidate]:
+    """Lines of a page about a question: the lead first, then memories and messages by their scores."""
+    lines = [
+        memory_line(recalled, unit) for unit in without_repeats([one for one in units if not is_raw(one)])
+    ]
+    lines += quote_each(recalled, said)
+    return with_lead(recalled, lines, units)
+
+
+def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit]) -> list[Candidate]:
+    """The lines with the one that leads in its short form before all others.
+
+    It is the undecided pair, the current value that is asked, the sentence of a summary that answers, else the best.
+    """
+    unit = leading([one for one in units if not is_raw(one)])
+    best = max(lines, key=lambda line: line.score, default=None)
+    if unit is None or best is None or (not best.cell_ids and best.score > unit.score):
+        return lines
+    is_asked = unit.rival is not None or unit.columns["attribute"] > 0
+    topic = next((one for one in recalled.topics if one.row["topic_id"] == unit.row["topic_id"]), None)
+    sentence = "" if is_asked or topic is None else answering_sentence(recalled, topic)
+    if sentence and topic is not None and unit.columns["coverage"] < 1.0:
+        text = f"- {page_line(sentence)} (summary, {day_of(topic.row['updated_at'])})"
+        lead = replace(
+            memory_line(recalled, unit), forms=(text,), kind="summary", cell_ids=(), rests_on=frozenset()
+        )
+        return [replace(lead, score=LEAD_SCORE, topic_ids=(topic.row["topic_id"],), under=""), *lines]
+    lead = memory_line(recalled, unit)
+    forms = tuple(f"{form} [{when_and_where(unit.row)}]" for form in lead_forms(
+        recalled.question, unit, recalled.asked, now=recalled.question.now
+    ))  # fmt: skip
+    others = [line for line in lines if line.cell_ids != lead.cell_ids]
+    return [replace(lead, forms=forms, score=LEAD_SCORE, under=""), *others]
+
+
+def when_and_where(row: Row) -> str:
+    """The day and the source of a line that is in no group."""
+    return day_heading(row["event_time"], row["source_name"]).rstrip(":")
+
+
+def memory_line(recalled: Recalled, unit: Unit, *, tier: TierName = "relevant", why: str = "") -> Candidate:
+    """A memory with its history, its value alone, its compressed form."""
+    row, question = unit.row, recalled.question
+    sides = [row] if unit.rival is None else [row, unit.rival]
+    evidence = (
+        [] if row["cell_type"] == EPISODE else [turn for side in sides for turn in side["evidence"] or ()]
+    )
+    return Candidate(
+        tier=tier,
+        score=unit.score,
+        kind=CONTRADICTION if unit.rival is not None else row["cell_type"],
+        forms=unit_forms(unit, recalled.asked, question.settings, now=question.now),
+        event_time=row["event_time"],
+        source_name=row["source_name"],
+        why=why or "answers the question",
+        cell_ids=tuple(side["cell_id"] for side in sides),
+        rests_on=frozenset(evidence),
+        under=day_heading(row["event_time"], row["source_name"]),
+        wordings=frozenset(page_line(side["content"]) for side in sides),
+    )
+
+
+def quote_each(recalled: Recalled, said: Iterable[Said]) -> Iterator[Candidate]:
+    """Quotes of messages in their order; only sections of files are quoted of what nobody answers for."""
+    most = recalled.question.settings.context.quote_characters
+    for one in said:
+        row = one.row
+        text = said_text(one, recalled.asked, most=most)
+        if not text or (row["origin"] == "untrusted" and row["role"] != "document"):
+            continue
+        yield Candidate(
+            tier="relevant",
+            score=one.score,
+            kind="quote",
+            forms=(f"- {page_line(text)}{said_mark(one, text)}",),
+            event_time=row["event_time"],
+            source_name=row["source_name"],
+            why="said about the question",
+            turn_ids=(one.turn_id,),
+            rests_on=frozenset({one.turn_id}),
+            under=day_heading(row["event_time"], row["source_name"]),
+            wordings=frozenset({page_line(row["content"])}),
+        )
+
+
+def without_repeats(units: Sequence[Unit]) -> list[Unit]:
+    """Each memory once, in the order of its best form; of two of which one holds the other the richer is kept.
+
+    A memory holds another with nine tenths of its telling words and all of its numbers and denials.
+    """
+    texts = [straight(" ".join((unit.row["content"], *(unit.row["steps"] or ())))) for unit in units]
+    words = [{stem(word) for word in plain_words(text) - STOP_WORDS} for text in texts]
+    hard = [(frozenset(_NUMBER.findall(text)), _DENIAL.search(text) is not None) for text in texts]
+    holder: dict[int, int] = {}
+    for poorer, richer in _contained(words):
+        (numbers, is_denied), (others, is_other_denied) = hard[poorer], hard[richer]
+        is_free = units[poorer].rival is None and units[richer].rival is None
+        if is_free and numbers <= others and is_denied == is_other_denied and poorer not in holder:
+            holder[poorer] = richer
+    for place in holder:
+        end = place
+        while end in holder:
+            end = holder[end]
+        units[end].score = max(units[end].score, units[place].score)
+    kept = [unit for place, unit in enumerate(units) if place not in holder]
+    return sorted(kept, key=lambda unit: (-unit.score, unit.cell_id))
+
+
+def _contained(words: Sequence[set[str]]) -> list[tuple[int, int]]:
+    """Pairs of places: the words of the first are in the second, which has more, or as many and comes first."""
+    bit_of = {word: 1 << place for place, word in enumerate(sorted(set().union(*words)))}
+    whole = [sum(bit_of[word] for word in named) for named in words]
+    order = sorted(range(len(words)), key=lambda place: (-len(words[place]), place))
+    found = list[tuple[int, int]]()
+    for at, poorer in enumerate(order):
+        count = len(words[poorer])
+        if count >= FEWEST_WORDS:
+            bits, needed = whole[poorer], CONTAINED * count
+            found += [(poorer, other) for other in order[:at] if (bits & whole[other]).bit_count() >= needed]
+    return found

@@ -1,0 +1,63 @@
+"""Lists of people and things, of conversations and of topics."""
+
+from slowwave.recall.conditions import scope_condition
+from slowwave.recall.lists.paging import read_page
+from slowwave.recall.reader import Reader
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.lists import EntitiesPage, EntityRow, EpisodePage, EpisodeRow, TopicPage
+from slowwave.schemas.requests import ProjectPageRequest
+from slowwave.schemas.results import TopicSummary
+from slowwave.store import Expr, col, lit
+
+ENTITY = ("entity_id", "canonical_name", "entity_type", "aliases", "summary", "mention_count", "project_id")
+EPISODE_CELL = (
+    "cell_id", "session_id", "content", "summary", "status", "source_name", "event_time", "project_id",
+)  # fmt: skip
+STATE = ("turn_count", "written_at")
+
+
+def entities(reader: Reader, request: ProjectPageRequest) -> EntitiesPage:
+    """A page of people and things that memories name, most mentioned first."""
+    store = reader.current()
+    if store is None:
+        return EntitiesPage(entities=[], total=0)
+    where = _mine(reader, request) & (col("mention_count") > lit(0))
+    page = read_page(store, "entities", request, by="mention_count", where=where, columns=ENTITY)
+    told = [{**row, "name": row["canonical_name"], "aliases": row["aliases"] or []} for row in page.rows]
+    rows = [EntityRow(**{name: row[name] for name in EntityRow.model_fields}) for row in told]
+    return EntitiesPage(entities=rows, next_cursor=page.next_cursor, total=page.total)
+
+
+def episodes(reader: Reader, request: ProjectPageRequest) -> EpisodePage:
+    """A page of the conversations that were told, newest first."""
+    store = reader.current()
+    if store is None:
+        return EpisodePage(episodes=[], total=0)
+    where = _mine(reader, request) & (col("cell_type") == lit(EPISODE))
+    page = read_page(store, "cells", request, by="event_time", where=where, columns=EPISODE_CELL)
+    states = store.by_key("episodes", [row["cell_id"] for row in page.rows], ["cell_id", *STATE])
+    state_of = {row["cell_id"]: row for row in states.to_dicts()}
+    none = dict.fromkeys(STATE)
+    rows = [
+        EpisodeRow(**{name: row[name] for name in EPISODE_CELL}, **{
+            name: state_of.get(row["cell_id"], none)[name] for name in STATE
+        })
+        for row in page.rows
+    ]  # fmt: skip
+    return EpisodePage(episodes=rows, next_cursor=page.next_cursor, total=page.total)
+
+
+def topics(reader: Reader, request: ProjectPageRequest) -> TopicPage:
+    """A page of the topics, largest first."""
+    store = reader.current()
+    if store is None:
+        return TopicPage(topics=[], total=0)
+    where = _mine(reader, request) & col("merged_into").is_null()
+    columns = tuple(TopicSummary.model_fields)
+    page = read_page(store, "topics", request, by="cell_count", where=where, columns=columns)
+    rows = [TopicSummary(**{name: row[name] for name in columns}) for row in page.rows]
+    return TopicPage(topics=rows, next_cursor=page.next_cursor, total=page.total)
+
+
+def _mine(reader: Reader, request: ProjectPageRequest) -> Expr:
+    return scope_condition(reader.within(request.project).settings.owner)

@@ -1,0 +1,37 @@
+"""What differs between the forms of an answer, as rows of data: weights of lists, cuts and bounds."""
+
+from dataclasses import dataclass
+
+from slowwave.schemas.search import Intent
+
+KIND: dict[Intent, dict[str, float]] = {
+    "what": {"decision": 1.2, "fact": 1.1, "preference": 1.1, "insight": 0.9, "risk": 0.9, "code_ref": 0.8,
+             "task": 0.8, "episode": 0.6},
+    "general": {"decision": 1.2, "fact": 1.1, "preference": 1.1, "code_ref": 0.9, "task": 0.85, "episode": 0.7},
+    "when": {"task": 1.15, "decision": 1.15, "episode": 0.8},
+    "who": {"code_ref": 0.9, "episode": 0.7},
+    "why": {"decision": 1.2, "insight": 1.2, "risk": 1.1, "code_ref": 0.8, "episode": 0.6},
+}  # fmt: skip
+"""How well a type of memory answers an intent; 1 where nothing is said."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How one form of an answer weighs and cuts.
+
+    `text`, `vector` and `evidence` weigh the lists, `period` is added to what is of the time that is named. What is
+    below `cut` of the best is left out. `turns` weighs messages beside memories.
+    """
+
+    text: float = 1.0
+    vector: float = 0.5
+    evidence: float = 0.5
+    period: float = 0.5
+    cut: float = 0.5
+    turns: float = 0.7
+    has_raw: bool = False
+
+
+SEARCH = Mode(has_raw=True)
+PAGE = Mode(cut=0.0)
+SMALL = Mode(cut=0.6)

@@ -1,0 +1,81 @@
+"""The start of a conversation: the newest standing wishes of persons, what is open, and core memory."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from slowwave.recall.known import known_units
+from slowwave.recall.recalled import Recalled
+from slowwave.recall.score import is_over
+from slowwave.recall.select import Candidate, Chosen
+from slowwave.recall.tier_lines import cell_line
+from slowwave.recall.wishes import KIND, wish_lines
+from slowwave.recall.work import ANSWERED_FOR, core_lines, disputed
+from slowwave.schemas.report import several
+from slowwave.store import col, lit
+
+OPEN_TASKS, DISPUTES, NEWEST_WISHES = 25, 8, 3
+MOST_CORE_ROWS = 200
+
+LEADING = 10.0
+"""Score of a wish that leads the page."""
+
+
+def opening_lines(recalled: Recalled, *, conversation: str) -> list[Candidate]:
+    """Lines for the start of a conversation; of tasks without a day only the recent ones."""
+    lines = [*_open_disputes(recalled), *_open_tasks(recalled), *_newest_wishes(recalled)]
+    lines += core_lines(recalled.question, most=MOST_CORE_ROWS)
+    known = frozenset[str]().union(*(line.wordings for line in lines))
+    wishes = wish_lines(recalled.question, recalled, conversation=conversation)
+    return [*lines, *(wish for wish in wishes if not wish.wordings <= known)]
+
+
+def more_wishes(lines: Sequence[Candidate], chosen: Sequence[Chosen], recalled: Recalled) -> Candidate | None:
+    """The line that says how many wishes have no room."""
+    shown = frozenset[str]().union(*(entry.candidate.ids for entry in chosen))
+    left = [line for line in lines if line.kind == KIND and line.turn_ids and not shown & line.ids]
+    if not left:
+        return None
+    count = several(len(left), "older wish", "older wishes")
+    text = f"({count} without room here; a search for the subject finds them.)"
+    return Candidate("index", 0.0, "pointer", (text,), recalled.question.now, "memory", "more of the wishes")
+
+
+def _newest_wishes(recalled: Recalled) -> Iterator[Candidate]:
+    """The newest standing wishes of persons, as memories: they lead the page of their project."""
+    question = recalled.question
+    where = (col("cell_type") == lit("preference")) & (col("origin") == lit("user"))
+    for place, unit in enumerate(known_units(question, where, most=NEWEST_WISHES)):
+        score = LEADING - place
+        yield cell_line(
+            unit, "background", score, "the newest wishes", settings=question.settings, now=question.now
+        )
+
+
+def _open_disputes(recalled: Recalled) -> Iterator[Candidate]:
+    question = recalled.question
+    units = [unit for unit in known_units(question, disputed(question)) if unit.rival is not None]
+    for unit in units[:DISPUTES]:
+        yield cell_line(
+            unit, "critical", 3.0, "open contradiction", settings=question.settings, now=question.now
+        )
+
+
+def _open_tasks(recalled: Recalled) -> Iterator[Candidate]:
+    question = recalled.question
+    recent = question.now - timedelta(days=question.settings.context.open_task_days)
+    units = known_units(question, (col("cell_type") == lit("task")) & ANSWERED_FOR, by="salience")
+    tasks = [
+        unit
+        for unit in units
+        if not is_over(unit.row, question.settings, now=question.now)
+        and (unit.row["valid_until"] or unit.row["event_time"] >= recent)
+    ]
+    for unit in tasks[:OPEN_TASKS]:
+        yield cell_line(
+            unit,
+            "critical",
+            1.0 + unit.row["salience"],
+            "open task",
+            settings=question.settings,
+            now=question.now,
+        )

@@ -1,0 +1,196 @@
+"""A question as the search takes it: its words, its vector, its intent, and the time that it names."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import NamedTuple
+
+from slowwave.embeddings import Vectors
+from slowwave.language.intents import EXEMPLARS, intent_by_vectors, intent_by_words
+from slowwave.language.query_words import QUERY_WORDS, names_a_thing, plain_words, telling_words
+from slowwave.language.time_phrases import (
+    TimeRange,
+    anchored_time,
+    day_told,
+    resolve_anchor,
+    time_of_question,
+)
+from slowwave.recall.conditions import cell_condition
+from slowwave.recall.episodes import without_episodes
+from slowwave.recall.graph import SAID_MOST, cells_naming, cells_saying
+from slowwave.recall.reader import Reader
+from slowwave.schemas.moments import is_unknown
+from slowwave.schemas.search import Filters, Intent
+from slowwave.settings.groups import ScopeSettings
+from slowwave.settings.tree import Settings
+from slowwave.store import Expr, Store, TextQuery, col
+from slowwave.store.terms import distinct_terms
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""From here on calendars can be counted back."""
+
+EVENT_MEMORIES = 3
+"""Memories among which the day of an event is looked for."""
+
+INTENT_MARGIN = 0.15
+"""Lead in cosine that the nearest exemplars need: bare nouns lead by chance by up to 0.12 with static vectors."""
+
+
+MOST_CELLS = 100
+"""Memories that each list of a question brings, whatever the limit: a smaller limit shows the first of the same."""
+
+ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|long|often|far|big|large|old|late|early|high|fast)\b|\bwhat (?:time|date|day|port|number|"
+    r"price|size|version|year|amount|percentage)\b|\bwhen\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as the tiers take it.
+
+    `store` and `settings` are the ones that answer it. `text` is as it was asked, `words` what full text looks for.
+    `where` holds for the cells that may be found. `period` is a time that it names: it draws cells near, and excludes
+    none, unless the question is about nothing but that time (`is_about_time`). `vector_weight` is 0 without a vector.
+    """
+
+    store: Store
+    settings: Settings
+    text: str
+    words: str
+    vector: Vectors | None
+    vector_weight: float
+    filters: Filters
+    where: Expr
+    period: TimeRange | None
+    is_about_time: bool
+    intent: Intent
+    now: datetime
+    weights: tuple[float, ...] = ()
+    """The idf of each term of `words`, in their order."""
+    relevance: float = 0.0
+    """The cosine from which on a text is relevant in this home's space; 0 without a vector."""
+    most_cells: int = MOST_CELLS
+    has_raw: bool = True
+    """Whether raw memories are found; where they are not, the messages that they hold answer."""
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """The terms of the question, each once."""
+        return distinct_terms(self.words)
+
+    @cached_property
+    def asked_terms(self) -> frozenset[str]:
+        """The same, to compare names and properties with."""
+        return frozenset(self.terms)
+
+    @cached_property
+    def asks_number(self) -> bool:
+        """Return whether the question asks for a number, an amount or a time."""
+        return ASKS_NUMBER.search(self.text) is not None
+
+    def share(self, held: int) -> float:
+        """The share, 0..1 by weight, of the question's terms that a text has (`held_terms`)."""
+        total = sum(self.weights)
+        return sum(w for place, w in enumerate(self.weights) if held >> place & 1) / total if total else 0.0
+
+
+def understand(
+    reader: Reader, store: Store, query: str, vector: Vectors | None, filters: Filters, *, now: datetime
+) -> Question:
+    """The question as the tiers take it; a time that it names counts from `filters.as_of` where that is given."""
+    weight = reader.settings.search.vector_weight
+    if reader.embedder is not None:
+        weight *= reader.embedder.profile.vector_weight
+    embedder = reader.embedder
+    time = _time_asked(reader, store, query, filters, now=max(filters.as_of or now, EARLIEST))
+    words = telling_words(time.words or query, most=QUERY_WORDS)
+    terms = distinct_terms(words)
+    return Question(
+        store=store,
+        settings=reader.settings,
+        text=query,
+        words=words,
+        weights=tuple(store.rarities("passages", terms)),
+        relevance=embedder.profile.relevance_threshold
+        if embedder is not None and vector is not None
+        else 0.0,
+        vector=vector,
+        vector_weight=weight if vector is not None else 0.0,
+        filters=filters,
+        where=_findable(reader, store, filters),
+        period=time.period,
+        is_about_time=time.period is not None and not names_a_thing(time.rest),
+        intent=_intent(reader, query, vector),
+        now=now,
+    )
+
+
+def _intent(reader: Reader, query: str, vector: Vectors | None) -> Intent:
+    """The intent by question words; without one by exemplars in the embedder's space."""
+    intent = intent_by_words(query)
+    exemplars = reader.exemplar_vectors() if intent == "general" and vector is not None else None
+    if exemplars is None or vector is None:
+        return intent
+    intents = [intent for intent, texts in EXEMPLARS.items() for _ in texts]
+    return intent_by_vectors(vector, exemplars, intents, margin=INTENT_MARGIN) or "general"
+
+
+class _Time(NamedTuple):
+    """A time that a question names, what it says beside it, and what of the question full text looks for."""
+
+    period: TimeRange | None
+    rest: str
+    words: str
+
+
+def _time_asked(reader: Reader, store: Store, query: str, filters: Filters, *, now: datetime) -> _Time:
+    """The time that a question names, or that lies so far from an event which memory knows.
+
+    What is to come was said before it came: such a time draws nothing. "Before August" is not about August, and "two
+    weeks before" about no two weeks: such words are not looked for.
+    """
+    named = time_of_question(query, now=now)
+    if named is not None:
+        rest = query.replace(named.text, " ", 1)
+        if named.start is not None and named.start > now:
+            return _Time(None, query, query)
+        return _Time(named, rest, query if named.start is not None and named.end is not None else rest)
+    anchored = anchored_time(query)
+    if anchored is None:
+        return _Time(None, query, query)
+    at = _day_of_event(reader, store, anchored.event, filters)
+    period = resolve_anchor(anchored.offset, at, text=anchored.distance + anchored.event) if at else None
+    rest = query.replace(anchored.distance, " ", 1)
+    return _Time(period, rest, rest)
+
+
+def _day_of_event(reader: Reader, store: Store, event: str, filters: Filters) -> datetime | None:
+    """The day of an event as the memories nearest to its words tell it, else the day on which the nearest was said."""
+    words = telling_words(event, most=QUERY_WORDS)
+    where = without_episodes(cell_condition(reader.settings.owner, filters), filters)
+    wanted = TextQuery("cells", words, EVENT_MEMORIES, where, columns=("event_time", "content"))
+    (found,) = store.find([wanted])
+    named = set(words.split())
+    told = (
+        day_told(row["content"], at=row["event_time"])
+        for row in found
+        if named <= plain_words(row["content"])
+    )
+    said = found[0]["event_time"] if found and not is_unknown(found[0]["event_time"]) else None
+    return next((day for day in told if day is not None), said)
+
+
+def _findable(reader: Reader, store: Store, filters: Filters) -> Expr:
+    """The condition of the cells that may be found; a person or thing that is wanted is looked up once."""
+    owner = reader.settings.owner
+    where = cell_condition(owner, filters)
+    return where if filters.entity is None else where & naming(store, owner, where, filters.entity)
+
+
+def naming(store: Store, owner: ScopeSettings, where: Expr, entity: str, *, most: int = SAID_MOST) -> Expr:
+    """The condition of the cells that name a person or thing; who only says the name is looked for in `where`."""
+    named = set(cells_naming(store, owner, entity))
+    return col("cell_id").isin(sorted(named | cells_saying(store, where, entity, most=most)))

@@ -1,0 +1,179 @@
+"""One question, worked through: what every form of an answer is rendered from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+from slowwave.embeddings import Vectors
+from slowwave.excerpts import Asked, asked_terms
+from slowwave.language.query_words import calls_for_nothing, is_repeated, names_a_thing
+from slowwave.recall.gather import Gathered, gather
+from slowwave.recall.modes import Mode
+from slowwave.recall.question import Question, understand
+from slowwave.recall.reader import Reader
+from slowwave.recall.resolve import Unit, resolve
+from slowwave.recall.said import Said, score_said
+from slowwave.recall.score import score_units
+from slowwave.recall.standing_turns import standing_turns
+from slowwave.recall.turns import worked_turns
+from slowwave.schemas.search import Filters, TurnHit
+from slowwave.schemas.tables import RAW_PROMPT
+from slowwave.store import Row, Store
+
+RELEVANT_COVERAGE = 0.5
+"""Share of the question's terms, by weight, from which on a text is about the question whatever its vector says."""
+
+UNREAD_AMONG = 20
+"""Messages, best first, among which those are looked for that no memory holds yet."""
+
+
+@dataclass
+class Recalled:
+    """A question with everything that may answer it, best first; what is not about the question is left out."""
+
+    question: Question
+    gathered: Gathered
+    units: list[Unit] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    topics: list["TopicUnit"] = field(default_factory=list)
+    asked: Asked = field(default_factory=lambda: Asked({}))
+
+
+@dataclass
+class TopicUnit:
+    """A topic whose summary is about the question; `since` are current values that are newer than the summary."""
+
+    row: Row
+    score: float
+    since: list[Unit] = field(default_factory=list)
+
+
+def recall(
+    reader: Reader,
+    store: Store,
+    text: str,
+    mode: Mode,
+    *,
+    vector: Vectors | None,
+    filters: Filters | None = None,
+    now: datetime,
+) -> Recalled:
+    """Work a question through the pipeline: understand, gather, resolve, score."""
+    question = understand(reader, store, text, vector, filters or Filters(), now=now)
+    question = replace(question, has_raw=mode.has_raw)
+    gathered = gather(question)
+    units = score_units(question, gathered, resolve(question, gathered), mode)
+    said = score_said(question, gathered, mode)
+    recalled = Recalled(question, gathered, asked=asked_terms(text, partial(store.rarities, "passages")))
+    recalled.units = [unit for unit in units if is_relevant(question, unit, gathered)]
+    recalled.said = [one for one in said if is_relevant_said(question, one, gathered)]
+    recalled.topics = rank_topics(question, gathered, recalled.units)
+    return recalled
+
+
+def is_relevant(question: Question, unit: Unit, gathered: Gathered) -> bool:
+    """Return whether a memory is about the question: by its terms, by its meaning, or by the time that is named."""
+    if question.filters.is_narrow or question.filters.is_historical or not names_a_thing(question.text):
+        return True
+    columns = unit.columns
+    is_worded = columns["coverage"] >= RELEVANT_COVERAGE
+    is_near = bool(question.relevance) and columns["similarity"] >= question.relevance
+    return bool(is_worded or is_near or columns["in_period"])
+
+
+def is_relevant_said(question: Question, one: Said, gathered: Gathered) -> bool:
+    """The same of a message, with the messages around it."""
+    if question.filters.is_narrow or question.filters.is_historical or not names_a_thing(question.text):
+        return True
+    is_worded = one.columns["window"] >= RELEVANT_COVERAGE and one.columns["coverage"] > 0
+    is_near = bool(question.relevance) and one.columns["similarity"] >= question.relevance
+    return is_worded or is_near or one.turn_id in gathered.timely
+
+
+def rank_topics(question: Question, gathered: Gathered, units: Sequence[Unit]) -> list[TopicUnit]:
+    """Topics by how much of what answers is theirs, and by how well their name and summary match; best first."""
+    if question.filters.is_historical or question.is_about_time or not gathered.topics:
+        return []
+    usable = [
+        row
+        for row in gathered.topics.values()
+        if row["summary"] is not None and row["merged_into"] is None and row["cell_count"] > 0
+    ]
+    votes: dict[str, float] = {}
+    for unit in units[:VOTERS]:
+        topic_id = unit.row["topic_id"]
+        if topic_id:
+            votes[topic_id] = votes.get(topic_id, 0.0) + unit.score
+    total = sum(votes.values()) or 1.0
+    found = []
+    for row in usable:
+        share = votes.get(row["topic_id"], 0.0) / total
+        coverage = question.share(row["held"])
+        near = min(max(row["similarity"], 0.0) / (2 * question.relevance), 1.0) if question.relevance else 0.0
+        is_near = bool(question.relevance) and row["similarity"] >= question.relevance
+        if share >= LEAST_VOTES or (coverage >= RELEVANT_COVERAGE and (is_near or not question.relevance)):
+            found.append(TopicUnit(row, 0.5 * share + 0.5 * (0.6 * max(coverage, near) + 0.4 * coverage)))
+    for topic in found:
+        topic.since = newer_values(topic.row, units)
+    return sorted(found, key=lambda topic: (-topic.score, topic.row["topic_id"]))
+
+
+VOTERS = 10
+"""Best memories that say by their topic which summary is wanted."""
+
+LEAST_VOTES = 0.25
+"""Share of the best memories' scores from which on their topic's summary is shown."""
+
+
+def newer_values(topic: Row, units: Sequence[Unit]) -> list[Unit]:
+    """Current values of a topic that changed after its summary was written."""
+    written = topic["summarized_at"] or topic["updated_at"]
+    return [
+        unit
+        for unit in units
+        if unit.row["topic_id"] == topic["topic_id"] and unit.history and unit.row["recorded_at"] > written
+    ]
+
+
+def near_best(units: Sequence[Unit], cut: float) -> list[Unit]:
+    """The memories that match at least `cut` times as well as the best match, in their order.
+
+    Match alone counts, without age, type and history: those say which of several answers leads, not whether one is.
+    """
+    matched = [unit.columns["fused"] * unit.columns["match"] for unit in units]
+    least = cut * max(matched, default=0.0)
+    return [
+        unit
+        for unit, value in zip(units, matched, strict=True)
+        if value >= least or unit.columns["in_period"]
+    ]
+
+
+def unread(recalled: Recalled, among: Sequence[Said]) -> list[Said]:
+    """The messages that no memory holds and no model has read, in their order: they speak for themselves."""
+    question, found = recalled.question, recalled.gathered.cells.values()
+    covered = {turn for row in found if row["prompt_version"] != RAW_PROMPT for turn in row["evidence"] or ()}
+    left = [one for one in among if one.turn_id not in covered]
+    if not left:
+        return []
+    worked = worked_turns(question.store, question.settings.owner, {one.row["session_id"] for one in left})
+    return still_current(recalled, [one for one in left if one.turn_id not in worked])
+
+
+def still_current(recalled: Recalled, among: Sequence[Said]) -> list[Said]:
+    """The messages that may be quoted: nobody deleted or corrected what they say."""
+    question, left = recalled.question, {one.turn_id: one for one in among}
+    hits = [TurnHit(**one.row, score=max(one.score, 0.0)) for one in among]
+    kept = standing_turns(question.store, question.settings.owner, hits)
+    return [replace(left[hit.turn_id], row={**left[hit.turn_id].row, "content": hit.content}) for hit in kept]
+
+
+def asks_nothing(text: str) -> bool:
+    """Return whether a message calls for no memory: greetings, thanks, "go on"."""
+    return calls_for_nothing(text)
+
+
+def is_same_message(text: str, question: str) -> bool:
+    """Return whether a text is the question itself, said before."""
+    return is_repeated(text, question)

@@ -1,0 +1,206 @@
+"""The words of an answer: a memory in one line with its history, both sides of a dispute, a quote, the lead.
+
+Stored text is data. Forms go from the longest to the shortest; which one is shown depends on the room.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from slowwave.excerpts import Asked, quoted
+from slowwave.excerpts.excerpt import Cue
+from slowwave.excerpts.units import units_of
+from slowwave.prompting.page_lines import page_line
+from slowwave.recall.question import Question
+from slowwave.recall.resolve import Unit, value_terms
+from slowwave.recall.said import Said
+from slowwave.schemas.choices import EPISODE, WHOSE
+from slowwave.schemas.moments import day_of
+from slowwave.settings.tree import Settings
+from slowwave.store import Row
+from slowwave.store.terms import held_terms
+from slowwave.trust.origins import ON_TRUST, whose_word
+from slowwave.trust.own_words import is_quoted
+from slowwave.trust.speakers import speaker_of
+
+LEAD_CHARACTERS = 160
+"""Characters of the first line of a page at most: an agent that reads only the beginning has the answer."""
+
+FORMER_VALUES = 4
+"""Former values that a line names, newest first."""
+
+SENTENCE_COVERAGE = 0.6
+"""Share of the question's terms that a sentence of a summary has which may lead."""
+
+
+def whose(row: Row) -> str:
+    """Words for whose word a memory is; empty where a person said or confirmed it."""
+    return whose_word(**{name: row[name] for name in ON_TRUST})
+
+
+def full_text(unit: Unit, settings: Settings, *, now: datetime) -> str:
+    """The text of a memory as it is shown now: a procedure in one line, an episode in the form of its age."""
+    row = unit.row
+    if row["cell_type"] == EPISODE:
+        return episode_text(row, settings, now=now)
+    named = row["subject"] or row["compressed"] or row["content"]
+    if row["steps"]:
+        how = named if re.match(r"(?:how\s+)?to\s", named, re.IGNORECASE) else f"to {named}"
+        return f"{how if how.lower().startswith('how') else f'how {how}'}: {'; '.join(row['steps'])}"
+    return f"{named}: {row['template']}" if row["template"] else str(row["content"])
+
+
+def episode_text(row: Row, settings: Settings, *, now: datetime) -> str:
+    """An episode in the form of its age: its text, then its summary, then one line."""
+    age_days = (now - row["event_time"]).total_seconds() / 86_400
+    if age_days >= settings.episodes.compressed_days and row["compressed"]:
+        return str(row["compressed"])
+    if age_days >= settings.episodes.summary_days and row["summary"]:
+        return str(row["summary"])
+    return str(row["content"])
+
+
+def history_of(unit: Unit) -> str:
+    """Former values, newest first, each with its end: "250 (until 2026-08-19), 100 (until 2026-07-08)"."""
+    if unit.row["cell_type"] == "task":
+        return ""
+    told = dict[str, str]()
+    for past in unit.history:
+        text = shortened(past["value"], unit.row["value"]) if past["value"] else ""
+        until = past["valid_until"]
+        if text and text not in told and text != unit.row["value"]:
+            told[text] = f"{text} (until {day_of(until)})" if until else text
+    return ", ".join(list(told.values())[:FORMER_VALUES])
+
+
+def shortened(former: str, current: str | None) -> str:
+    """A former value without the words at its end that the current one has, too ("250" of "250 per minute")."""
+    words, now = former.split(), (current or "").split()
+    while len(words) > 1 and now and words[-1] == now[-1]:
+        words.pop()
+        now.pop()
+    return " ".join(words)
+
+
+def value_line(unit: Unit) -> str:
+    """A property in one line, with its value; empty where the memory names none."""
+    row = unit.row
+    if not (row["subject"] and row["attribute"] and row["value"]):
+        return ""
+    name = row["subject"] if row["attribute"] in row["subject"] else f"{row['subject']}, {row['attribute']}"
+    return f"{name}: {row['value']}"
+
+
+def marks(unit: Unit) -> str:
+    """What a reader must know of a line besides its text: since when, what was before, an echo, whose word it is."""
+    row, parts = unit.row, []
+    is_since = unit.history or row["valid_from"].date() != row["event_time"].date()
+    if is_since and day_of(row["valid_from"]) not in row["content"] and row["cell_type"] != EPISODE:
+        parts.append(f"since {day_of(row['valid_from'])}")
+    if former := history_of(unit):
+        parts.append(f"before: {former}")
+    if unit.echo_of is not None:
+        parts.append(echo_mark(unit.echo_of))
+    if word := whose(row):
+        parts.append(word)
+    return f" ({page_line('; '.join(parts))})" if parts else ""
+
+
+def echo_mark(of: Unit) -> str:
+    """What became of a former value that a text mentions."""
+    now = of.row["value"] or of.row["content"]
+    return f"then; {page_line(now)} since {day_of(of.row['valid_from'])}"
+
+
+def unit_forms(unit: Unit, asked: Asked, settings: Settings, *, now: datetime) -> tuple[str, ...]:
+    """A memory as a line, longest form first: all of it, its value, its compressed form; each with its marks."""
+    if unit.rival is not None:
+        return dispute_forms(unit)
+    whole = quoted(full_text(unit, settings, now=now), asked, most=settings.context.quote_characters)
+    texts = [whole, value_line(unit), unit.row["compressed"] or ""]
+    texts = [text for text in texts if text and len(text) <= len(whole)]
+    return tuple(dict.fromkeys(f"- {page_line(text)}{marks(unit)}" for text in texts))
+
+
+def dispute_forms(unit: Unit) -> tuple[str, ...]:
+    """Both sides of an undecided pair in one line, the older one first."""
+    assert unit.rival is not None
+    older, newer = sorted((unit.row, unit.rival), key=lambda row: (row["event_time"], row["cell_id"]))
+
+    def side(row: Row, text: str) -> str:
+        word = f", {whose(row)}" if whose(row) else ""
+        return f"{page_line(text).rstrip('.')} [{day_of(row['event_time'])}{word}]"
+
+    def line(texts: Sequence[str], note: str = "") -> str:
+        reason = f" ({page_line(note)})" if note else ""
+        return f"- Undecided: {side(older, texts[0])} or {side(newer, texts[1])}{reason}"
+
+    contents = (older["content"], newer["content"])
+    short = tuple(row["value"] or row["compressed"] or row["content"] for row in (older, newer))
+    named = newer["subject"] and newer["attribute"] and older["value"] and newer["value"]
+    by_value = [line((f"{newer['subject']}, {newer['attribute']}: {short[0]}", short[1]))] if named else []
+    return tuple(dict.fromkeys([line(contents, unit.note or ""), line(contents), *by_value]))
+
+
+def lead_forms(question: Question, unit: Unit, asked: Asked, *, now: datetime) -> tuple[str, ...]:
+    """The first line: at most `LEAD_CHARACTERS`, with the value that is current now and what it was before."""
+    if unit.rival is not None:
+        forms = dispute_forms(unit)
+        return tuple(sorted(forms, key=len))[:1]
+    text = full_text(unit, question.settings, now=now)
+    whole = f"{text}{marks(unit)}"
+    if len(whole) <= LEAD_CHARACTERS:
+        return (f"- {page_line(whole)}",)
+    mark = marks(unit)
+    room = max(LEAD_CHARACTERS - len(mark), LEAD_CHARACTERS // 2)
+    value = unit.row["value"] or ""
+    by_value = value_line(unit)
+    candidates = [
+        text,
+        _sentence_with(text, value, question, most=room),
+        by_value,
+        unit.row["compressed"] or "",
+        quoted(text, asked, most=room),
+    ]
+    fitting = [one for one in candidates if one and len(one) <= room and _names(one, value)]
+    chosen = fitting[0] if fitting else min((one for one in candidates if one), key=len)
+    return (f"- {page_line(chosen)}{mark}",)
+
+
+def _sentence_with(text: str, value: str, question: Question, *, most: int) -> str:
+    """The sentence of a text that names a value and holds most of the question's terms."""
+    parts = [text[unit.start : unit.end] for unit in units_of(text)]
+    fitting = [part for part in parts if len(part) <= most and _names(part, value)]
+    return max(fitting, key=lambda part: question.share(held_terms(part, question.terms)), default="")
+
+
+def _names(text: str, value: str) -> bool:
+    """Return whether a text says a value: it has each of its terms."""
+    return value_terms(value) <= value_terms(text)
+
+
+def said_text(one: Said, asked: Asked, *, most: int, cue: Cue | None = None) -> str:
+    """A message in one line under its speaker's name, which says whether the speaker says or quotes it."""
+    row = one.row
+    text = quoted(row["content"], asked, most=most, cue=cue)
+    if not text:
+        return ""
+    if row["role"] == "document":
+        return f'a document: "{text}"'
+    shown = speaker_of(role=row["role"], speaker=row["speaker"], content=row["content"], shown=text)
+    return f'{shown}: "{text}"'
+
+
+def said_word(one: Said, text: str) -> str:
+    """Words for whose word the shown part of a message is; empty for a person's own."""
+    row = one.row
+    is_quote = row["role"] != "document" and is_quoted(text, row["content"], row["role"])
+    return WHOSE["untrusted" if is_quote else row["origin"]]
+
+
+def said_mark(one: Said, text: str) -> str:
+    """Whose word the shown part of a message is, and that a later message changed it."""
+    later = one.changed_by
+    changed = f"changed {day_of(later.row['event_time'])}" if later is not None else ""
+    parts = [part for part in (changed, said_word(one, text)) if part]
+    return f" ({'; '.join(parts)})" if parts else ""

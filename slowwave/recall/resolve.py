@@ -1,0 +1,171 @@
+"""Which of several memories is current: units of an answer, each with its history, its rivals and its echoes.
+
+Outdated memories never answer by themselves. Their match counts for what took their place, and they are its history.
+Pairs of which nobody decided which is current are one unit with both sides. Pure: everything was read before.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from slowwave.chains.values import Pair, compared_values, doubted_and_both_valid, former_values
+from slowwave.chains.walker import ends
+from slowwave.language.lexicon import CLOSED_STATES
+from slowwave.recall.conditions import as_they_stood, held
+from slowwave.recall.gather import Gathered
+from slowwave.recall.question import Question
+from slowwave.schemas.moments import latest_of
+from slowwave.store import Row
+from slowwave.store.terms import query_terms
+
+STATE_WORDS = frozenset(
+    {"open", "blocked", "waiting", "planned", "true", "false", "yes", "no", *CLOSED_STATES}
+)
+"""Values that say how far something is: they occur everywhere, so that no text is an echo for having one."""
+
+
+@dataclass
+class Unit:
+    """One thing that an answer may say: the current memory, and everything that belongs to it.
+
+    `members` are the found rows that speak for it: itself, what it outdates, repetitions. `rival` is the other side
+    where nobody decided which is current; `echo_of` another unit, whose former value this one mentions.
+    """
+
+    row: Row
+    members: list[Row] = field(default_factory=list)
+    history: list[Row] = field(default_factory=list)
+    rival: Row | None = None
+    note: str | None = None
+    echo_of: "Unit | None" = None
+    score: float = 0.0
+    columns: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def cell_id(self) -> str:
+        """The id of the current memory."""
+        return str(self.row["cell_id"])
+
+
+def resolve(question: Question, gathered: Gathered) -> list[Unit]:
+    """Units of the found memories, in no order; every memory belongs to one at most."""
+    rows = _as_of(question, gathered.cells)
+    doubted, both_valid = doubted_and_both_valid(
+        pair for pair in gathered.disputes if {pair["cell_a"], pair["cell_b"]} <= rows.keys()
+    )
+    values = compared_values(list(rows.values()), doubted=doubted, both_valid=both_valid)
+    current = _current_of(rows, values.outdated)
+    units: dict[str, Unit] = {}
+    for key, row in gathered.found.items():
+        head = current.get(key)
+        if head is None or not _may_answer(question, gathered, rows[head]):
+            continue
+        units.setdefault(head, Unit(rows[head])).members.append(row)
+    former = former_values(list(rows.values()), values.outdated, of=units.keys())
+    for key, unit in units.items():
+        unit.history = former.get(key, [])
+    pairs = _open_pairs(gathered.disputes, rows, current, values.undecided)
+    resolved = _with_rivals(units, rows, pairs)
+    _find_echoes(resolved)
+    return resolved
+
+
+def _as_of(question: Question, cells: Mapping[str, Row]) -> dict[str, Row]:
+    """The rows as they were at the moment that is asked for; what was said or learned later is left out."""
+    filters = question.filters
+    if not filters.is_historical:
+        return dict(cells)
+    known = {
+        key: row
+        for key, row in cells.items()
+        if (filters.as_of is None or latest_of(row["event_time"]) <= filters.as_of)
+        and (filters.known_at is None or row["recorded_at"] <= filters.known_at)
+    }
+    said = {key: latest_of(row["event_time"]) for key, row in cells.items()}
+    stood = {key: as_they_stood(row, said, filters) for key, row in known.items()}
+    return {
+        key: row for key, row in stood.items() if row["status"] != "active" or held(known[key], said, filters)
+    }
+
+
+def _current_of(rows: Mapping[str, Row], outdated: Mapping[str, str]) -> dict[str, str]:
+    """The id of the current memory of each: the end of its chain, or what outdates that; none for what only ended."""
+    next_of = dict(outdated)
+    for key, row in rows.items():
+        if row["status"] == "superseded" and row["superseded_by"] in rows:
+            next_of[key] = row["superseded_by"]
+    last = ends(next_of)
+    named = {key: last.get(key, key) for key in rows}
+    return {key: head for key, head in named.items() if rows[head]["status"] != "superseded"}
+
+
+def _may_answer(question: Question, gathered: Gathered, row: Row) -> bool:
+    """Return whether a current memory passes the filters, under which an outdated one may have been found."""
+    if question.filters.is_narrow and not question.filters.is_historical:
+        return row["cell_id"] in gathered.passing
+    return bool(question.filters.is_historical or row["status"] == "active")
+
+
+def _open_pairs(
+    disputes: Iterable[Row],
+    rows: Mapping[str, Row],
+    current: Mapping[str, str],
+    undecided: Iterable[Pair],
+) -> list[tuple[str, str, str | None]]:
+    """Pairs of which nobody decided which side is current, newest first, with their notes; then unnoted ones."""
+    ordered = sorted(disputes, key=lambda pair: pair["detected_at"], reverse=True)
+    noted = [(row["cell_a"], row["cell_b"], row["note"]) for row in ordered if row["status"] == "open"]
+    pairs = [*noted, *((*sorted(pair), None) for pair in sorted(undecided, key=sorted))]
+    found = [
+        (current.get(one, ""), current.get(other, ""), note)
+        for one, other, note in pairs
+        if one in rows and other in rows
+    ]
+    return [(one, other, note) for one, other, note in found if one and other and one != other]
+
+
+def _with_rivals(
+    units: dict[str, Unit], rows: Mapping[str, Row], pairs: Iterable[tuple[str, str, str | None]]
+) -> list[Unit]:
+    """The units, of each open pair one with both sides: a side that was not found joins the one that was."""
+    for one, other, note in pairs:
+        held_by = [units.get(one), units.get(other)]
+        kept = next((unit for unit in held_by if unit is not None), None)
+        if kept is None or any(unit is not None and unit.rival is not None for unit in held_by):
+            continue
+        if held_by[0] is not None and held_by[1] is not None and held_by[0] is not held_by[1]:
+            kept.members += held_by[1].members
+            del units[other]
+        kept.rival, kept.note = rows[other if kept.cell_id == one else one], note
+    return list(units.values())
+
+
+def _find_echoes(units: list[Unit]) -> None:
+    """Mark units that mention a former value of another one and not its current value."""
+    by_topic = defaultdict[str, list[Unit]](list)
+    for unit in units:
+        by_topic[unit.row["topic_id"] or ""].append(unit)
+    for unit in units:
+        if not unit.history or unit.row["value"] is None or unit.rival is not None:
+            continue
+        now = value_terms(unit.row["value"])
+        for past in unit.history:
+            was = value_terms(past["value"] or "")
+            if was - now and not (was | now) <= STATE_WORDS:
+                _mark_echoes(by_topic[unit.row["topic_id"] or ""], unit, was - now, now - was)
+
+
+def _mark_echoes(near: Iterable[Unit], of: Unit, was: frozenset[str], now: frozenset[str]) -> None:
+    for unit in near:
+        if unit is of or unit.echo_of is not None or unit.rival is not None:
+            continue
+        said = value_terms(unit.row["content"])
+        if was <= said and not now & said:
+            unit.echo_of = of
+
+
+@lru_cache(maxsize=20_000)
+def value_terms(text: str) -> frozenset[str]:
+    """The terms of a value or of a text, to compare values with."""
+    return frozenset(query_terms(text))

@@ -1,0 +1,166 @@
+"""The relevance of units to a question: one expression over one frame, whose columns explain it."""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from slowwave.decay.retention import days_ago, retention_of, unused_days_of
+from slowwave.decay.tasks import task_state
+from slowwave.recall.gather import Gathered
+from slowwave.recall.modes import KIND, Mode
+from slowwave.recall.question import Question
+from slowwave.recall.resolve import Unit
+from slowwave.settings.tree import Settings
+from slowwave.store import Row
+from slowwave.store.terms import held_terms, word_terms
+
+RANK_CONSTANT = 60
+"""k of reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009)."""
+
+SCHEMA = {
+    "id": pl.String(),
+    **dict.fromkeys(("text_rank", "vector_rank", "evidence_rank"), pl.Int64()),
+    **dict.fromkeys(
+        ("coverage", "similarity", "key", "attribute", "salience", "age_days", "retention", "kind"),
+        pl.Float64(),
+    ),
+    **dict.fromkeys(("has_shape", "has_history", "is_closed", "is_echo", "in_period"), pl.Boolean()),
+}
+"""The columns of the frame, a row a unit; ranks are 1-based, null where the list did not bring it."""
+
+
+def score_units(question: Question, gathered: Gathered, units: list[Unit], mode: Mode) -> list[Unit]:
+    """The units with `score` and the columns behind it, best first, ties by id."""
+    if not units:
+        return []
+    frame = (
+        features(question, gathered, units).with_columns(_shares(question, mode)).with_columns(_score(mode))
+    )
+    for unit, row in zip(units, frame.to_dicts(), strict=True):
+        unit.score = row.pop("score")
+        del row["id"]
+        unit.columns = {name: float(value or 0.0) for name, value in row.items()}
+    return sorted(units, key=lambda unit: (-unit.score, unit.cell_id))
+
+
+def _shares(question: Question, mode: Mode) -> list[pl.Expr]:
+    """The factors of the score."""
+    listed = {"text": mode.text, "vector": mode.vector * bool(question.relevance), "evidence": mode.evidence}
+    reciprocal = (
+        weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf)
+        for name, weight in listed.items()
+    )
+    near = (pl.col("similarity") / (2 * question.relevance)) if question.relevance else pl.lit(0.0)
+    covered = pl.max_horizontal(pl.col("coverage"), near.clip(0.0, 1.0))
+    age = (-question.settings.search.age_rate * pl.col("age_days")).exp()
+    floor = question.settings.search.prior_floor
+    return [
+        (pl.sum_horizontal(reciprocal) / sum(listed.values())).alias("fused"),
+        (0.3 + 0.7 * (0.6 * covered + 0.4 * pl.col("key"))).alias("match"),
+        (floor + (1 - floor) * pl.col("salience") * age * pl.col("retention")).alias("prior"),
+    ]
+
+
+def _score(mode: Mode) -> pl.Expr:
+    """Fused * match * prior * fit * state * property, and the weights of signals."""
+    state = (
+        pl.when("is_echo").then(0.5).otherwise(1.0)
+        * pl.when("is_closed").then(0.6).otherwise(1.0)
+        * pl.when("has_history").then(1.15).otherwise(1.0)
+    )
+    is_property = (pl.col("attribute") >= 0.5) & (pl.col("key") >= 0.3) & pl.col("has_shape")  # noqa: PLR2004
+    fit = pl.col("kind") * pl.when("has_shape").then(1.0).otherwise(0.8)
+    asked = pl.when(is_property).then(1.3).otherwise(1.0)
+    whole = pl.col("fused") * pl.col("match") * pl.col("prior") * fit * state * asked
+    return (whole + mode.period * pl.col("in_period")).alias("score")
+
+
+def features(question: Question, gathered: Gathered, units: Sequence[Unit]) -> pl.DataFrame:
+    """What the score takes, a row a unit: a unit has the best of what its members have."""
+    ranks = _ranks(gathered)
+    data: dict[str, list[object]] = {name: [] for name in SCHEMA}
+    for unit in units:
+        values = _of_members(question, gathered, unit, ranks) | _of_unit(question, gathered, unit)
+        for name in SCHEMA:
+            data[name].append(values[name])
+    return pl.DataFrame(data, schema=SCHEMA)
+
+
+def _ranks(gathered: Gathered) -> dict[str, dict[str, int]]:
+    """The place of each found row by text, by vector, and by the best of its messages."""
+    found = gathered.found
+
+    def ranked(values: dict[str, float]) -> dict[str, int]:
+        order = sorted((key for key in values if values[key] > 0), key=lambda key: (-values[key], key))
+        return {key: place for place, key in enumerate(order, start=1)}
+
+    said = {
+        key: max((gathered.turns.get(turn, 0.0) for turn in row["evidence"] or ()), default=0.0)
+        for key, row in found.items()
+        if row["cell_type"] != "episode"
+    }
+    return {
+        "text": ranked({key: row["text_score"] for key, row in found.items()}),
+        "vector": ranked({key: row["similarity"] for key, row in found.items()}),
+        "evidence": ranked(said),
+    }
+
+
+def _of_members(
+    question: Question, gathered: Gathered, unit: Unit, ranks: dict[str, dict[str, int]]
+) -> dict[str, object]:
+    """The best match among the found rows of a unit."""
+    rows = unit.members
+    named = [gathered.topics.get(row["topic_id"] or "", {}).get("name", "") for row in rows]
+    keys = [f"{row['subject'] or ''} {row['attribute'] or ''}" for row in rows]
+    of_keys = [held_terms(key, question.terms) for key in keys]
+    of_topics = [held_terms(name, question.terms) for name in named]
+    wholes = [row["held"] | key | topic for row, key, topic in zip(rows, of_keys, of_topics, strict=True)]
+    best = {
+        f"{name}_rank": min((of[row["cell_id"]] for row in rows if row["cell_id"] in of), default=None)
+        for name, of in ranks.items()
+    }
+    return {
+        **best,
+        "coverage": max(map(question.share, wholes)),
+        "similarity": max(row["similarity"] for row in rows),
+        "key": max(map(question.share, of_keys)),
+        "attribute": max(_asked_share(question, row["attribute"]) for row in rows),
+    }
+
+
+def _of_unit(question: Question, gathered: Gathered, unit: Unit) -> dict[str, object]:
+    """What the current memory of a unit has."""
+    row, settings = unit.row, question.settings
+    now = question.filters.as_of or question.now
+    usage = gathered.usage.get(unit.cell_id)
+    unused = unused_days_of(usage, now=now, settings=settings.decay) if usage else 0.0
+    rate = 0.0 if row["protected"] else row["decay_rate"]
+    shown = row["value"] if row["value"] is not None else row["content"]
+    return {
+        "id": unit.cell_id,
+        "salience": row["salience"],
+        "age_days": days_ago(row["event_time"], now=now),
+        "retention": retention_of(rate, unused, exponent=settings.decay.exponent),
+        "kind": KIND[question.intent].get(row["cell_type"], 1.0),
+        "has_shape": not question.asks_number or any(map(str.isdigit, shown)),
+        "has_history": bool(unit.history),
+        "is_closed": is_over(row, settings, now=now),
+        "is_echo": unit.echo_of is not None,
+        "in_period": bool(gathered.timely & {member["cell_id"] for member in (*unit.members, row)}),
+    }
+
+
+def is_over(row: Row, settings: Settings, *, now: object) -> bool:
+    """Return whether a memory is a task that is done or dropped, or whose day has long passed."""
+    columns = {name: row[name] for name in ("event_time", "valid_from", "valid_until")}
+    past = settings.context.past_task_days
+    state = task_state(row["cell_type"], row["value"], **columns, now=now, past_days=past)  # type: ignore[arg-type]
+    return state in {"closed", "past"}
+
+
+def _asked_share(question: Question, attribute: str | None) -> float:
+    """The share of an attribute's terms that the question has, 0..1."""
+    terms = {term for word in (attribute or "").split() for term in word_terms(word)}
+    return len(terms & question.asked_terms) / len(terms) if terms else 0.0

@@ -1,0 +1,132 @@
+"""Dated memories in order: of a person or thing, a subject, a topic or a conversation."""
+
+import polars as pl
+
+from slowwave.errors import InputError, NotFoundError
+from slowwave.language.names import plain_name
+from slowwave.recall.conditions import scope_condition
+from slowwave.recall.episodes import adds_nothing
+from slowwave.recall.graph import cells_naming, cells_saying
+from slowwave.recall.reader import Reader
+from slowwave.schemas.choices import EPISODE
+from slowwave.schemas.requests import TimelineRequest
+from slowwave.schemas.search import Timeline, TimelineEvent
+from slowwave.settings.groups import ScopeSettings
+from slowwave.store import Expr, Store, col, lit
+from slowwave.trust.origins import ON_TRUST, whose_word
+
+TOLD = [
+    "cell_id", "cell_type", "content", "status", "valid_from", "valid_until", "event_time", "superseded_by",
+    "session_id", "source_name", "origin", "prompt_version", "protected",
+]  # fmt: skip
+
+NOTHING = "No memory yet: `slowwave ingest PATH` and `slowwave run nightly` make one"
+
+UNWORKED = (
+    "`slowwave run nightly` makes them, and a search with `--detail evidence` finds what was said in it"
+)
+
+READ_AT_ONCE = 1_000
+
+
+def timeline(reader: Reader, request: TimelineRequest) -> Timeline:
+    """The newest `limit` dated memories of one thing, oldest first; superseded ones carry their end.
+
+    One of `name` (a person, a thing or a subject), `topic` (its name or id) and `session` (an id, or a source's name).
+
+    Raises:
+        InputError: none or several of the three are given.
+        NotFoundError: memory knows nothing of that name.
+    """
+    given = {kind: getattr(request, kind).strip() for kind in ("name", "topic", "session")}
+    asked = [kind for kind, text in given.items() if text]
+    if len(asked) != 1:
+        raise InputError("say one thing: a name, a topic or a session")
+    store = reader.current()
+    if store is None:
+        raise NotFoundError(NOTHING)
+    owner, kind = reader.settings.owner, asked[0]
+    cells = {"name": _of_name, "topic": _of_topic, "session": _of_session}[kind](store, owner, given[kind])
+    if cells.is_empty():
+        if kind == "session" and _has_turns(store, owner, given[kind]):
+            raise NotFoundError(f"no memories were made of the session {given[kind]!r} yet: {UNWORKED}")
+        raise NotFoundError(
+            f"memory knows no {kind} {given[kind]!r}: `slowwave search` may find other words for it"
+        )
+    events = events_of(cells)
+    most = request.limit
+    notes = [f"the newest {most} of {len(events)}"] if len(events) > most else []
+    return Timeline(title=given[kind], events=events[-most:], notes=notes)
+
+
+def events_of(cells: pl.DataFrame) -> list[TimelineEvent]:
+    """Cells (with the columns `TOLD`) as events, oldest first.
+
+    What was said twice stands once: a cell that was merged into another is no event of its own, nor is an episode that
+    tells no more than a memory of its conversation. What was corrected never held, and is none either.
+    """
+    end = pl.col("valid_until")
+    is_none = (pl.col("status") == "superseded") & (end.is_null() | (end <= pl.col("valid_from")))
+    rows = _without_echoes(cells.filter(~is_none)).sort("valid_from", "event_time", "cell_id")
+    renamed = rows.rename({"valid_from": "at", "valid_until": "until"})
+    named = [name for name in TimelineEvent.model_fields if name != "whose"]
+    return [
+        TimelineEvent(
+            **{name: row[name] for name in named}, whose=whose_word(**{name: row[name] for name in ON_TRUST})
+        )
+        for row in renamed.iter_rows(named=True)
+    ]
+
+
+def _without_echoes(cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells without episodes that tell no more than one of the others of their conversation."""
+    columns, is_episode = ("cell_id", "session_id", "content"), pl.col("cell_type") == EPISODE
+    episodes, others = cells.filter(is_episode).select(columns), cells.filter(~is_episode).select(columns)
+    said = others.group_by("session_id").agg(memories=pl.col("content"))
+    beside = episodes.join(said, on="session_id", how="inner").select("cell_id", "content", "memories")
+    echoes = [cell_id for cell_id, told, memories in beside.iter_rows() if adds_nothing(told, memories)]
+    return cells.filter(~pl.col("cell_id").is_in(echoes))
+
+
+def told_cells(store: Store, owner: ScopeSettings, cell_ids: list[str], columns: list[str]) -> pl.DataFrame:
+    """The named columns of these cells, as far as the asking owner may see them."""
+    mine = scope_condition(owner)
+    parts = [store.by_key("cells", [], columns)]
+    for start in range(0, len(cell_ids), READ_AT_ONCE):
+        part = cell_ids[start : start + READ_AT_ONCE]
+        parts.append(store.rows("cells", columns, mine & col("cell_id").isin(part)))
+    return pl.concat(parts)
+
+
+def _of_name(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
+    """Cells that name it; where no person or thing is called so, those of such a subject or attribute."""
+    mine = scope_condition(owner)
+    ids = sorted({*cells_naming(store, owner, name), *cells_saying(store, mine, name)})
+    if not ids:
+        about = store.rows("cells", ["cell_id", "subject", "attribute"], mine)
+        said = pl.concat_str(pl.col("subject", "attribute").fill_null(""), separator=" ")
+        wanted = plain_name(pl.lit(name))
+        is_it = (" " + plain_name(said) + " ").str.contains(" " + wanted + " ", literal=True) & (wanted != "")
+        ids = about.filter(is_it)["cell_id"].sort().to_list()
+    return told_cells(store, owner, ids, TOLD)
+
+
+def _of_topic(store: Store, owner: ScopeSettings, name: str) -> pl.DataFrame:
+    mine = scope_condition(owner)
+    topics = store.rows("topics", ["topic_id", "name"], mine)
+    wanted = name.lower()
+    is_it = (pl.col("name").str.to_lowercase() == wanted) | (pl.col("topic_id") == wanted)
+    ids = topics.filter(is_it)["topic_id"].to_list()
+    return store.rows("cells", TOLD, mine & col("topic_id").isin(ids or [""]))
+
+
+def _of_session(store: Store, owner: ScopeSettings, session: str) -> pl.DataFrame:
+    return store.rows("cells", TOLD, scope_condition(owner) & _is_session(session))
+
+
+def _has_turns(store: Store, owner: ScopeSettings, session: str) -> bool:
+    return not store.rows("turns", ["turn_id"], scope_condition(owner) & _is_session(session)).is_empty()
+
+
+def _is_session(session: str) -> Expr:
+    return (col("session_id") == lit(session)) | (col("source_name") == lit(session))

@@ -1,0 +1,91 @@
+"""Standing wishes from messages that no night has read: what a person said to be done always or never.
+
+A night makes memories of them. Until then, and where there is no model at all, the newest of those messages are quoted
+at every start: they concern every conversation and seldom share a word with its prompts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from slowwave.excerpts import Asked
+from slowwave.excerpts.matter import joined_units
+from slowwave.excerpts.units import units_of
+from slowwave.language.query_words import plain_words
+from slowwave.language.wishes import WISH_WORDS, WITHDRAWAL_WORDS, is_standing, withdrawn_matters
+from slowwave.recall.conditions import turn_condition
+from slowwave.recall.question import Question
+from slowwave.recall.recalled import Recalled, unread
+from slowwave.recall.said import Said, is_statement
+from slowwave.recall.select import Candidate
+from slowwave.recall.tier_lines import said_line
+from slowwave.recall.turns import TURN_COLUMNS
+from slowwave.store import Row, RowsQuery, SearchQuery, col, lit
+from slowwave.store.terms import terms_of_words
+from slowwave.trust.origins import PERSON
+from slowwave.trust.own_words import parts_of
+
+READ_ROWS = 100
+"""Messages that are looked at for each list of words of a wish, the shortest first."""
+
+KIND = "preference"
+WHY = "said to hold always, and not yet read by a night"
+
+
+def wish_lines(question: Question, recalled: Recalled, *, conversation: str) -> Iterator[Candidate]:
+    """Quotes of standing wishes that no model has read and nobody took back, newest first."""
+    wishes = _of_persons(question, WISH_WORDS, conversation)
+    standing = [one for one in wishes if is_standing(own_words(one.row))]
+    newest = sorted(standing, key=lambda one: (one.row["event_time"], one.turn_id), reverse=True)
+    current = _without_withdrawn(question, unread(recalled, newest), conversation)
+    most = question.settings.context.quote_characters
+    for place, one in enumerate(current):
+        score = 0.5 * (1 - place / len(current))
+        line = said_line(one, "background", score, WHY, asked=Asked({}), most=most, kind=KIND)
+        if line is not None:
+            yield replace(line, tier="index") if line.tier == "background" else line
+
+
+def own_words(row: Row) -> str:
+    """A message without what it quotes."""
+    return parts_of(row["content"], is_typed=True).own
+
+
+def _of_persons(question: Question, lists: Sequence[str], conversation: str) -> list[Said]:
+    """Short statements of persons, in other conversations, that hold most of the words of one of the lists."""
+    where = turn_condition(question.settings.owner)
+    single = where & (col("scale") == lit("turn"))
+    queries = [SearchQuery("passages", words, None, READ_ROWS, single, ("turn_ids",)) for words in lists]
+    found = question.store.find(queries)
+    ids = sorted({turn_id for rows in found for row in rows for turn_id in row["turn_ids"]})
+    (rows,) = question.store.find([RowsQuery("turns", TURN_COLUMNS, where & col("turn_id").isin(ids))])
+    said = [
+        Said(row, 0.0, 0) for row in rows if row["session_id"] != conversation and row["origin"] == PERSON
+    ]
+    return [one for one in said if is_statement(one)]
+
+
+def _without_withdrawn(question: Question, wishes: Sequence[Said], conversation: str) -> list[Said]:
+    """The messages without sentences whose wish a person took back later; without those left no wish it goes."""
+    if not wishes:
+        return []
+    taken_back = [
+        (one.row["event_time"], terms_of_words(words))
+        for one in _of_persons(question, WITHDRAWAL_WORDS, conversation)
+        for words in withdrawn_matters(own_words(one.row))
+    ]
+    left = list[Said]()
+    for wish in wishes:
+        text = wish.row["content"]
+        matters = [terms for moment, terms in taken_back if moment > wish.row["event_time"]]
+        units = units_of(text)
+        kept = [unit for unit in units if not _is_withdrawn(text[unit.start : unit.end], matters)]
+        remaining = text if len(kept) == len(units) else joined_units(text, kept)
+        if remaining == text or is_standing(remaining):
+            left.append(replace(wish, row={**wish.row, "content": remaining}))
+    return left
+
+
+def _is_withdrawn(sentence: str, matters: Sequence[frozenset[str]]) -> bool:
+    """Return whether a sentence is a wish about one of the subjects."""
+    terms = terms_of_words(plain_words(sentence))
+    return any(matter <= terms for matter in matters) and is_standing(sentence)
