@@ -201,7 +201,7 @@ def _chain(question: Question, gathered: Gathered) -> Query:
     rivals = set[str]().union(*(pair for pair in pairs if pair & (heads | gathered.found.keys())))
     said = scope_condition(question.settings.owner, question.filters)
     if question.filters.is_historical:
-        said = said_condition(question.settings.owner, question.filters.past_state)
+        said &= said_condition(question.settings.owner, question.filters.past_state)
     is_of_it = col("head_id").isin(sorted(heads)) | col("cell_id").isin(sorted(rivals))
     if properties:
         living = cell_condition(question.settings.owner, question.filters.past_state)

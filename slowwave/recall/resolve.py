@@ -102,8 +102,8 @@ def _current_of(rows: Mapping[str, Row], outdated: Mapping[str, str]) -> dict[st
 
 def _may_answer(question: Question, gathered: Gathered, row: Row) -> bool:
     """Return whether a current memory passes the filters, under which an outdated one may have been found."""
-    if question.filters.is_narrow and not question.filters.is_historical:
-        return row["cell_id"] in gathered.passing
+    if question.filters.is_narrow and row["cell_id"] not in gathered.passing:
+        return False
     return bool(question.filters.is_historical or row["status"] == "active")
 
 
