@@ -1,5 +1,6 @@
 """One request, one block of memory: a page about a question, the small form, the opening, or four tiers."""
 
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
@@ -39,6 +40,9 @@ ONE_LIST: Shares = (0.0, 1.0, 0.0, 0.0)
 
 SIMPLE_TOKENS, COMPLEX_TOKENS = 1_000, 3_000
 """Budgets of a simple and of a complex question, where the request names none."""
+
+FILL = 0.3
+"""Weight of a message that a memory was made of: it fills a page that memories leave room on."""
 
 LIKE_BEST = 0.5
 """Share of the best memory's score from which on one belongs to the list that a question asks for."""
@@ -177,7 +181,11 @@ ERRORS = 2
 
 def _choose_page(reader: Reader, recalled: Recalled, request: ContextRequest, room: int) -> list[Chosen]:
     """The best lines that fit; what asks for a list is told how many more there are."""
-    said = still_current(recalled, recalled.said)
+    fresh = {one.turn_id for one in unread(recalled, recalled.said)}
+    said = [
+        one if one.turn_id in fresh else replace(one, score=FILL * one.score)
+        for one in still_current(recalled, recalled.said)
+    ]
     lines = counted(question_lines(recalled, recalled.units, said), has_ids=request.ids)
     weight = recalled.question.settings.context.told_weight
     chosen = _packed(lines, room, told_weight=weight)

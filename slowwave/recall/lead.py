@@ -14,8 +14,11 @@ from slowwave.store.terms import held_terms
 DISPUTE_SHARE = 0.8
 """An undecided pair leads where its score is this share of the best one's: nothing else may be read as settled."""
 
-ASKED = 0.5
-"""Share of an attribute that is asked from which on its value leads."""
+ASKED_SHARE, ASKED_KEY = 0.6, 0.3
+"""A value whose attribute is asked whole leads from this share of the best score on, where its name is asked, too."""
+
+BETTER = 0.15
+"""A sentence of a summary leads where it has so much more of what is asked than the best memory."""
 
 
 def leading(units: Sequence[Unit]) -> Unit | None:
@@ -27,13 +30,17 @@ def leading(units: Sequence[Unit]) -> Unit | None:
     disputed = next((unit for unit in near if unit.rival is not None), None)
     asked = [
         unit
-        for unit in near
-        if unit.row["value"] and unit.columns["attribute"] >= ASKED and unit.columns["key"] >= ASKED
+        for unit in units
+        if unit.score >= ASKED_SHARE * best.score
+        and unit.row["value"]
+        and unit.columns["attribute"] >= 1.0
+        and unit.columns["key"] >= ASKED_KEY
+        and unit.columns["has_shape"]
     ]
     return disputed or next(iter(asked), best)
 
 
-def answering_sentence(recalled: Recalled, topic: TopicUnit) -> str:
+def answering_sentence(recalled: Recalled, topic: TopicUnit, best_unit: Unit) -> str:
     """The sentence of a summary that holds most of what is asked; "" where none does, or values changed since."""
     if topic.since or topic.row["needs_review"]:
         return ""
@@ -43,7 +50,8 @@ def answering_sentence(recalled: Recalled, topic: TopicUnit) -> str:
         (question.share(held_terms(part, question.terms)), -place, part) for place, part in enumerate(parts)
     ]
     share, _, best = max(scored, default=(0.0, 0, ""))
-    return best if share >= SENTENCE_COVERAGE and len(best) <= LEAD_CHARACTERS else ""
+    least = max(SENTENCE_COVERAGE, best_unit.columns["coverage"] + BETTER)
+    return best if share >= least and len(best) <= LEAD_CHARACTERS else ""
 
 
 def lead_of(recalled: Recalled, units: Sequence[Unit], said: Sequence[Said]) -> str:

@@ -12,7 +12,7 @@ from slowwave.prompting.page_lines import page_line
 from slowwave.recall.lead import answering_sentence, is_raw, leading
 from slowwave.recall.page import day_heading
 from slowwave.recall.recalled import Recalled
-from slowwave.recall.render import lead_forms, said_mark, said_text, unit_forms
+from slowwave.recall.render import full_text, lead_forms, said_mark, said_text, unit_forms
 from slowwave.recall.resolve import Unit
 from slowwave.recall.said import Said
 from slowwave.recall.select import CONTRADICTION, Candidate
@@ -27,7 +27,8 @@ CONTAINED = 0.9
 FEWEST_WORDS = 3
 """A memory of fewer telling words repeats nothing: it occurs in too many others."""
 
-LEAD_SCORE = 1e6
+LEAD_SCORE, DETAIL_SHARE = 1e6, 0.7
+"""The lead comes first; the rest of its memory where other answers do not match much better."""
 
 _NUMBER = re.compile(r"\d+")
 _DENIAL = re.compile(rf"\b(?:{'|'.join(DENIALS)})\b")
@@ -53,18 +54,20 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
         return lines
     is_asked = unit.rival is not None or unit.columns["attribute"] > 0
     topic = next((one for one in recalled.topics if one.row["topic_id"] == unit.row["topic_id"]), None)
-    sentence = "" if is_asked or topic is None else answering_sentence(recalled, topic)
-    if sentence and topic is not None and unit.columns["coverage"] < 1.0:
+    sentence = "" if is_asked or topic is None else answering_sentence(recalled, topic, unit)
+    if sentence and topic is not None:
         text = f"- {page_line(sentence)} (summary, {day_of(topic.row['updated_at'])})"
         lead = replace(
             memory_line(recalled, unit), forms=(text,), kind="summary", cell_ids=(), rests_on=frozenset()
         )
         return [replace(lead, score=LEAD_SCORE, topic_ids=(topic.row["topic_id"],), under=""), *lines]
-    lead = memory_line(recalled, unit)
-    forms = tuple(f"{form} [{when_and_where(unit.row)}]" for form in lead_forms(
+    lead, whole = memory_line(recalled, unit), full_text(unit, recalled.question.settings, now=recalled.question.now)
+    forms = tuple(f"{form} [{when_and_where(unit.newest)}]" for form in lead_forms(
         recalled.question, unit, recalled.asked, now=recalled.question.now
     ))  # fmt: skip
     others = [line for line in lines if line.cell_ids != lead.cell_ids]
+    if unit.rival is None and page_line(whole) not in forms[0]:  # the lead is short, and the rest follows
+        others.append(replace(lead, cell_ids=(), why="more of the first line", score=DETAIL_SHARE * unit.score))
     return [replace(lead, forms=forms, score=LEAD_SCORE, under=""), *others]
 
 
@@ -75,8 +78,8 @@ def when_and_where(row: Row) -> str:
 
 def memory_line(recalled: Recalled, unit: Unit, *, tier: TierName = "relevant", why: str = "") -> Candidate:
     """A memory with its history, its value alone, its compressed form."""
-    row, question = unit.row, recalled.question
-    sides = [row] if unit.rival is None else [row, unit.rival]
+    row, question = unit.newest, recalled.question
+    sides = [row] if unit.rival is None else [row, unit.rival if row is unit.row else unit.row]
     evidence = (
         [] if row["cell_type"] == EPISODE else [turn for side in sides for turn in side["evidence"] or ()]
     )

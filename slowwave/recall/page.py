@@ -48,6 +48,8 @@ _SESSION_ID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}([0-9a-f]{8})(?:\.jsonl)?$"
 )
 
+_NUMBER_AND_DAY = re.compile(r"^(?:\d{1,4}[-_])?(?:[a-z]+[-_])*\d{4}-\d\d-\d\d[-_]?")
+
 SOURCE_CHARACTERS = 24
 """Most characters of a source's name: some are long ids, each digit is a token, and a file may have any text for a
 name."""
@@ -70,9 +72,13 @@ def head_lines(now: datetime, layout: Layout, *, has_ids: bool = False) -> list[
 
 
 def source_label(source_name: str) -> str:
-    """A source's name as a page shows it; of the id of a session its end, which tells sessions of one day apart."""
+    """A source's name as a page shows it: without its number and day, which the line has; of a session's id its end."""
     found = _SESSION_ID.search(source_name)
-    return found[1] if found else page_line(source_name.removesuffix(".jsonl"))[:SOURCE_CHARACTERS].rstrip()
+    if found:
+        return found[1]
+    name = page_line(source_name.removesuffix(".jsonl"))
+    short = _NUMBER_AND_DAY.sub("", name)
+    return (short or name)[:SOURCE_CHARACTERS].rstrip()
 
 
 def line_of(kind: str, text: str, event_time: datetime, source_name: str, whose: str = "") -> str:
@@ -127,15 +133,20 @@ def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_i
     """
     if not chosen:
         return ""
-    lines = head_lines(now, layout, has_ids=has_ids)
+    lines, last = head_lines(now, layout, has_ids=has_ids), [e for e in chosen if _is_remainder(e, layout)]
     headings = {"tiers": HEADINGS, "opening": OPENING_HEADINGS}.get(layout)
     for tier in TIERS:
-        of_tier = [entry for entry in chosen if entry.candidate.tier == tier]
+        of_tier = [entry for entry in chosen if entry.candidate.tier == tier and entry not in last]
         lines += [headings[tier]] if of_tier and headings else []
         best = BEST_LINES if layout == "question" else len(of_tier)
         for part in (of_tier[:best], of_tier[best:]):
             lines += _grouped(part, is_in_order=layout in ("question", "small"))
-    return "\n".join([*lines, FENCE_CLOSE])
+    return "\n".join([*lines, *(entry.text for entry in last), FENCE_CLOSE])
+
+
+def _is_remainder(entry: Chosen, layout: Layout) -> bool:
+    """Return whether a line says how much more there is: it comes last."""
+    return layout in ("question", "small") and entry.candidate.kind == "pointer"
 
 
 def _grouped(entries: Sequence[Chosen], *, is_in_order: bool) -> list[str]:

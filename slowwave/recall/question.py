@@ -47,6 +47,25 @@ ASKS_NUMBER = re.compile(
 )
 
 
+ASKS_STATE = re.compile(
+    r"\b(?:status|state of|how far|done|finished|ready|still open|progress|where .{0,40} stands?|exists? yet|"
+    r"anything left|left to do|to ?do)\b",
+    re.IGNORECASE,
+)
+
+_NUMBER = re.compile(
+    r"\d+(?:[.,:/-]\d+)*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|"
+    r"fifty|sixty|ninety|hundred|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|"
+    r"august|september|october|november|december|noon|midnight)\b",
+    re.IGNORECASE,
+)
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """Numbers, weekdays and months of a text: what a question for an amount or a time may be answered by."""
+    return frozenset(found.lower() for found in _NUMBER.findall(text))
+
+
 @dataclass(frozen=True)
 class Question:
     """A question as the tiers take it.
@@ -90,6 +109,19 @@ class Question:
     def asks_number(self) -> bool:
         """Return whether the question asks for a number, an amount or a time."""
         return ASKS_NUMBER.search(self.text) is not None
+
+    @cached_property
+    def asks_state(self) -> bool:
+        """Return whether the question asks how far something is."""
+        return ASKS_STATE.search(self.text) is not None
+
+    def has_number(self, text: str) -> bool:
+        """Return whether a text has a number that the question itself has not, in digits or as a word."""
+        return bool(numbers_in(text) - self._numbers)
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        return numbers_in(self.text)
 
     def share(self, held: int) -> float:
         """The share, 0..1 by weight, of the question's terms that a text has (`held_terms`)."""

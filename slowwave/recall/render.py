@@ -12,7 +12,7 @@ from slowwave.excerpts.excerpt import Cue
 from slowwave.excerpts.units import units_of
 from slowwave.prompting.page_lines import page_line
 from slowwave.recall.question import Question
-from slowwave.recall.resolve import Unit, value_terms
+from slowwave.recall.resolve import STATE_WORDS, Unit, value_terms
 from slowwave.recall.said import Said
 from slowwave.schemas.choices import EPISODE, WHOSE
 from slowwave.schemas.moments import day_of
@@ -43,7 +43,7 @@ def full_text(unit: Unit, settings: Settings, *, now: datetime) -> str:
     row = unit.row
     if row["cell_type"] == EPISODE:
         return episode_text(row, settings, now=now)
-    named = row["subject"] or row["compressed"] or row["content"]
+    named = row["subject"] or whole_sentence(row["compressed"]) or row["content"]
     if row["steps"]:
         how = named if re.match(r"(?:how\s+)?to\s", named, re.IGNORECASE) else f"to {named}"
         return f"{how if how.lower().startswith('how') else f'how {how}'}: {'; '.join(row['steps'])}"
@@ -117,7 +117,7 @@ def unit_forms(unit: Unit, asked: Asked, settings: Settings, *, now: datetime) -
     if unit.rival is not None:
         return dispute_forms(unit)
     whole = quoted(full_text(unit, settings, now=now), asked, most=settings.context.quote_characters)
-    texts = [whole, value_line(unit), unit.row["compressed"] or ""]
+    texts = [whole, value_line(unit), whole_sentence(unit.row["compressed"])]
     texts = [text for text in texts if text and len(text) <= len(whole)]
     return tuple(dict.fromkeys(f"- {page_line(text)}{marks(unit)}" for text in texts))
 
@@ -145,26 +145,27 @@ def dispute_forms(unit: Unit) -> tuple[str, ...]:
 def lead_forms(question: Question, unit: Unit, asked: Asked, *, now: datetime) -> tuple[str, ...]:
     """The first line: at most `LEAD_CHARACTERS`, with the value that is current now and what it was before."""
     if unit.rival is not None:
-        forms = dispute_forms(unit)
-        return tuple(sorted(forms, key=len))[:1]
-    text = full_text(unit, question.settings, now=now)
-    whole = f"{text}{marks(unit)}"
-    if len(whole) <= LEAD_CHARACTERS:
-        return (f"- {page_line(whole)}",)
-    mark = marks(unit)
+        return tuple(sorted(dispute_forms(unit), key=len))[:1]
+    text, mark = full_text(unit, question.settings, now=now), marks(unit)
+    if len(text) + len(mark) <= LEAD_CHARACTERS:
+        return (f"- {page_line(text)}{mark}",)
     room = max(LEAD_CHARACTERS - len(mark), LEAD_CHARACTERS // 2)
     value = unit.row["value"] or ""
-    by_value = value_line(unit)
+    is_state = value_terms(value) <= STATE_WORDS  # "done" says less than the sentence around it
     candidates = [
-        text,
-        _sentence_with(text, value, question, most=room),
-        by_value,
-        unit.row["compressed"] or "",
+        _sentence_with(text, "" if is_state else value, question, most=room),
+        "" if is_state else value_line(unit),
+        whole_sentence(unit.row["compressed"]),
         quoted(text, asked, most=room),
     ]
-    fitting = [one for one in candidates if one and len(one) <= room and _names(one, value)]
+    fitting = [one for one in candidates if one and len(one) <= room and (is_state or _names(one, value))]
     chosen = fitting[0] if fitting else min((one for one in candidates if one), key=len)
     return (f"- {page_line(chosen)}{mark}",)
+
+
+def whole_sentence(text: str | None) -> str:
+    """A stored short form, unless it was cut: no sentence is shown cut in the middle."""
+    return "" if text is None or text.rstrip().endswith(("...", "\u2026")) else text
 
 
 def _sentence_with(text: str, value: str, question: Question, *, most: int) -> str:

@@ -43,6 +43,12 @@ class Unit:
     columns: dict[str, float] = field(default_factory=dict)
 
     @property
+    def newest(self) -> Row:
+        """The current memory, or the later side where nobody decided."""
+        sides = [self.row] if self.rival is None else [self.row, self.rival]
+        return max(sides, key=lambda row: (row["event_time"], row["cell_id"]))
+
+    @property
     def cell_id(self) -> str:
         """The id of the current memory."""
         return str(self.row["cell_id"])

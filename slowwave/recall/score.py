@@ -144,9 +144,9 @@ def _of_unit(question: Question, gathered: Gathered, unit: Unit) -> dict[str, ob
         "age_days": days_ago(row["event_time"], now=now),
         "retention": retention_of(rate, unused, exponent=settings.decay.exponent),
         "kind": KIND[question.intent].get(row["cell_type"], 1.0),
-        "has_shape": not question.asks_number or any(map(str.isdigit, shown)),
+        "has_shape": not question.asks_number or question.has_number(shown),
         "has_history": bool(unit.history),
-        "is_closed": is_over(row, settings, now=now),
+        "is_closed": not question.asks_state and is_over(row, settings, now=now),
         "is_echo": unit.echo_of is not None,
         "in_period": bool(gathered.timely & {member["cell_id"] for member in (*unit.members, row)}),
     }
@@ -160,7 +160,13 @@ def is_over(row: Row, settings: Settings, *, now: object) -> bool:
     return state in {"closed", "past"}
 
 
+STATE_TERMS = frozenset(term for word in ("status", "state", "progress") for term in word_terms(word))
+"""Terms of attributes that say how far something is."""
+
+
 def _asked_share(question: Question, attribute: str | None) -> float:
     """The share of an attribute's terms that the question has, 0..1."""
     terms = {term for word in (attribute or "").split() for term in word_terms(word)}
+    if question.asks_state and terms and terms <= STATE_TERMS:
+        return 1.0
     return len(terms & question.asked_terms) / len(terms) if terms else 0.0

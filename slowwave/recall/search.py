@@ -41,9 +41,6 @@ from slowwave.trust.speakers import origin_of, speaker_of
 TIMES: dict[str, Use] = {"after": "after", "before": "before", "as_of": "as_of", "known_at": "as_of"}
 """Filters that are times, and how words are read for each."""
 
-TOPIC_PLACES = (0, 3, 7)
-"""Places of the three summaries among ten results: at every limit the results are the first of the same ten."""
-
 SIMPLE_CHAIN, COMPLEX_CHAIN = (2, 5), (4, 20)
 """Steps back from an answer to why, and memories on the way, at most."""
 
@@ -156,8 +153,7 @@ def _placed(recalled: Recalled, most: int, detail_level: DetailLevel) -> tuple[l
         return recalled.topics[:most], []
     # a summary mixes memories from outside a filter, so it is shown only where summaries alone are wanted
     topics = [] if question.filters.is_narrow else recalled.topics
-    places = [place for place in TOPIC_PLACES if place < most][: settings.topics]
-    topics = topics[: len(places)]
+    topics = topics[: min(settings.topics, most)]
     units = recalled.units
     if not (question.filters.is_narrow or question.is_about_time):
         units = near_best(units, SEARCH.cut)

@@ -53,7 +53,7 @@ def cell_line(
     if unit.rival is not None:
         return dispute_line(unit, tier, score)
     text = full_text(unit, settings, now=now)
-    texts = [text, *(one for one in (value_line(unit), row["compressed"]) if one and len(one) < len(text))]
+    texts = [text, *(one for one in (value_line(unit), whole_sentence(row["compressed"])) if one and len(one) < len(text))]
     source = (row["event_time"], row["source_name"])
     forms = tuple(
         dict.fromkeys(line_of(kind or row["cell_type"], f"{one}{marks(unit)}", *source) for one in texts)
