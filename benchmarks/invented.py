@@ -325,6 +325,7 @@ def cell_row(chance: random.Random, number: int, theme: int, chunk: Row) -> Row:
         "needs_review": False,
         "is_judged": False,
         "is_summarized": False,
+        "is_wish": False,
         "origin": "user",
         "valid_from": chunk["event_time"],
         "decay_rate": 0.1,

@@ -184,7 +184,7 @@ def cell_rows(world: World, rows: range, cells: int, turns: int) -> pl.DataFrame
         source_type=pl.lit("conversation"), source_id=pl.lit("/invented"), source_name=pl.lit("invented.jsonl"),
         prompt_version=pl.lit("extract_cells.v1"), model=pl.lit("invented"),
         needs_review=pl.lit(value=False), is_judged=pl.lit(value=True), is_summarized=pl.lit(value=True),
-        protected=pl.lit(value=False), **scoped(),
+        is_wish=pl.lit(value=False), protected=pl.lit(value=False), **scoped(),
     )  # fmt: skip
 
 

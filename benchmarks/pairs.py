@@ -87,7 +87,7 @@ def cell(content: str, at: datetime, session: str, **named: object) -> Row:
         "artifacts": [],
         "steps": [],
         "prompt_version": "given",
-        **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False),
+        **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "is_wish", "protected"), False),
         **named,
     }
     return {name: row.get(name) for name in CATALOGUE["cell.extracted"].payload}

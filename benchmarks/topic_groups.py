@@ -103,8 +103,8 @@ def _cell(row: dict[str, str], now: datetime) -> dict[str, object]:
     fixed = {
         "cell_type": "fact", "salience": 0.5, "confidence": 0.9, "status": "active", "origin": "user",
         "source_type": "conversation", "source_id": "s", "source_name": "s", "index_label": "x",
-        "needs_review": False, "is_judged": True, "is_summarized": False, "protected": False, "decay_rate": 0.1,
-        "evidence": [], "artifacts": [], "steps": [],
+        "needs_review": False, "is_judged": True, "is_summarized": False, "is_wish": False, "protected": False,
+        "decay_rate": 0.1, "evidence": [], "artifacts": [], "steps": [],
     }  # fmt: skip
     named = [name.strip() for name in row["entities"].split(";") if name.strip()]
     return {

@@ -82,6 +82,7 @@ EPISODE_AT_BIRTH = _birth(
     is_summarized=True,  # nor part of a topic
     needs_review=False,
     protected=False,
+    is_wish=False,
     recorded_at=RECORDED,
 )
 TO_TOMBSTONE = [

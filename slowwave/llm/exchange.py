@@ -135,7 +135,7 @@ class Exchange:
             *self._corrections(),
         ]
         for tool in request.get("tools", []):
-            tool["function"] = {**tool["function"], "strict": True}
+            tool["function"] = {**tool["function"], **_strict(self.request.answer)}
         self._check_fit(request["messages"])
         retrying = Retrying(
             retry=retry_if_exception(_can_pass),
@@ -246,6 +246,12 @@ def mode_of(settings: LLMSettings) -> "instructor.Mode":
 def _response_model(answer: type[Answer]) -> type[Answer]:
     """The answer as Instructor wants it; made once, because Instructor would build a new class a call."""
     return instructor.response_schema(answer)
+
+
+@lru_cache(maxsize=64)
+def _strict(answer: type[Answer]) -> dict[str, object]:
+    """The fields that make a tool strict. Its parameters require every field, even one that has a default."""
+    return {"strict": True, "parameters": openai.pydantic_function_tool(answer)["function"]["parameters"]}
 
 
 def _make_parseable(completion: "chat.ChatCompletion") -> str:

@@ -76,6 +76,12 @@ def entity(text: str) -> str:
     return f"{match['name']} ({kind})"
 
 
+def alias(text: str) -> str:
+    """`Name = other name`; "" for anything else, and for a name that is its own."""
+    name, sign, other = (part.strip() for part in one_line(text).partition(" = "))
+    return f"{name} = {other}" if sign and name and other and name.lower() != other.lower() else ""
+
+
 def label(text: str) -> str:
     """1-4 words in snake_case; words past the fourth are cut off."""
     words = re.findall(r"[^\W_]+", text.lower())

@@ -1,8 +1,9 @@
 """The shape of every answer of a language model: one flat model a prompt, checked against the page that it was shown.
 
-Every field is required and none is a union, so that strict tool schemas accept them and a small local model can
-follow them: an empty string or the number 0 says "none". What is harmless is put right in silence (blanks, "n/a", a
-date with a time of day); what is not is refused, and the message tells the model how to mend its answer.
+No field is a union, so that strict tool schemas accept them and a small local model can follow them: an empty string
+or the number 0 says "none". A field may be left out only where most answers would say "none" for it. What is harmless
+is put right in silence (blanks, "n/a", a date with a time of day); what is not is refused, and the message tells the
+model how to mend its answer.
 """
 
 from collections.abc import Set as AbstractSet

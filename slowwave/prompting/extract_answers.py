@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from slowwave.prompting.answer_text import entity, one_line, word_count
+from slowwave.prompting.answer_text import alias, entity, one_line, word_count
 from slowwave.prompting.answers import (
     LABEL_WORDS,
     Answer,
@@ -32,17 +32,18 @@ class GateAnswer(Answer):
     is_worth_remembering: bool = Field(description="true also when in doubt")
 
 
-def without_titles(schema: dict[str, Any]) -> None:
-    """Takes out the titles of fields, which repeat their names."""
+def bare(schema: dict[str, Any]) -> None:
+    """Takes out the titles of fields, which repeat their names, and defaults, which strict tools refuse."""
     for shape in schema["properties"].values():
         shape.pop("title", None)
+        shape.pop("default", None)
 
 
 class ExtractedCell(Answer):
     """One memory."""
 
     # the prompt says what each field holds: said here too, it would be paid for twice with every page
-    model_config = ConfigDict(json_schema_extra=without_titles)
+    model_config = ConfigDict(json_schema_extra=bare)
 
     cell_type: ExtractedType
     content: Paragraph
@@ -59,9 +60,14 @@ class ExtractedCell(Answer):
     known: int
     entities: list[Annotated[str, AfterValidator(entity)]]
     steps: list[Line]
+    # most memories have none of these, and what is left out costs nothing
+    stated_by: int = 0
+    is_wish: bool = False
+    aliases: list[Annotated[str, AfterValidator(alias)]] = Field(default=[])
 
     def _problems(self, page: Page) -> list[str]:
         self._mend()
+        self._mend_speaker(page)
         return [*self._problems_of_text(), *self._problems_of_numbers(page)]
 
     def _mend(self) -> None:
@@ -74,11 +80,22 @@ class ExtractedCell(Answer):
             self.value = ""
         self.evidence = sorted(set(self.evidence))
         self.entities = [*dict.fromkeys(name for name in self.entities if name)]
+        named = tuple(f"{name.rpartition(' (')[0]} = " for name in self.entities)
+        self.aliases = [*dict.fromkeys(name for name in self.aliases if name.startswith(named))]
         self.steps = (
             [step for step in self.steps if step] if self.cell_type in {"workflow", "pattern"} else []
         )
         if self.cell_type == "pattern" and not self.steps:
             self.cell_type = "fact"
+
+    def _mend_speaker(self, page: Page) -> None:
+        """Whoever states a memory is evidence of it; a single piece of evidence states it."""
+        if is_off(self.stated_by, page.get("turn_numbers")):
+            self.stated_by = 0
+        if self.stated_by:
+            self.evidence = sorted({*self.evidence, self.stated_by})
+        elif len(self.evidence) == 1:
+            self.stated_by = self.evidence[0]
 
     def _problems_of_text(self) -> list[str]:
         problems = []

@@ -101,43 +101,45 @@ def read_prompt_file(file_name: str, text: str) -> PromptFile:
 
 
 @lru_cache(maxsize=1)
-def _prompt_files() -> dict[str, dict[int, PromptFile]]:
-    """Every prompt file of the installed package by name and version."""
-    found: dict[str, dict[int, PromptFile]] = {}
+def _prompt_files() -> dict[str, PromptFile]:
+    """The prompt files of the installed package, by name.
+
+    Raises:
+        ContractError: a prompt has two versions.
+    """
+    found: dict[str, PromptFile] = {}
     for entry in files(FOLDER).iterdir():
         if entry.name.endswith(".md"):
             file = read_prompt_file(entry.name, entry.read_text(encoding="utf-8"))
-            name, _, version = file.prompt_version.rpartition(".v")
-            found.setdefault(name, {})[int(version)] = file
-    return found
+            first = found.setdefault(file.prompt_version.rpartition(".v")[0], file)
+            if first is not file:
+                raise ContractError(
+                    f"{FOLDER}/ holds {first.prompt_version} and {file.prompt_version}; delete the older one"
+                )
+    return dict(sorted(found.items()))
 
 
 def prompt_versions() -> dict[str, str]:
-    """The latest version of every prompt: name to `prompt_version`, by name."""
-    found = sorted(_prompt_files().items())
-    return {name: versions[max(versions)].prompt_version for name, versions in found}
+    """The version of every prompt: name to `prompt_version`, by name."""
+    return {name: file.prompt_version for name, file in _prompt_files().items()}
 
 
 def system_text(name: str) -> str:
-    """The rules and examples of the newest version of a prompt, which stand in every call."""
-    versions = _prompt_files()[name]
-    return versions[max(versions)].system
+    """The rules and examples of a prompt, which stand in every call."""
+    return _prompt_files()[name].system
 
 
-def render(name: str, inputs: Mapping[str, object], *, version: int | None = None) -> Prompt:
-    """The prompt `name` with its inputs on the page, in its latest version unless one is given.
+def render(name: str, inputs: Mapping[str, object]) -> Prompt:
+    """The prompt `name` with its inputs on the page.
 
     Raises:
-        ContractError: there is no such prompt or version, an input is missing or not declared, or the
-            template cannot be rendered.
+        ContractError: there is no such prompt, an input is missing or not declared, or the template cannot be
+            rendered.
     """
-    versions = _prompt_files().get(name)
-    if versions is None:
-        raise ContractError(f"there is no prompt {name!r}; known are {', '.join(prompt_versions())}")
-    number = max(versions) if version is None else version
-    if number not in versions:
-        raise ContractError(f"prompt {name!r} has no version {number}; it has {sorted(versions)}")
-    return render_file(versions[number], inputs)
+    file = _prompt_files().get(name)
+    if file is None:
+        raise ContractError(f"there is no prompt {name!r}; known are {', '.join(_prompt_files())}")
+    return render_file(file, inputs)
 
 
 def render_file(file: PromptFile, inputs: Mapping[str, object]) -> Prompt:

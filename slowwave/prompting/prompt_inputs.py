@@ -137,7 +137,7 @@ class EpisodeCell:
 
 @dataclass(frozen=True, slots=True)
 class CandidateCell:
-    """A candidate for core memory with its usage record."""
+    """A candidate for core memory with its usage record; `is_wish` for a standing wish of a person."""
 
     number: int
     cell_type: str
@@ -149,6 +149,7 @@ class CandidateCell:
     date: str
     is_core: bool
     ignores: int = 0
+    is_wish: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ def statement_rows(
         "needs_review": False,
         "is_judged": False,
         "is_summarized": False,
+        "is_wish": cell_type == "preference" and origin == "user",  # said to Slowwave itself, to be kept
         "protected": False,
         "valid_from": moment,
         "decay_rate": decay_rate,

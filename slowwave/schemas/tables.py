@@ -133,6 +133,7 @@ class Cells(Sourced, Owned):
     template: str = nullable()
     salience: float = share()
     confidence: float = share()
+    is_wish: bool
     status: str = one_of(choices.CellStatus)
     supersedes: str = nullable()
     superseded_by: str = nullable()

@@ -46,8 +46,7 @@ def after(anchor: str, text: str) -> tuple[str, str]:
     return anchor, anchor + text
 
 
-EXTRACT_PROMPT = max((ROOT / "prompts").glob("extract_cells.v*.md"), key=lambda path: int(path.stem[15:]))
-NEXT_PROMPT = f"prompts/extract_cells.v{int(EXTRACT_PROMPT.stem[15:]) + 1}.md"
+(EXTRACT_PROMPT,) = (ROOT / "prompts").glob("extract_cells.v*.md")
 
 MINUTES = '''"""Minutes of a meeting: `Mara> We take Redis.`, a line a message."""
 
@@ -172,11 +171,9 @@ answer = [asked, '"ritual"' in json.dumps(ExtractAnswer.model_json_schema()), "r
         {
             "slowwave/schemas/choices.py": (after('    "workflow",\n', '    "ritual",\n'),),
             "data/README.md": (after("`pattern`, `workflow`", ", `ritual`"),),
-        },
-        {
-            NEXT_PROMPT: EXTRACT_PROMPT.read_text(encoding="utf-8").replace(
-                "  workflow = ", "  ritual = what a group does again and again\n  workflow = "
-            )
+            f"prompts/{EXTRACT_PROMPT.name}": (
+                before("  workflow = ", "  ritual = what a group does again and again\n"),
+            ),
         },
     ),
     Recipe(
@@ -409,15 +406,15 @@ kind = CATALOGUE["cell.extracted"]
 of_episodes = CATALOGUE["episode.written"].payload
 answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEMA_VERSION, "mood" in of_episodes]
 """,
-        [True, 4, {"steps": [], "template": None, "valid_precision": None, "mood": None}, 7, False],
+        [True, 5, {"steps": [], "template": None, "valid_precision": None, "is_wish": False, "mood": None}, 8, False],
         {
             "slowwave/schemas/tables.py": (
                 before("    decay_rate: float", "    mood: str | None\n"),
             ),
             "slowwave/journal/memory_events.py": (
-                after('{"valid_precision": None}', ', {"mood": None}'),
+                after('{"is_wish": False}', ', {"mood": None}'),
             ),
-            "slowwave/store/layout.py": (("SCHEMA_VERSION = 6", "SCHEMA_VERSION = 7"),),
+            "slowwave/store/layout.py": (("SCHEMA_VERSION = 7", "SCHEMA_VERSION = 8"),),
             "data/README.md": (
                 before("| `cell_type` |", "| `mood` | text | | mood of who said it | not told |\n"),
             ),

@@ -34,7 +34,7 @@ def remember(home: str, *subjects: str, first: int = 0, **given: object) -> None
         of_row(
             "cell.extracted", "cells", f"c{first + number:03}", content=f"The colour of {subject} is {number}.",
             topic_hint=f"hint {first + number} of {subject}", artifacts=[], entities=[],
-            **{**OWNER, "origin": "user", "prompt_version": "extract_cells.v4", **given},
+            **{**OWNER, "origin": "user", "prompt_version": "extract_cells.v5", **given},
         )
         for number, subject in enumerate(subjects)
     ]  # fmt: skip

@@ -24,6 +24,7 @@ from slowwave.errors import (
 from slowwave.llm import LLM, Outcome, Request, check_llm, open_llm
 from slowwave.llm.answer_cache import AnswerCache
 from slowwave.prompting.answers import Answer
+from slowwave.prompting.extract_answers import ExtractAnswer
 from slowwave.prompting.prompt import Prompt
 from slowwave.schemas.ledger import Ledger, LedgerLine
 from slowwave.settings.groups import LLMSettings
@@ -143,6 +144,16 @@ def test_openai_is_asked_with_a_strict_tool_and_our_parameters(opened: Callable[
         {"role": "user", "content": "what colour?"},
     ]
     assert server.requests[0].headers["authorization"] == "Bearer key-of-the-server"
+
+
+def test_a_strict_tool_requires_what_a_model_may_else_leave_out(opened: Callable[..., LLM]) -> None:
+    request = Request(Prompt("extract_cells.v1", "Extract.", "nothing"), ExtractAnswer, {})
+    with OpenAIServer(lambda body: '{"cells": []}') as server:
+        assert opened(server).ask_all([request])[0].answer == ExtractAnswer(cells=[])
+    cell = server.bodies(CHAT)[0]["tools"][0]["function"]["parameters"]["$defs"]["ExtractedCell"]
+    assert "stated_by" not in ExtractAnswer.model_json_schema()["$defs"]["ExtractedCell"]["required"]
+    assert cell["required"] == list(cell["properties"])
+    assert not [name for name, shape in cell["properties"].items() if "default" in shape]
 
 
 def test_ollama_is_asked_with_a_schema_and_a_model_that_holds_our_context_size(

@@ -93,7 +93,7 @@ def fact(
         "steps": [],
         "prompt_version": "extract_cells.v1",
         "model": "m",
-        **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False),
+        **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "is_wish", "protected"), False),
         **more,
     }
     return {name: row.get(name) for name in CATALOGUE["cell.extracted"].payload}

@@ -42,6 +42,8 @@ CELL: dict[str, Any] = {
     "entities": ["ferry terminal (place)"],
     "steps": [],
 }
+READ = CELL | {"stated_by": 1, "is_wish": False, "aliases": []}
+"""The same memory once it is read: its only evidence states it."""
 
 
 def extracted(context: dict[str, Any] | None = None, **changes: Any) -> ExtractedCell:
@@ -79,6 +81,9 @@ def summary(words: int, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
+RARE = {"stated_by", "is_wish", "aliases"}
+
+
 def nodes(schema: Any) -> Iterator[dict[str, Any]]:
     if isinstance(schema, dict):
         yield schema
@@ -90,17 +95,24 @@ def nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_a_strict_tool_schema_is_what_the_answer_already_has(answer: type[Answer]) -> None:
-    assert to_strict_json_schema(answer) == answer.model_json_schema()
+def test_a_strict_tool_schema_is_what_the_answer_already_has_but_requires_every_field(
+    answer: type[Answer],
+) -> None:
+    strict, schema = to_strict_json_schema(answer), answer.model_json_schema()
+    for node in (*nodes(strict), *nodes(schema)):
+        node.pop("required", None)
+    assert strict == schema
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_a_schema_requires_every_field_and_knows_neither_unions_nor_defaults(answer: type[Answer]) -> None:
+def test_a_schema_requires_every_field_but_the_rare_ones_and_knows_neither_unions_nor_defaults(
+    answer: type[Answer],
+) -> None:
     for node in nodes(answer.model_json_schema()):
         assert not {"anyOf", "oneOf", "allOf", "default", "pattern", "format", "const"} & node.keys()
         if node.get("type") == "object":
             assert node["additionalProperties"] is False
-            assert node["required"] == list(node["properties"])
+            assert node["required"] == [name for name in node["properties"] if name not in RARE]
 
 
 @pytest.mark.parametrize("answer", [answer for answer in ANSWERS if answer is not ExtractAnswer])
@@ -129,7 +141,29 @@ def test_a_field_that_nobody_asked_for_is_refused() -> None:
 
 
 def test_a_good_memory_passes_unchanged() -> None:
-    assert extracted().model_dump() == CELL
+    assert extracted().model_dump() == READ
+
+
+@pytest.mark.parametrize(
+    ("given", "stated_by", "evidence"),
+    [
+        ({"evidence": [2]}, 2, [2]),
+        ({"evidence": [1, 2]}, 0, [1, 2]),
+        ({"evidence": [1, 2], "stated_by": 2}, 2, [1, 2]),
+        ({"evidence": [1], "stated_by": 3}, 3, [1, 3]),
+        ({"evidence": [1, 2], "stated_by": 9}, 0, [1, 2]),
+    ],
+)
+def test_a_memory_is_stated_by_a_turn_of_the_page_that_is_then_its_evidence(
+    given: dict[str, Any], stated_by: int, evidence: list[int]
+) -> None:
+    cell = extracted(**given)
+    assert (cell.stated_by, cell.evidence) == (stated_by, evidence)
+
+
+def test_an_alias_names_an_entity_of_its_memory_and_another_name() -> None:
+    names = ["ferry terminal = Pier 4 ", "harbour = Pier 4", "ferry terminal = Ferry Terminal", "Pier 4", ""]
+    assert extracted(aliases=names).aliases == ["ferry terminal = Pier 4"]
 
 
 def test_no_memory_at_all_is_a_good_answer() -> None:
@@ -412,7 +446,7 @@ def test_an_empty_core_memory_is_allowed() -> None:
 
 def test_answers_read_alike_from_json_text() -> None:
     text = json.dumps({"cells": [CELL]})
-    assert ExtractAnswer.model_validate_json(text, context=PAGE).cells[0].model_dump() == CELL
+    assert ExtractAnswer.model_validate_json(text, context=PAGE).cells[0].model_dump() == READ
 
 
 def test_a_workflow_needs_two_steps_and_a_pattern_without_its_form_is_a_fact() -> None:

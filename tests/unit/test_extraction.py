@@ -107,6 +107,12 @@ def test_a_memory_holds_from_the_date_given_else_from_when_it_was_said(date: str
     assert (said["valid_from"], said["valid_until"]) == (DAY, None)
 
 
+def test_only_what_the_extractor_calls_a_wish_is_one():
+    cells = extracted({"content": "Ana wants the kiln hot.", "is_wish": True}, {"content": "Kiln 2 is hot."})
+    assert cells["is_wish"].to_list() == [True, False]
+    assert raw_cells(CHUNKS, SHOWN, decay_rate=0.1, now=NOW)["is_wish"].to_list() == [False, False]
+
+
 def test_blank_fields_are_null_and_the_type_decides_how_fast_it_fades():
     cells = extracted({"cell_type": "decision", "topic": "kiln"}, {"content": "b", "subject": "kiln"})
     assert cells["decay_rate"].to_list() == [0.05, 0.1]

@@ -5,7 +5,7 @@ import pytest
 
 from slowwave.language.names import is_description, is_relative, is_sole, same_names, says_who
 from slowwave.stages.graph.entities import mentions_of, people_and_things, resolve
-from slowwave.stages.graph.identities import told_identities
+from slowwave.stages.graph.identities import page_identities, told_identities
 from slowwave.stages.graph.people import candidates, page_of
 from tests.rows import DAY, PLAIN, row, rows
 
@@ -130,3 +130,29 @@ def test_who_is_named_beside_a_description_or_possesses_it_is_no_candidate() -> 
         (2, "Mara", False),
     ]
     assert page_of(people, pairs, size=1).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("alias", "identities"),
+    [
+        ("Ines Brandt = Frau B.", [("frau b", "ines brandt")]),
+        ("the pump house = HP-Nord", [("hp nord", "pump house")]),
+        ("the pump house = the well", []),  # the page does not have it
+        ("Ines Brandt = Ines", []),  # a first name may be two people's
+        ("Ines Brandt = Tomas", []),  # the memory names him as somebody else
+        ("Ines Brandt = her boss", []),
+        ("Ines Brandt = IB", []),  # too short to be one thing's alone
+    ],
+)
+def test_another_name_that_the_page_has_is_an_identity_and_a_doubtful_one_is_none(
+    alias: str, identities: list[tuple[str, str]]
+) -> None:
+    names = ["Ines Brandt (person)", "the pump house (place)", "Tomas (person)"]
+    made = cells(("Ines Brandt and Tomas were at the pump house.", names)).with_columns(
+        page=pl.lit(1, dtype=pl.Int64), aliases=pl.lit([alias])
+    )
+    text = "Frau B., her boss, was at HP-Nord. IB: yes. Ines and Tomas came."
+    pieces = pl.DataFrame({"page": [1], "text": [text], "rank": [1]})
+    assert page_identities(made, pieces).select("name", "same_as").rows() == identities
+    quoted = made.with_columns(origin=pl.lit("untrusted"))
+    assert page_identities(quoted, pieces).is_empty()

@@ -183,7 +183,8 @@ def test_a_prompt_file_is_plain_text_without_template_syntax_in_its_system_part(
     assert not re.search(r"[\t\r]| $", file.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def test_the_latest_version_of_every_prompt_is_known() -> None:
+def test_the_folder_holds_one_version_of_each_prompt() -> None:
+    assert sorted(file.stem for file in FILES) == sorted(prompt_versions().values())
     assert list(prompt_versions()) == sorted(ANSWERS)
     assert {name: version.split(".v")[0] for name, version in prompt_versions().items()} == {
         name: name for name in ANSWERS
@@ -195,14 +196,12 @@ def test_the_system_part_is_the_same_whatever_stands_on_the_page() -> None:
 
 
 def test_a_prompt_names_its_file_and_version() -> None:
-    assert render("gate_chunk", {"turns": []}, version=1).prompt_version == "gate_chunk.v1"
+    assert render("gate_chunk", {"turns": []}).prompt_version == "gate_chunk.v1"
 
 
-def test_an_unknown_prompt_or_version_is_a_bug_of_ours() -> None:
+def test_an_unknown_prompt_is_a_bug_of_ours() -> None:
     with pytest.raises(ContractError, match="no prompt 'gate'; known are answer_question, enrich_entity"):
         render("gate", {})
-    with pytest.raises(ContractError, match=r"has no version 99; it has \[1"):
-        render("gate_chunk", {"turns": []}, version=99)
 
 
 def test_missing_and_undeclared_inputs_are_both_refused() -> None:

@@ -16,6 +16,7 @@ from typing import Final
 
 import polars as pl
 
+from slowwave.journal.catalogue import CATALOGUE
 from slowwave.readers.fences import strip_injected
 from slowwave.readers.files import LONGEST_LABEL, parse_time
 from slowwave.redaction.names import safe_id
@@ -96,8 +97,9 @@ def checked_row(
     Hashes are computed anew from the text.
     """
     row: dict[str, object] = {}
+    later = CATALOGUE["cell.extracted"].defaults(1) if kind == "memory" else {}  # an older export lacks them
     for name, column in columns_of(kind).items():
-        value = fields.get(name)
+        value = fields.get(name, later.get(name))
         if value is None and column.dtype == pl.List(pl.String):
             value = []
         if value is None:

@@ -38,6 +38,7 @@ TOLD = [
     "attribute",
     "content",
     "summary",
+    "is_wish",
     "valid_from",
     "valid_precision",
     "source_id",
@@ -161,7 +162,7 @@ def choose_lines(run: Stage, candidates: pl.DataFrame, project: str) -> pl.DataF
         return None
     numbered = candidates.with_row_index("number", offset=1).cast({"number": pl.Int64})
     cells = numbered.select(
-        *("number", "cell_type", "content", "salience", "confirmations", "is_core"),
+        *("number", "cell_type", "content", "salience", "confirmations", "is_core", "is_wish"),
         retrievals="retrieval_count",
         citations="citation_count",
         ignores="ignore_count",

@@ -22,6 +22,7 @@ from slowwave.stages.extract.extraction import (
 from slowwave.stages.extract.gate import Gate, failed_pages, lines_by_page, raw_cells_of, through_gate
 from slowwave.stages.extract.known import Before, before_page
 from slowwave.stages.extract.pages import POSITION, in_pages, page_lines
+from slowwave.stages.graph.identities import page_identities
 from slowwave.stages.reconcile.pairs import unjudged_rows
 from slowwave.stages.run import Stage
 from slowwave.store import col, lit
@@ -156,6 +157,7 @@ def _through_extractor(run: Stage, chunks: pl.DataFrame, lines: pl.DataFrame, tu
         "pair.judged": unjudged_rows(
             tied.join(cells, on="cell_id", how="semi"), pl.format("the extractor calls it {}", "relation")
         ),
+        "identity.recorded": page_identities(made.join(cells, on="cell_id", how="semi"), pieces),
         "cell.retired": raw_cells_of(run, done),
         "chunk.extracted": _extracted(done, cells, author),
         **failed,

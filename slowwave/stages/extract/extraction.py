@@ -22,7 +22,9 @@ ANSWER_SCHEMA = pl.Schema(
         "confidence": pl.Float64(),
         "evidence": pl.List(pl.Int64),
         "known": pl.Int64(),
-        **dict.fromkeys(["entities", "steps"], pl.List(pl.String)),
+        "stated_by": pl.Int64(),
+        "is_wish": pl.Boolean(),
+        **dict.fromkeys(["entities", "aliases", "steps"], pl.List(pl.String)),
     }
 )
 """One row a memory of the extractor's answers, with the page that it was read from."""
@@ -70,7 +72,7 @@ def extracted_cells(
     last one; it was told when that was said. Its origin is the least trusted one of its evidence, or of the `pieces` of
     the page (`slowwave/trust/origins.py`) that its words were taken from. It holds, or happened, from the date given,
     else from when it was said. What only lines that were read before say is no new memory.
-    Returns the columns of `cells` plus `page`, `relation` and `known`, one row a cell id.
+    Returns the columns of `cells` plus `page`, `relation`, `known` and `aliases`, one row a cell id.
     """
     numbered = answers.with_row_index("position").with_columns(
         pl.when(pl.col(name) != "").then(name).alias(name) for name in _TEXTS
@@ -162,14 +164,16 @@ def cells_of(rows: pl.DataFrame, *, now: object) -> pl.DataFrame:
 
 
 def new_cells(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `cells`, with `page`, `relation` and `known` where they are given.
+    """The columns of `cells`, with `page`, `relation`, `known` and `aliases` where they are given.
 
-    New cells are active and nothing happened to them yet; a column that is not given is null.
+    New cells are active and nothing happened to them yet; a column that is not given is null, and none is a wish that
+    is not called one.
     """
     unmarked = dict.fromkeys(["needs_review", "is_judged", "is_summarized", "protected"], pl.lit(value=False))
-    answered = [name for name in ("page", "relation", "known") if name in rows.columns]
+    wish = {} if "is_wish" in rows.columns else {"is_wish": pl.lit(value=False)}
+    answered = [name for name in ("page", "relation", "known", "aliases") if name in rows.columns]
     schema = frame_schema("cells") | {name: ANSWER_SCHEMA[name] for name in answered}
-    return shaped(rows.with_columns(status=pl.lit("active"), **unmarked), schema)
+    return shaped(rows.with_columns(status=pl.lit("active"), **unmarked, **wish), schema)
 
 
 def _first_moment(column: str) -> pl.Expr:

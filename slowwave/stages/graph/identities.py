@@ -1,22 +1,26 @@
-"""One person under several descriptions: what memories say of that themselves, and what follows for names.
+"""One person or thing under several names: what memories and their pages say of that, and what follows for names.
 
-Pure functions. An identity says that whoever is described so (`name`) is another one (`same_as`); both are names as
-they are compared. What a memory says word for word needs no model.
+Pure functions. An identity says that whoever is described or called so (`name`) is another one (`same_as`); both are
+names as they are compared. What a memory says word for word needs no model.
 """
 
 import polars as pl
 
 from slowwave.language.names import (
+    is_ambiguous,
     is_description,
     is_relative,
     is_sole,
     plain_name,
     possessor,
+    said_name,
+    said_type,
     says_who,
     with_possessor,
 )
 from slowwave.schemas.identity import stable_ids
 from slowwave.schemas.tables import OWNER, frame_schema
+from slowwave.trust.origins import is_anybodys
 
 
 def with_whole_descriptions(said: pl.DataFrame) -> pl.DataFrame:
@@ -54,6 +58,38 @@ def told_identities(said: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         evidence=pl.concat_list("cell_id"),
         prompt_version=pl.lit(None, dtype=pl.String),
         model=pl.lit(None, dtype=pl.String),
+    )
+    return identified(rows)
+
+
+def page_identities(cells: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+    """Identities that the extractor read off a page, as rows of `identities` but for `recorded_at`.
+
+    `cells` has `page`, `aliases` (`Name = other name`) and the columns of `cells`; `pieces` are the texts of the pages.
+    A name counts where its page has it and the memory does not name it as somebody else; nobody's word gives none.
+    Rules join a first name with its full name already, and know when two people share one.
+    """
+    texts = pieces.group_by("page").agg(shown=pl.col("text").str.to_lowercase().str.join("\n"))
+    told = cells.filter(~is_anybodys()).explode("aliases").drop_nulls("aliases")
+    parted = told.join(texts, on="page", how="inner").with_columns(
+        called=pl.col("aliases").str.extract("^(.+?) = "), other=pl.col("aliases").str.extract(" = (.+)$")
+    )
+    named = parted.with_columns(name=plain_name(pl.col("other")), same_as=plain_name(pl.col("called")))
+    said = cells.select("cell_id", said="entities").explode("said").drop_nulls("said").unique()
+    kinds = said.with_columns(same_as=plain_name(said_name(pl.col("said"))), kind=said_type(pl.col("said")))
+    words, whole = (pl.col(name).str.split(" ") for name in ("name", "same_as"))
+    is_first_name = (pl.col("kind") == "person") & (words.list.set_difference(whole).list.len() == 0)
+    rows = (
+        named.join(kinds.select("cell_id", "same_as", "kind"), on=["cell_id", "same_as"], how="inner")
+        .join(kinds.select("cell_id", name="same_as"), on=["cell_id", "name"], how="anti")
+        .filter(
+            pl.col("shown").str.contains(pl.col("other").str.to_lowercase(), literal=True),
+            ~is_relative(pl.col("other")),
+            ~is_ambiguous(pl.col("name")),
+            ~is_first_name,
+            pl.col("name") != pl.col("same_as"),
+        )
+        .with_columns(mention_count=pl.lit(1, dtype=pl.Int64), evidence=pl.concat_list("cell_id"))
     )
     return identified(rows)
 

@@ -105,7 +105,7 @@ def _rows(
             "salience": bounds.import_salience,
             "confidence": bounds.import_confidence,
             "status": "active",
-            **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "protected"), False),
+            **dict.fromkeys(("needs_review", "is_judged", "is_summarized", "is_wish", "protected"), False),
             "valid_from": since,
             "decay_rate": decay.rates.get("fact", decay.default_rate),
             "evidence": [turn_id],
