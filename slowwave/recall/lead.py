@@ -61,7 +61,7 @@ def lead_of(recalled: Recalled, units: Sequence[Unit], said: Sequence[Said]) -> 
     now = recalled.question.now
     if unit is None or (message is not None and message.score > unit.score):
         return _said_line(recalled, message) if message is not None else ""
-    (line,) = lead_forms(recalled.question, unit, recalled.asked, now=now)
+    (line,) = lead_forms(recalled.question, unit, now=now)
     return line.removeprefix("- ")
 
 

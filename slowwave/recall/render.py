@@ -95,7 +95,7 @@ def marks(unit: Unit) -> str:
     """What a reader must know of a line besides its text: since when, what was before, an echo, whose word it is."""
     row, parts = unit.row, []
     is_since = unit.history or row["valid_from"].date() != row["event_time"].date()
-    if is_since and day_of(row["valid_from"]) not in row["content"] and row["cell_type"] != EPISODE:
+    if is_since and row["cell_type"] != "task" and day_of(row["valid_from"]) not in row["content"] and row["cell_type"] != EPISODE:
         parts.append(f"since {day_of(row['valid_from'])}")
     if former := history_of(unit):
         parts.append(f"before: {former}")
@@ -142,24 +142,21 @@ def dispute_forms(unit: Unit) -> tuple[str, ...]:
     return tuple(dict.fromkeys([line(contents, unit.note or ""), line(contents), *by_value]))
 
 
-def lead_forms(question: Question, unit: Unit, asked: Asked, *, now: datetime) -> tuple[str, ...]:
-    """The first line: at most `LEAD_CHARACTERS`, with the value that is current now and what it was before."""
+def lead_forms(question: Question, unit: Unit, *, now: datetime) -> tuple[str, ...]:
+    """The first line: a text of at most `LEAD_CHARACTERS` with the current value, and behind it what it was before."""
     if unit.rival is not None:
         return tuple(sorted(dispute_forms(unit), key=len))[:1]
     text, mark = full_text(unit, question.settings, now=now), marks(unit)
-    if len(text) + len(mark) <= LEAD_CHARACTERS:
-        return (f"- {page_line(text)}{mark}",)
-    room = max(LEAD_CHARACTERS - len(mark), LEAD_CHARACTERS // 2)
     value = unit.row["value"] or ""
     is_state = value_terms(value) <= STATE_WORDS  # "done" says less than the sentence around it
     candidates = [
-        _sentence_with(text, "" if is_state else value, question, most=room),
+        text,
+        _sentence_with(text, "" if is_state else value, question, most=LEAD_CHARACTERS),
         "" if is_state else value_line(unit),
         whole_sentence(unit.row["compressed"]),
-        quoted(text, asked, most=room),
     ]
-    fitting = [one for one in candidates if one and len(one) <= room and (is_state or _names(one, value))]
-    chosen = fitting[0] if fitting else min((one for one in candidates if one), key=len)
+    fitting = [one for one in candidates if one and len(one) <= LEAD_CHARACTERS and (is_state or _names(one, value))]
+    chosen = fitting[0] if fitting else _sentence_with(text, "", question, most=2 * LEAD_CHARACTERS) or text
     return (f"- {page_line(chosen)}{mark}",)
 
 
