@@ -8,6 +8,7 @@ from typing import Final
 
 import polars as pl
 
+from slowwave.schemas.choices import TRUST
 from slowwave.store import Store
 from slowwave.trust.origins import PERSON, is_persons_word, pieces_of, traced_origins
 
@@ -42,7 +43,10 @@ def _traced(store: Store, said: pl.DataFrame) -> pl.DataFrame:
     told = numbered.select(
         "page", "origin", key="cell_id", text=pl.concat_str(parts, separator="\n", ignore_nulls=True)
     )
-    return traced_origins(told, pieces_of(named.join(turns, on="turn_id", how="inner")))
+    pieces = pieces_of(named.join(turns, on="turn_id", how="inner"))
+    # a person's statement may be an assistant's proposal that the person agreed to: quotes alone count against it
+    neutral = pl.when(pl.col("rank") == TRUST.index("agent")).then(TRUST.index(PERSON)).otherwise("rank")
+    return traced_origins(told, pieces.with_columns(rank=neutral))
 
 
 def _foreign_histories(store: Store, cell_ids: pl.Series) -> list[str]:

@@ -59,9 +59,9 @@ Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
 
 TRUST: tuple[Origin, ...] = ("system", "user", "reported", "agent", "tool", "untrusted")
 """Origins, most trusted first: Slowwave itself, a person, one who may be quoting, an assistant, a tool, and a text
-that nobody answers for (documents, and whatever anybody plainly quotes). A memory has the least trusted origin of what
-it rests on, and nothing raises it: neither repetition nor merging nor a model's answer
-(`slowwave/trust/origins.py`)."""
+that nobody answers for (documents, and whatever anybody plainly quotes). A memory is the word of the person who states
+it (`slowwave/trust/stated.py`), else it has the least trusted origin of what it rests on (`slowwave/trust/origins.py`).
+Neither repetition nor merging nor a model's answer raises it."""
 
 WHOSE: dict[Origin, str] = {
     "system": "",

@@ -1,4 +1,4 @@
-"""Origins and how they combine: a memory has the origin of the least trusted text that it rests on.
+"""Origins and how they combine: what no person states has the origin of the least trusted text that it rests on.
 
 `TRUST` (`slowwave/schemas/choices.py`) is the order. A memory names its evidence, and what it says must stand there: a
 word of it that stands only in text of less trust was taken from there, whatever evidence a model names. So the origin
@@ -209,9 +209,15 @@ def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
     speakers count for nothing. On a page without any text the origin stays what it is.
     """
     ranked = told.select("key", "page", "text", said=rank_of(pl.col("origin")))
-    held = _words(pieces, "page", "rank").group_by("page", "word", "is_exact").agg(rank=pl.col("rank").min())
+    held = (
+        traceable_words(pieces, "page", "rank")
+        .group_by("page", "word", "is_exact")
+        .agg(rank=pl.col("rank").min())
+    )
     most = pieces.group_by("page").agg(least=pl.col("rank").max())
-    traced = _words(ranked, "key", "page", "said").join(held, on=["page", "word", "is_exact"], how="inner")
+    traced = traceable_words(ranked, "key", "page", "said").join(
+        held, on=["page", "word", "is_exact"], how="inner"
+    )
     is_foreign, is_name = pl.col("rank") > pl.col("said"), pl.col("rank") == _NAMES
     foreign = pl.col("rank").filter(is_foreign)
     counted = traced.group_by("key").agg(
@@ -235,7 +241,7 @@ def traced_origins(told: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
     return joined.select("key", origin=names.gather(rank))
 
 
-def _words(texts: pl.DataFrame, *keys: str) -> pl.DataFrame:
+def traceable_words(texts: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """The telling words and the exact values of `text`, a row each with `keys`: `word`, `is_exact`."""
     exact = (
         pl.col("text")

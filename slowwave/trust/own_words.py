@@ -140,7 +140,7 @@ _REST = pattern(
     r"\s*(?:-{2,}\s*(?:original|forwarded|begin)\b|(?:begin )?forwarded message\b|(?:on|am|le"
     r"|el)\b.{4,120}\b(?:wrote|schrieb"
     r"|a écrit|escribió)\s*:?\s*$|(?:from|von|de|sent|gesendet|subject|betreff|objet|asunto)\s*:\s*\S"
-    rf"|{_HEADING_MARKS}|<!doctype\b|diff --git |index [0-9a-f]{(6,)}|commit [0-9a-f]{7, 40}\b"
+    rf"|{_HEADING_MARKS}|<!doctype\b|diff --git |index [0-9a-f]{{6,}}|commit [0-9a-f]{{7,40}}\b"
     r"|traceback\b|\+\+\+ |@@ "
     r"|(?:human|user|assistant|system|ai|tool|developer|function|bot|claude|chatgpt|gpt"
     r"|agent)\s*(?:\([^)]*\))?\s*:"

@@ -91,6 +91,12 @@ def test_a_memory_has_the_turns_the_time_and_the_least_trusted_origin_of_its_evi
     assert cells["session_id"].to_list() == ["text", "text", "other"]
 
 
+def test_a_memory_is_the_word_of_the_person_who_states_it_and_not_of_who_answers():
+    said = {"evidence": [1, 2], "subject": "Kiln 2", "attribute": "temperature", "value": "1040"}
+    cells = extracted({**said, "stated_by": 1}, {**said, "content": "Kiln 2 is at 1040.", "stated_by": 2})
+    assert cells["origin"].to_list() == ["user", "agent"]
+
+
 def test_a_memory_without_evidence_on_its_page_is_no_memory():
     assert extracted({"evidence": []}, {"content": "b", "evidence": [3, 99]}).is_empty()
     assert extracted({"evidence": [1, 99]})["evidence"].to_list() == [["t1"]]

@@ -10,6 +10,7 @@ from slowwave.readers.chunking import SOURCE
 from slowwave.schemas.identity import content_hashes, stable_ids
 from slowwave.schemas.tables import OWNER, RAW_PROMPT, TIMESTAMP, frame_schema, shaped
 from slowwave.trust.origins import least_trusted, traced_origins
+from slowwave.trust.stated import stated_origins
 
 _TEXTS = [
     "cell_type", "content", "subject", "attribute", "value", "topic", "valid_from", "valid_until", "relation",
@@ -69,8 +70,9 @@ def extracted_cells(
     """Cells from the extractor's answers (`ANSWER_SCHEMA` with `prompt_version` and `model`).
 
     `lines` are those of the pages. Evidence numbers become turn ids, and a memory belongs to the chunk that holds its
-    last one; it was told when that was said. Its origin is the least trusted one of its evidence, or of the `pieces` of
-    the page (`slowwave/trust/origins.py`) that its words were taken from. It holds, or happened, from the date given,
+    last one; it was told when that was said. It is the word of the person who states it (`slowwave/trust/stated.py`);
+    where none does, its origin is the least trusted one of its evidence, or of the `pieces` of the page
+    (`slowwave/trust/origins.py`) that its words were taken from. It holds, or happened, from the date given,
     else from when it was said. What only lines that were read before say is no new memory.
     Returns the columns of `cells` plus `page`, `relation`, `known` and `aliases`, one row a cell id.
     """
@@ -92,15 +94,8 @@ def extracted_cells(
         )
         .filter(~pl.col("is_read"))
     )
-    parts = [
-        *(pl.col(name) for name in ("content", "subject", "attribute", "value")),
-        pl.col("steps").list.join(" "),
-    ]
-    told = numbered.join(evidence, on="position", how="inner").select(
-        "page", "origin", key="position", text=pl.concat_str(parts, separator="\n", ignore_nulls=True)
-    )
-    traced = traced_origins(told, pieces).rename({"key": "position"})
-    evidence = evidence.drop("origin").join(traced, on="position", how="inner", maintain_order="left")
+    origins = _origins(numbered.join(evidence, on="position", how="inner"), lines, pieces)
+    evidence = evidence.drop("origin").join(origins, on="position", how="inner", maintain_order="left")
     source = chunks.select("chunk_id", "session_id", *OWNER, *SOURCE)
     rate = pl.col("cell_type").replace_strict(
         dict(decay_rates), default=default_decay_rate, return_dtype=pl.Float64
@@ -124,6 +119,20 @@ def extracted_cells(
         )
     )
     return cells_of(rows, now=now)
+
+
+def _origins(memories: pl.DataFrame, lines: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+    """The origin of each memory, by the person who states it, else by all its words: `position`, `origin`."""
+    texts = ["content", "subject", "attribute", "value"]
+    parts = [*map(pl.col, texts), pl.col("steps").list.join(" ")]
+    told = memories.select(
+        *("page", "origin", "subject", "attribute", "value", "stated_by"),
+        key="position",
+        text=pl.concat_str(parts, separator="\n", ignore_nulls=True),
+    )
+    stated = stated_origins(told, lines, pieces).select("key", stated="origin")
+    traced = traced_origins(told, pieces).join(stated, on="key", how="left")
+    return traced.select(position="key", origin=pl.coalesce("stated", "origin"))
 
 
 def split_confirmed(

@@ -16,6 +16,7 @@ POSITION = ["first_turn_index", "first_char", "chunk_id"]
 
 LINE = [
     "page", "turn_number", "turn_id", "chunk_id", "is_read", "role", "speaker", "origin", "event_time", "text",
+    "content",
 ]  # fmt: skip
 
 
@@ -59,7 +60,8 @@ def page_lines(chunks: pl.DataFrame, turns: pl.DataFrame, read: pl.DataFrame) ->
     `chunks` has `page`; `turns` are those of the chunks, and `read` the chunks of their sessions that were read
     already. A turn that was recorded anew after a chunk was read is new. A chunk without anything new has no line.
 
-    Returns the columns `LINE`, sorted by page and number; `chunk_id` is the page's first chunk that holds the line.
+    Returns the columns `LINE`, sorted by page and number; `content` is that of the whole turn, and `chunk_id` the
+    page's first chunk that holds the line.
     """
     mine = _spans(chunks, turns).join(chunks.select("chunk_id", "page"), on="chunk_id", how="inner")
     known = _spans(read, turns).filter(pl.col("recorded_at") <= pl.col("read_from"))
