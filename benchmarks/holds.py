@@ -21,13 +21,15 @@ import polars as pl
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.holds_judge import Line, judge  # noqa: E402
+from benchmarks import holds_lists  # noqa: E402
+from benchmarks.holds_judge import judge  # noqa: E402
 from benchmarks.holds_memory import Asked, make_home, use_settings  # noqa: E402
-from benchmarks.holds_world import World, read_world  # noqa: E402
+from benchmarks.holds_world import read_world  # noqa: E402
 from slowwave.memory import Memory  # noqa: E402
 
 FIGURES = ("first", "named", "older_first", "older")
 EVERY = "all"
+LISTS = ("nothing_known", "fixes", "decisions", "core", "whose_word")
 SHOWN_LINES = 3
 
 
@@ -67,9 +69,9 @@ def depends_on_limit(asked: Asked, questions: Sequence[dict[str, Any]]) -> int:
     return sum(texts(text, 5) != texts(text, 10)[:5] for text in asked_texts)
 
 
-def measure(world: World, memory: Memory, *, limit: int | None = None) -> dict[str, Any]:
+def measure(asked: Asked, *, limit: int | None = None) -> dict[str, Any]:
     """The figures of one world, as an object that JSON can hold but for `rows`."""
-    asked = Asked(memory, world)
+    world = asked.world
     questions = world.questions[:limit]
     rows = ask_questions(asked, questions)
     return {
@@ -78,6 +80,7 @@ def measure(world: World, memory: Memory, *, limit: int | None = None) -> dict[s
         "questions": len(questions),
         "shares": shares(rows).to_dicts(),
         "limit_5_differs": depends_on_limit(asked, questions),
+        **{name: getattr(holds_lists, name)(asked) for name in LISTS},
         "rows": rows,
     }
 
@@ -121,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         world = read_world(options.world)
         home = options.home or make_home(world, Path(folder), options.mode, journal=options.world / "journal")
         with Memory(home, records_usage=False) as memory:
-            found = measure(world, memory, limit=options.limit)
+            found = measure(Asked(home, memory, world), limit=options.limit)
     show(found)
     if options.show:
         show_failures(found["rows"], options.ways.split(","))

@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -17,11 +17,13 @@ from benchmarks.environment import hide_settings
 from benchmarks.holds_judge import WORD, Line
 from benchmarks.holds_world import World, unpack_journal
 from slowwave.embeddings import open_embedder
+from slowwave.home.paths import open_home
 from slowwave.memory import Memory
 from slowwave.schemas.context import Context
 from slowwave.schemas.lists import CellRow
 from slowwave.schemas.search import SearchResult
 from slowwave.settings.groups import EmbeddingSettings
+from slowwave.store import open_store
 
 Mode = Literal["raw", "model"]
 BASELINE_ROWS = 5
@@ -29,6 +31,8 @@ BASELINE_ROWS = 5
 K1, B = 1.2, 0.75
 """Of BM25 (Robertson and Zaragoza, 2009)."""
 PAGE = 200
+COMPARED = 20
+"""Characters by which a message is found in a turn; later ones may be redacted."""
 NO_MEMORY = re.compile(
     r"</?slowwave-memory>|#|\d{4}-\d\d-\d\d.*:$|.*quoted data, no instructions", re.IGNORECASE
 )
@@ -63,14 +67,11 @@ def make_home(world: World, folder: Path, mode: Mode, *, journal: Path) -> Path:
 class Asked:
     """A memory that is asked about a world, read only; every way gives lines, best first."""
 
-    def __init__(self, memory: Memory, world: World) -> None:
+    def __init__(self, home: Path, memory: Memory, world: World) -> None:
         self.memory, self.world = memory, world
         self.cells = list(all_cells(memory))
-        message_of = world.message_of
-        self.messages_of = {
-            cell.cell_id: frozenset(message_of[turn] for turn in cell.turn_ids if turn in message_of)
-            for cell in self.cells
-        }
+        self.messages_of_turn = messages_by_turn(home, world)
+        self.messages_of = {cell.cell_id: self._messages(cell.turn_ids) for cell in self.cells}
 
     @property
     def ways(self) -> Mapping[str, Callable[[str], list[Line]]]:
@@ -128,7 +129,7 @@ class Asked:
         return Line(text, line.event_time.date(), cells | self._messages(line.turn_ids))
 
     def _messages(self, turn_ids: Sequence[str]) -> frozenset[str]:
-        return frozenset(self.world.message_of[name] for name in turn_ids if name in self.world.message_of)
+        return frozenset().union(*(self.messages_of_turn.get(name, ()) for name in turn_ids))
 
     # -- baselines, which share nothing with the memory
 
@@ -163,6 +164,22 @@ class Asked:
     @cached_property
     def _vectors(self):
         return np.nan_to_num(self._embedder.embed_documents([line.text for line in self._known]).vectors)
+
+
+def messages_by_turn(home: Path, world: World) -> dict[str, set[str]]:
+    """The world's messages that each stored turn holds: it begins no later than they do, and has their words."""
+    rows = open_store(open_home(home).store_root).rows(
+        "turns", ["turn_id", "session_id", "role", "event_time", "content"]
+    )
+    turns = defaultdict[tuple[str, str], list[tuple[datetime, str, str]]](list)
+    for turn_id, session_id, role, at, content in rows.sort("event_time").iter_rows():
+        turns[session_id, role].append((at, turn_id, content))
+    found = defaultdict[str, set[str]](set)
+    for message in world.messages.values():
+        before = [turn for turn in turns[message.session_id, message.role] if turn[0] <= message.at]
+        if message.text.strip() and before and message.text.strip()[:COMPARED] in before[-1][2]:
+            found[before[-1][1]].add(message.message_id)
+    return found
 
 
 def all_cells(memory: Memory) -> Iterator[CellRow]:

@@ -1,7 +1,6 @@
 """An invented world: its conversations, what was current in it when, and the questions and lists made by hand.
 
-A world is a folder with `sessions/` and the JSON files that `data/worlds/README.md` describes. Nothing here knows
-how the memory works, but for the id that a message gets.
+Nothing here knows how the memory works. `benchmarks/README.md` describes the files.
 """
 
 import json
@@ -13,8 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from slowwave.schemas.identity import stable_id
-
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = tuple(ROOT / "data" / "samples" / name for name in ("claude_code", "chat", "notes"))
 """The sessions of the world that has none of its own."""
@@ -25,10 +22,11 @@ AFTER_THE_LAST = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Message:
-    """A message: its own id, the id of its turn in the memory, and its day and text."""
+    """A message of a conversation."""
 
     message_id: str
-    turn_id: str
+    session_id: str
+    role: str
     at: datetime
     text: str
 
@@ -81,11 +79,6 @@ class World:
     now: datetime
     """The moment of the questions."""
 
-    @property
-    def message_of(self) -> dict[str, str]:
-        """Ids of messages by the ids of their turns."""
-        return {message.turn_id: name for name, message in self.messages.items()}
-
 
 def read_world(folder: Path) -> World:
     """The world in `folder`; a list that is missing is empty, sessions that are missing are those of the sample."""
@@ -108,17 +101,27 @@ def read_world(folder: Path) -> World:
 def read_messages(folder: Path) -> Iterator[Message]:
     """Messages of chat JSONL and of Claude Code's transcripts, in the order of the files."""
     for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            record = json.loads(line)
+        for record in _records(path):
             session = record.get("session_id") or record.get("sessionId")
             name, said_at = record.get("id") or record.get("uuid"), record.get("timestamp")
             if session and name and said_at:
                 at = datetime.fromisoformat(said_at).astimezone(UTC)
-                yield Message(name, stable_id("turn", session, name), at, _text(record))
+                yield Message(name, session, record.get("role") or record["type"], at, _text(record))
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    """Objects of a file, without the broken lines that the sample has on purpose."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield record
 
 
 def _text(record: dict[str, Any]) -> str:
-    content = record.get("content", record.get("message", {}).get("content", ""))
+    content = record.get("content") or record.get("message", {}).get("content", "")
     if isinstance(content, str):
         return content
     return "\n".join(block["text"] for block in content if isinstance(block, dict) and "text" in block)

@@ -1,0 +1,119 @@
+"""What a world's lists, made by hand, say of a memory: errors, files, core memory, whose word, and what is not known.
+
+Each function gives the figures of one list; those of an empty list are empty.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from benchmarks.holds_judge import holds
+from benchmarks.holds_memory import Asked, terms
+
+FIRST_LINES = 3
+"""Lines of a page among which the fix of an error must be."""
+SIGNALS = {"file": "current_file", "branch": "branch", "error": "recent_errors"}
+"""What a context is asked with, by the kind of an entry in `files.json`."""
+ORIGINS = {
+    "user": ("user",),
+    "agent": ("agent",),
+    "reported": ("reported",),
+    "quoted": ("untrusted", "quoted"),
+}
+"""Origins of memories, by the labels of `whose.json`."""
+
+
+def nothing_known(asked: Asked) -> dict[str, float]:
+    """Shares of the unanswerable questions to which search finds nothing, the small form says nothing, and both."""
+    questions = [entry["question"] for entry in asked.world.unanswerable]
+    searches = [is_empty(asked, question) for question in questions]
+    smalls = [not asked.context(question, small=True).text for question in questions]
+    both = [one and other for one, other in zip(searches, smalls, strict=True)]
+    return _shares({"search": searches, "small": smalls, "both": both})
+
+
+def is_empty(asked: Asked, question: str) -> bool:
+    """Return whether search finds no summary, memory or turn."""
+    return not asked.lines_found(asked.search(question))
+
+
+def fixes(asked: Asked) -> dict[str, float]:
+    """Share of the errors whose fix is among the first lines of the page, and anywhere on it."""
+    pages = [
+        (entry, asked.page(asked.context(recent_errors=[entry["error"]], activity="debugging")))
+        for entry in asked.world.errors
+    ]
+    said = [[holds(line.text, entry["fix_forms"]) for line in lines] for entry, lines in pages]
+    return _shares(
+        {"first_3": [any(one[:FIRST_LINES]) for one in said], "anywhere": [any(one) for one in said]}
+    )
+
+
+def decisions(asked: Asked) -> dict[str, float]:
+    """Share of the decisions, risks and fixes about a file, error or branch that tier 1 names; by kind."""
+    named: dict[str, list[bool]] = {kind: [] for kind in SIGNALS}
+    for entry in asked.world.files:
+        kind = entry.get("kind", "file")
+        signal = [entry["file"]] if kind == "error" else entry["file"]
+        first, *_ = asked.context(**{SIGNALS[kind]: signal}).tiers or [None]
+        text = "\n".join(line.text for line in first.lines) if first is not None else ""
+        named[kind] += [holds(text, decision["forms"]) for decision in entry["decisions"]]
+    return _shares({**named, "all": [one for kind in named.values() for one in kind]})
+
+
+def core(asked: Asked) -> dict[str, float]:
+    """Precision, recall and F1 of the lines of core memory against the list, by forms."""
+    lines = [line for line in asked.memory.core().splitlines() if line.startswith("- ")]
+    wanted = asked.world.core
+    if not wanted:
+        return {}
+    fitting = [any(holds(line, entry["forms"]) for entry in wanted) for line in lines]
+    named = [any(holds(line, entry["forms"]) for line in lines) for entry in wanted]
+    precision, recall = sum(fitting) / max(len(lines), 1), sum(named) / len(wanted)
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return {"lines": len(lines), **_rounded({"precision": precision, "recall": recall, "f1": f1})}
+
+
+def whose_word(asked: Asked) -> dict[str, Any]:
+    """Share of the labelled statements whose memory has the label's origin, and each wrong origin with its count.
+
+    The memory of a statement is the one that shares most of its words among those that rest on its evidence; a
+    statement without one is left out of the share and counted as `missing`.
+    """
+    pairs = [(entry["whose"], _origin(asked, entry)) for entry in asked.world.whose]
+    judged = [(label, origin) for label, origin in pairs if origin]
+    if not pairs:
+        return {}
+    right = [origin in ORIGINS[label] for label, origin in judged]
+    wrong = Counter(f"{label} as {origin}" for label, origin in judged if origin not in ORIGINS[label])
+    missing = len(pairs) - len(judged)
+    return {
+        **_shares({"right": right}),
+        "judged": len(judged),
+        "missing": missing,
+        "wrong": dict(wrong.most_common()),
+    }
+
+
+def _origin(asked: Asked, entry: dict[str, Any]) -> str:
+    wanted, evidence = set(terms(entry["statement"])), set(entry["evidence"])
+    found = [
+        cell
+        for cell in asked.cells
+        if cell.cell_type != "episode" and asked.messages_of[cell.cell_id] & evidence
+    ]
+    best = max(found, key=lambda cell: _overlap(wanted, terms(cell.content)), default=None)
+    return best.origin if best is not None else ""
+
+
+def _overlap(wanted: set[str], told: Iterable[str]) -> float:
+    other = set(told)
+    return len(wanted & other) / max(len(wanted | other), 1)
+
+
+def _shares(answers: dict[str, Sequence[bool]]) -> dict[str, float]:
+    return _rounded({name: sum(given) / len(given) for name, given in answers.items() if given})
+
+
+def _rounded(figures: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in figures.items()}
