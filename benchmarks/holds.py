@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import holds_lists  # noqa: E402
 from benchmarks.holds_judge import judge  # noqa: E402
 from benchmarks.holds_memory import Asked, make_home, use_settings  # noqa: E402
+from benchmarks.holds_paraphrases import measure_paraphrases  # noqa: E402
 from benchmarks.holds_world import read_world  # noqa: E402
 from slowwave.memory import Memory  # noqa: E402
 
@@ -69,7 +70,7 @@ def depends_on_limit(asked: Asked, questions: Sequence[dict[str, Any]]) -> int:
     return sum(texts(text, 5) != texts(text, 10)[:5] for text in asked_texts)
 
 
-def measure(asked: Asked, *, limit: int | None = None) -> dict[str, Any]:
+def measure_world(asked: Asked, *, limit: int | None = None) -> dict[str, Any]:
     """The figures of one world, as an object that JSON can hold but for `rows`."""
     world = asked.world
     questions = world.questions[:limit]
@@ -87,8 +88,9 @@ def measure(asked: Asked, *, limit: int | None = None) -> dict[str, Any]:
 
 def show(found: dict[str, Any]) -> None:
     """The figures as tables."""
-    with pl.Config(tbl_rows=-1, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-        print(pl.DataFrame(found["shares"]).with_columns(world=pl.lit(found["world"])))
+    if "shares" in found:
+        with pl.Config(tbl_rows=-1, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
+            print(pl.DataFrame(found["shares"]).select(pl.lit(found["world"]).alias("world"), pl.all()))
     for name, value in found.items():
         if name not in ("shares", "rows"):
             print(f"{name}: {value}")
@@ -111,26 +113,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("world", type=Path, help="folder of the world")
+    parser.add_argument("world", type=Path, nargs="?", help="folder of the world")
     parser.add_argument("--home", type=Path, help="ask this home instead of a new one")
     parser.add_argument("--mode", choices=("raw", "model"), default="raw", help="how a new home is made")
     parser.add_argument("--limit", type=int, help="ask only the first questions")
     parser.add_argument("--show", choices=("fail",), help="print what is wrong, and what a mark let through")
     parser.add_argument("--ways", default="search,page 300,small", help="ways that --show prints, by comma")
+    parser.add_argument("--paraphrases", type=Path, help="folder of memories and questions in other words")
+    parser.add_argument("--embedder-url", help="an OpenAI-compatible server instead of the embedded model")
+    parser.add_argument("--embedder-model", default="", help="its model")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     options = parser.parse_args(arguments)
+    if options.world is None and options.paraphrases is None:
+        parser.error("name a world, or --paraphrases")
     with tempfile.TemporaryDirectory(prefix="slowwave-holds-") as folder, patch.dict(os.environ):
-        use_settings(Path(folder), provider="wordllama")
-        world = read_world(options.world)
-        home = options.home or make_home(world, Path(folder), options.mode, journal=options.world / "journal")
-        with Memory(home, records_usage=False) as memory:
-            found = measure(Asked(home, memory, world), limit=options.limit)
+        use_settings(Path(folder), **embedding(options))
+        found = measure(options, Path(folder))
     show(found)
+    rows = found.pop("rows", [])
     if options.show:
-        show_failures(found["rows"], options.ways.split(","))
+        show_failures(rows, options.ways.split(","))
     if options.json:
-        options.json.write_text(json.dumps({name: found[name] for name in found if name != "rows"}, indent=1))
+        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
     return 0
+
+
+def embedding(options: argparse.Namespace) -> dict[str, str]:
+    """Settings of the embedder: the embedded model, or a named server's."""
+    if not options.embedder_url:
+        return {"provider": "wordllama"}
+    named = {"base_url": options.embedder_url, "model": options.embedder_model}
+    return {"provider": "openai", "api_key": "none", **named}
+
+
+def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """The figures of what was named, as an object that JSON can hold but for `rows`."""
+    found: dict[str, Any] = {}
+    if options.world is not None:
+        world = read_world(options.world)
+        journal = options.world / "journal" if options.mode == "model" else None
+        home = options.home or make_home(world, folder, journal=journal)
+        with Memory(home, records_usage=False) as memory:
+            found |= measure_world(Asked(home, memory, world), limit=options.limit)
+    if options.paraphrases is not None:
+        found["paraphrases"] = measure_paraphrases(options.paraphrases, folder)
+    return found
 
 
 if __name__ == "__main__":

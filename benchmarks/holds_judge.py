@@ -16,12 +16,13 @@ from benchmarks.holds_world import Property, Value
 
 MARKS = re.compile(
     r"\b(until|before|previously|formerly|earlier|was|were|had been|used to|then|no longer|not any ?more|"
-    r"instead of|superseded|replaced|up to 20\d\d-\d\d-\d\d)\b|\(done\)|~~",
+    r"instead of|superseded|replaced|reverses|from \S+ (?:\w+ )?to)\b|\(done\)|~~",
     re.IGNORECASE,
 )
 """What marks a value as past, in the sentence that holds it. `--show fail` prints what they let through."""
 
-SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+SENTENCE = re.compile(r"(?<=[.!?])\s+")
+DAY = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 WORD = re.compile(r"[^\W_]+")
 LEAST_LETTERS, STEM_LETTERS = 4, 5
 
@@ -85,8 +86,13 @@ def is_about(line: Line, asked: Property) -> bool:
 
 
 def names(line: Line, value: Value) -> bool:
-    """Return whether a line holds a form of a value, and is not older than its first statement."""
-    return holds(line.text, value.forms) and (line.day is None or line.day >= value.known_from)
+    """Return whether a line holds a form of a value, and is not older than its first statement.
+
+    Days that the line itself names count: "100 decided (180 since 2026-08-19)" has both.
+    """
+    days = [line.day, *map(date.fromisoformat, DAY.findall(line.text))]
+    is_late_enough = line.day is None or any(day >= value.known_from for day in days if day)
+    return is_late_enough and holds(line.text, value.forms)
 
 
 def holds_former(line: Line, asked: Property) -> bool:

@@ -4,7 +4,7 @@ Each function gives the figures of one list; those of an empty list are empty.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.holds_judge import holds
@@ -29,7 +29,7 @@ def nothing_known(asked: Asked) -> dict[str, float]:
     searches = [is_empty(asked, question) for question in questions]
     smalls = [not asked.context(question, small=True).text for question in questions]
     both = [one and other for one, other in zip(searches, smalls, strict=True)]
-    return _shares({"search": searches, "small": smalls, "both": both})
+    return shares({"search": searches, "small": smalls, "both": both})
 
 
 def is_empty(asked: Asked, question: str) -> bool:
@@ -44,7 +44,7 @@ def fixes(asked: Asked) -> dict[str, float]:
         for entry in asked.world.errors
     ]
     said = [[holds(line.text, entry["fix_forms"]) for line in lines] for entry, lines in pages]
-    return _shares(
+    return shares(
         {"first_3": [any(one[:FIRST_LINES]) for one in said], "anywhere": [any(one) for one in said]}
     )
 
@@ -54,11 +54,11 @@ def decisions(asked: Asked) -> dict[str, float]:
     named: dict[str, list[bool]] = {kind: [] for kind in SIGNALS}
     for entry in asked.world.files:
         kind = entry.get("kind", "file")
-        signal = [entry["file"]] if kind == "error" else entry["file"]
-        first, *_ = asked.context(**{SIGNALS[kind]: signal}).tiers or [None]
-        text = "\n".join(line.text for line in first.lines) if first is not None else ""
+        signal = {SIGNALS[kind]: [entry["file"]] if kind == "error" else entry["file"]}
+        tiers = asked.context(**signal).tiers
+        text = "\n".join(line.text for tier in tiers[:1] for line in tier.lines)
         named[kind] += [holds(text, decision["forms"]) for decision in entry["decisions"]]
-    return _shares({**named, "all": [one for kind in named.values() for one in kind]})
+    return shares({**named, "all": [one for kind in named.values() for one in kind]})
 
 
 def core(asked: Asked) -> dict[str, float]:
@@ -88,7 +88,7 @@ def whose_word(asked: Asked) -> dict[str, Any]:
     wrong = Counter(f"{label} as {origin}" for label, origin in judged if origin not in ORIGINS[label])
     missing = len(pairs) - len(judged)
     return {
-        **_shares({"right": right}),
+        **shares({"right": right}),
         "judged": len(judged),
         "missing": missing,
         "wrong": dict(wrong.most_common()),
@@ -111,7 +111,8 @@ def _overlap(wanted: set[str], told: Iterable[str]) -> float:
     return len(wanted & other) / max(len(wanted | other), 1)
 
 
-def _shares(answers: dict[str, Sequence[bool]]) -> dict[str, float]:
+def shares(answers: Mapping[str, Sequence[bool]]) -> dict[str, float]:
+    """The share of each list of answers that is true, where there are any."""
     return _rounded({name: sum(given) / len(given) for name, given in answers.items() if given})
 
 

@@ -8,24 +8,23 @@ from datetime import datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import Stemmer
+from numpy.typing import NDArray
 
 from benchmarks.environment import hide_settings
 from benchmarks.holds_judge import WORD, Line
 from benchmarks.holds_world import World, unpack_journal
-from slowwave.embeddings import open_embedder
-from slowwave.home.paths import open_home
+from slowwave.embeddings import Embedder, open_embedder
+from slowwave.home.paths import Home, open_home
 from slowwave.memory import Memory
-from slowwave.schemas.context import Context
+from slowwave.schemas.context import Context, ContextLine
 from slowwave.schemas.lists import CellRow
 from slowwave.schemas.search import SearchResult
-from slowwave.settings.groups import EmbeddingSettings
 from slowwave.store import open_store
 
-Mode = Literal["raw", "model"]
 BASELINE_ROWS = 5
 """Lines of a baseline."""
 K1, B = 1.2, 0.75
@@ -46,11 +45,11 @@ def use_settings(folder: Path, **embedding: str) -> None:
     os.environ.update({"SLOWWAVE_LLM__PROVIDER": "none", "PREFECT_HOME": str(folder / "prefect"), **own})
 
 
-def make_home(world: World, folder: Path, mode: Mode, *, journal: Path) -> Path:
+def make_home(world: World, folder: Path, *, journal: Path | None = None) -> Path:
     """A home with the world in it: one night without a model, or the fold of a journal that was kept."""
     home = folder / "home"
     home.mkdir(parents=True)
-    if mode == "model":
+    if journal is not None:
         from slowwave.entrypoints.prefect_ui.runs import run_plain
 
         unpack_journal(journal, home / "journal")
@@ -68,9 +67,9 @@ class Asked:
     """A memory that is asked about a world, read only; every way gives lines, best first."""
 
     def __init__(self, home: Path, memory: Memory, world: World) -> None:
-        self.memory, self.world = memory, world
+        self.home, self.memory, self.world = open_home(home), memory, world
         self.cells = list(all_cells(memory))
-        self.messages_of_turn = messages_by_turn(home, world)
+        self.messages_of_turn = messages_by_turn(self.home, world)
         self.messages_of = {cell.cell_id: self._messages(cell.turn_ids) for cell in self.cells}
 
     @property
@@ -89,9 +88,9 @@ class Asked:
         """The answer of search."""
         return self.memory.search(question, limit=limit, now=self.world.now)
 
-    def context(self, question: str = "", **signals: object) -> Context:
+    def context(self, question: str = "", **signals: Any) -> Context:
         """The page or the small form."""
-        return self.memory.context(question, now=self.world.now, **signals)  # type: ignore[arg-type]
+        return self.memory.context(question, now=self.world.now, **signals)
 
     def lines_found(self, found: SearchResult) -> list[Line]:
         """Results of search as they are shown, memories first: one line each, the excerpt of a long one."""
@@ -122,7 +121,7 @@ class Asked:
         ]
         return [self._page_line(text, known.get(plain(text))) for text in texts]
 
-    def _page_line(self, text: str, line: object) -> Line:
+    def _page_line(self, text: str, line: ContextLine | None) -> Line:
         if line is None:
             return Line(text, None)
         cells = frozenset(chain.from_iterable(self.messages_of.get(name, ()) for name in line.cell_ids))
@@ -158,17 +157,20 @@ class Asked:
         return FullText([line.text for line in self._said])
 
     @cached_property
-    def _embedder(self):
-        return open_embedder(EmbeddingSettings(provider="wordllama"))[0]
+    def _embedder(self) -> Embedder:
+        embedder, note = open_embedder(self.home.settings.embedding)
+        if embedder is None:
+            raise SystemExit(note)
+        return embedder
 
     @cached_property
-    def _vectors(self):
+    def _vectors(self) -> NDArray[np.float32]:
         return np.nan_to_num(self._embedder.embed_documents([line.text for line in self._known]).vectors)
 
 
-def messages_by_turn(home: Path, world: World) -> dict[str, set[str]]:
+def messages_by_turn(home: Home, world: World) -> dict[str, set[str]]:
     """The world's messages that each stored turn holds: it begins no later than they do, and has their words."""
-    rows = open_store(open_home(home).store_root).rows(
+    rows = open_store(home.store_root).rows(
         "turns", ["turn_id", "session_id", "role", "event_time", "content"]
     )
     turns = defaultdict[tuple[str, str], list[tuple[datetime, str, str]]](list)
@@ -197,9 +199,9 @@ def plain(text: str) -> str:
     return text.removeprefix("- ").strip()
 
 
-def best(lines: list[Line], scores) -> list[Line]:
+def best(lines: list[Line], scores: NDArray[Any]) -> list[Line]:
     """The best lines by their scores, without those that score nothing."""
-    order = np.argsort(-np.asarray(scores), kind="stable")[:BASELINE_ROWS]
+    order = np.argsort(-scores, kind="stable")[:BASELINE_ROWS]
     return [lines[place] for place in order if scores[place] > 0]
 
 
@@ -212,7 +214,7 @@ class FullText:
         self.resistance = K1 * (1 - B + B * lengths / max(lengths.mean(), 1))
         self.documents = Counter(term for count in self.counts for term in count)
 
-    def scores(self, question: str):
+    def scores(self, question: str) -> NDArray[np.float64]:
         """The score of each text."""
         total = np.zeros(len(self.counts))
         for term in terms(question):
@@ -224,4 +226,5 @@ class FullText:
 
 def terms(text: str) -> list[str]:
     """English stems of the words of a text."""
-    return Stemmer.Stemmer("english").stemWords(WORD.findall(text.casefold()))
+    stems: list[str] = Stemmer.Stemmer("english").stemWords(WORD.findall(text.casefold()))
+    return stems

@@ -4,8 +4,8 @@ Nothing here knows how the memory works. `benchmarks/README.md` describes the fi
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ import pyarrow as pa
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = tuple(ROOT / "data" / "samples" / name for name in ("claude_code", "chat", "notes"))
 """The sessions of the world that has none of its own."""
+
+Listed = Sequence[dict[str, Any]]
 
 AFTER_THE_LAST = timedelta(days=1)
 """From the last message of a world to its questions."""
@@ -68,16 +70,16 @@ class World:
 
     name: str
     sources: tuple[Path, ...]
-    messages: Mapping[str, Message]
-    properties: Mapping[str, Property]
-    questions: list[dict[str, Any]]
-    unanswerable: list[dict[str, Any]]
-    errors: list[dict[str, Any]]
-    files: list[dict[str, Any]]
-    core: list[dict[str, Any]]
-    whose: list[dict[str, Any]]
     now: datetime
     """The moment of the questions."""
+    messages: Mapping[str, Message] = field(default_factory=dict)
+    properties: Mapping[str, Property] = field(default_factory=dict)
+    questions: Listed = ()
+    unanswerable: Listed = ()
+    errors: Listed = ()
+    files: Listed = ()
+    core: Listed = ()
+    whose: Listed = ()
 
 
 def read_world(folder: Path) -> World:
