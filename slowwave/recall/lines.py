@@ -61,13 +61,18 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
             memory_line(recalled, unit), forms=(text,), kind="summary", cell_ids=(), rests_on=frozenset()
         )
         return [replace(lead, score=LEAD_SCORE, topic_ids=(topic.row["topic_id"],), under=""), *lines]
-    lead, whole = memory_line(recalled, unit), full_text(unit, recalled.question.settings, now=recalled.question.now)
+    lead, whole = (
+        memory_line(recalled, unit),
+        full_text(unit, recalled.question.settings, now=recalled.question.now),
+    )
     forms = tuple(f"{form} [{when_and_where(unit.newest)}]" for form in lead_forms(
         recalled.question, unit, now=recalled.question.now
     ))  # fmt: skip
     others = [line for line in lines if line.cell_ids != lead.cell_ids]
     if unit.rival is None and page_line(whole) not in forms[0]:  # the lead is short, and the rest follows
-        others.append(replace(lead, cell_ids=(), why="more of the first line", score=DETAIL_SHARE * unit.score))
+        others.append(
+            replace(lead, cell_ids=(), why="more of the first line", score=DETAIL_SHARE * unit.score)
+        )
     return [replace(lead, forms=forms, score=LEAD_SCORE, under=""), *others]
 
 

@@ -95,7 +95,12 @@ def marks(unit: Unit) -> str:
     """What a reader must know of a line besides its text: since when, what was before, an echo, whose word it is."""
     row, parts = unit.row, []
     is_since = unit.history or row["valid_from"].date() != row["event_time"].date()
-    if is_since and row["cell_type"] != "task" and day_of(row["valid_from"]) not in row["content"] and row["cell_type"] != EPISODE:
+    if (
+        is_since
+        and row["cell_type"] != "task"
+        and day_of(row["valid_from"]) not in row["content"]
+        and row["cell_type"] != EPISODE
+    ):
         parts.append(f"since {day_of(row['valid_from'])}")
     if former := history_of(unit):
         parts.append(f"before: {former}")
@@ -155,7 +160,9 @@ def lead_forms(question: Question, unit: Unit, *, now: datetime) -> tuple[str, .
         "" if is_state else value_line(unit),
         whole_sentence(unit.row["compressed"]),
     ]
-    fitting = [one for one in candidates if one and len(one) <= LEAD_CHARACTERS and (is_state or _names(one, value))]
+    fitting = [
+        one for one in candidates if one and len(one) <= LEAD_CHARACTERS and (is_state or _names(one, value))
+    ]
     chosen = fitting[0] if fitting else _sentence_with(text, "", question, most=2 * LEAD_CHARACTERS) or text
     return (f"- {page_line(chosen)}{mark}",)
 

@@ -15,6 +15,7 @@ from slowwave.recall.render import (
     said_text,
     said_word,
     value_line,
+    whole_sentence,
     whose,
 )
 from slowwave.recall.resolve import Unit
@@ -53,7 +54,14 @@ def cell_line(
     if unit.rival is not None:
         return dispute_line(unit, tier, score)
     text = full_text(unit, settings, now=now)
-    texts = [text, *(one for one in (value_line(unit), whole_sentence(row["compressed"])) if one and len(one) < len(text))]
+    texts = [
+        text,
+        *(
+            one
+            for one in (value_line(unit), whole_sentence(row["compressed"]))
+            if one and len(one) < len(text)
+        ),
+    ]
     source = (row["event_time"], row["source_name"])
     forms = tuple(
         dict.fromkeys(line_of(kind or row["cell_type"], f"{one}{marks(unit)}", *source) for one in texts)
