@@ -71,6 +71,7 @@ class Asked:
         self.cells = list(all_cells(memory))
         self.messages_of_turn = messages_by_turn(self.home, world)
         self.messages_of = {cell.cell_id: self._messages(cell.turn_ids) for cell in self.cells}
+        self.day_of = {cell.cell_id: cell.event_time.date() for cell in self.cells if cell.event_time}
 
     @property
     def ways(self) -> Mapping[str, Callable[[str], list[Line]]]:
@@ -93,7 +94,7 @@ class Asked:
         return self.memory.context(question, now=self.world.now, **signals)
 
     def lines_found(self, found: SearchResult) -> list[Line]:
-        """Results of search as they are shown, memories first: one line each, the excerpt of a long one."""
+        """Results of search as they are shown: the lead, summaries, memories, messages; of a long text its excerpt."""
         cells = [
             Line(
                 cell.excerpt.text if cell.excerpt else cell.text,
@@ -111,7 +112,10 @@ class Asked:
             )
             for turn in found.turns
         ]
-        return cells + topics + turns
+        day = max((self.day_of[name] for name in found.lead_ids if name in self.day_of), default=None)
+        told = (self.messages_of.get(name) or self._messages([name]) for name in found.lead_ids)
+        lead = [Line(found.lead, day, frozenset().union(*told))] if found.lead else []
+        return lead + topics + cells + turns
 
     def page(self, shown: Context) -> list[Line]:
         """Lines of a page's text without fences and headings, each with what the page says it rests on."""

@@ -54,15 +54,15 @@ def answering_sentence(recalled: Recalled, topic: TopicUnit, best_unit: Unit) ->
     return best if share >= least and len(best) <= LEAD_CHARACTERS else ""
 
 
-def lead_of(recalled: Recalled, units: Sequence[Unit], said: Sequence[Said]) -> str:
-    """The line that leads, without a list mark; "" where nothing answers."""
+def lead_of(recalled: Recalled, units: Sequence[Unit], said: Sequence[Said]) -> tuple[str, list[str]]:
+    """The line that leads, without a list mark, and the ids that it rests on; "" where nothing answers."""
     unit = leading([unit for unit in units if not is_raw(unit)])
     message = said[0] if said else None
-    now = recalled.question.now
     if unit is None or (message is not None and message.score > unit.score):
-        return _said_line(recalled, message) if message is not None else ""
-    (line,) = lead_forms(recalled.question, unit, now=now)
-    return line.removeprefix("- ")
+        return (_said_line(recalled, message), [message.turn_id]) if message is not None else ("", [])
+    (line,) = lead_forms(recalled.question, unit, now=recalled.question.now)
+    ids = [unit.cell_id, *([unit.rival["cell_id"]] if unit.rival is not None else [])]
+    return line.removeprefix("- "), ids
 
 
 def is_raw(unit: Unit) -> bool:

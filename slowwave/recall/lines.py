@@ -30,6 +30,9 @@ FEWEST_WORDS = 3
 LEAD_SCORE, DETAIL_SHARE = 1e6, 0.7
 """The lead comes first; the rest of its memory where other answers do not match much better."""
 
+SHORT_QUOTE = 140
+"""Characters of a quote in its shortest form."""
+
 _NUMBER = re.compile(r"\d+")
 _DENIAL = re.compile(rf"\b(?:{'|'.join(DENIALS)})\b")
 
@@ -50,8 +53,12 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
     """
     unit = leading([one for one in units if not is_raw(one)])
     best = max(lines, key=lambda line: line.score, default=None)
-    if unit is None or best is None or (not best.cell_ids and best.score > unit.score):
+    if best is None:
         return lines
+    if unit is None or (not best.cell_ids and best.score > unit.score):
+        where = day_heading(best.event_time, best.source_name).rstrip(":")
+        lead = replace(best, forms=tuple(f"{form} [{where}]" for form in best.forms), score=LEAD_SCORE, under="")
+        return [lead, *(line for line in lines if line is not best)]
     is_asked = unit.rival is not None or unit.columns["attribute"] > 0
     topic = next((one for one in recalled.topics if one.row["topic_id"] == unit.row["topic_id"]), None)
     sentence = "" if is_asked or topic is None else answering_sentence(recalled, topic, unit)
@@ -108,14 +115,15 @@ def quote_each(recalled: Recalled, said: Iterable[Said]) -> Iterator[Candidate]:
     most = recalled.question.settings.context.quote_characters
     for one in said:
         row = one.row
-        text = said_text(one, recalled.asked, most=most)
+        texts = [said_text(one, recalled.asked, most=length) for length in (most, most // 2, SHORT_QUOTE)]
+        text = texts[0]
         if not text or (row["origin"] == "untrusted" and row["role"] != "document"):
             continue
         yield Candidate(
             tier="relevant",
             score=one.score,
             kind="quote",
-            forms=(f"- {page_line(text)}{said_mark(one, text)}",),
+            forms=tuple(dict.fromkeys(f"- {page_line(form)}{said_mark(one, form)}" for form in texts if form)),
             event_time=row["event_time"],
             source_name=row["source_name"],
             why="said about the question",

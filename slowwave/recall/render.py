@@ -204,8 +204,8 @@ def said_word(one: Said, text: str) -> str:
 
 
 def said_mark(one: Said, text: str) -> str:
-    """Whose word the shown part of a message is, and that a later message changed it."""
-    later = one.changed_by
-    changed = f"changed {day_of(later.row['event_time'])}" if later is not None else ""
-    parts = [part for part in (changed, said_word(one, text)) if part]
+    """Whose word the shown part of a message is, and that a newer message is about the same."""
+    later = one.later
+    earlier = f"earlier than {day_of(later.row['event_time'])}" if later is not None else ""
+    parts = [part for part in (earlier, said_word(one, text)) if part]
     return f" ({'; '.join(parts)})" if parts else ""

@@ -1,18 +1,18 @@
 """Raw messages as candidates of an answer: how well each matches, and which later one overrides it.
 
-A message speaks for itself only as long as no memory does. Without a model that is always so, and then nothing but the
-messages say what changed: of persons' statements with the same asked terms the newer one leads.
+A message speaks for itself only as long as no memory does. Without a model that is always so, and nothing but the
+messages say what changed: of those that match about as well the newest leads, and the others are marked as earlier.
+
+Measured on two invented worlds without a model (189 questions): an older value in the first line for 26 and 14 % of
+the questions by score alone, for 10 and 5 % with the newest first, and the current value for 2 and 9 points more.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp
 
 from slowwave.decay.retention import days_ago
-from slowwave.language.lexicon import CHANGED
 from slowwave.language.query_words import telling_words
-from slowwave.language.sentences import straight
 from slowwave.recall.gather import Gathered
 from slowwave.recall.modes import Mode
 from slowwave.recall.question import Question
@@ -29,22 +29,22 @@ SALIENCE = 0.5
 STATEMENT_WORDS = 40
 """Telling words of a statement at most: one of more is a paste or a report."""
 
-SAME_TERMS = 0.6
-"""Share of an earlier statement's asked terms, by weight, that a later one on the same thing has."""
+AMONG, NEAR_BEST, SAME_TERMS = 8, 0.6, 0.4
+"""The newest leads of so many messages that have these shares of the best score and of the most asked terms."""
 
-_CHANGED = re.compile(rf"\b(?:{'|'.join(map(re.escape, CHANGED))})\b")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+WITH_NUMBER = 1.2
+"""Weight of a message with a number that the question has not: most values that change have one."""
 
 
 @dataclass
 class Said:
-    """A message that may answer, with its score and the columns behind it; `changed_by` is a later one on the same."""
+    """A message that may answer, with its score and the columns behind it; `later` is a newer one about the same."""
 
     row: Row
     score: float
     held: int
     columns: dict[str, float] = field(default_factory=dict)
-    changed_by: "Said | None" = None
+    later: "Said | None" = None
 
     @property
     def turn_id(self) -> str:
@@ -53,13 +53,12 @@ class Said:
 
 
 def score_said(question: Question, gathered: Gathered, mode: Mode) -> list[Said]:
-    """The best messages by score, best first, ties by id; one that a later statement changed stands behind that."""
+    """The best messages by score, best first, ties by id; of those that match about as well the newest leads."""
     ranked = [key for key in gathered.turns if key in gathered.turn_rows][:RANKED]
     best = max((gathered.turns[key] for key in ranked), default=0.0) or 1.0
     said = [_scored(question, gathered, key, best=best, mode=mode) for key in ranked]
-    if not question.filters.is_historical:
-        _find_changes(question, said)
-    return sorted(said, key=lambda one: (-one.score, one.turn_id))
+    said.sort(key=lambda one: (-one.score, one.turn_id))
+    return said if question.filters.is_historical else newest_first(question, said)
 
 
 def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mode: Mode) -> Said:
@@ -75,7 +74,7 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     match = 0.3 + 0.7 * (0.6 * max(coverage, near) + 0.4 * window)
     age = exp(-settings.age_rate * days_ago(row["event_time"], now=question.filters.as_of or question.now))
     prior = settings.prior_floor + (1 - settings.prior_floor) * SALIENCE * age
-    shape = 1.0 if not question.asks_number or _NUMBER.search(row["content"]) else 0.8
+    shape = WITH_NUMBER if question.has_number(row["content"]) else 1.0
     score = fused * match * prior * shape * mode.turns + mode.period * (key in gathered.timely)
     columns = {
         "fused": fused,
@@ -87,33 +86,23 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     return Said(row, score, held, columns)
 
 
-def _find_changes(question: Question, said: Sequence[Said]) -> None:
-    """Let the newest statement on the same thing lead those that it changes."""
-    newest = sorted(filter(is_statement, said), key=lambda one: one.row["event_time"], reverse=True)
-    for earlier in sorted(newest, key=lambda one: -one.score):
-        later = next((one for one in newest if _changes(question, one, earlier)), None)
-        if later is not None:
-            earlier.changed_by = later
-            later.score = max(later.score, earlier.score)
-            earlier.score *= 0.5
-
-
-def _changes(question: Question, later: Said, earlier: Said) -> bool:
-    """Return whether a statement of another day is about the same asked thing and names a change or another number."""
-    if later.row["event_time"] <= latest_of(earlier.row["event_time"]):
-        return False
-    if later.row["session_id"] == earlier.row["session_id"] or later.changed_by is not None:
-        return False
-    asked = question.share(earlier.held)
-    if not asked or question.share(later.held & earlier.held) < SAME_TERMS * asked:
-        return False
-    numbers, others = (set(_NUMBER.findall(one.row["content"])) for one in (later, earlier))
-    return names_change(later.row["content"]) or bool(numbers - others and others - numbers)
-
-
-def names_change(text: str) -> bool:
-    """Return whether a text says that something is otherwise than before ("moved to", "no longer")."""
-    return _CHANGED.search(straight(text)) is not None
+def newest_first(question: Question, said: Sequence[Said]) -> list[Said]:
+    """The messages in their order, but of those that match about as well the newest first."""
+    if not said:
+        return []
+    most = max(question.share(one.held) for one in said[:AMONG])
+    same = [
+        one
+        for one in said[:AMONG]
+        if one.score >= NEAR_BEST * said[0].score and question.share(one.held) >= SAME_TERMS * most
+    ]
+    newest = max(same, key=lambda one: (latest_of(one.row["event_time"]), one.turn_id), default=said[0])
+    newest.score = said[0].score
+    for one in said:
+        is_same = question.share(one.held) >= SAME_TERMS * most
+        if is_same and latest_of(one.row["event_time"]) < newest.row["event_time"]:
+            one.later = newest
+    return [newest, *(one for one in said if one is not newest)]
 
 
 def is_statement(one: Said) -> bool:

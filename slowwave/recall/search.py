@@ -11,7 +11,7 @@ from slowwave.language.time_phrases import Use, time_of_filter
 from slowwave.recall.conditions import recorded_condition
 from slowwave.recall.episodes import are_asked_for
 from slowwave.recall.graph import reasons
-from slowwave.recall.lead import lead_of
+from slowwave.recall.lead import is_raw, lead_of
 from slowwave.recall.modes import SEARCH
 from slowwave.recall.question import Question
 from slowwave.recall.reader import Reader
@@ -132,12 +132,14 @@ def _result(recalled: Recalled, most: int, detail_level: DetailLevel, notes: lis
         cells = _with_evidence(recalled, cells)
     notes = [*notes, *_notes(recalled, topics, units, said, most)]
     period = question.period
+    lead, lead_ids = ("", []) if detail_level == "summary" else lead_of(recalled, units, led_by(recalled, said))
     return SearchResult(
         query=question.text,
         intent=question.intent,
         after=period.start if period else None,
         before=period.end if period else None,
-        lead=lead_of(recalled, units, said) if detail_level != "summary" else "",
+        lead=lead,
+        lead_ids=lead_ids,
         notes=notes,
         topics=[topic_hit(recalled, topic) for topic in topics],
         cells=cells,
@@ -179,6 +181,13 @@ def _messages(recalled: Recalled, most: int, detail_level: DetailLevel) -> list[
     best = max((unit.score for unit in recalled.units), default=0.0)
     near = [one for one in recalled.said[:UNREAD_AMONG] if one.score >= SEARCH.cut * best]
     return unread(recalled, near)[:MOST_UNREAD] if near else []
+
+
+def led_by(recalled: Recalled, said: Sequence[Said]) -> Sequence[Said]:
+    """Messages of which one may lead: those that are shown, and those behind raw memories."""
+    if not any(is_raw(unit) for unit in recalled.units[:1]):
+        return said
+    return unread(recalled, recalled.said[:1]) or said
 
 
 def _notes(

@@ -17,8 +17,8 @@ BEST_LINES = 20
 """Lines that stand before the weaker ones of their groups, which stand in groups of their own."""
 
 
-SHORT_TOKENS, FULL_SHARE = 300, 0.6
-"""On a page of so few tokens a line takes at most this share of the room in any form but its shortest."""
+SHORT_TOKENS, FULL_SHARE = 300, 0.3
+"""On a page of so few tokens every line but the first takes at most this share of it in any form but its shortest."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,8 @@ def pack_best(
             heapq.heappush(waiting, (score * told_weight, place, True, line))
             continue
         above = 0 if line.under in groups else group_tokens.get(line.under, 0)
-        most = room if budget_tokens > SHORT_TOKENS else max(FULL_SHARE * room, min(line.tokens) + above)
+        is_short = budget_tokens <= SHORT_TOKENS
+        most = max(FULL_SHARE * budget_tokens, min(line.tokens) + above) if is_short and chosen else room
         form = next(
             (form for form, count in enumerate(line.tokens) if count + above <= min(most, room)), None
         )
