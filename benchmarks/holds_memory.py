@@ -71,7 +71,7 @@ class Asked:
         self.cells = list(all_cells(memory))
         self.messages_of_turn = messages_by_turn(self.home, world)
         self.messages_of = {cell.cell_id: self._messages(cell.turn_ids) for cell in self.cells}
-        self.day_of = {cell.cell_id: cell.event_time.date() for cell in self.cells if cell.event_time}
+        self.day_of = {cell.cell_id: cell.event_time.date() for cell in self.cells}
 
     @property
     def ways(self) -> Mapping[str, Callable[[str], list[Line]]]:

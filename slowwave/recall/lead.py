@@ -71,5 +71,5 @@ def is_raw(unit: Unit) -> bool:
 
 
 def _said_line(recalled: Recalled, one: Said) -> str:
-    text = said_text(one, recalled.asked, most=LEAD_CHARACTERS - 30)
+    text = said_text(one, recalled.asked, most=2 * LEAD_CHARACTERS)  # nobody weighed what of it matters
     return f"{day_of(one.row['event_time'])} {page_line(text)}{said_mark(one, text)}" if text else ""
