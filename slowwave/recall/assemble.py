@@ -26,9 +26,11 @@ from slowwave.recall.recalled import (
 )
 from slowwave.recall.select import Candidate, Chosen, pack, pack_best
 from slowwave.recall.shown import keep_shown, shown_at_all
+from slowwave.recall.who import SHARES as PROFILE_SHARES
+from slowwave.recall.who import entity_of, profile_lines
 from slowwave.recall.work import Work, work_lines
 from slowwave.schemas.context import Context, ContextRequest
-from slowwave.schemas.search import MAX_QUERY_CHARACTERS, Filters
+from slowwave.schemas.search import MAX_QUERY_CHARACTERS, EntityPage, Filters
 from slowwave.settings.reading import ContextSettings, Shares
 from slowwave.store import Store
 
@@ -43,6 +45,9 @@ SIMPLE_TOKENS, COMPLEX_TOKENS = 1_000, 3_000
 
 FILL = 0.3
 """Weight of a message that a memory was made of: it fills a page that memories leave room on."""
+
+CELL_TOKENS, TURN_TOKENS, FEWEST = 15, 40, 8
+"""Tokens that hardly a memory, or a message, takes less than: so many lines are made as a page may hold."""
 
 LIKE_BEST = 0.5
 """Share of the best memory's score from which on one belongs to the list that a question asks for."""
@@ -65,8 +70,10 @@ def assemble(reader: Reader, request: ContextRequest, *, now: datetime) -> Conte
     shares = settings.opening_shares if layout == "opening" else shares
     store, notes, chosen = reader.current(), [reader.why_nothing()], list[Chosen]()
     if store is not None and (store.count("cells") or store.count("turns")):
+        entity = entity_of(reader, request.question) if layout == "question" else None
+        layout, shares = ("profile", PROFILE_SHARES) if entity is not None else (layout, shares)
         room = budget - frame_tokens(now, layout, has_ids=request.ids)
-        chosen, notes = _choose(reader, store, request, layout, room, shares, now)
+        chosen, notes = _choose(reader, store, request, layout, room, shares, now, entity)
     context = finished(
         chosen, request, layout=layout, budget_tokens=budget, shares=shares, notes=notes, now=now
     )
@@ -85,6 +92,7 @@ def _budget(request: ContextRequest, layout: Layout, settings: ContextSettings) 
         "small": settings.small_tokens,
         "opening": settings.opening_tokens,
         "question": min(asked, settings.budget_tokens),
+        "profile": min(asked, settings.budget_tokens),
         "tiers": settings.budget_tokens,
     }[layout]
     budget = usual if request.budget_tokens is None else request.budget_tokens
@@ -115,6 +123,7 @@ def _choose(
     room: int,
     shares: Shares,
     now: datetime,
+    entity: EntityPage | None,
 ) -> Packed:
     if layout == "tiers":
         return _choose_tiers(reader, store, request, room, shares, now)
@@ -124,6 +133,9 @@ def _choose(
     mode = SMALL if layout == "small" else PAGE
     recalled = recall(reader, store, request.question, mode, vector=vector, now=now)
     notes = [note] if note else []
+    if entity is not None:
+        lines = counted(list(profile_lines(entity, recalled)), has_ids=request.ids)
+        return pack(lines, budget_tokens=room, shares=shares, heading_tokens=heading_tokens(layout)), notes
     choose = _choose_small if layout == "small" else _choose_page
     return choose(reader, recalled, request, room), notes
 
@@ -181,12 +193,14 @@ ERRORS = 2
 
 def _choose_page(reader: Reader, recalled: Recalled, request: ContextRequest, room: int) -> list[Chosen]:
     """The best lines that fit; what asks for a list is told how many more there are."""
-    fresh = {one.turn_id for one in unread(recalled, recalled.said)}
+    among = recalled.said[: max(room // TURN_TOKENS, FEWEST)]
+    fresh = {one.turn_id for one in unread(recalled, among)}
     said = [
         one if one.turn_id in fresh else replace(one, score=FILL * one.score)
-        for one in still_current(recalled, recalled.said)
+        for one in still_current(recalled, among)
     ]
-    lines = counted(question_lines(recalled, recalled.units, said), has_ids=request.ids)
+    units = recalled.units[: max(room // CELL_TOKENS, FEWEST)]
+    lines = counted(question_lines(recalled, units, said), has_ids=request.ids)
     weight = recalled.question.settings.context.told_weight
     chosen = _packed(lines, room, told_weight=weight)
     more = _more_line(lines, chosen, recalled) if asks_for_list(request.question) else None

@@ -78,6 +78,8 @@ class Gathered:
     turn_similarity: dict[str, float] = field(default_factory=dict)
     windows: dict[str, int] = field(default_factory=dict)
     """The asked terms that the messages around each one have together."""
+    held_by_turn: dict[str, int] = field(default_factory=dict)
+    """The asked terms that a message itself has, of those that full text found."""
 
 
 def gather(question: Question, *, has_turns: bool = True, has_topics: bool = True) -> Gathered:
@@ -100,8 +102,9 @@ def gather(question: Question, *, has_turns: bool = True, has_topics: bool = Tru
     gathered = Gathered(found, dict(found), disputes=rows["disputes"])
     gathered.timely = frozenset(row.get("cell_id") or row["turn_id"] for row in then)
     for passage in rows.get("passages", ()):
-        for key in passage["turn_ids"] if passage["scale"] == "near" else ():
-            gathered.windows[key] = gathered.windows.get(key, 0) | passage["held"]
+        of_scale = gathered.held_by_turn if passage["scale"] == "turn" else gathered.windows
+        for key in passage["turn_ids"] if passage["scale"] != "wide" else ():
+            of_scale[key] = of_scale.get(key, 0) | passage["held"]
     gathered.turn_similarity = {
         row["turn_id"]: row["similarity"] for row in (*rows.get("turns", ()), *rows.get("turns_then", ()))
     }

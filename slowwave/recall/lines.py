@@ -57,7 +57,9 @@ def with_lead(recalled: Recalled, lines: list[Candidate], units: Sequence[Unit])
         return lines
     if unit is None or (not best.cell_ids and best.score > unit.score):
         where = day_heading(best.event_time, best.source_name).rstrip(":")
-        lead = replace(best, forms=tuple(f"{form} [{where}]" for form in best.forms), score=LEAD_SCORE, under="")
+        lead = replace(
+            best, forms=tuple(f"{form} [{where}]" for form in best.forms), score=LEAD_SCORE, under=""
+        )
         return [lead, *(line for line in lines if line is not best)]
     is_asked = unit.rival is not None or unit.columns["attribute"] > 0
     topic = next((one for one in recalled.topics if one.row["topic_id"] == unit.row["topic_id"]), None)
@@ -123,7 +125,9 @@ def quote_each(recalled: Recalled, said: Iterable[Said]) -> Iterator[Candidate]:
             tier="relevant",
             score=one.score,
             kind="quote",
-            forms=tuple(dict.fromkeys(f"- {page_line(form)}{said_mark(one, form)}" for form in texts if form)),
+            forms=tuple(
+                dict.fromkeys(f"- {page_line(form)}{said_mark(one, form)}" for form in texts if form)
+            ),
             event_time=row["event_time"],
             source_name=row["source_name"],
             why="said about the question",

@@ -20,7 +20,8 @@ class Mode:
     """How one form of an answer weighs and cuts.
 
     `text`, `vector` and `evidence` weigh the lists, `period` is added to what is of the time that is named. What is
-    below `cut` of the best is left out. `turns` weighs messages beside memories.
+    below `cut` of the best is left out. `turns` weighs messages beside memories. So many memories a list, and messages
+    in all, are looked at, whatever the limit of the answer.
     """
 
     text: float = 1.0
@@ -30,8 +31,10 @@ class Mode:
     cut: float = 0.5
     turns: float = 0.7
     has_raw: bool = False
+    most_cells: int = 60
+    most_said: int = 20
 
 
 SEARCH = Mode(has_raw=True)
-PAGE = Mode(cut=0.0)
+PAGE = Mode(cut=0.0, most_cells=100, most_said=60)
 SMALL = Mode(cut=0.6)

@@ -33,9 +33,22 @@ OPENING_HEADINGS: dict[TierName, str] = {
     "index": "## Standing wishes, as they were said",
 }
 
-Layout = Literal["tiers", "question", "small", "opening"]
+PROFILE_HEADINGS: dict[TierName, str] = {
+    "critical": "## Facts",
+    "relevant": "## Profile",
+    "background": "## Lately",
+    "index": "## Said",
+}
+
+Layout = Literal["tiers", "question", "profile", "small", "opening"]
 """Tiers under their headings, at the start of a conversation two of them; or lines by day under their dates, in the
 small form under one line of head."""
+
+LAYOUT_HEADINGS: dict[str, dict[TierName, str]] = {
+    "tiers": HEADINGS,
+    "opening": OPENING_HEADINGS,
+    "profile": PROFILE_HEADINGS,
+}
 
 ID_CHARACTERS = 8
 """Characters of an id that name a memory in a text."""
@@ -107,7 +120,7 @@ def frame_tokens(now: datetime, layout: Layout, *, has_ids: bool = False) -> int
 
 def heading_tokens(layout: Layout = "tiers") -> dict[TierName, int]:
     """Tokens of each tier's heading."""
-    headings = OPENING_HEADINGS if layout == "opening" else HEADINGS
+    headings = LAYOUT_HEADINGS.get(layout, HEADINGS)
     return dict(zip(TIERS, count_tokens([f"{headings[tier]}\n" for tier in TIERS]), strict=True))
 
 
@@ -134,7 +147,7 @@ def whole_text(chosen: Sequence[Chosen], now: datetime, layout: Layout, *, has_i
     if not chosen:
         return ""
     lines, last = head_lines(now, layout, has_ids=has_ids), [e for e in chosen if _is_remainder(e, layout)]
-    headings = {"tiers": HEADINGS, "opening": OPENING_HEADINGS}.get(layout)
+    headings = LAYOUT_HEADINGS.get(layout)
     for tier in TIERS:
         of_tier = [entry for entry in chosen if entry.candidate.tier == tier and entry not in last]
         lines += [headings[tier]] if of_tier and headings else []

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from slowwave.embeddings import Vectors
@@ -61,6 +61,7 @@ _NUMBER = re.compile(
 )
 
 
+@lru_cache(maxsize=5_000)  # messages and memories come again with every question
 def numbers_in(text: str) -> frozenset[str]:
     """Numbers, weekdays and months of a text: what a question for an amount or a time may be answered by."""
     return frozenset(found.lower() for found in _NUMBER.findall(text))
@@ -125,8 +126,15 @@ class Question:
 
     def share(self, held: int) -> float:
         """The share, 0..1 by weight, of the question's terms that a text has (`held_terms`)."""
-        total = sum(self.weights)
-        return sum(w for place, w in enumerate(self.weights) if held >> place & 1) / total if total else 0.0
+        known = self._shares
+        if held not in known:
+            total = sum(self.weights) or 1.0
+            known[held] = sum(w for place, w in enumerate(self.weights) if held >> place & 1) / total
+        return known[held]
+
+    @cached_property
+    def _shares(self) -> dict[int, float]:
+        return {}
 
 
 def understand(

@@ -61,7 +61,7 @@ def recall(
 ) -> Recalled:
     """Work a question through the pipeline: understand, gather, resolve, score."""
     question = understand(reader, store, text, vector, filters or Filters(), now=now)
-    question = replace(question, has_raw=mode.has_raw)
+    question = replace(question, has_raw=mode.has_raw, most_cells=mode.most_cells)
     gathered = gather(question)
     units = score_units(question, gathered, resolve(question, gathered), mode)
     said = score_said(question, gathered, mode)

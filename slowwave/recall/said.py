@@ -20,9 +20,6 @@ from slowwave.schemas.moments import latest_of
 from slowwave.store import Row
 from slowwave.store.terms import held_terms
 
-RANKED = 60
-"""Messages, best first, that are looked at."""
-
 SALIENCE = 0.5
 """A message's, in the prior: nobody weighed it."""
 
@@ -54,7 +51,7 @@ class Said:
 
 def score_said(question: Question, gathered: Gathered, mode: Mode) -> list[Said]:
     """The best messages by score, best first, ties by id; of those that match about as well the newest leads."""
-    ranked = [key for key in gathered.turns if key in gathered.turn_rows][:RANKED]
+    ranked = [key for key in gathered.turns if key in gathered.turn_rows][: mode.most_said]
     best = max((gathered.turns[key] for key in ranked), default=0.0) or 1.0
     said = [_scored(question, gathered, key, best=best, mode=mode) for key in ranked]
     said.sort(key=lambda one: (-one.score, one.turn_id))
@@ -65,7 +62,9 @@ def _scored(question: Question, gathered: Gathered, key: str, *, best: float, mo
     """One message by the formula of memories: its list is the fused one, its property is what is said around it."""
     row = gathered.turn_rows[key]
     settings = question.settings.search
-    held = held_terms(f"{row['speaker'] or ''} {row['content']}", question.terms)
+    held = gathered.held_by_turn.get(key)
+    if held is None:
+        held = held_terms(f"{row['speaker'] or ''} {row['content']}", question.terms)
     around = held | gathered.windows.get(key, 0)
     similarity = gathered.turn_similarity.get(key, 0.0)
     near = min(max(similarity, 0.0) / (2 * question.relevance), 1.0) if question.relevance else 0.0

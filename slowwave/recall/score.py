@@ -34,18 +34,15 @@ def score_units(question: Question, gathered: Gathered, units: list[Unit], mode:
     """The units with `score` and the columns behind it, best first, ties by id."""
     if not units:
         return []
-    frame = (
-        features(question, gathered, units).with_columns(_shares(question, mode)).with_columns(_score(mode))
-    )
-    for unit, row in zip(units, frame.to_dicts(), strict=True):
+    scored = features(question, gathered, units).select(_columns(question, mode))
+    for unit, row in zip(units, scored.rows(named=True), strict=True):
         unit.score = row.pop("score")
-        del row["id"]
         unit.columns = {name: float(value or 0.0) for name, value in row.items()}
     return sorted(units, key=lambda unit: (-unit.score, unit.cell_id))
 
 
-def _shares(question: Question, mode: Mode) -> list[pl.Expr]:
-    """The factors of the score."""
+def _columns(question: Question, mode: Mode) -> list[pl.Expr]:
+    """The score, its factors, and what they are computed from: one pass over the frame."""
     listed = {"text": mode.text, "vector": mode.vector * bool(question.relevance), "evidence": mode.evidence}
     reciprocal = (
         weight * (RANK_CONSTANT + 1) / (RANK_CONSTANT + pl.col(f"{name}_rank")).fill_null(math.inf)
@@ -55,15 +52,16 @@ def _shares(question: Question, mode: Mode) -> list[pl.Expr]:
     covered = pl.max_horizontal(pl.col("coverage"), near.clip(0.0, 1.0))
     age = (-question.settings.search.age_rate * pl.col("age_days")).exp()
     floor = question.settings.search.prior_floor
-    return [
-        (pl.sum_horizontal(reciprocal) / sum(listed.values())).alias("fused"),
-        (0.3 + 0.7 * (0.6 * covered + 0.4 * pl.col("key"))).alias("match"),
-        (floor + (1 - floor) * pl.col("salience") * age * pl.col("retention")).alias("prior"),
-    ]
+    fused = pl.sum_horizontal(reciprocal) / sum(listed.values())
+    match = 0.3 + 0.7 * (0.6 * covered + 0.4 * pl.col("key"))
+    prior = floor + (1 - floor) * pl.col("salience") * age * pl.col("retention")
+    score = fused * match * prior * _factors() + mode.period * pl.col("in_period")
+    named = {"fused": fused, "match": match, "prior": prior, "score": score}
+    return [pl.exclude("id"), *(column.alias(name) for name, column in named.items())]
 
 
-def _score(mode: Mode) -> pl.Expr:
-    """Fused * match * prior * fit * state * property, and the weights of signals."""
+def _factors() -> pl.Expr:
+    """fit * state * property: how well type and value fit, what became of it, whether its property is asked."""
     state = (
         pl.when("is_echo").then(0.5).otherwise(1.0)
         * pl.when("is_closed").then(0.6).otherwise(1.0)
@@ -71,9 +69,7 @@ def _score(mode: Mode) -> pl.Expr:
     )
     is_property = (pl.col("attribute") >= 0.5) & (pl.col("key") >= 0.3) & pl.col("has_shape")  # noqa: PLR2004
     fit = pl.col("kind") * pl.when("has_shape").then(1.0).otherwise(0.8)
-    asked = pl.when(is_property).then(1.3).otherwise(1.0)
-    whole = pl.col("fused") * pl.col("match") * pl.col("prior") * fit * state * asked
-    return (whole + mode.period * pl.col("in_period")).alias("score")
+    return fit * state * pl.when(is_property).then(1.3).otherwise(1.0)
 
 
 def features(question: Question, gathered: Gathered, units: Sequence[Unit]) -> pl.DataFrame:

@@ -132,7 +132,9 @@ def _result(recalled: Recalled, most: int, detail_level: DetailLevel, notes: lis
         cells = _with_evidence(recalled, cells)
     notes = [*notes, *_notes(recalled, topics, units, said, most)]
     period = question.period
-    lead, lead_ids = ("", []) if detail_level == "summary" else lead_of(recalled, units, led_by(recalled, said))
+    lead, lead_ids = (
+        ("", []) if detail_level == "summary" else lead_of(recalled, units, led_by(recalled, said))
+    )
     return SearchResult(
         query=question.text,
         intent=question.intent,

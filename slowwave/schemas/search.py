@@ -280,7 +280,9 @@ class SearchResult(Frozen):
     after: datetime | None = Field(default=None, description="Begin of the time that was asked for.")
     before: datetime | None = Field(default=None, description="End of the time that was asked for.")
     lead: str = Field(default="", description="The current value, or what else answers best, in one line.")
-    lead_ids: list[str] = Field(default_factory=list, description="The memories, or the message, that it rests on.")
+    lead_ids: list[str] = Field(
+        default_factory=list, description="The memories, or the message, that it rests on."
+    )
     notes: list[str]
     topics: list[TopicHit]
     cells: list[CellHit]

@@ -102,7 +102,7 @@ class ContextSettings(Group):
     )
     feature_shares: Shares = setting((0.25, 0.375, 0.25, 0.125), "The same while a feature is started.")
     debugging_shares: Shares = setting(
-        (0.375, 0.375, 0.125, 0.125), "The same while debugging: errors and their fixes first."
+        (0.375, 0.3125, 0.1875, 0.125), "The same while debugging: errors and their fixes first."
     )
     reviewing_shares: Shares = setting(
         (0.25, 0.25, 0.375, 0.125), "The same while reviewing: conventions are what a change is held against."
