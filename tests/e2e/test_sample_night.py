@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from benchmarks.replay import Replay, replaying
 from flows.evaluate import evaluate
 from flows.nightly import nightly
 from flows.rebuild import rebuild
 from slowwave.recall.assemble import assemble
-from slowwave.entrypoints.commands.replay import Replay, replaying
 from slowwave.home.paths import open_home
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.questions import CoverageLine
