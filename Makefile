@@ -5,7 +5,8 @@ SHELL := bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+RUNS := $(VENV)/.installed
+WORKS := $(VENV)/.installed-dev
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
@@ -38,65 +39,72 @@ endef
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 10
 
-setup: $(STAMP) ## the virtual environment with every locked dependency (the other targets call it)
+setup: $(WORKS) ## the virtual environment with every locked dependency (the other targets make what they need)
 
 # A working .venv is kept, whoever made it; one that does not run, or has another Python, is made again.
-# uv installs when it is there and works, for speed; pip does the same from the same hashes. The lock is whole, so
+# uv installs when it is there and works, for speed; pip does the same from the same hashes. A lock is whole, so
 # nothing is resolved again (`--no-deps`): older pips take a newer release for "name[extra]" and then miss its hash.
-$(STAMP): requirements.lock pyproject.toml
-	@set -e; \
-	if ! $(BIN)/python -c "$(SUITS)" >/dev/null 2>&1; then \
-		$(find_python); \
-		echo "making $(VENV) with $$python"; \
-		"$$python" -m venv --clear $(VENV); \
-	fi; \
-	if uv --version >/dev/null 2>&1; then \
-		install="uv pip install --quiet --python $(BIN)/python"; \
-	else \
-		$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; \
-		install="$(BIN)/python -m pip install --quiet --disable-pip-version-check"; \
-	fi; \
-	echo "installing requirements.lock (the first time takes a minute or two)"; \
-	$$install --require-hashes --no-deps -r requirements.lock; \
-	$$install --no-deps --no-build-isolation -e .; \
-	if $(BIN)/python -m pip --version >/dev/null 2>&1; then $(BIN)/python -m pip check; fi
+define install
+@set -e; \
+if ! $(BIN)/python -c "$(SUITS)" >/dev/null 2>&1; then \
+	$(find_python); \
+	echo "making $(VENV) with $$python"; \
+	"$$python" -m venv --clear $(VENV); \
+fi; \
+if uv --version >/dev/null 2>&1; then \
+	install="uv pip install --quiet --python $(BIN)/python"; \
+else \
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; \
+	install="$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile"; \
+fi; \
+echo "installing $< (the first time takes a minute or two)"; \
+$$install --require-hashes --no-deps -r $<; \
+$$install --no-deps --no-build-isolation -e .; \
+if $(BIN)/python -m pip --version >/dev/null 2>&1; then $(BIN)/python -m pip check; fi
+endef
+
+$(RUNS): requirements.lock pyproject.toml
+	$(install)
 	@touch $@
 
-run: $(STAMP) ## the main job on the sample transcripts: one night, then one question
-	$(BIN)/slowwave run nightly --source data/samples --force
-	$(BIN)/slowwave search "how do we handle login tokens"
+$(WORKS): requirements-dev.lock pyproject.toml # it holds all that running needs, in the same versions
+	$(install)
+	@touch $(RUNS) $@
 
-demo: $(STAMP) ## a short tour on the sample transcripts
-	$(BIN)/slowwave demo
+run: $(RUNS) ## the main job on the sample conversations: one night with recorded answers, then one question
+	$(BIN)/python benchmarks/demo.py
 
-ui: $(STAMP) ## Prefect's pages with a worker and all deployments
+demo: $(RUNS) ## the same night as a longer tour of what the memory became
+	$(BIN)/python benchmarks/demo.py --tour
+
+ui: $(RUNS) ## Prefect's pages with a worker and all deployments
 	$(BIN)/slowwave ui
 
 # What takes long or touches more than its own process carries one of these marks (pyproject.toml explains them).
 LONG := benchmark or nights or prefect or processes or year
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
-test: $(STAMP) ## the tests that a change needs, in under five minutes
+test: $(WORKS) ## the tests that a change needs, in under five minutes
 	$(PYTEST) -n 3 --hypothesis-profile=quick -m "not ($(LONG))"
 
-test-all: $(STAMP) ## all tests: also servers, killed processes, benchmarks and long lives
+test-all: $(WORKS) ## all tests: also servers, killed processes, benchmarks and long lives
 	$(PYTEST) -n 3
 
-lint: $(STAMP) ## format, rules, types, import contracts and spelling; changes nothing
+lint: $(WORKS) ## format, rules, types, import contracts and spelling; changes nothing
 	@status=0; \
 	for check in "ruff format --check ." "ruff check ." mypy "lint-imports --no-logo" codespell; do \
 		echo "== $$check"; $(BIN)/$$check || status=1; \
 	done; \
 	exit $$status
 
-format: $(STAMP) ## put the code into its standard form
+format: $(WORKS) ## put the code into its standard form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-notebook: $(STAMP) ## what the memory holds, as a page: marimo on the loopback
+notebook: $(WORKS) ## what the memory holds, as a page: marimo on the loopback
 	MARIMO_SKIP_UPDATE_CHECK=1 $(BIN)/marimo run notebooks/memory_quality.py
 
-bench: $(STAMP) ## speed and quality measurements
+bench: $(WORKS) ## speed and quality measurements
 	$(BIN)/python benchmarks/night.py
 	$(BIN)/python benchmarks/topics.py
 	$(BIN)/python benchmarks/redaction.py
@@ -104,11 +112,14 @@ bench: $(STAMP) ## speed and quality measurements
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/server.py
 
-lock: ## resolve the dependencies of pyproject.toml into requirements.lock again (needs uv)
-	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv on the PATH" >&2; exit 1; }
-	uv pip compile --universal --python-version 3.11 --generate-hashes --extra dev pyproject.toml \
-		--custom-compile-command "make lock" --quiet -o requirements.lock
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --group build \
+	--custom-compile-command "make lock" --quiet pyproject.toml
 
-clean: ## remove caches and build leftovers; the memory in data/home and .venv stay
+lock: ## resolve the dependencies of pyproject.toml into both locks again (needs uv)
+	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv on the PATH" >&2; exit 1; }
+	$(COMPILE) -o requirements.lock
+	$(COMPILE) --extra dev --constraints requirements.lock -o requirements-dev.lock
+
+clean: ## remove caches and build leftovers; memories below data/ and .venv stay
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
-	find . -path ./$(VENV) -prune -o -path ./data/home -prune -o -name __pycache__ -type d -exec rm -rf {} +
+	find . -path ./$(VENV) -prune -o -path './data/*home' -prune -o -name __pycache__ -type d -exec rm -rf {} +

@@ -1,10 +1,10 @@
-"""Records a model's answers, so that `slowwave demo` and the tests replay a night without the model.
+"""Records a model's answers, so that `make demo` and the tests replay a night without the model.
 
 A server on this machine passes each question on to a real one and writes its answer to a file:
 
     python benchmarks/record_answers.py --upstream http://127.0.0.1:11434/v1 --out FILE --port N
 
-`slowwave/entrypoints/commands/replay.py` says what a line of the file is, and answers from it.
+`benchmarks/replay.py` says what a line of the file is, and answers from it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from urllib.parse import SplitResult, urlsplit
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from slowwave.entrypoints.commands.replay import (  # noqa: E402
+from benchmarks.replay import (  # noqa: E402
     Body,
     Replay,
     answer_name,

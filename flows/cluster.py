@@ -21,7 +21,7 @@ def cluster(home: str = "", dry_run: bool = False) -> StageReport:
     """Gives new memories their topics and keeps the topics apart. Topic ids stay stable.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only show what would change.
     """
     with stage("cluster", home=home, dry_run=dry_run) as run:

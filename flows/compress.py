@@ -13,7 +13,7 @@ def compress(home: str = "", dry_run: bool = False) -> StageReport:
     """Tells conversations that are over as episodes, and tells again those that grew or rest on what changed.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would be written. Answers are kept for the real run.
     """
     with stage("compress", home=home, dry_run=dry_run) as run:

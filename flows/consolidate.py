@@ -17,7 +17,7 @@ def consolidate(home: str = "", dry_run: bool = False) -> StageReport:
     """Writes topic summaries from the live memories, never from the summary before.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would be written. Answers are kept for the real run.
     """
     with stage("consolidate", home=home, dry_run=dry_run) as run:

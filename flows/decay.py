@@ -12,7 +12,7 @@ def decay(home: str = "", dry_run: bool = False) -> StageReport:
     """Counts how memories were used since the last run. Skipping a night or running twice changes nothing.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only show what would change.
     """
     with stage("decay", home=home, dry_run=dry_run) as run:

@@ -23,7 +23,7 @@ def evaluate(questions: str = "", home: str = "") -> Evaluation:
     Args:
         questions: File of the question set: LoCoMo's form, or the one in benchmarks/README.md. Write the full path
             if the worker was not started by slowwave ui.
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
     """
     if not questions:
         raise InputError("there is nothing to ask: name the file of a question set in `questions`")

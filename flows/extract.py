@@ -12,7 +12,7 @@ def extract(home: str = "", dry_run: bool = False) -> StageReport:
     """Turns pending chunks into memories. Failed chunks are tried again on later runs and block nothing.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would be stored. Answers are kept for the real run, which asks again
             about pages that are shown what others gave.
     """

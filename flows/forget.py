@@ -12,7 +12,7 @@ def forget(home: str = "", dry_run: bool = True) -> StageReport:
     """Lets go of what nobody needs. Archived memories can be revived; nothing is deleted silently.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only show what would leave; on by default.
     """
     with stage("forget", home=home, dry_run=dry_run) as run:

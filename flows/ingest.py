@@ -17,7 +17,7 @@ def ingest(sources: Sequence[str] = (), home: str = "", dry_run: bool = False) -
     Args:
         sources: Files and folders to take in; empty means night.sources of the settings. Write full paths
             if the worker was not started by slowwave ui.
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only show what would be taken in.
     """
     with stage("ingest", home=home, dry_run=dry_run) as run:

@@ -15,7 +15,7 @@ def link(home: str = "", dry_run: bool = False) -> StageReport:
     """Resolves the names of new memories, counts them, and draws edges in time, by entity, cause and evidence.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("link", home=home, dry_run=dry_run) as run:

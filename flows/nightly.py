@@ -33,7 +33,7 @@ def nightly(
     Args:
         sources: Files and folders to take in first; empty means night.sources of the settings. Write full paths
             if the worker was not started by slowwave ui.
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         force: Do the model's work even if the last night was a short while ago or little is new.
         dry_run: Only show what each stage would change, given what is stored now.
     """

@@ -19,7 +19,7 @@ def promote(home: str = "", is_choosing: bool = True, dry_run: bool = False) -> 
     """Chooses what is always in the prompt, for each project. What leaves core memory stays in the store.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         is_choosing: Choose anew; else only what no longer holds leaves, without a model.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """

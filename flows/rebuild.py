@@ -12,7 +12,7 @@ def rebuild(home: str = "", dry_run: bool = False) -> StageReport:
     """Folds the whole journal into a new store beside the living one, and switches at the end.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only say how the new store would differ from the living one.
     """
     report = rebuild_store(home, dry_run=dry_run, steps=steps())

@@ -25,7 +25,7 @@ def reconcile(home: str = "", dry_run: bool = False) -> StageReport:
     judged yet.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Ask the model, but only show what would change. Answers are kept for the real run.
     """
     with stage("reconcile", home=home, dry_run=dry_run) as run:

@@ -12,7 +12,7 @@ def redact(home: str = "", dry_run: bool = False) -> StageReport:
     """Takes out what the rules of today find: from the journal, the store, caches and logs; a scan proves it.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only say what would be taken out, by kind, place, source and day.
     """
     with open_sweep(home, dry_run=dry_run, steps=steps()) as run:

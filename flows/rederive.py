@@ -32,7 +32,7 @@ def rederive(home: str = "", action: RederiveAction = "derive", dry_run: bool = 
     A run that was stopped, killed or out of budget goes on where it stood when it is started again.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         action: Derive, or go on and take in what is new; show the difference; switch to the derivation; or drop it.
         dry_run: Only say what the action would do; for derive, what it would cost.
     """

@@ -12,7 +12,7 @@ def reembed(home: str = "", dry_run: bool = False) -> StageReport:
     """Computes all vectors with the embedder that the settings name now, beside the living store, and switches.
 
     Args:
-        home: Home folder; empty means SLOWWAVE_HOME, else data/home.
+        home: Home folder; empty means SLOWWAVE_HOME, else the one of this user.
         dry_run: Only say which embedder would serve and how much it would embed.
     """
     report = reembed_store(home, dry_run=dry_run, steps=steps())

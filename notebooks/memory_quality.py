@@ -126,7 +126,7 @@ def _():
     home_box = mo.ui.text(
         value=str(_args.get("home") or ""),
         label="Home",
-        placeholder="SLOWWAVE_HOME, else data/home",
+        placeholder="SLOWWAVE_HOME, else your own",
         full_width=True,
     )
     set_box = mo.ui.text(
@@ -157,7 +157,9 @@ def _(memory, now):
         _shown = mo.callout(paragraph(memory.problem), kind="danger")
     elif memory.is_empty:
         _shown = mo.callout(
-            paragraph(f"No memory yet in {memory.root}. `slowwave demo --keep FOLDER` makes one to look at."),
+            paragraph(
+                f"No memory yet in {memory.root}. `make demo` makes one to look at, in data/demo-home."
+            ),
             kind="info",
         )
     else:
@@ -692,7 +694,7 @@ class Memory(NamedTuple):
 
 @app.function
 def read_memory(path: str):
-    """The home at `path`, else at SLOWWAVE_HOME, else data/home. Takes no lock, and writes nothing."""
+    """The home at `path`, else at SLOWWAVE_HOME, else this user's. Takes no lock, and writes nothing."""
     empty = {name: pl.DataFrame(schema=shape_of(name)) for name in [*COLUMNS, "cell_usage"]}
     home = None
     try:

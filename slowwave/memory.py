@@ -85,7 +85,7 @@ class Memory(Lists, Edits, Sources):
     """
 
     def __init__(self, home: Path | str | None = None, *, records_usage: bool = True) -> None:
-        """Open the home at `home`, else at `SLOWWAVE_HOME`, else `data/home`; a `ConfigError` if it is not usable."""
+        """Open the home at `home`, else at `SLOWWAVE_HOME`, else this user's; a `ConfigError` if it is not usable."""
         self._home = open_home(home)
         self._reader = open_reader(self._home)
         self._usage = Usage(self._home)

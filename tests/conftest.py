@@ -39,9 +39,12 @@ FOREIGN = ("SLOWWAVE_", "PREFECT_", "OPENAI_", "OLLAMA_")
 """Settings of whoever runs the tests must not reach them, or a test could talk to a real server."""
 
 PREFECT_FOLDER = Path(tempfile.mkdtemp(prefix="slowwave-prefect-"))
-atexit.register(shutil.rmtree, PREFECT_FOLDER, ignore_errors=True)
+DATA_FOLDER = Path(tempfile.mkdtemp(prefix="slowwave-data-"))
+for folder in (PREFECT_FOLDER, DATA_FOLDER):
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
 TEST_ENVIRONMENT = {
     "PREFECT_HOME": str(PREFECT_FOLDER),
+    "XDG_DATA_HOME": str(DATA_FOLDER),  # the user's own home is no place for tests
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
     "PREFECT_LOGGING_LEVEL": "WARNING",

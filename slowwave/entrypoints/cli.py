@@ -292,20 +292,6 @@ def evaluate(
         results().print(visible(page), soft_wrap=True)
 
 
-@app.command()
-def demo(
-    *,
-    keep: Annotated[
-        Path | None,
-        typer.Option("--keep", metavar="DIR", help="Keep the memory in this empty or new folder."),
-    ] = None,
-) -> None:
-    """Show a tour on sample conversations. It runs one night with recorded model answers."""
-    from slowwave.entrypoints.commands.demo import run_demo
-
-    run_demo(keep)
-
-
 app.command()(serve)
 
 

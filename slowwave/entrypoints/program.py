@@ -6,6 +6,7 @@ command this imports next to nothing: the standard library, and `resident/wire.p
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,16 @@ from slowwave.entrypoints.resident.wire import (
     WRITE_SECONDS,
     ask,
     exchange,
-    home_folder,
     request_of,
     socket_path,
 )
 from slowwave.errors import SlowwaveError
+from slowwave.settings.place import former_home, home_folder
 
 INTERRUPTED = 130
+
+NAMED_HOMES = "named-homes"
+"""The file of a home with the earlier homes that were named to its user, a path a line."""
 
 RESIDENT_MINUTES = "resident_minutes"
 """The setting that may say that no reader is wanted; the whole command line reads it."""
@@ -40,6 +44,7 @@ def _run(words: list[str]) -> None:
 
         print(f"slowwave {metadata.version('slowwave')}")
         return
+    _name_former_home(words)
     try:
         ran = _ran_elsewhere(words)
     except KeyboardInterrupt as stopped:
@@ -58,12 +63,35 @@ def _run(words: list[str]) -> None:
     sys.exit(_show(ran))
 
 
+def _name_former_home(words: list[str]) -> None:
+    """Say on stderr where a memory of an earlier version lies in this folder; it is neither moved nor opened.
+
+    Said once, and noted in the home; where there is no home yet, it is said again, so that the earlier one can be moved
+    there. `doctor` says it by itself.
+    """
+    is_quiet = not words or words[0] in ("doctor", "-h", "--help") or TYPED_HERE.intersection(words)
+    if is_quiet or home_in(words) or os.environ.get("SLOWWAVE_HOME"):
+        return
+    with suppress(SlowwaveError, OSError):
+        home = home_folder()
+        former, noted = former_home(home), home / NAMED_HOMES
+        if former is None or (noted.exists() and f"{former}\n" in noted.read_text(encoding="utf-8")):
+            return
+        sys.stderr.write(
+            f"slowwave: {former} holds an earlier memory, which is not used: your memory is {home} now. "
+            f"To use the earlier one, add --home {former}\n"
+        )
+        if home.is_dir():
+            with noted.open("a", encoding="utf-8") as file:
+                file.write(f"{former}\n")
+
+
 def _ran_elsewhere(words: list[str]) -> dict[str, Any] | None:
     """Exit code and output of a command that another process ran; None where this one must."""
     if not words or words[0] not in HANDED or TYPED_HERE.intersection(words):
         return None
     home, writes = home_in(words), words[0] in WRITES
-    folder = home_folder(home)
+    folder = home_folder(home).resolve()
     arguments = {"words": words, "home": home, "folder": str(Path.cwd()), "terminal": _terminal()}
     request = request_of(folder, "command", arguments)
     if words[0] in QUESTIONS:

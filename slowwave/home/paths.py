@@ -14,6 +14,7 @@
     |-- rederived/           a derivation beside the memory, a home of its own, until it is switched to or dropped
     |-- cache/shown/         what each conversation was shown, so that it is not told twice
     |-- editing/             a memory's text while `slowwave edit` has it open
+    |-- named-homes           homes of earlier versions that were named to the user, a path a line
     |-- connections.json    the coding agents that are connected, and the folders made for them
     |-- writer.lock          held by the one process that writes the store
     |-- writer.next          held by a run that waits for it
@@ -129,7 +130,7 @@ class Home:
 
 
 def open_home(path: Path | str | None = None) -> Home:
-    """The home at `path`, else at `SLOWWAVE_HOME`, else `data/home`; it need not exist yet.
+    """The home at `path`, else at `SLOWWAVE_HOME`, else this user's; it need not exist yet.
 
     Raises:
         ConfigError: its settings are not usable.

@@ -251,7 +251,7 @@ def open_workspace(
         workspace = workspace_of(home, clock=clock)
         workspace.store.hold_tables()
         if home.settings.llm.provider == "none":
-            workspace.notes.append("no language model: stages do what they can without one")
+            workspace.notes.append("No language model is configured; the stages ran without one.")
         if home.erase_path.exists():
             workspace.notes.append("an erase was cut off: `slowwave erase --resume` ends it")
         if home.redact_path.exists():

@@ -39,6 +39,7 @@ from slowwave.settings.groups import (
     StoreSettings,
 )
 from slowwave.settings.hooks import HookSettings
+from slowwave.settings.place import home_folder
 from slowwave.settings.readers import ReaderSettings
 from slowwave.settings.reading import ContextSettings, SearchSettings
 from slowwave.settings.redaction import RedactionSettings
@@ -82,7 +83,10 @@ class Settings(BaseSettings):
         env_prefix="SLOWWAVE_", env_nested_delimiter="__", extra="forbid", frozen=True, defer_build=True
     )
 
-    home: Path = Field(default=Path("data/home"), description="Where journal, store and caches live.")
+    home: Path = Field(
+        default=Path("~/.local/share/slowwave"),
+        description="Where journal, store and caches live; on macOS and Windows the system's own folder for data.",
+    )
     owner: ScopeSettings = ScopeSettings()
     readers: ReaderSettings = ReaderSettings()
     redaction: RedactionSettings = RedactionSettings()
@@ -164,13 +168,13 @@ def _read_file(path: Path) -> dict[str, Any]:
 def load_settings(home: Path | str | None = None) -> Settings:
     """Settings of one home folder.
 
-    `home` wins over `SLOWWAVE_HOME`, which wins over `data/home`. `slowwave.toml` in that folder is read
-    when it exists; the environment wins over it.
+    `home` wins over `SLOWWAVE_HOME`, which wins over the one of this user. `slowwave.toml` in that folder is
+    read when it exists; the environment wins over it.
 
     Raises:
-        ConfigError: the file is not TOML, or a name or value is not allowed.
+        ConfigError: the file is not TOML, a name or value is not allowed, or this user has no folder.
     """
-    folder = Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser()
+    folder = home_folder(home)
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"the home {folder} is not a folder: name another with --home or SLOWWAVE_HOME")
     _refuse_unknown_names()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conventions.source import ROOT
 
-PROGRAMS = {"make", "git", "slowwave", "python", "cd", "export", "ollama", "prefect", "curl"}
+PROGRAMS = {"make", "git", "slowwave", "python", "cd", "export", "ollama", "prefect", "curl", "uv", "pipx"}
 
 
 def commands() -> list[list[str]]:

@@ -53,33 +53,44 @@ def test_no_file_names_a_package_registry():
     assert lines_with(REGISTRIES) == []
 
 
-def requirements() -> dict[str, str]:
-    """Every requirement of the lock with everything that belongs to it."""
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8").replace("\\\n", " ")
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+
+
+def requirements(lock_name: str) -> dict[str, str]:
+    """Every requirement of a lock with everything that belongs to it."""
+    lock = (ROOT / lock_name).read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in lock.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     return {re.split(r"[=\[ ;@]", line, maxsplit=1)[0]: line for line in lines}
 
 
-def test_every_requirement_of_the_lock_has_a_version_and_a_hash():
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_requirement_of_a_lock_has_a_version_and_a_hash(lock):
     form = re.compile(r"[a-z0-9-]+(\[[a-z0-9,-]+\])?==[^ ]+( ; [^\\]+?)?( +--hash=sha256:[0-9a-f]{64})+ *")
-    assert [name for name, line in requirements().items() if not form.fullmatch(line)] == []
+    assert [name for name, line in requirements(lock).items() if not form.fullmatch(line)] == []
 
 
-def test_the_lock_names_no_host():
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_names_no_host(lock):
+    text = (ROOT / lock).read_text(encoding="utf-8")
     assert [
-        line for line in lock.splitlines() if "://" in line or "--find-links" in line or " @ " in line
+        line for line in text.splitlines() if "://" in line or "--find-links" in line or " @ " in line
     ] == []
 
 
-def test_the_lock_holds_every_dependency_that_the_project_names():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = [
-        *project["dependencies"],
-        *(name for extra in project["optional-dependencies"].values() for name in extra),
-    ]
-    names = {re.split(r"[<>=\[ ;~!]", name, maxsplit=1)[0].lower().replace("_", "-") for name in named}
-    assert names - set(requirements()) == set()
+def test_the_locks_hold_what_the_project_names_and_agree_on_versions():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    to_run = [*project["project"]["dependencies"], *project["dependency-groups"]["build"]]
+    to_work = [*to_run, *project["project"]["optional-dependencies"]["dev"]]
+    runs, works = (requirements(lock) for lock in LOCKS)
+    assert _names(to_run) - set(runs) == set()
+    assert _names(to_work) - set(works) == set()
+    assert _names(to_work) & set(runs) == _names(to_run), "running needs none of the tools"
+    version = re.compile("==[^ ]+")
+    assert [name for name in runs if version.findall(runs[name]) != version.findall(works[name])] == []
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=\[ ;~!]", name, maxsplit=1)[0].lower().replace("_", "-") for name in requirements}
 
 
 @pytest.mark.processes

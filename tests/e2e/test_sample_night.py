@@ -10,18 +10,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from benchmarks.replay import Replay, replaying
 from flows.evaluate import evaluate
 from flows.nightly import nightly
 from flows.rebuild import rebuild
-from slowwave.recall.assemble import assemble
-from slowwave.entrypoints.commands.replay import Replay, replaying
 from slowwave.home.paths import open_home
+from slowwave.recall.assemble import assemble
+from slowwave.recall.reader import open_reader
+from slowwave.recall.search import ask
 from slowwave.schemas.context import ContextRequest
 from slowwave.schemas.questions import CoverageLine
 from slowwave.schemas.report import NightReport
 from slowwave.schemas.search import Filters
-from slowwave.recall.reader import open_reader
-from slowwave.recall.search import ask
 from slowwave.stages.night.report import night_markdown
 from slowwave.store import Store, open_store
 

@@ -341,7 +341,7 @@ def test_search_shows_label_text_date_source_topic_and_doubt(home):
         contradiction_opened=doubt,
     )
     lines = call("search", "rate limit", "--home", home).stdout.splitlines()
-    assert re.fullmatch(r"--- Cell \[decision\] \(.+, salience 0\.9\) ---", lines[0])
+    assert re.fullmatch(r"--- Memory: decided .+ ago ---", lines[0])
     assert lines[1] == "The rate limit is 250."
     assert lines[2] == "2026-11-20 | talk.jsonl | no topic | a | open contradiction"
 
@@ -537,36 +537,6 @@ def test_calibrate_needs_enough_memories_and_writes_only_without_dry_run(home):
 def test_calibrate_rebuild_and_release_of_nothing_do_not_make_a_memory(home):
     assert call("calibrate", "--home", home).exit_code == 66
     assert not home.exists()
-
-
-def test_demo_without_sample_data_says_where_it_comes_from(tmp_path):
-    from slowwave.entrypoints.commands.demo import run_demo
-    from slowwave.errors import InputError, NotFoundError
-
-    samples = tmp_path / "samples"
-    with pytest.raises(NotFoundError, match="checkout"):
-        run_demo(None, samples=samples)
-    (tmp_path / "recording").mkdir()
-    (tmp_path / "recording" / "answers.jsonl").touch()
-    for name in ("claude_code", "chat", "notes"):
-        (samples / name).mkdir(parents=True)
-    with pytest.raises(InputError, match="not an empty folder"):
-        run_demo(tmp_path, samples=samples)
-
-
-def test_a_demo_whose_recording_no_longer_fits_says_how_to_record_anew(tmp_path):
-    from slowwave.entrypoints.commands.demo import run_demo
-    from slowwave.errors import ConfigError
-
-    samples = tmp_path / "samples"
-    for folder in (samples / "claude_code", samples / "notes", tmp_path / "recording"):
-        folder.mkdir(parents=True)
-    (samples / "chat").symlink_to(SAMPLE.parent, target_is_directory=True)
-    (tmp_path / "recording" / "answers.jsonl").write_text("")
-    kept = {name: os.environ[name] for name in os.environ if name.startswith("SLOWWAVE_")}
-    with pytest.raises(ConfigError, match="Record anew"):
-        run_demo(None, samples=samples)
-    assert {name: os.environ[name] for name in os.environ if name.startswith("SLOWWAVE_")} == kept
 
 
 # The program

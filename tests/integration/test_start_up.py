@@ -101,5 +101,6 @@ import json; print(json.dumps(sorted(sys.modules)))
         "slowwave", "slowwave.entrypoints", "slowwave.entrypoints.output", "slowwave.entrypoints.program",
         "slowwave.entrypoints.resident",
         "slowwave.entrypoints.resident.handed", "slowwave.entrypoints.resident.wire", "slowwave.errors",
+        "slowwave.settings", "slowwave.settings.place",
     }  # fmt: skip
     assert len(of_others(loaded)) <= MOST_MODULES_OF_A_HANDED_COMMAND

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.record_answers import recording
-from slowwave.entrypoints.commands.replay import (
+from benchmarks.replay import (
     MISS_CODE,
     answer_name,
     completion,

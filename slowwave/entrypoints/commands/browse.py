@@ -11,13 +11,13 @@ from slowwave.entrypoints.commands.editing import in_file
 from slowwave.entrypoints.commands.edits import agree_on_losses
 from slowwave.entrypoints.commands.options import Asked, HomeOption, JsonOption, asks, reply
 from slowwave.entrypoints.resident.client import call, read
-from slowwave.entrypoints.resident.wire import home_folder
 from slowwave.entrypoints.show.cells import show_cells
 from slowwave.entrypoints.show.edits import show_done
 from slowwave.errors import InputError
 from slowwave.schemas.lists import CellDetail, CellPage
 from slowwave.schemas.requests import LONGEST_TEXT, CellRequest, CellsRequest
 from slowwave.schemas.results import Done
+from slowwave.settings.place import home_folder
 
 Listed = Literal["active", "superseded", "archived", "all"]
 

@@ -10,8 +10,8 @@ import typer
 import slowwave
 from slowwave.entrypoints.commands.options import DryRunOption, HomeOption, JsonOption, reply
 from slowwave.entrypoints.connecting.names import HARNESSES, Harness, Scope
-from slowwave.entrypoints.resident.wire import home_folder
 from slowwave.errors import InputError
+from slowwave.settings.place import home_folder
 
 if TYPE_CHECKING:
     from slowwave.entrypoints.connecting.harnesses import Install, Places
@@ -93,7 +93,9 @@ def install(home: str | None) -> "Install":
     from slowwave.entrypoints.connecting.harnesses import PROGRAM, Install
 
     hook = Path(slowwave.__file__).absolute().parent / PROGRAM
-    return Install(python=str(Path(sys.executable).absolute()), hook=str(hook), home=str(home_folder(home)))
+    return Install(
+        python=str(Path(sys.executable).absolute()), hook=str(hook), home=str(home_folder(home).resolve())
+    )
 
 
 def places() -> "Places":

@@ -27,7 +27,8 @@ from slowwave.home.paths import Home, open_home
 from slowwave.home.swept import ADVICE, needs_sweep
 from slowwave.llm import check_llm
 from slowwave.schemas.refusals import Frozen
-from slowwave.schemas.report import several
+from slowwave.schemas.report import several, several_memories
+from slowwave.settings.place import former_home
 from slowwave.settings.projects import namesakes, project_of
 from slowwave.store import damaged_folders, in_any_project, open_store, table_damage
 
@@ -57,7 +58,7 @@ def examine(path: str | None) -> list[Check]:
         home = open_home(path)
     except SlowwaveError as error:
         return [*checks, _row("settings", False, str(error)), *_prefect()]
-    checks.append(_row("settings", True, f"home is {home.root.resolve()}"))
+    checks += [_row("settings", True, f"home is {home.root.resolve()}"), *former_home_checks(home)]
     checks += [*_disk(home), *_journal(home), *_store(home), *_secrets(home), *project_checks(home)]
     checks += [_row(*found) for found in check_llm(home.settings.llm)]
     checks += [_row(*found) for found in check_embedder(home.settings.embedding, home.calibration_path)]
@@ -95,6 +96,15 @@ def _python() -> Check:
     here = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
     is_well = PYTHONS[0] <= sys.version_info[:2] < PYTHONS[1]
     return _row("python", is_well, here if is_well else f"{here}; use 3.11, 3.12 or 3.13")
+
+
+def former_home_checks(home: Home) -> list[Check]:
+    """The memory in `data/home` below the current folder, where earlier versions kept it."""
+    former = former_home(home.root)
+    if former is None:
+        return []
+    found = f"{former} holds a memory of an earlier version, which is not used: --home {former} uses it"
+    return [Check(name="earlier home", is_well=False, is_needed=False, found=found)]
 
 
 def _disk(home: Home) -> list[Check]:
@@ -186,7 +196,7 @@ def _store(home: Home) -> list[Check]:
     except (SlowwaveError, OSError, RuntimeError) as error:
         return [_row("store", False, f"{error}."), *kept]
     vectors = store.meta.embedder_id or "no embedder"
-    counts = f"{several(turn_count, 'turn')}, {several(cell_count, 'cell')}"
+    counts = f"{several(turn_count, 'turn')}, {several_memories(cell_count)}"
     found = f"schema version {store.meta.schema_version}, {vectors}, {counts}"
     waiting = f"; {several(behind, 'segment waits', 'segments wait')} for the next writer" if behind else ""
     return [_row("store", True, found + waiting), *kept]

@@ -27,7 +27,11 @@ THIS_FOLDER = " `.` is the one of this folder."
 
 HomeOption = Annotated[
     str | None,
-    typer.Option("--home", metavar="FOLDER", help="Home folder (default: SLOWWAVE_HOME, else data/home)."),
+    typer.Option(
+        "--home",
+        metavar="FOLDER",
+        help="Home folder (default: SLOWWAVE_HOME, else your own).",
+    ),
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")

@@ -22,7 +22,8 @@ from slowwave.entrypoints.mcp.asking import Ask, Caller
 from slowwave.entrypoints.mcp.server import mcp_server
 from slowwave.entrypoints.output import LostOutputError
 from slowwave.entrypoints.resident.client import ask_server
-from slowwave.entrypoints.resident.wire import PACKAGE, WRITE_SECONDS, home_folder
+from slowwave.entrypoints.resident.wire import PACKAGE, WRITE_SECONDS
+from slowwave.settings.place import home_folder
 from slowwave.settings.projects import repository_project
 from slowwave.settings.tree import load_settings
 
@@ -52,7 +53,7 @@ def ask_home(home: str | None) -> Ask:
 
     def wherever(operation: Any, arguments: dict[str, Any], answer: Any) -> Any:
         said = ask_server(home, operation, arguments)
-        found = said[0] if said else _ask_alone(str(home_folder(home)), operation, arguments)
+        found = said[0] if said else _ask_alone(str(home_folder(home).resolve()), operation, arguments)
         return TypeAdapter(answer).validate_python(found)
 
     async def ask(operation: str, arguments: dict[str, Any], answer: Any) -> Any:

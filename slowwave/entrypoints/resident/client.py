@@ -24,10 +24,10 @@ from slowwave.entrypoints.resident.wire import (
     WRITE_SECONDS,
     ask,
     exchange,
-    home_folder,
     request_of,
     socket_path,
 )
+from slowwave.settings.place import home_folder
 
 Reading = Literal[
     "search", "context", "entity", "timeline", "explain", "weak", "archived", "stats", "status", "topics", "core",
@@ -58,7 +58,7 @@ def read(home: str | None, operation: Reading, arguments: dict[str, Any], answer
     if (memory := memory_for(home, operation)) is not None:
         found: Answer = getattr(memory, operation)(**arguments)
         return found
-    folder = home_folder(home)
+    folder = home_folder(home).resolve()
     said = ask(
         folder, request_of(folder, operation, arguments), may_leave_reader=lambda: _may_leave_reader(home)
     )
@@ -88,7 +88,7 @@ def ask_server(home: str | None, operation: Operation, arguments: dict[str, Any]
     """
     if (memory := memory_for(home, operation)) is not None:
         return (getattr(memory, operation)(**arguments),)
-    folder, writes = home_folder(home), operation in get_args(Writing)
+    folder, writes = home_folder(home).resolve(), operation in get_args(Writing)
     seconds = WRITE_SECONDS if writes else ANSWER_SECONDS
     said = exchange(socket_path(folder), request_of(folder, operation, arguments), seconds, is_once=writes)
     return None if said is None or said.get("stale") else (_answer_of(said),)

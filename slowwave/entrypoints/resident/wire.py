@@ -64,11 +64,6 @@ _silent: dict[Path, float] = {}
 PACKAGE = Path(slowwave.__file__).parent
 
 
-def home_folder(home: str | None) -> Path:
-    """The home that a command means, as `load_settings` takes it, without reading its settings."""
-    return Path(home or os.environ.get("SLOWWAVE_HOME") or "data/home").expanduser().resolve()
-
-
 def socket_path(folder: Path) -> Path:
     """The socket of a home's reader, in a folder of this user alone, since a home's own path may be too long.
 

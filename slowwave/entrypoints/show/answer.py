@@ -1,6 +1,7 @@
 """An answer on a terminal: each tier under its labels, every line with its date and source."""
 
 from datetime import datetime
+from textwrap import shorten
 
 from rich.console import Group
 from rich.text import Text
@@ -25,6 +26,20 @@ FIRST_STEPS = "(`slowwave ingest PATH` and `slowwave run nightly` make one)"
 
 STEP_NAMES = {"causal": "Led to", "supersedes": "Was replaced by", "elaborates": "Is told further by"}
 
+SAID = {
+    "fact": "a fact, said",
+    "decision": "decided",
+    "preference": "a wish, said",
+    "task": "a task, given",
+    "risk": "a risk, named",
+    "code_ref": "a place in the code, named",
+    "insight": "learned",
+    "pattern": "a pattern, seen",
+    "workflow": "a workflow, described",
+    "episode": "a conversation,",
+}
+"""Before the age of a memory: what it is, by its type."""
+
 ALL_PROJECTS = (
     "All projects were looked through: `--project .` keeps to that of this folder, `--project ID` to another"
 )
@@ -33,7 +48,7 @@ ALL_PROJECTS = (
 def show_answer(
     result: SearchResult, *, now: datetime, explain: bool = False, is_narrowed: bool = True
 ) -> None:
-    """Cells, topic summaries and turns, best first; notes go to stderr, also whether no project `is_narrowed` to."""
+    """Topic summaries, memories and turns, best first; notes go to stderr, also whether no project `is_narrowed` to."""
     console = results()
     has_projects = len({hit.project_id for hit in result.cells}) > 1
     blocks: list[Group | Text] = [Text(f"{visible(result.lead)}\n", style="bold")] if result.lead else []
@@ -72,7 +87,7 @@ def _topic(hit: TopicHit, now: datetime, *, explain: bool) -> Group:
 
 
 def _cell(hit: CellHit, now: datetime, *, explain: bool, has_projects: bool) -> Group:
-    label = f"--- Cell [{flat(hit.cell_type)}] ({ago(hit.event_time, now)}, salience {hit.salience:.1f}) ---"
+    label = f"--- Memory: {flat(SAID.get(hit.cell_type, hit.cell_type))} {ago(hit.event_time, now)} ---"
     where = [day_of(hit.event_time), flat(hit.source_name), flat(hit.topic_name or "no topic")]
     where += [f"project {flat(hit.project_id)}"] if has_projects else []
     where += [hit.whose] if hit.whose else []
@@ -135,8 +150,7 @@ def _left_out(excerpt: Excerpt | None, whole: str) -> list[str]:
 
 def _former(value: FormerValue) -> str:
     held = f"{from_day(value.valid_from)}{until(value.valid_until)}"
-    text = value.value if len(value.value) <= VALUE_CHARACTERS else f"{value.value[:VALUE_CHARACTERS]} ..."
-    return f"before: {flat(text)} ({held})"
+    return f"before: {shorten(flat(value.value), VALUE_CHARACTERS, placeholder=' ...')} ({held})"
 
 
 def _quoted(turn: TurnHit) -> Text:

@@ -1,5 +1,7 @@
 """A page of memories, for a terminal."""
 
+from textwrap import shorten
+
 from slowwave.entrypoints.show.terminal import flat, results, table, tell
 from slowwave.schemas.lists import CellPage
 from slowwave.schemas.moments import day_of
@@ -37,10 +39,9 @@ def show_cells(
     ]
     made = table(*names)
     for cell in found.cells:
-        text = flat(cell.content)
         row = [day_of(cell.event_time), cell.cell_type]
         row += [cell.status] if has_status else []
-        row += [text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"]
+        row += [shorten(flat(cell.content), SHOWN, placeholder=" ...")]
         row += [flat(cell.project_id)] if has_projects else []
         made.add_row(*row, cell.cell_id[:12])
     results().print(made)

@@ -1,4 +1,4 @@
-"""A model server on this machine that answers from a recording, for `slowwave demo`.
+"""A model server on this machine that answers from a recording, for `make run`, `make demo` and the tests.
 
 It speaks OpenAI's chat completions (tools and `response_format`), so that the whole night runs through the
 real client without a key, a network or a cost. A recording is one JSON object a line:

@@ -1,0 +1,191 @@
+"""`make run` and `make demo`: one night over the sample conversations with recorded answers, then what came of it.
+
+The model server is a recording on this machine, and the embedder lies in a wheel: no key, no network, no cost. The
+memory stays in `data/demo-home`, which each run makes anew. Settings of whoever runs it do not reach it.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.rule import Rule
+from rich.text import Text
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.replay import LOOPBACK, MODEL, replaying  # noqa: E402
+from slowwave.entrypoints.prefect_ui.runs import Parameters, run_plain  # noqa: E402
+from slowwave.entrypoints.show.answer import show_answer  # noqa: E402
+from slowwave.entrypoints.show.report import show_report  # noqa: E402
+from slowwave.entrypoints.show.terminal import flat, results, show_error, tell, visible  # noqa: E402
+from slowwave.errors import ConfigError, InputError, NotFoundError, SlowwaveError  # noqa: E402
+from slowwave.memory import Memory  # noqa: E402
+from slowwave.schemas.report import NightReport, StageReport, several_memories  # noqa: E402
+from slowwave.schemas.results import Dispute  # noqa: E402
+
+HOME = ROOT / "data" / "demo-home"
+SAMPLES = ROOT / "data" / "samples"
+RECORDING = Path("..") / "recording" / "answers.jsonl"
+SOURCES = ("claude_code", "chat", "notes")
+QUESTIONS = ("what is the rate limit of the booking API", "how do we handle login tokens")
+CORE_LINES = 12
+SHOWN = 6
+RESULTS = 4
+
+RECORDED = """\
+[llm]
+provider = "openai"
+base_url = "{base_url}"
+model = "{model}"
+prices = {{ {model} = {{ input = 0, output = 0 }} }}
+transport_retries = 0
+
+"""
+KEPT = """\
+# The home of `make demo`, made anew by each `make run` and `make demo`.
+[embedding]
+provider = "wordllama"
+
+# The recording fits the days of the samples, also where the clock is behind them.
+[readers]
+ahead_hours = 8784
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the night and show one question, or with --tour all that it made; the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--tour", action="store_true", help="show topics, history, contradictions, core memory"
+    )
+    is_tour = parser.parse_args(argv).tour
+    try:
+        run_demo(HOME, is_tour=is_tour)
+    except SlowwaveError as error:
+        show_error(str(error))
+        return error.exit_code
+    return 0
+
+
+def run_demo(home: Path, *, samples: Path = SAMPLES, is_tour: bool = False) -> None:
+    """Make the home anew by one night over the samples, and show what came of it.
+
+    Raises:
+        NotFoundError: the sample data or its recording is not there.
+        InputError: the home cannot be made anew.
+        ConfigError: the recording no longer fits the prompts.
+    """
+    sources = [samples / name for name in SOURCES]
+    if not all(source.is_dir() for source in sources) or not (samples / RECORDING).is_file():
+        raise NotFoundError(f"the sample conversations or their recording are not in {samples}: clone anew")
+    tell(
+        "One night over the sample conversations, with recorded answers of a language model: nothing is spent."
+    )
+    _make_anew(home)
+    with own_environment():
+        show_report(_night(home, samples, sources), is_brief=True)
+        with Memory(home, records_usage=False) as memory:
+            if is_tour:
+                _show_what_it_made(memory)
+            for question in QUESTIONS if is_tour else QUESTIONS[:1]:
+                _title(f'slowwave search "{question}"')
+                show_answer(memory.search(question, limit=RESULTS), now=datetime.now(UTC))
+    _say_how_to_go_on(home)
+
+
+def _make_anew(home: Path) -> None:
+    try:
+        if home.is_dir() and not home.is_symlink():
+            shutil.rmtree(home)
+        home.mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise InputError(
+            f"{home} cannot be made anew ({error.strerror}): remove it, then try again"
+        ) from error
+
+
+def _night(home: Path, samples: Path, sources: list[Path]) -> StageReport | NightReport:
+    """The report of the night; the address of the recording does not outlive it."""
+    path = home / "slowwave.toml"
+    with replaying(samples / RECORDING) as replay:
+        path.write_text(RECORDED.format(base_url=replay.base_url, model=MODEL) + KEPT, encoding="utf-8")
+        parameters: Parameters = {"sources": [str(source) for source in sources], "force": True}
+        try:
+            report = run_plain("nightly", str(home), parameters)
+        except ConfigError as error:
+            raise replay.problem() or error from error
+        if problem := replay.problem():
+            raise problem
+    path.write_text(KEPT, encoding="utf-8")
+    return report
+
+
+def _say_how_to_go_on(home: Path) -> None:
+    program, here = _shown(Path(sys.executable).with_name("slowwave")), _shown(home)
+    _title("How to go on")
+    tell(f'Explore this memory:     {program} search --home {here} "why do we use JWT"')
+    tell(f"Your own conversations:  {program} ingest --discover   (shows what it finds, and asks first)")
+    tell(f'Your own model:          README.md, "Connect a language model"; then {program} run nightly')
+
+
+def _shown(path: Path) -> str:
+    """A path as it is typed in the current folder."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+@contextmanager
+def own_environment() -> Iterator[None]:
+    """Hides the caller's SLOWWAVE_ settings and proxies for this machine while the block runs."""
+    before = dict(os.environ)
+    for name in [name for name in before if name.startswith("SLOWWAVE_")]:
+        del os.environ[name]
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = f"{LOOPBACK},localhost"
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _title(text: str) -> None:
+    results().print(Rule(Text(text, style="bold"), align="left"))
+
+
+def _show_what_it_made(memory: Memory) -> None:
+    topics, replaced = memory.topics(limit=SHOWN), memory.replacements()
+    _title(f"Topics that it found: {topics.total}")
+    for topic in topics.topics:
+        head = (flat(topic.name), "bold")
+        results().print(
+            Text.assemble(
+                head,
+                f" ({several_memories(topic.cell_count)})\n  {flat(topic.summary or '(no summary yet)')}",
+            )
+        )
+    _title(f"Superseded: {several_memories(len(replaced))} that no longer hold")
+    for one in replaced[:SHOWN]:
+        line = (f"\n  {flat(one.timeline)}" if one.timeline else "", "dim")
+        results().print(Text.assemble((f"- {flat(one.old)}\n", "strike dim"), f"+ {flat(one.new)}", line))
+    _show_contradictions(memory.contradictions())
+    _title("Core memory: MEMORY.md, always in the agent's prompt")
+    lines = (memory.core() or "(empty)").splitlines()
+    more = f"\n... and {len(lines) - CORE_LINES} more lines" if len(lines) > CORE_LINES else ""
+    results().print(Text(visible("\n".join(lines[:CORE_LINES])) + more))
+
+
+def _show_contradictions(found: list[Dispute]) -> None:
+    _title(f"Open contradictions: {len(found)}, for a person to decide")
+    for one in found[:SHOWN]:
+        first, second = (flat(side.content) if side else "(gone)" for side in (one.a, one.b))
+        note = (f"\n  {flat(one.note)}" if one.note else "", "dim")
+        results().print(Text.assemble(f"? {first}\n? {second}", note))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
