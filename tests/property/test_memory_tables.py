@@ -9,7 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slowwave.journal.changes import Change, collapse
-from slowwave.store import RowsQuery, Store, TextQuery, VectorQuery, col, create_store, lit
+from slowwave.store import (
+    RowsQuery,
+    SearchQuery,
+    Store,
+    TextQuery,
+    VectorQuery,
+    col,
+    create_store,
+    lit,
+)
 from tests.examples import at_most
 from tests.rows import DAY, row, rows
 
@@ -130,3 +139,31 @@ def test_words_and_vectors_find_the_same_rows(stores: tuple[Store, Store], where
             for frame in (on_disk, in_memory)
         ]
         assert sure[0] == sure[1], query
+
+
+@given(
+    conditions(depth=1), st.sampled_from([*NAMES, "ferries limited", "?!"]), st.integers(1, 70), st.booleans()
+)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=at_most(40)
+)
+def test_a_search_brings_the_same_rows_with_both_values_and_the_terms_they_hold(
+    stores: tuple[Store, Store], where, text, k, has_vector
+):
+    stored, copied = stores
+    vector = np.array(vector_of(len(text)), np.float32) if has_vector else None
+    query = SearchQuery(
+        "cells", text, vector, k, where, ("status",), ("content", "entities"), also=("c7", "c9")
+    )
+    on_disk, in_memory = (
+        {row["cell_id"]: row for row in store.find([query])[0]} for store in (stored, copied)
+    )
+    lists = 1 + has_vector
+    if max(len(on_disk), len(in_memory)) < k:  # of equal ones at a cut either may be there
+        assert on_disk.keys() == in_memory.keys()
+    assert len(in_memory) <= lists * k + 2
+    for key in on_disk.keys() & in_memory.keys():
+        one, other = on_disk[key], in_memory[key]
+        assert one["held"] == other["held"]
+        assert one["similarity"] == pytest.approx(other["similarity"], abs=1e-4)
+        assert one["status"] == other["status"]
