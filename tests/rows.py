@@ -378,6 +378,7 @@ def words_of_a_person() -> pl.DataFrame:
             events("contradiction.resolved", {"contradiction_id": "d2", "resolution": "both_valid"}),
             events("contradiction.reopened", {"contradiction_id": "d2"}),
             events("cell.restored", standing),
+            events("cell.dated", {"cell_id": "c4", "valid_from": NOW}),
             events("topic.unsummarized", {"topic_id": "T1", "cell_ids": ["c2", "c4"], "reason": "forgotten"}),
             events(
                 "cell.deleted",
@@ -389,6 +390,8 @@ def words_of_a_person() -> pl.DataFrame:
                     **OWNER,
                 },
             ),
+            events("cell.deleted", {"cell_id": "c8", "content_hash": "green", "evidence": [], **OWNER}),
+            events("cell.readmitted", {"cell_id": "c8"}),
             events("cell.erased", {"cell_id": "c5", "content_hash": "text", **OWNER}),
             of_row("turn.recorded", "turns", "t9", content="erased"),
             events("turn.erased", {"turn_id": "t9", "source_id": "s1", "content_hash": "text", **OWNER}),

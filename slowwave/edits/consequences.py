@@ -14,6 +14,7 @@ from slowwave.journal.derivations import in_force, last_switch
 from slowwave.journal.lookup import mentioning, of_kind
 from slowwave.journal.segments import Journal
 from slowwave.schemas.identity import stable_id
+from slowwave.schemas.moments import latest_moments
 from slowwave.schemas.tables import OWNER, TIMESTAMP
 from slowwave.store import Store, col, lit
 
@@ -26,22 +27,32 @@ def succession(
     why: str,
     now: datetime,
     author: str = PERSON,
+    since: datetime | None = None,
 ) -> Plan:
     """Events by which `winner` (one row of `cells`) takes the place of `losers`, as a person (or `author`) said.
 
-    A memory that a person found wrong never held, so its validity ends where it began. The winner's summary carries
-    the timeline of what was superseded on earlier nights.
+    What changed on the day `since` was true until then, and is a former value. What was wrong, or is of a later day,
+    never held, so its validity ends where it began. The winner's summary carries the timeline of what was superseded
+    before.
     """
     winner_id = winner["cell_id"][0]
-    pairs = losers.select(cell_id=pl.lit(winner_id), target_id="cell_id", verdict=pl.lit("corrects"))
-    chains = with_stored_chains(store, pairs, has_person=True)
-    members = pl.concat([winner, losers, chains.members]).unique("cell_id", keep="first", maintain_order=True)
+    losers = _ended(losers, since)
+    pairs = losers.select("verdict", cell_id=pl.lit(winner_id), target_id="cell_id")
+    chains = with_stored_chains(store, pairs.select("cell_id", "target_id", "verdict"), has_person=True)
+    known = pl.concat([winner, losers.select(winner.columns), chains.members])
+    members = known.unique("cell_id", keep="first", maintain_order=True)
     until = members.select(target_id="cell_id", valid_until="valid_until", valid_from="valid_from")
-    links = chains.links.join(until, on="target_id", how="inner").select(
-        cell_id="target_id",
-        superseded_by="cell_id",
-        valid_until=pl.coalesce("valid_until", "valid_from"),
-        verdict="verdict",
+    # a decision that is made again ends the one before
+    is_current = (pl.col("cell_id") == winner_id) | ~pl.col("target_id").is_in(losers["cell_id"].implode())
+    links = (
+        chains.links.filter(is_current)
+        .join(until, on="target_id", how="inner")
+        .select(
+            cell_id="target_id",
+            superseded_by="cell_id",
+            valid_until=pl.coalesce("valid_until", "valid_from"),
+            verdict="verdict",
+        )
     )
     told = timelines(links, members).filter(
         (pl.col("cell_id") == winner_id) & pl.col("supersedes").is_in(losers["cell_id"].implode())
@@ -52,15 +63,32 @@ def succession(
         "cell.superseded": losers.select(
             "cell_id",
             *made_by,
+            "valid_until",
+            "verdict",
             superseded_by=pl.lit(winner_id),
             superseded_at=pl.lit(now),
-            valid_until="valid_from",
-            verdict=pl.lit("corrects"),
         ),
         "cell.succeeded": told.sort("supersedes")
         .head(1)
         .join(winner.select("cell_id", *made_by), on="cell_id"),
     }
+
+
+def _ended(losers: pl.DataFrame, since: datetime | None) -> pl.DataFrame:
+    """The losers with the end of their validity and the `verdict` on each."""
+    moment = pl.lit(since, dtype=TIMESTAMP)
+    was_true = (latest_moments(pl.col("valid_from")) < moment).fill_null(value=False)
+    # an earlier decision about it gave it the end that it has
+    told = pl.when(pl.col("status") != "superseded").then("valid_until")
+    return losers.with_columns(
+        valid_until=pl.when(was_true).then(pl.min_horizontal(told, moment)).otherwise("valid_from"),
+        verdict=pl.when(was_true).then(pl.lit("updates")).otherwise(pl.lit("corrects")),
+    )
+
+
+def protection(cell_id: str, note: str) -> pl.DataFrame:
+    """One row of `cell.protected`: a person is sure of it."""
+    return rows_of("cell.protected", [{"cell_id": cell_id, "confidence": 1.0, "note": note or None}])
 
 
 def with_rivals(store: Store, winner: pl.DataFrame, losers: pl.DataFrame) -> pl.DataFrame:
@@ -100,7 +128,10 @@ def standing_again(journal: Journal, cell_ids: pl.Series) -> pl.DataFrame:
 def judged(
     winner_id: str, losers: pl.DataFrame, *, effect: str, why: str, author: str = PERSON
 ) -> pl.DataFrame:
-    """Judgements of a person (or `author`): the winner corrects each loser, or (effect `none`) both are kept."""
+    """Judgements of a person (or `author`): the winner corrects each loser, or (effect `none`) both are kept.
+
+    A loser may have its own `verdict`.
+    """
     return rows_of(
         "pair.judged",
         [
@@ -109,7 +140,7 @@ def judged(
                 **{name: loser[name] for name in OWNER},
                 "cell_id": winner_id,
                 "target_id": loser["cell_id"],
-                "verdict": "corrects" if effect == "superseded" else "keep",
+                "verdict": loser.get("verdict", "corrects") if effect == "superseded" else "keep",
                 "effect": effect,
                 "reason": why,
                 "prompt_version": author,

@@ -7,7 +7,7 @@ from typing import TypeVar
 from slowwave.edits import confirm, correct, forget, remember, resolve
 from slowwave.home.paths import Home
 from slowwave.recall.reader import Reader
-from slowwave.schemas.choices import CellType, Resolution, SaidBy
+from slowwave.schemas.choices import CellType, CorrectionReason, Resolution, SaidBy
 from slowwave.schemas.refusals import moment_of, request_of
 from slowwave.schemas.report import StageReport
 from slowwave.schemas.requests import (
@@ -18,6 +18,7 @@ from slowwave.schemas.requests import (
     ResolveRequest,
 )
 from slowwave.schemas.results import Dispute, Done, Erased, Remembered, Resolved
+from slowwave.schemas.search import When
 from slowwave.stages.ingest.folding import Folding
 
 Answer = TypeVar("Answer", Done, Resolved, Erased, StageReport)
@@ -47,11 +48,11 @@ class Edits:
     ) -> Remembered:
         """Record a statement (`RememberRequest`) of the moment `now`, and redact secrets in it.
 
-        It is a person's word unless `origin` says otherwise. The same text on the same day is the same memory; on
-        another day it becomes a confirmation.
+        It is a person's word unless `origin` says otherwise; what a person had deleted is remembered again. The same
+        text on the same day is the same memory; on another day it becomes a confirmation.
 
         Raises:
-            InputError: a keyword is not possible, this memory was deleted before, or the home keeps to one project.
+            InputError: a keyword is not possible, an assistant says what was deleted, or the home keeps to one project.
             NotFoundError: no project is called so, and it is not to be a new one.
             TransientError: the journal cannot be written; nothing was recorded.
         """
@@ -68,6 +69,8 @@ class Edits:
         attribute: str | None = None,
         value: str | None = None,
         entities: Iterable[str] | None = None,
+        reason: CorrectionReason | None = None,
+        since: When | None = None,
         note: str = "",
         origin: SaidBy = "user",
         dry_run: bool = False,
@@ -75,8 +78,9 @@ class Edits:
     ) -> Done:
         """Put what is right in a memory's place (`CorrectRequest`); the new memory is protected, the old one kept.
 
-        Of raw talk only what is about the text makes way. An assistant's word (`origin`) is not protected, and stands
-        beside a person's as a contradiction.
+        With the reason `changed` the old one was true until the day `since`, with `wrong` never; where neither is
+        given, the words decide, and the notes say so. Of raw talk only what is about the text makes way. An assistant's
+        word (`origin`) is not protected, and is a contradiction of what a person said.
 
         Raises:
             InputError: a keyword is not possible, or the memory was superseded already.

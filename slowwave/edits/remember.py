@@ -7,9 +7,9 @@ import polars as pl
 from slowwave.errors import InputError
 from slowwave.home.paths import Home
 from slowwave.home.swept import keep_fresh
-from slowwave.journal.catalogue import Plan, encode_plan
+from slowwave.journal.catalogue import Plan, encode_plan, rows_of
 from slowwave.language.text import numbers
-from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows
+from slowwave.readers.statements import Statement, cell_id_of, read_statement, statement_rows, turn_id_of
 from slowwave.recall.reader import Reader
 from slowwave.schemas.choices import CellType, SaidBy
 from slowwave.schemas.identity import content_hash
@@ -30,8 +30,7 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
         entities=request.entities,
     )
     home, digest, store = reader.home, content_hash(said.content), reader.current()
-    if store is not None:
-        refuse_deleted(home, store, digest, origin=request.origin)
+    back = readmission(home, store, digest, origin=request.origin)
     session_id, is_known = session_of(home, store, digest, now, origin=request.origin)
     cell_id = cell_id_of(home.owner, session_id, digest)
     if is_known:
@@ -46,10 +45,14 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
         now=now,
         origin=request.origin,
     )
+    plan |= {"cell.readmitted": back}
     keep_fresh(home, now=now)
     segment = home.journal.commit(encode_plan(plan), now=now)
     assert segment is not None  # a statement is two events
-    is_found, waits = folding.show(segment.segment_id) if folding.has_time else (False, "")
+    # what was deleted is shown only once its tombstone is gone
+    is_found, waits = (
+        folding.show(segment.segment_id) if folding.has_time and back.is_empty() else (False, "")
+    )
     if not is_found:
         patience = home.settings.edits.lock_seconds
         folded, waits = fold_committed(reader, patience_seconds=patience, now=now)
@@ -57,7 +60,7 @@ def remember(reader: Reader, request: RememberRequest, folding: Folding, *, now:
         if not is_found:
             reader.wait_for(segment.segment_id)
             folding.soon()
-    notes = (*redacted(said), *([waits] if waits else []))
+    notes = (*redacted(said), *remembered_again(back), *([waits] if waits else []))
     return Remembered(cell_id=cell_id, is_searchable=is_found, notes=notes)
 
 
@@ -100,20 +103,28 @@ def redacted(said: Statement) -> list[str]:
     return [f"{count} {kind} redacted" for kind, count in sorted(said.redacted.items())]
 
 
-def refuse_deleted(home: Home, store: Store, digest: str, *, origin: SaidBy = "user") -> None:
-    """Refuse a text that a person deleted, or from an assistant one that was erased: a person may say that again.
+def readmission(home: Home, store: Store | None, digest: str, *, origin: SaidBy = "user") -> pl.DataFrame:
+    """Rows of `cell.readmitted`: tombstones of a text that a person says again, which ends the deletion.
 
     Raises:
-        InputError: it was deleted.
+        InputError: an assistant says it, and it was deleted or erased.
     """
+    nothing = rows_of("cell.readmitted", [])
+    if store is None:
+        return nothing
     owner = home.settings.owner
     mine = owned_in(owner, owner.project_id) & (col("scope") == lit(owner.scope))
-    dead = store.rows("tombstones", ["content", "note"], mine & (col("content_hash") == lit(digest)))
-    is_erased = pl.col("content").is_null() & pl.col("note").is_null()
-    if not dead.filter(~is_erased).is_empty() or (origin != "user" and dead.height):
+    dead = store.rows("tombstones", nothing.columns, mine & (col("content_hash") == lit(digest)))
+    if dead.height and origin != "user":
         raise InputError(
             "a person deleted this memory, and what is deleted stays out: say what holds instead"
         )
+    return dead.sort("cell_id")
+
+
+def remembered_again(back: pl.DataFrame) -> list[str]:
+    """A note where a statement ended a deletion (rows of `cell.readmitted`)."""
+    return ["this had been deleted, and is remembered again"] if back.height else []
 
 
 def session_of(
@@ -121,16 +132,17 @@ def session_of(
 ) -> tuple[str, bool]:
     """The session of a text said now, and whether it is remembered there already.
 
-    The statements of a day form one session; one repeated after it was retired or erased that day has its own. What an
+    The statements of a day form one session; one repeated after it was retired that day, or its turn erased, has its
+    own. What an
     assistant says stands in sessions of its own, so that a person may still say the same that day.
     """
     kind = REMEMBERED if origin == "user" else f"{REMEMBERED}-{origin}"
     day = f"{kind}-{moment:%Y-%m-%d}"
     if store is None:
         return day, False
-    named = [cell_id_of(home.owner, day, digest)]
-    known = store.by_key("cells", named, ["cell_id", "status"])
-    if known.is_empty() and store.by_key("tombstones", named, ["cell_id"]).is_empty():
+    known = store.by_key("cells", [cell_id_of(home.owner, day, digest)], ["cell_id", "status"])
+    erased = store.by_key("erasures", [turn_id_of(home.owner, day, digest)], ["turn_id"])
+    if known.is_empty() and erased.is_empty():
         return day, False
     if known.height and known["status"][0] == "active":
         return day, True

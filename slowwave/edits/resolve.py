@@ -6,6 +6,7 @@ from typing import cast
 import polars as pl
 
 from slowwave.chains.values import ATTRIBUTE
+from slowwave.edits.assistants_word import proposed_since
 from slowwave.edits.consequences import (
     cascade,
     joined,
@@ -154,7 +155,7 @@ def _decided(
             entities=known_names(like, text),
         )
         since = latest_of(cells.select(first_of(pl.col("valid_from"))).item())
-        made, winner = protected_statement(work, said, like=like, valid_from=since, note=note)
+        made, winner, _ = protected_statement(work, said, like=like, valid_from=since, note=note)
         losers = cells.filter(pl.col("cell_id") != winner["cell_id"][0])
     else:
         made = {}
@@ -163,7 +164,14 @@ def _decided(
     plan = joined(
         made,
         *(_left_of(work, loser, str(winner["content"][0]), note=note) for loser in losers.iter_slices(1)),
-        succession(work.store, winner, losers, why=note or WHY, now=work.clock()),
+        succession(
+            work.store,
+            winner,
+            losers,
+            why=note or WHY,
+            now=work.clock(),
+            since=proposed_since(winner.row(0, named=True)),
+        ),
         cascade(work.store, losers, why="lost a contradiction that a person resolved"),
     )
     return winner["cell_id"][0], losers["cell_id"].to_list(), plan

@@ -57,6 +57,22 @@ def cell_of(work: Workspace, cell_id: str) -> dict[str, object]:
     return row
 
 
+def refuse_retired(row: Mapping[str, object]) -> None:
+    """Refuse to edit a memory that another one replaced.
+
+    Raises:
+        InputError: the memory is superseded.
+    """
+    if row["status"] == "superseded":
+        if row["superseded_by"] is None:
+            raise InputError(
+                f"memory {row['cell_id']} made way, and nothing took its place: say what holds anew"
+            )
+        raise InputError(
+            f"memory {row['cell_id']} was superseded by {row['superseded_by']} already: speak of that one"
+        )
+
+
 def commit_edit(work: Workspace, plan: Plan) -> tuple[dict[str, int], list[str]]:
     """Commit and apply a plan, with core memory and vectors; return counts by kind, and notes.
 

@@ -121,6 +121,7 @@ FOLDS: dict[str, list[Write]] = {
     "cell.reinstated": [_patch("cells", superseded_by=None, superseded_at=None, valid_until=None)],
     "cell.restored": [_patch("cells")],
     "cell.protected": [_patch("cells", protected=True)],
+    "cell.dated": [_patch("cells")],
     "cell.labelled": [_patch("cells")],
     "cell.assigned": [_patch("cells")],
     "cell.flagged": [_patch("cells", needs_review=True)],
@@ -139,6 +140,7 @@ FOLDS: dict[str, list[Write]] = {
     "cell.pruned": _removals("cells", "cell_usage", "judging"),
     "cell.deleted": TO_TOMBSTONE,
     "cell.erased": TO_TOMBSTONE,
+    "cell.readmitted": _removals("tombstones"),
     "cell.linked": [_birth("links", linked_at=RECORDED), _patch("links", linked_at=RECORDED)],
     "cell.examined": [_patch("links", examined_at=RECORDED)],
     "cell.unlinked": _removals("links"),
@@ -161,7 +163,7 @@ FOLDS: dict[str, list[Write]] = {
     "topic.opened": [
         _birth("topics", cell_count=0, unsummarized_count=0, needs_review=False, updated_at=RECORDED)
     ],
-    "topic.counted": [_patch("topics", updated_at=RECORDED)],
+    "topic.counted": [_patch("topics")],  # a count says nothing new about the topic
     "topic.merged": [_patch("topics")],
     "topic.renamed": [_patch("topics")],
     "topic.summarized": [

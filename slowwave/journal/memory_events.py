@@ -1,6 +1,10 @@
 """Events of what came in and of single memories: turns, files, chunks, cells, episodes, their use."""
 
+from datetime import datetime
+from typing import cast
+
 from slowwave.journal.event_kind import kind_of, row_of
+from slowwave.schemas.moments import day_of
 from slowwave.schemas.tables import IMPORTED
 
 OF_EPISODES = (
@@ -254,6 +258,21 @@ OF_MEMORIES = (
         "By a person's word a memory stands again as it stood before.",
         is_raw=True,
         sentence=lambda row: f"{row['status']} again, by a person's word",
+    ),
+    kind_of(
+        "cell.dated",
+        "cell_id valid_from",
+        "memories given another day",
+        "A person said from which day a memory is true.",
+        is_raw=True,
+        sentence=lambda row: f"true since {day_of(cast('datetime', row['valid_from']))}, as a person said",
+    ),
+    kind_of(
+        "cell.readmitted",
+        "cell_id",
+        "deletions taken back",
+        "A person said again what was deleted: its tombstone is gone.",
+        is_raw=True,
     ),
     kind_of(
         "cell.erased",

@@ -55,6 +55,12 @@ DAY_WORDS: Final = _words("day_words")
 DENIALS: Final = _words("denials")
 CHANGED: Final = _words("changed")
 """Words of a sentence that tells that something is otherwise than before."""
+CHANGE_LEADS: Final = _words("change_leads")
+"""Words before the day of a change: of the text of a correction, or of its note."""
+CHANGE_CUES: Final = _words("change_cues")
+"""Patterns of a correction by which the old value held until then, of several languages."""
+MISTAKE_CUES: Final = _words("mistake_cues")
+"""Patterns of a correction by which the old value never held."""
 STANDING: Final = _words("standing")
 """Words of a sentence that says how something is always to be done."""
 STANDING_BEHIND: Final = _words("standing_behind")

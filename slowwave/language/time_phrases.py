@@ -20,7 +20,7 @@ from slowwave.language.periods import Period, read_period
 from slowwave.language.time_forms import COUNTED, LEADS_OF_BORDERS
 from slowwave.schemas.moments import is_unknown
 
-Use = Literal["after", "before", "as_of"]
+Use = Literal["after", "before", "as_of", "since"]
 LONGEST_QUESTION = 2_000
 """Characters of a question that are read; a longer one is a pasted document."""
 LONGEST_ANCHOR = 120
@@ -79,6 +79,8 @@ _QUOTED = pattern(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|`[^`\n]{1,200}`")
 
 def time_of_filter(word: str, *, use: Use, now: datetime) -> datetime:
     """The moment that a filter means, in UTC: memories at or after it (`after`), before it (`before`, `as_of`).
+
+    `since` is the day of a change.
 
     A period counts from its start for `after` and `before`, and to its end for `as_of`: `after 2026-05` and
     `after last_week` take in May and last week, `before 2026-05-01` leaves 1 May out, `as_of 2026-05-01` is what

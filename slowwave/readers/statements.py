@@ -87,7 +87,7 @@ def statement_rows(
     }
     turn = {
         **shared,
-        "turn_id": stable_id("turn", *(owner[name] for name in OWNER), session_id, digest),
+        "turn_id": turn_id_of(owner, session_id, digest),
         "turn_index": round(since_midnight.total_seconds() * 1e6),  # the order of saying, without a look
         "role": "user" if origin == "user" else "assistant",
     }
@@ -124,6 +124,11 @@ def statement_rows(
 def cell_id_of(owner: Mapping[str, str], session_id: str, digest: str) -> str:
     """The id that an extracted memory of that owner, session and text would have."""
     return stable_id("cell", *(owner[name] for name in OWNER), session_id, digest)
+
+
+def turn_id_of(owner: Mapping[str, str], session_id: str, digest: str) -> str:
+    """The id that the turn of a statement has."""
+    return stable_id("turn", *(owner[name] for name in OWNER), session_id, digest)
 
 
 def _clean(text: str, what: str, redacted: Counter[str]) -> str:

@@ -6,13 +6,13 @@ Every edit is carried again at each run: one that stands already asks for nothin
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import polars as pl
 
 from slowwave.chains.stored import PERSON
 from slowwave.edits.assistants_word import contradiction_with_an_assistant, is_a_persons
-from slowwave.edits.consequences import cascade, joined, judged, settled_by, succession
-from slowwave.edits.correct import protection
+from slowwave.edits.consequences import cascade, joined, judged, protection, settled_by, succession
 from slowwave.edits.forget import WHY as DELETED
 from slowwave.edits.resolve import TAKEN_BACK
 from slowwave.home.paths import Home
@@ -221,11 +221,25 @@ def _decision(carrying: Carrying, row: dict[str, object], winner: str, losers: l
         return {"pair.judged": judged(winner, over, effect="none", why=why, author=author)}
     return joined(
         succession(
-            store, store.by_key("cells", [winner]), over, why=why, now=carrying.run.now, author=author
+            store,
+            store.by_key("cells", [winner]),
+            over,
+            why=why,
+            now=carrying.run.now,
+            author=author,
+            since=_changed_on(carrying, row),
         ),
         cascade(store, over, why=f"was corrected by {by}"),
         {"contradiction.resolved": settled_by(store, losers, why=why)},
     )
+
+
+def _changed_on(carrying: Carrying, row: dict[str, object]) -> datetime | None:
+    """The day until which the memory was true that a person decided against; None where it never held."""
+    if row["verdict"] != "updates":
+        return None
+    old = carrying.living.by_key("cells", [str(row["target_id"])], ["cell_id", "valid_until"])
+    return old["valid_until"][0] if old.height else None
 
 
 def _retire_statements(carrying: Carrying) -> None:

@@ -21,7 +21,9 @@ from slowwave.stages.ingest.vector_space import compute_vectors
 from slowwave.stages.run import Stage
 from slowwave.store import Store, col, is_none_of, lit
 
-RECORD = ["turn.recorded", "source.recorded", "cell.deleted", "cell.erased", "turn.erased"]
+RECORD = [
+    "turn.recorded", "source.recorded", "cell.deleted", "cell.readmitted", "cell.dated", "cell.erased", "turn.erased",
+]  # fmt: skip
 """Kinds of events that a derivation starts from, beside a person's statements."""
 
 SPACES = ["space.fitted"]

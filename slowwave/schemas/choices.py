@@ -56,6 +56,8 @@ Relation = Literal[
 ]
 ExportFormat = Literal["jsonl", "vault", "mcp-graph"]
 Resolution = Literal["a_wins", "b_wins", "both_valid", "merged"]
+CorrectionReason = Literal["changed", "wrong"]
+"""Why a memory is corrected: its value held until a day, or it never held."""
 
 TRUST: tuple[Origin, ...] = ("system", "user", "reported", "agent", "tool", "untrusted")
 """Origins, most trusted first: Slowwave itself, a person, one who may be quoting, an assistant, a tool, and a text

@@ -7,7 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from slowwave.schemas.choices import CellStatus, CellType, ExportFormat, Resolution, SaidBy
+from slowwave.schemas.choices import (
+    CellStatus,
+    CellType,
+    CorrectionReason,
+    ExportFormat,
+    Resolution,
+    SaidBy,
+)
 from slowwave.schemas.refusals import CLEAN, Request, Switch, Text, possible_time
 from slowwave.schemas.search import FROM_WITHIN, MAX_LIMIT, Moment, Narrowing, Query, Scope, When
 
@@ -114,10 +121,24 @@ class CorrectRequest(_Edit, _Statement):
         max_length=MOST_ENTITIES,
         description="A person, project, place or thing that it names.",
     )
+    reason: CorrectionReason | None = Field(
+        default=None,
+        description="changed: it was true until then; wrong: it never was (default: the words decide).",
+    )
+    since: When | None = Field(
+        default=None,
+        description="Day of the change: 2026-05-01, last_week (default: as the text says, else today).",
+    )
     origin: SaidBy = Field(
         default="user",
         description=f"{WHOSE_WORD} But for the user's it opens a contradiction with what a person said.",
     )
+
+    @model_validator(mode="after")
+    def _has_a_day_if_changed(self) -> "CorrectRequest":
+        if self.reason == "wrong" and self.since is not None:
+            raise ValueError("what is wrong never held, so it has no day: leave out since, or choose changed")
+        return self
 
 
 class ResolveRequest(Request):

@@ -222,7 +222,7 @@ def test_a_text_is_erased_however_its_accents_are_spelled(memory, folder):
     other = memory.remember("The café opens at nine.", now=NOW)
     memory.forget(other.cell_id)
     with pytest.raises(InputError, match="deleted"):
-        memory.remember(unicodedata.normalize("NFD", "The café opens at nine."), now=NOW)
+        memory.remember(origin="agent", text=unicodedata.normalize("NFD", "The café opens at nine."), now=NOW)
 
 
 def test_what_a_person_remembers_as_an_episode_stays_when_another_memory_of_the_day_goes(memory, folder):

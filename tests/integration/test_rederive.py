@@ -97,7 +97,7 @@ def speak(home: Path) -> None:
     """A person states, corrects, confirms, deletes, settles and cites; an assistant corrects itself, and a person."""
     with Memory(home) as memory:
         memory.remember(STATED, subject="harbour", attribute="master", value="Ines")
-        memory.correct(cell_that(home, "5433")["cell_id"], CORRECTED, value="6432")
+        memory.correct(cell_that(home, "5433")["cell_id"], CORRECTED, value="6432", reason="changed")
         memory.confirm(cell_that(home, "seat hold")["cell_id"], note="I counted")
         memory.confirm(cell_that(home, "berths")["cell_id"])
         memory.forget(cell_that(home, "secret")["cell_id"])
@@ -227,6 +227,9 @@ def test_after_the_switch_the_memory_is_the_derivation_and_rebuilds_to_it(home):
     with Memory(home) as memory:
         (port,) = [hit for hit in memory.search("port of the staging database").cells if hit.value == "6432"]
         assert port.content == CORRECTED
+        assert [former.value for former in port.history] == ["5433"], (
+            "what changed is a former value there, too"
+        )
         june = datetime(2026, 6, 20, tzinfo=UTC)
         held = memory.search("rate limit of the departures endpoint", as_of=june).cells
         assert not [hit for hit in held if "250" in hit.content]

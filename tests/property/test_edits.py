@@ -59,7 +59,10 @@ def test_an_erased_text_leaves_no_byte_and_the_rest_stays(text):
 
 STEP = st.tuples(
     st.sampled_from(
-        ["correct", "confirm", "forget", "erase", "a_wins", "b_wins", "both_valid", "merged", "undo"]
+        [
+            *("correct", "change", "remember", "confirm", "forget", "erase"),
+            *("a_wins", "b_wins", "both_valid", "merged", "undo"),
+        ]
     ),
     st.integers(0, 3),
 )
@@ -101,12 +104,16 @@ def say(memory: Memory, folder: Path, word: str, number: int, step: int) -> None
     """One word about the memory or the contradiction of that number, where it is possible."""
     now = NOW + timedelta(minutes=step)
     cells = store_of(folder).rows("cells", ["cell_id"])["cell_id"].sort()
-    if word in ("correct", "confirm", "forget", "erase") and cells.is_empty():
+    if word in ("correct", "change", "confirm", "forget", "erase") and cells.is_empty():
         return
     cell_id, pair = cells[number % len(cells)] if len(cells) else "", f"{number % 3}" * 7
     try:
         if word == "correct":
             memory.correct(cell_id, f"Kiln number {step % 4} is cold.", now=now)
+        elif word == "change":
+            memory.correct(cell_id, f"Kiln number {step % 4} is cold.", reason="changed", now=now)
+        elif word == "remember":
+            memory.remember(f"Kiln number {number % 4} is cold.", now=now)
         elif word == "undo":
             memory.unresolve(pair, now=now)
         elif word in ("confirm", "forget", "erase"):
@@ -132,6 +139,7 @@ def assert_chains_end_somewhere(folder: Path) -> None:
 @example([("a_wins", 0), ("b_wins", 1), ("erase", 1)])
 @example([("merged", 0), ("correct", 4), ("forget", 4), ("erase", 0)])
 @example([("a_wins", 0), ("undo", 0), ("b_wins", 0), ("correct", 1), ("undo", 0)])
+@example([("change", 0), ("forget", 4), ("remember", 0), ("change", 1), ("forget", 4), ("erase", 0)])
 @example([("correct", 0), ("correct", 1), ("correct", 2), ("merged", 2), ("undo", 2), ("forget", 0)])
 def test_after_any_words_chains_have_no_circle_and_a_rebuild_tells_the_same(story):
     folder = home()

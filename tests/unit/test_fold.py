@@ -239,7 +239,7 @@ def test_times_of_events_become_the_times_of_rows() -> None:
         events("usage.folded", {"usage_id": "u"}),
         of_row("pair.judged", "judgements", "j", effect="none"),
     )
-    assert value(tables, "topics", "T", "updated_at") == NOW + timedelta(seconds=2)
+    assert value(tables, "topics", "T", "updated_at") == NOW + timedelta(seconds=1)
     assert value(tables, "contradictions", "x", "detected_at") == NOW + timedelta(seconds=3)
     assert value(tables, "tombstones", "c", "deleted_at") == NOW + timedelta(seconds=4)
     assert value(tables, "usage", "u", "folded_at") == NOW + timedelta(seconds=6)

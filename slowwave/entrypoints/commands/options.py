@@ -65,6 +65,7 @@ METAVARS = {
     "subject": "NAME", "attribute": "NAME", "value": "TEXT", "note": "TEXT", "text": "TEXT", "project": "ID",
     "topic": "NAME", "session": "ID", "turn": "ID", "days": "DAYS", "context": "TEXT", "after": "TIME",
     "before": "TIME", "only": "WORDS", "cursor": "CURSOR", "to": "FOLDER", "as-of": "TIME", "known-at": "TIME",
+    "since": "DAY",
 }  # fmt: skip
 
 

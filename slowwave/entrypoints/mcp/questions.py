@@ -9,6 +9,7 @@ from slowwave.entrypoints.mcp.answers.records import cut
 from slowwave.entrypoints.mcp.asking import Ask, told_to_the_model
 from slowwave.errors import NotFoundError
 from slowwave.schemas.lists import CellDetail
+from slowwave.schemas.moments import day_of
 from slowwave.schemas.results import Dispute, Done
 
 SHOWN_CHARACTERS = 300
@@ -22,7 +23,9 @@ async def of_correction(ask: Ask, given: Mapping[str, Any]) -> str:
     with told_to_the_model():
         found: Done = await ask("correct", {**given, "dry_run": True}, Done)
     put = f"Put this in the place of a memory, as your word?\n- {shown}\n+ {_text(given['text'])}"
-    return "\n".join([put, *_goes_along(found)])
+    until = "never held" if found.since is None else f"was true until {day_of(found.since)}"
+    why = [f"The old one {until}."] if found.reason is not None else []
+    return "\n".join([put, *why, *_goes_along(found)])
 
 
 async def of_confirmation(ask: Ask, given: Mapping[str, Any]) -> str:

@@ -96,8 +96,9 @@ REMEMBER: Final = Tool(
 CORRECT: Final = Tool(
     name="correct_fact",
     title="Correct a memory",
-    told="Replace a memory that is wrong or out of date; the old one stays in the history. The user is asked: a yes "
-    "makes it the user's word. A client that cannot ask records yours, as a contradiction of what a person said.",
+    told="Replace a memory that is out of date (reason changed, since a day) or wrong; the old one stays in the "
+    "history. The user is asked: a yes makes it the user's word. A client that cannot ask records yours, as a "
+    "contradiction of what a person said.",
     hints=CHANGE,
     operation="correct",
     request=CorrectRequest,

@@ -27,7 +27,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "value": "RS256",
         "entities": ["auth service"],
     },
-    "/v1/cells/{cell_id}/correct": {"text": "The tokens of the auth service are signed with Ed25519."},
+    "/v1/cells/{cell_id}/correct": {
+        "text": "The tokens of the auth service are signed with Ed25519.",
+        "reason": "changed",
+    },
     "/v1/cells/{cell_id}/confirm": NOTE,
     "/v1/cells/{cell_id}/forget": NOTE,
     "/v1/cells/{cell_id}/erase": {"dry_run": True},

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from slowwave.schemas.choices import CellStatus, Resolution
+from slowwave.schemas.choices import CellStatus, CorrectionReason, Resolution
 from slowwave.schemas.moments import Said
 from slowwave.schemas.refusals import Frozen
 
@@ -52,6 +52,8 @@ class Done(Frozen):
     left_out: list[str] = Field(
         default_factory=list, description="Statements of a passage that are told no longer, now that it went."
     )
+    reason: CorrectionReason | None = Field(default=None, description="How a correction was taken.")
+    since: datetime | None = Field(default=None, description="The day of a change.")
     notes: list[str] = Field(default_factory=list)
 
 

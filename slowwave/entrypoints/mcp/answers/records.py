@@ -108,7 +108,11 @@ def of_topic(hit: TopicHit) -> ToldSummary:
         title=cut(hit.name, NAME_CHARACTERS),
         text=_chosen(hit, hit.summary),
         date=day_of(hit.updated_at),
-        remarks=[several_memories(hit.cell_count), *([hit.whose] if hit.whose else [])],
+        remarks=[
+            *(["a memory behind it changed since"] if hit.is_outdated else []),
+            several_memories(hit.cell_count),
+            *([hit.whose] if hit.whose else []),
+        ],
     )
 
 
