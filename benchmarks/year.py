@@ -56,6 +56,7 @@ class Life:
         self.now = FIRST_DAY
         self.days: list[dict[str, Any]] = []
         self.memory = Memory(home)
+        self.unnoted = Memory(home, records_usage=False)
         self.chance = random.Random(f"life-{seed}")  # noqa: S311 - a benchmark's dice
         self.retold: list[str] = []
         self.every, self.slept = every, 0
@@ -119,9 +120,6 @@ class Life:
 
     def _probe(self, day: int) -> dict[str, Any]:
         """What default search believes: nothing of this is noted as use."""
-        from slowwave.recall.reader import open_reader
-        from slowwave.recall.search import ask
-
         at, told = self._at(day, NIGHT_HOUR + 1), self.world.told_before(day)
         most, since = PROBES_A_DAY * self.every, day - max(CHANGED_DAYS, self.every)
         fresh = [fact for fact in told if _changed_lately(fact, since, day)][: most // 2]
@@ -129,9 +127,9 @@ class Life:
         count = most - len(fresh)
         start = day * count % max(len(others), 1)
         turn = (others[start:] + others[:start])[:count]
-        reader, counts = open_reader(self.home), Counter[str]()
+        counts = Counter[str]()
         for fact in [*fresh, *turn]:
-            counts.update(_belief(fact, ask(reader, fact.question, now=at).cells, day))
+            counts.update(_belief(fact, self.unnoted.search(fact.question, now=at).cells, day))
         return {
             f"probe_{name}": counts[name] for name in ("asked", "first", "found", "told", "right", "stale")
         }
@@ -245,6 +243,7 @@ def live_year(
                 with rows.open("a", encoding="utf-8") as file:
                     file.write(f"{json.dumps(life.days[-1])}\n")
         life.memory.close()
+        life.unnoted.close()
     return life.days
 
 

@@ -17,13 +17,10 @@ with app.setup:
     from markupsafe import Markup, escape
 
     from slowwave.entrypoints.show.terminal import visible
-    from slowwave.errors import SlowwaveError
+    from slowwave.errors import NotFoundError, SlowwaveError
     from slowwave.home.paths import open_home
-    from slowwave.recall.conditions import scope_condition
-    from slowwave.recall.reader import open_reader
-    from slowwave.schemas.search import Filters
     from slowwave.schemas.tables import frame_schema
-    from slowwave.store import col, lit
+    from slowwave.store import col, lit, open_store, owned_by
 
     LISTED = 25
     BLUE, AMBER, GREY, GREEN, RED = "#3f76c0", "#dfa63c", "#a2abb8", "#3d9a78", "#cf5b52"
@@ -89,14 +86,14 @@ def read(home: str) -> Stored:
         place = open_home(home or None)
         if not place.store_root.is_dir():
             return nothing("No memory yet.")
-        reader = open_reader(place)
+        store = open_store(place.store_root)
+    except NotFoundError:
+        return nothing("No memory yet.")
     except SlowwaveError as error:
         return nothing(str(error))
-    if reader.store is None:
-        return nothing("No memory yet.")
-    where = scope_condition(place.settings.owner, Filters())
-    frames = {name: reader.store.rows(name, columns, where) for name, columns in OWNER_FIELDS.items()}
-    judging = reader.store.rows("judging").join(frames["cells"], on="cell_id", how="semi")
+    where = owned_by(place.settings.owner)
+    frames = {name: store.rows(name, columns, where) for name, columns in OWNER_FIELDS.items()}
+    judging = store.rows("judging").join(frames["cells"], on="cell_id", how="semi")
     return Stored(**frames, judging=judging, problem="")
 
 
@@ -242,11 +239,11 @@ def placed(home: str, stored: Stored, most: int = 200) -> pl.DataFrame:
     if named.is_empty():
         return empty
     place = open_home(home or None)
-    store = open_reader(place).store
+    store = open_store(place.store_root)
     vectors = store.vectors("cells", named["cell_id"])
     if vectors.is_empty():
         return empty
-    where = scope_condition(place.settings.owner, Filters())
+    where = owned_by(place.settings.owner)
     standing = where & col("status").isin(["active", "archived", "superseded"]) & (col("cell_id") != lit(""))
     near = store.nearest("cells", vectors["vector"].to_numpy(), 33, where=standing, exact=True)
     ids = dict(enumerate(vectors["cell_id"]))

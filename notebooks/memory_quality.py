@@ -23,8 +23,8 @@ with app.setup:
     from slowwave.edits.status import read_status
     from slowwave.entrypoints.show.home import pending_lines
     from slowwave.entrypoints.show.terminal import ago, visible
-    from slowwave.errors import SlowwaveError
-    from slowwave.evaluation.evaluate import as_frame
+    from slowwave.errors import NotFoundError, SlowwaveError
+    from slowwave.evaluation.evaluate import ask_home
     from slowwave.evaluation.retrieval import (
         CUTS,
         EVERY,
@@ -36,17 +36,13 @@ with app.setup:
         wanted_turns,
     )
     from slowwave.home.paths import Home, open_home
-    from slowwave.language.query_words import QUERY_WORDS, telling_words
+    from slowwave.memory import Memory as SlowwaveMemory
     from slowwave.readers.questions.question_sets import read_question_set
-    from slowwave.recall.conditions import scope_condition
-    from slowwave.recall.reader import Reader, open_reader
-    from slowwave.recall.search import ask
-    from slowwave.recall.turns import TurnQuestion, find_turns
     from slowwave.schemas.identity import content_hash
     from slowwave.schemas.results import Status
-    from slowwave.schemas.search import MAX_LIMIT, Filters
+    from slowwave.schemas.search import MAX_LIMIT
     from slowwave.schemas.tables import RAW_PROMPT, frame_schema
-    from slowwave.store import Store, col
+    from slowwave.store import Store, col, open_store, owned_by
 
     COLUMNS = {
         "cells": (
@@ -191,7 +187,6 @@ def _(memory, now):
                     widths="equal",
                     gap=0.75,
                 ),
-                note(memory.search_note),
             ]
         )
     _shown
@@ -655,7 +650,7 @@ class Memory(NamedTuple):
 
     root: str
     home: Home | None
-    reader: Reader | None
+    asked: SlowwaveMemory | None
     store: Store | None
     status: Status | None
     problem: str
@@ -670,11 +665,6 @@ class Memory(NamedTuple):
     def is_empty(self) -> bool:
         """Whether there is nothing to look at."""
         return self.cells.is_empty() and self.turns.is_empty()
-
-    @property
-    def search_note(self) -> str:
-        """The parts that search goes without."""
-        return self.reader.note if self.reader is not None else ""
 
     @property
     def owner(self) -> str:
@@ -699,17 +689,22 @@ def read_memory(path: str):
     home = None
     try:
         home = open_home(path or None)
-        status, reader = read_status(home, now=datetime.now(UTC)), open_reader(home)
-        if reader.store is None:
-            return Memory(str(home.root), home, reader, None, status, "", **empty)
-        where = scope_condition(home.settings.owner, Filters())
-        frames = {name: reader.store.rows(name, columns, where) for name, columns in COLUMNS.items()}
-        cell_usage = reader.store.rows("cell_usage").join(frames["cells"], on="cell_id", how="semi")
+        status, asked_memory = (
+            read_status(home, now=datetime.now(UTC)),
+            SlowwaveMemory(home.root, records_usage=False),
+        )
+        try:
+            store = open_store(home.store_root)
+        except NotFoundError:
+            return Memory(str(home.root), home, asked_memory, None, status, "", **empty)
+        where = owned_by(home.settings.owner)
+        frames = {name: store.rows(name, columns, where) for name, columns in COLUMNS.items()}
+        cell_usage = store.rows("cell_usage").join(frames["cells"], on="cell_id", how="semi")
         return Memory(
             str(home.root),
             home,
-            reader,
-            reader.store,
+            asked_memory,
+            store,
             status,
             "",
             **frames,
@@ -740,9 +735,7 @@ def turn_texts(memory, turn_ids):
     """Texts of these turns, with speaker and day, by id; only those that the owner may see."""
     if memory.store is None or not turn_ids:
         return {}
-    where = scope_condition(memory.home.settings.owner, Filters()) & col("turn_id").isin(
-        sorted(set(turn_ids))
-    )
+    where = owned_by(memory.home.settings.owner) & col("turn_id").isin(sorted(set(turn_ids)))
     rows = memory.store.rows("turns", ["turn_id", "speaker", "role", "content", "event_time"], where)
     return {
         row["turn_id"]: f"{row['event_time']:%Y-%m-%d} {row['speaker'] or row['role']}: {row['content']}"
@@ -753,13 +746,13 @@ def turn_texts(memory, turn_ids):
 @app.function
 def asked(memory, question, *, has_turns, now):
     """The answer of a search, or None with the reason; it is not noted as use."""
-    if memory.is_empty or memory.reader is None:
+    if memory.is_empty or memory.asked is None:
         return None, "No memory yet."
     if not question.strip():
         return None, "Write a question above."
     try:
         level = "evidence" if has_turns else "full"
-        return ask(memory.reader, question, detail_level=level, now=now), ""
+        return memory.asked.search(question, detail_level=level, now=now), ""
     except SlowwaveError as error:
         return None, str(error)
 
@@ -782,7 +775,7 @@ def reached(memory, *, most, now):
     for row in sample.iter_rows(named=True):
         question = f"{row['subject']} {row['attribute']}"
         try:
-            cells = ask(memory.reader, question, limit=MAX_LIMIT, now=now).cells
+            cells = memory.asked.search(question, limit=MAX_LIMIT, now=now).cells
         except SlowwaveError:  # a name of signs alone, of which nothing can be asked
             cells = []
         ids = [{cell.cell_id, *(former.cell_id for former in cell.history)} for cell in cells]
@@ -850,11 +843,10 @@ def measure(memory, path):
             wanted_parts.append(evidence.with_columns(pl.col("question_index") + len(questions)))
             for reason, count in lost.items():
                 left_out[reason] = left_out.get(reason, 0) + count
-            for place in evidence["question_index"].unique().sort():
-                ranked = ranked_turns(memory, conversation.questions[place])
-                asked_parts.append(
-                    ranked.with_columns(question_index=pl.lit(place + len(questions), dtype=pl.Int64))
-                )
+            places = evidence["question_index"].unique().sort()
+            ranked = ask_home(memory.home, [conversation.questions[place] for place in places])
+            at = places.gather(ranked["question_index"]) + len(questions)
+            asked_parts.append(ranked.with_columns(question_index=at))
             questions += conversation.questions
     result = scored(
         pl.concat(asked_parts, how="diagonal"),
@@ -888,14 +880,6 @@ def known_turns(memory, conversation):
         memory.turns, on=["turn_id", "content_hash"], how="semi"
     )
     return there.select("id", "turn_id") if there.height > SAME_CONVERSATION * said.height else said.clear()
-
-
-@app.function
-def ranked_turns(memory, question):
-    vector, _ = memory.reader.vector_of(question.question)
-    words = telling_words(question.question, most=QUERY_WORDS)
-    asked_for = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
-    return as_frame(find_turns(memory.store, asked_for, memory.home.settings))
 
 
 @app.function

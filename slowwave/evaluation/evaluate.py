@@ -29,11 +29,11 @@ from slowwave.evaluation.retrieval import (
     session_recall,
     wanted_turns,
 )
-from slowwave.home.paths import open_home
+from slowwave.home.paths import Home, open_home
 from slowwave.home.workspace import Workspace, open_workspace
 from slowwave.language.query_words import QUERY_WORDS, telling_words
 from slowwave.language.tokens import count_tokens
-from slowwave.recall.reader import Reader
+from slowwave.recall.reader import Reader, open_reader
 from slowwave.recall.turns import LIST_ROWS, FoundTurns, TurnQuestion, find_turns
 from slowwave.schemas.questions import Conversation, Evaluation, Figures, Parameter, Question, QuestionSet
 from slowwave.schemas.search import Filters
@@ -183,15 +183,25 @@ def write_sessions(folder: Path, conversation: Conversation) -> None:
         (folder / f"{place:04d}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
+def ask_home(home: Home, questions: Sequence[Question]) -> pl.DataFrame:
+    """As `ask_questions`, of a home that is only read; nothing is found where there is no store yet."""
+    return _found_turns(open_reader(home), questions)
+
+
 def ask_questions(workspace: Workspace, questions: Sequence[Question]) -> pl.DataFrame:
     """The turns that every list of the fusion finds for each question: `found` of `retrieval.py`."""
-    reader = reader_of(workspace)
+    return _found_turns(reader_of(workspace), questions)
+
+
+def _found_turns(reader: Reader, questions: Sequence[Question]) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=NO_TURNS)]
+    if reader.store is None:
+        return parts[0]
     for place, question in enumerate(questions):
         vector, _ = reader.vector_of(question.question)
         words = telling_words(question.question, most=QUERY_WORDS)
         asked = TurnQuestion(words, vector, Filters(as_of=question.asked_at))
-        found = as_frame(find_turns(workspace.store, asked, workspace.settings))
+        found = as_frame(find_turns(reader.store, asked, reader.settings))
         parts.append(found.with_columns(question_index=pl.lit(place, dtype=pl.Int64)))
     return pl.concat(parts, how="diagonal")
 

@@ -61,7 +61,7 @@ def _columns(question: Question, mode: Mode) -> list[pl.Expr]:
 
 
 def _factors() -> pl.Expr:
-    """fit * state * property: how well type and value fit, what became of it, whether its property is asked."""
+    """Fit * state * property: how well type and value fit, what became of it, whether its property is asked."""
     state = (
         pl.when("is_echo").then(0.5).otherwise(1.0)
         * pl.when("is_closed").then(0.6).otherwise(1.0)

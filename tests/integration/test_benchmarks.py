@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks import hooks, ingest_bounds, latency, night, pairs, retrieval_quality, server
+from benchmarks import holds, hooks, ingest_bounds, latency, night, pairs, retrieval_quality, server
 from benchmarks.invented import write_sessions
 
 pytestmark = [
@@ -231,6 +231,47 @@ def test_pairs_tells_whether_the_older_statement_is_a_candidate_of_the_newer(tmp
     assert found["ranks"]["1"] == 1
     assert found["memories"] == 4
     assert found["missed"] == []
+
+
+def test_holds_tells_what_a_world_answers_first_and_what_its_lists_say(tmp_path):
+    said = {
+        "2026-05-04": ("We pay 40 euros for the mooring.", "The code E7 PUMP DRY means: open the sea cock."),
+        "2026-06-02": ("The mooring costs 65 euros from today.", "Please answer in short sentences, always."),
+    }
+    (tmp_path / "sessions").mkdir()
+    for day, texts in said.items():
+        common = {"session_id": f"s-{day}", "role": "user", "speaker": "Ann"}
+        lines = [
+            common | {"id": f"{day}-{place}", "timestamp": f"{day}T09:0{place}:00Z", "content": text}
+            for place, text in enumerate(texts)
+        ]
+        (tmp_path / "sessions" / f"{day}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    values = [
+        {"value": "40 euros", "since": "2026-05-04", "evidence": ["2026-05-04-0"], "forms": ["40"]},
+        {"value": "65 euros", "since": "2026-06-02", "evidence": ["2026-06-02-0"], "forms": ["65"]},
+    ]
+    lists = {
+        "properties": [{"property": "fee", "subject": "mooring", "attribute": "price", "values": values}],
+        "questions": [{"id": "q1", "question": "mooring price?", "style": "short", "property": "fee"}],
+        "unanswerable": [{"id": "u1", "question": "Who feeds the owls?"}],
+        "errors": [
+            {"id": "e1", "error": "E7 PUMP DRY", "fix_forms": ["sea cock"], "evidence": ["2026-05-04-1"]}
+        ],
+        "whose": [
+            {"statement": "The mooring costs 65 euros.", "evidence": ["2026-06-02-0"], "whose": "user"}
+        ],
+        "core": [{"id": "c1", "kind": "preference", "forms": ["short sentences"]}],
+    }
+    for name, entries in lists.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(entries))
+    assert holds.main([str(tmp_path), "--json", str(tmp_path / "found.json"), "--show", "fail"]) == 0
+    found = json.loads((tmp_path / "found.json").read_text())
+    ways = {row["way"]: row for row in found["shares"] if row["style"] == "all"}
+    assert set(ways) == {"search", "page 300", "page 150", "small", "raw turns", "vectors"}
+    assert ways["search"]["named"] == ways["raw turns"]["named"] == 1.0
+    assert found["whose_word"]["judged"] == 1
+    assert found["fixes"]["anywhere"] == 1.0
+    assert set(found["nothing_known"]) == {"search", "small", "both"}
 
 
 @pytest.mark.year
