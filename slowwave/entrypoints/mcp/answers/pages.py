@@ -70,7 +70,7 @@ def page_of(told: Told) -> str:
     """Memories as a page; one that says what is missing where there are none."""
     if not (told.summaries or told.memories or told.turns):
         return " ".join(told.notes) or "Nothing in memory answers that."
-    lines = [told.about]
+    lines = [told.about, *([told.lead] if told.lead else [])]
     lines += [_summary(one) for one in told.summaries]
     lines += [_memory(one) for one in told.memories]
     lines += ["Said, word by word:"] * bool(told.turns)

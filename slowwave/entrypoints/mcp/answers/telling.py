@@ -54,7 +54,8 @@ def told_search(found: SearchResult) -> Told:
     quoted = {turn.turn_id: turn for hit in found.cells for turn in hit.evidence}
     turns = {turn.turn_id: turn for turn in found.turns}
     return Told(
-        about=_about(),
+        about=_about("Current values first."),
+        lead=page_line(found.lead),
         summaries=[of_topic(hit) for hit in found.topics],
         memories=[
             *(of_cell(hit, has_projects=_are_of_several(found.cells)) for hit in found.cells),
