@@ -2,7 +2,7 @@
 
 FILE is a question set with evidence, in LoCoMo's form or in ours (`slowwave/schemas/questions.py`). Each conversation
 is taken in by the real path into a home of its own; every question is asked with the lists of
-`slowwave/search/turns.py`. Recall at k is the mean over the questions of the share of a question's evidence turns
+`slowwave/recall/turns.py`. Recall at k is the mean over the questions of the share of a question's evidence turns
 among the first k. It calls no language model and sets nothing by the questions.
 """
 

@@ -43,7 +43,10 @@ ONE_LIST: Shares = (0.0, 1.0, 0.0, 0.0)
 SIMPLE_TOKENS, COMPLEX_TOKENS = 1_000, 3_000
 """Budgets of a simple and of a complex question, where the request names none."""
 
-FILL = 0.3
+FILLED_TOKENS = 350
+"""A page of more tokens is filled with what matches less well, once what is relevant has its place."""
+
+FILL = float(__import__("os").environ.get("FILL","0.3"))
 """Weight of a message that a memory was made of: it fills a page that memories leave room on."""
 
 CELL_TOKENS, TURN_TOKENS, FEWEST = 15, 40, 8
@@ -193,14 +196,17 @@ ERRORS = 2
 
 def _choose_page(reader: Reader, recalled: Recalled, request: ContextRequest, room: int) -> list[Chosen]:
     """The best lines that fit; what asks for a list is told how many more there are."""
-    among = recalled.said[: max(room // TURN_TOKENS, FEWEST)]
+    said, units = recalled.said, recalled.units
+    if room > FILLED_TOKENS:
+        said, units = [*said, *recalled.more_said], [*units, *recalled.more_units]
+    among = said[: max(room // TURN_TOKENS, FEWEST)]
     fresh = {one.turn_id for one in unread(recalled, among)}
-    said = [
+    quotes = [
         one if one.turn_id in fresh else replace(one, score=FILL * one.score)
         for one in still_current(recalled, among)
     ]
-    units = recalled.units[: max(room // CELL_TOKENS, FEWEST)]
-    lines = counted(question_lines(recalled, units, said), has_ids=request.ids)
+    units = units[: max(room // CELL_TOKENS, FEWEST)]
+    lines = counted(question_lines(recalled, units, quotes), has_ids=request.ids)
     weight = recalled.question.settings.context.told_weight
     chosen = _packed(lines, room, told_weight=weight)
     more = _more_line(lines, chosen, recalled) if asks_for_list(request.question) else None

@@ -31,10 +31,11 @@ class Mode:
     cut: float = 0.5
     turns: float = 0.7
     has_raw: bool = False
+    fills: bool = False
     most_cells: int = 60
     most_said: int = 20
 
 
 SEARCH = Mode(has_raw=True)
-PAGE = Mode(cut=0.0, most_cells=100, most_said=60)
+PAGE = Mode(cut=0.0, fills=True, most_cells=100, most_said=60)
 SMALL = Mode(cut=0.6)

@@ -38,6 +38,9 @@ class Recalled:
     said: list[Said] = field(default_factory=list)
     topics: list["TopicUnit"] = field(default_factory=list)
     asked: Asked = field(default_factory=lambda: Asked({}))
+    more_units: list[Unit] = field(default_factory=list)
+    more_said: list[Said] = field(default_factory=list)
+    """What matches less well: it fills a page that is larger than what is relevant, where anything is."""
 
 
 @dataclass
@@ -66,13 +69,16 @@ def recall(
     units = score_units(question, gathered, resolve(question, gathered), mode)
     said = score_said(question, gathered, mode)
     recalled = Recalled(question, gathered, asked=asked_terms(text, partial(store.rarities, "passages")))
-    recalled.units = [unit for unit in units if is_relevant(question, unit, gathered)]
+    recalled.units = [unit for unit in units if is_relevant(question, unit)]
     recalled.said = [one for one in said if is_relevant_said(question, one, gathered)]
     recalled.topics = rank_topics(question, gathered, recalled.units)
+    if mode.fills and (recalled.units or recalled.said):
+        recalled.more_units = [unit for unit in units if unit not in recalled.units]
+        recalled.more_said = [one for one in said if one not in recalled.said]
     return recalled
 
 
-def is_relevant(question: Question, unit: Unit, gathered: Gathered) -> bool:
+def is_relevant(question: Question, unit: Unit) -> bool:
     """Return whether a memory is about the question: by its terms, by its meaning, or by the time that is named."""
     if question.filters.is_narrow or question.filters.is_historical or not names_a_thing(question.text):
         return True
