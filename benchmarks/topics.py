@@ -26,6 +26,7 @@ from slowwave.embeddings import (
     centred_profile,
     encode_directions,
     fit_directions,
+    guessed_relevance,
     load_profile,
     open_embedder,
     space_id_of,
@@ -237,7 +238,8 @@ def centred(embedder: Embedder, texts: Sequence[str]) -> Embedder:
     made = embedder.embed_documents(texts).vectors
     directions = fit_directions(made, components=settings.centring_components)
     name = space_id_of(embedder.embedder_id, encode_directions(directions))
-    return CentredEmbedder(embedder, name, centred_profile(embedder.profile), directions)
+    profile = centred_profile(embedder.profile)
+    return CentredEmbedder(embedder, name, profile, guessed_relevance(profile), directions)
 
 
 def reachable(measured: Measured) -> list[Embedder]:
@@ -254,7 +256,7 @@ def reachable(measured: Measured) -> list[Embedder]:
             if embedder is not None:
                 embedder.embed_query("is anyone there")
                 found.append(embedder)
-                if embedder.profile.is_centred:
+                if settings.centring:
                     found.append(centred(embedder, measured.texts))
         except SlowwaveError as error:
             measured.notes.append(f"{settings.provider}: not measured ({error})")

@@ -9,12 +9,14 @@ in messages.
 
 from slowwave.embeddings.centring import (
     CentredEmbedder,
+    KnownVectors,
     base_id_of,
     base_of,
     decode_directions,
     encode_directions,
     fit_directions,
     space_id_of,
+    unit_without_common,
 )
 from slowwave.embeddings.choice import check_embedder, open_embedder
 from slowwave.embeddings.profiles import (
@@ -26,13 +28,16 @@ from slowwave.embeddings.profiles import (
     write_calibration,
 )
 from slowwave.embeddings.protocol import Embedded, Embedder, Vectors
+from slowwave.embeddings.relevance import Relevance, guessed_relevance, measured_relevance
 
 __all__ = [
     "THRESHOLDS",
     "CentredEmbedder",
     "Embedded",
     "Embedder",
+    "KnownVectors",
     "Profile",
+    "Relevance",
     "Vectors",
     "base_id_of",
     "base_of",
@@ -42,8 +47,11 @@ __all__ = [
     "decode_directions",
     "encode_directions",
     "fit_directions",
+    "guessed_relevance",
     "load_profile",
+    "measured_relevance",
     "open_embedder",
     "space_id_of",
+    "unit_without_common",
     "write_calibration",
 ]

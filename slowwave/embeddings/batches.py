@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from slowwave.embeddings.profiles import Profile
 from slowwave.embeddings.protocol import Embedded, Vectors, embedder_id_of
+from slowwave.embeddings.relevance import Relevance, guessed_relevance
 from slowwave.errors import ConfigError, InputError, OutputError, TransientError
 from slowwave.settings.groups import EmbeddingSettings
 
@@ -60,13 +61,22 @@ class BatchEmbedder:
         """As `Embedder`."""
         return self.profile.dims
 
+    @property
+    def relevance(self) -> Relevance:
+        """As `Embedder`."""
+        return guessed_relevance(self.profile)
+
     def embed_documents(self, texts: Sequence[str]) -> Embedded:
         """As `Embedder`."""
         return self._embed(texts, self.profile.document_prefix)
 
+    def embed_queries(self, texts: Sequence[str]) -> Embedded:
+        """As `Embedder`."""
+        return self._embed(texts, self.profile.query_prefix)
+
     def embed_query(self, text: str) -> Vectors:
         """As `Embedder`."""
-        embedded = self._embed([text], self.profile.query_prefix)
+        embedded = self.embed_queries([text])
         if embedded.failures:
             raise InputError(f"this question has no vector: {embedded.failures[0]}. Search by words.")
         only: Vectors = embedded.vectors[0]

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slowwave.embeddings.batches import unit_rows
 from slowwave.embeddings.profiles import Profile
 from slowwave.embeddings.protocol import Embedded, Embedder, Vectors
+from slowwave.embeddings.relevance import Relevance
 from slowwave.errors import ConfigError, InputError
 
 _NUMBERS = np.dtype("<f4")
@@ -36,6 +38,11 @@ def without_common(vectors: Vectors, directions: Vectors) -> Vectors:
     for axis in directions[1:]:
         around = around - np.outer(around @ axis, axis)
     return np.asarray(around, dtype=np.float32)
+
+
+def unit_without_common(vectors: Vectors, directions: Vectors) -> tuple[Vectors, NDArray[np.intp]]:
+    """`without_common`, of unit length, and the places of rows of which nothing is left, which are NaN."""
+    return unit_rows(without_common(vectors, directions))
 
 
 def encode_directions(directions: Vectors) -> str:
@@ -76,6 +83,7 @@ class CentredEmbedder:
     base: Embedder
     embedder_id: str
     profile: Profile
+    relevance: Relevance
     directions: Vectors = field(repr=False, compare=False)
 
     @property
@@ -85,18 +93,72 @@ class CentredEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Embedded:
         """As `Embedder`."""
-        made = self.base.embed_documents(texts)
-        vectors, empty = unit_rows(without_common(made.vectors, self.directions))
+        return self._without_common(self.base.embed_documents(texts))
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded:
+        """As `Embedder`."""
+        return self._without_common(self.base.embed_queries(texts))
+
+    def _without_common(self, made: Embedded) -> Embedded:
+        vectors, empty = unit_without_common(made.vectors, self.directions)
         failures = {int(at): "nothing but what all texts share" for at in empty} | made.failures
         return Embedded(vectors, failures, made.cut_count)
 
     def embed_query(self, text: str) -> Vectors:
         """As `Embedder`."""
-        vectors, empty = unit_rows(without_common(self.base.embed_query(text)[None, :], self.directions))
+        vectors, empty = unit_without_common(self.base.embed_query(text)[None, :], self.directions)
         if len(empty):
             raise InputError("this question holds nothing but what all texts share. Search by words.")
         only: Vectors = vectors[0]
         return only
+
+
+@dataclass(frozen=True)
+class KnownVectors:
+    """An embedder that knows the vectors of some texts: a fit makes them, and the switch to it needs them again."""
+
+    base: Embedder
+    known: dict[str, Vectors] = field(repr=False, compare=False)
+
+    @property
+    def embedder_id(self) -> str:
+        """As `Embedder`."""
+        return self.base.embedder_id
+
+    @property
+    def dims(self) -> int:
+        """As `Embedder`."""
+        return self.base.dims
+
+    @property
+    def profile(self) -> Profile:
+        """As `Embedder`."""
+        return self.base.profile
+
+    @property
+    def relevance(self) -> Relevance:
+        """As `Embedder`."""
+        return self.base.relevance
+
+    def embed_documents(self, texts: Sequence[str]) -> Embedded:
+        """As `Embedder`; only the texts that are not known are embedded."""
+        new = [at for at, text in enumerate(texts) if text not in self.known]
+        made = self.base.embed_documents([texts[at] for at in new])
+        vectors = np.full((len(texts), self.dims), np.nan, dtype=np.float32)
+        vectors[new] = made.vectors
+        for at, text in enumerate(texts):
+            if text in self.known:
+                vectors[at] = self.known[text]
+        failures = {new[at]: reason for at, reason in made.failures.items()}
+        return Embedded(vectors, failures, made.cut_count)
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded:
+        """As `Embedder`."""
+        return self.base.embed_queries(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        """As `Embedder`."""
+        return self.base.embed_query(text)
 
 
 def base_of(embedder: Embedder) -> Embedder:

@@ -1,8 +1,10 @@
 """Prefixes, limits and thresholds of each embedding model: known ones, and those measured on a store."""
 
+import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -41,12 +43,11 @@ class Profile(BaseModel):
     near_threshold: float = Field(ge=-1, le=1)
     relevance_threshold: float = Field(ge=-1, le=1)
     vector_weight: float = Field(ge=0)
-    is_centred: bool = Field(default=False, description="Whether a store takes its common directions out.")
     calibrated: bool
 
 
 def load_profile(model: str, calibration_path: Path | None = None) -> Profile:
-    """The profile of a model: by its name, by its name without the tag, else the one for unknown models.
+    """The profile of a model: by its name, by its name without owner and tag, else the one for unknown models.
 
     Thresholds that `calibration_path` (if that file exists) holds for this model win, and count as
     calibrated.
@@ -55,9 +56,20 @@ def load_profile(model: str, calibration_path: Path | None = None) -> Profile:
         ConfigError: the calibration file cannot be read or holds what is not a threshold.
     """
     name = plain_name(model)
-    table = _profiles()
-    given = dict(table.get(name) or table.get(name.partition(":")[0]) or table["other"])
+    given = {key: value for key, value in _given(name).items() if key != "names"}
     return _calibrated(given | {"model": name}, name, calibration_path)
+
+
+def with_prefixes(profile: Profile, *, query: str | None, document: str | None) -> Profile:
+    """The profile with other prefixes than its own, where they are given, and a version that names them."""
+    if query is None and document is None:
+        return profile
+    query = profile.query_prefix if query is None else query
+    document = profile.document_prefix if document is None else document
+    digest = hashlib.sha256(json.dumps([query, document]).encode()).hexdigest()[:8]
+    return profile.model_copy(
+        update={"query_prefix": query, "document_prefix": document, "prefix_version": f"p{digest}"}
+    )
 
 
 def centred_name(model: str) -> str:
@@ -102,6 +114,17 @@ def _calibrated(given: dict[str, Any], name: str, calibration_path: Path | None)
             f"{calibration_path} holds a threshold for {name!r} that is not usable. "
             "Calibrate again or remove it."
         ) from error
+
+
+def _given(name: str) -> dict[str, Any]:
+    table = _profiles()
+    plain = name.rpartition("/")[2].partition(":")[0].casefold()
+    if found := table.get(name) or table.get(plain):
+        return found
+    families = (
+        given for given in table.values() if any(fnmatchcase(plain, one) for one in given.get("names", ()))
+    )
+    return next(families, table["other"])
 
 
 @cache

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slowwave.embeddings.profiles import Profile
+
+if TYPE_CHECKING:
+    from slowwave.embeddings.relevance import Relevance
 
 Vectors = NDArray[np.float32]
 
@@ -39,6 +42,10 @@ class Embedder(Protocol):
     def profile(self) -> Profile:
         """Prefixes and thresholds."""
 
+    @property
+    def relevance(self) -> "Relevance":
+        """The noise of this space, for judging a question's similarity to a memory."""
+
     def embed_documents(self, texts: Sequence[str]) -> Embedded:
         """Vectors of stored texts.
 
@@ -47,6 +54,9 @@ class Embedder(Protocol):
             ConfigError: the model is not there, may not be used, or has other dimensions.
             OutputError: the answer cannot be read.
         """
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded:
+        """Vectors of questions; raises as `embed_documents`."""
 
     def embed_query(self, text: str) -> Vectors:
         """Vector of a question, (dims,).

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.embeddings.batches import PROBE_TEXT, BatchEmbedder, BrokenError, RefusedError, matrix
-from slowwave.embeddings.profiles import load_profile, plain_name
+from slowwave.embeddings.profiles import load_profile, plain_name, with_prefixes
 from slowwave.embeddings.protocol import Embedder, Vectors
 from slowwave.errors import ConfigError, OutputError, TransientError
 from slowwave.settings.groups import EmbeddingSettings
@@ -114,7 +114,11 @@ def _server_embedder(
 
     with ExitStack() as undo:
         undo.enter_context(closing(client))
-        profile = load_profile(settings.model, calibration_path)
+        profile = with_prefixes(
+            load_profile(settings.model, calibration_path),
+            query=settings.query_prefix,
+            document=settings.document_prefix,
+        )
         if not profile.dims:
             try:
                 width = vectors_of([PROBE_TEXT]).shape[1]

@@ -8,18 +8,15 @@ import polars as pl
 from slowwave.embeddings import (
     CentredEmbedder,
     Embedder,
+    Profile,
+    Relevance,
     base_id_of,
     centred_profile,
     decode_directions,
+    guessed_relevance,
 )
 from slowwave.home.paths import Home
-from slowwave.settings.groups import EmbeddingSettings
 from slowwave.store import Store, col, lit
-
-
-def is_centred(settings: EmbeddingSettings, base: Embedder) -> bool:
-    """Return whether the home's common directions are to be taken out of this embedder's vectors."""
-    return base.profile.is_centred if settings.centring == "auto" else settings.centring == "on"
 
 
 def newest_fit(store: Store, base: Embedder) -> dict[str, object] | None:
@@ -31,7 +28,7 @@ def newest_fit(store: Store, base: Embedder) -> dict[str, object] | None:
 
 def wanted_space(home: Home, store: Store, base: Embedder) -> Embedder:
     """The embedder in the space that the store's vectors should be of: with its newest fit, where there is one."""
-    newest = newest_fit(store, base) if is_centred(home.settings.embedding, base) else None
+    newest = newest_fit(store, base) if home.settings.embedding.centring else None
     return base if newest is None else _centred(home, base, newest)
 
 
@@ -45,9 +42,19 @@ def stored_space(home: Home, store: Store, base: Embedder) -> Embedder | None:
 
 
 def _centred(home: Home, base: Embedder, fit: dict[str, object]) -> Embedder:
+    profile = centred_profile(base.profile, home.calibration_path)
     return CentredEmbedder(
         base,
         embedder_id=str(fit["space_id"]),
-        profile=centred_profile(base.profile, home.calibration_path),
+        profile=profile,
+        relevance=_relevance(fit, profile),
         directions=decode_directions(str(fit["directions"]), base.dims),
     )
+
+
+def _relevance(fit: dict[str, object], profile: Profile) -> Relevance:
+    """The noise that a fit measured; fits of former versions measured none."""
+    mean, std, kin = (fit[name] for name in ("noise_mean", "noise_std", "kin"))
+    if mean is None or std is None:
+        return guessed_relevance(profile)
+    return Relevance(float(str(mean)), float(str(std)), None if kin is None else float(str(kin)))

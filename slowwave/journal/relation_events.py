@@ -204,7 +204,8 @@ OF_RELATIONS = (
         "space.fitted",
         row_of("spaces", without=("fitted_at",)),
         "fits of the vector space",
-        "What all texts of the home share was fitted: its vectors leave it out from then on.",
+        "What all texts of the home share was fitted, with the noise left: its vectors leave it out from then on.",
+        added=({"noise_mean": None, "noise_std": None, "kin": None},),
     ),
     kind_of(
         "night.completed", row_of("nights"), "nights recorded", "A night ended: what it did and what it cost."

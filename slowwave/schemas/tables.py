@@ -296,6 +296,9 @@ class Spaces(Strict):
     base_embedder_id: str
     text_count: int = count()
     directions: str
+    noise_mean: float = nullable()
+    noise_std: float = nullable()
+    kin: float = nullable()
     fitted_at: Timestamp
 
 

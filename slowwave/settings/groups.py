@@ -124,18 +124,24 @@ class EmbeddingSettings(Group):
     transport_retries: int = setting(3, "Repeats after what can pass.", ge=0, le=10)
     max_text_tokens: int = setting(1500, "Longer texts are cut here, counted, before they are sent.", ge=64)
     allow_pull: bool = setting(False, "May Ollama download a missing model.")
-    centring: Literal["auto", "on", "off"] = setting(
-        "auto",
-        "Take what all texts of the home share out of its vectors, fitted at night; `auto`: where the profile says so.",
+    query_prefix: str | None = setting(
+        None, "Text that the server's model wants in front of a question; null means its profile's."
+    )
+    document_prefix: str | None = setting(
+        None, "Text that the server's model wants in front of a stored text; null means its profile's."
+    )
+    centring: bool = setting(
+        True,
+        "Take what all texts of the home share out of its vectors, fitted after ingest, for every model.",
     )
     centring_components: int = setting(
         3,
         "Principal components of the home's vectors taken out beside their mean; in a small home at most one for each "
-        "`centring_texts` texts.",
+        "50 texts.",
         ge=0,
         le=10,
     )
-    centring_texts: int = setting(50, "Turns and memories from which the home's vectors are fitted.", ge=10)
+    centring_texts: int = setting(6, "Turns and memories from which on the home's vectors are fitted.", ge=2)
     centring_growth: float = setting(
         1.5, "Turns and memories, times those of the last fit, that call for a new one.", gt=1
     )

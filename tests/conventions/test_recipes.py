@@ -84,6 +84,7 @@ import numpy as np
 
 from slowwave.embeddings.profiles import Profile, load_profile
 from slowwave.embeddings.protocol import Embedded, Embedder, Vectors, embedder_id_of
+from slowwave.embeddings.relevance import Relevance, guessed_relevance
 from slowwave.settings.groups import EmbeddingSettings
 
 
@@ -108,6 +109,13 @@ class _Letters:
         counts = [[1.0 + text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
         found = np.array(counts, dtype=np.float32)
         return Embedded(found / np.linalg.norm(found, axis=1, keepdims=True), {}, 0)
+
+    @property
+    def relevance(self) -> Relevance:
+        return guessed_relevance(self.profile)
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded:
+        return self.embed_documents(texts)
 
     def embed_query(self, text: str) -> Vectors:
         return self.embed_documents([text]).vectors[0]
@@ -406,7 +414,7 @@ kind = CATALOGUE["cell.extracted"]
 of_episodes = CATALOGUE["episode.written"].payload
 answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEMA_VERSION, "mood" in of_episodes]
 """,
-        [True, 5, {"steps": [], "template": None, "valid_precision": None, "is_wish": False, "mood": None}, 8, False],
+        [True, 5, {"steps": [], "template": None, "valid_precision": None, "is_wish": False, "mood": None}, 9, False],
         {
             "slowwave/schemas/tables.py": (
                 before("    decay_rate: float", "    mood: str | None\n"),
@@ -414,7 +422,7 @@ answer = ["mood" in frame_schema("cells"), kind.version, kind.defaults(1), SCHEM
             "slowwave/journal/memory_events.py": (
                 after('{"is_wish": False}', ', {"mood": None}'),
             ),
-            "slowwave/store/layout.py": (("SCHEMA_VERSION = 7", "SCHEMA_VERSION = 8"),),
+            "slowwave/store/layout.py": (("SCHEMA_VERSION = 8", "SCHEMA_VERSION = 9"),),
             "data/README.md": (
                 before("| `cell_type` |", "| `mood` | text | | mood of who said it | not told |\n"),
             ),

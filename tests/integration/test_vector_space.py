@@ -10,7 +10,8 @@ import pytest
 from flows.ingest import ingest
 from flows.rebuild import rebuild
 from slowwave import Memory
-from slowwave.embeddings import base_id_of, base_of
+from slowwave.embeddings import base_id_of, base_of, guessed_relevance
+from slowwave.embeddings.batches import BatchEmbedder
 from slowwave.home.paths import open_home
 from slowwave.home.spaces import wanted_space
 from slowwave.home.workspace import open_workspace
@@ -86,20 +87,73 @@ def test_a_first_ingest_takes_out_what_all_texts_share(fitted):
     assert all("violin" in text for text in store.by_key("turns", near["turn_id"])["content"])
 
 
-def test_a_home_with_few_texts_has_no_fit(tmp_path):
-    home = home_of(tmp_path, 49)
+def test_a_home_with_few_texts_is_fitted_from_the_sixth_on(tmp_path):
+    home = home_of(tmp_path, 5)
     assert store_of(home).meta.embedder_id == PLAIN
     assert store_of(home).count("spaces") == 0
+    grow(tmp_path, home, to=6)
+    assert store_of(home).meta.embedder_id.startswith(f"{PLAIN}+")
+    assert vectors_of(store_of(home)).height == 6
+
+
+def test_a_fit_measures_what_similarity_means_in_the_home(fitted):
+    home = open_home(fitted / "home")
+    reader = open_reader(home)
+    assert reader.embedder is not None
+    measured = reader.embedder.relevance
+    fit = store_of(home.root).rows("spaces").row(0, named=True)
+    assert (measured.noise_mean, measured.noise_std, measured.kin) == (
+        fit["noise_mean"],
+        fit["noise_std"],
+        fit["kin"],
+    )
+    assert measured.noise_mean < measured.threshold < measured.kin < 1, "turns of one subject are kin"
+    vectors = vectors_of(store_of(home.root))["vector"].to_numpy()
+    answered = float((vectors @ reader.embedder.embed_query("Who plays the violin?")).max())
+    unanswered = float((vectors @ reader.embedder.embed_query("How deep is the fjord?")).max())
+    assert unanswered < measured.noise_best(60) < answered
+
+
+def test_a_fit_of_a_former_version_serves_with_a_guess_until_the_next_ingest_measures(folder):
+    home = str(folder / "home")
+    with open_workspace(home) as workspace:
+        fits = workspace.store.rows("spaces").drop("fitted_at")
+        unmeasured = fits.with_columns(noise_mean=None, noise_std=None, kin=None)
+        workspace.commit_plan({"space.fitted": unmeasured.cast(fits.schema)})
+    reader = open_reader(open_home(home))
+    assert reader.embedder is not None
+    assert reader.embedder.relevance == guessed_relevance(reader.embedder.profile)
+    ingest.fn(home=home, sources=[str(folder / "chats")])
+    assert store_of(home).rows("spaces")["noise_std"].null_count() == 0
+    assert vectors_of(store_of(home)).height == 60
+
+
+def test_a_first_fit_embeds_each_text_once(tmp_path, monkeypatch):
+    asked: list[str] = []
+    of_batch = BatchEmbedder.embed_documents
+
+    def counted(self, texts):
+        asked.extend(texts)
+        return of_batch(self, texts)
+
+    monkeypatch.setattr(BatchEmbedder, "embed_documents", counted)
+    home = home_of(tmp_path, 60)
+    texts = [text for text in asked if "talked about" in text]
+    assert len(texts) == len(set(texts)) == 60
+    grow(tmp_path, home, to=90)
+    assert store_of(home).count("spaces") == 2
+    texts = [text for text in asked if "talked about" in text]
+    assert len(texts) == 60 + 30 + 90, "new texts for their night, all of them once for the fit"
 
 
 def test_the_fit_can_be_turned_off_and_on(tmp_path):
-    home = home_of(tmp_path, 60, centring="off")
+    home = home_of(tmp_path, 60, centring=False)
     assert store_of(home).meta.embedder_id == PLAIN
     write_settings(Path(home), embedding={"provider": "wordllama"})
     ingest.fn(home=home, sources=[str(tmp_path / "chats")])
     space = store_of(home).meta.embedder_id
     assert space.startswith(f"{PLAIN}+")
-    write_settings(Path(home), embedding={"provider": "wordllama", "centring": "off"})
+    write_settings(Path(home), embedding={"provider": "wordllama", "centring": False})
     ingest.fn(home=home, sources=[str(tmp_path / "chats")])
     assert store_of(home).meta.embedder_id == PLAIN
     assert vectors_of(store_of(home)).height == 60
@@ -186,5 +240,5 @@ def test_what_a_person_remembers_comes_into_the_fitted_space(folder):
 def test_a_fit_looks_at_no_more_texts_than_the_settings_say(tmp_path):
     home = home_of(tmp_path, 60, centring_sample=20)
     with open_workspace(home) as workspace:
-        assert len(vector_space._sample(workspace.store, 20)) == 20
+        assert vector_space._sample(workspace.store, 20).height == 20
     assert store_of(home).meta.embedder_id.startswith(f"{PLAIN}+")

@@ -10,6 +10,8 @@ import pytest
 
 from slowwave.embeddings import (
     CentredEmbedder,
+    KnownVectors,
+    Relevance,
     base_id_of,
     base_of,
     batches,
@@ -19,13 +21,16 @@ from slowwave.embeddings import (
     decode_directions,
     encode_directions,
     fit_directions,
+    guessed_relevance,
     load_profile,
+    measured_relevance,
     open_embedder,
     profiles,
     space_id_of,
     write_calibration,
 )
 from slowwave.embeddings import wordllama as wordllama_module
+from slowwave.embeddings.profiles import with_prefixes
 from slowwave.errors import ConfigError, InputError, TransientError
 from slowwave.language.tokens import token_ids
 from slowwave.settings.groups import EmbeddingSettings
@@ -193,6 +198,13 @@ def test_every_profile_can_be_loaded_and_orders_its_thresholds():
         ("nomic-embed-text:v1.5", 768, "search_query: "),
         ("qwen3-embedding:8b", 0, ""),
         ("never-heard-of", 0, ""),
+        ("all-minilm", 384, ""),
+        ("all-minilm:33m", 384, ""),
+        ("sentence-transformers/all-MiniLM-L6-v2", 384, ""),
+        ("intfloat/multilingual-e5-small", 0, "query: "),
+        ("e5-mistral-7b-instruct", 0, ""),
+        ("BAAI/bge-small-en-v1.5", 0, "Represent this sentence for searching relevant passages: "),
+        ("bge-m3", 1024, ""),
     ],
 )
 def test_a_model_finds_its_profile_by_name_and_another_size_does_not(model, dims, query_prefix):
@@ -266,7 +278,8 @@ TALK = [
 def centred_on(wordllama, texts, components=0):
     directions = fit_directions(wordllama.embed_documents(texts).vectors, components=components)
     name = space_id_of(wordllama.embedder_id, encode_directions(directions))
-    return CentredEmbedder(wordllama, name, centred_profile(wordllama.profile), directions)
+    profile = centred_profile(wordllama.profile)
+    return CentredEmbedder(wordllama, name, profile, guessed_relevance(profile), directions)
 
 
 def test_texts_that_name_the_same_people_lie_apart_once_their_common_directions_are_out(wordllama):
@@ -299,7 +312,8 @@ def test_a_text_without_a_vector_stays_without_one_when_common_directions_are_ou
     assert set(made.failures) == {1}
     assert np.isnan(made.vectors[1]).all()
     assert base_of(centred) is wordllama
-    same = CentredEmbedder(wordllama, "x", wordllama.profile, wordllama.embed_documents(["a word"]).vectors)
+    only = wordllama.embed_documents(["a word"]).vectors
+    same = CentredEmbedder(wordllama, "x", wordllama.profile, wordllama.relevance, only)
     assert set(same.embed_documents(["a word", "another"]).failures) == {0}, "nothing is left of it"
     with pytest.raises(InputError, match="Search by words"):
         same.embed_query("a word")
@@ -314,3 +328,55 @@ def test_thresholds_measured_without_common_directions_stand_apart(tmp_path):
     other = centred_profile(load_profile("never-heard-of"))
     assert not other.calibrated
     assert other.dims == load_profile("never-heard-of").dims
+
+
+def test_prefixes_of_the_settings_replace_those_of_the_profile_and_name_another_space():
+    nomic = load_profile("nomic-embed-text")
+    assert with_prefixes(nomic, query=None, document=None) == nomic
+    other = with_prefixes(nomic, query="ask: ", document=None)
+    assert (other.query_prefix, other.document_prefix) == ("ask: ", nomic.document_prefix)
+    assert other.prefix_version not in {nomic.prefix_version, with_prefixes(nomic, query="", document=None)}
+
+
+def test_the_best_of_many_unrelated_memories_scores_more_than_the_best_of_few():
+    noise = Relevance(noise_mean=0.0, noise_std=0.08)
+    best = [noise.noise_best(n) for n in (1, 6, 50, 500, 100_000)]
+    assert best == sorted(set(best))
+    assert noise.noise_best(6) < noise.threshold < noise.noise_best(500)
+    assert noise.strength(0.3, 50) > noise.strength(0.3, 5_000)
+
+
+def test_strength_is_a_half_where_the_best_unrelated_memory_lies_in_every_space():
+    for noise in (Relevance(0.0, 0.08), Relevance(0.75, 0.02), Relevance(-0.02, 0.11)):
+        assert noise.strength(noise.noise_best(300), 300) == pytest.approx(0.5)
+        assert noise.strength(noise.noise_mean, 300) == 0.0
+        assert noise.strength(1.0, 2) == 1.0
+
+
+def test_four_of_five_questions_that_nothing_answers_stay_below_the_noise_of_random_vectors():
+    random = np.random.default_rng(3)
+    texts, fitted, asked = (random.normal(size=(count, 128)).astype(np.float32) for count in (400, 60, 500))
+    texts, fitted, asked = (
+        rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (texts, fitted, asked)
+    )
+    noise = measured_relevance(fitted, texts)
+    below = float(((asked @ texts.T).max(axis=1) < noise.noise_best(400)).mean())
+    assert 0.8 <= below < 1.0, "a tail a tenth longer than the normal one's"
+
+
+def test_a_text_without_a_vector_changes_no_noise():
+    random = np.random.default_rng(3)
+    texts = random.normal(size=(50, 16)).astype(np.float32)
+    with_failure = np.vstack([texts, np.full((1, 16), np.nan, dtype=np.float32)])
+    assert measured_relevance(with_failure, with_failure, kin=0.5) == measured_relevance(
+        texts, texts, kin=0.5
+    )
+
+
+def test_texts_whose_vectors_are_known_are_not_embedded_again(wordllama):
+    first = wordllama.embed_documents(["a kiln"]).vectors[0]
+    known = KnownVectors(wordllama, {"a kiln": -first})
+    made = known.embed_documents(["bread", "a kiln", ""])
+    np.testing.assert_array_equal(made.vectors[1], -first)
+    np.testing.assert_array_equal(made.vectors[0], wordllama.embed_documents(["bread"]).vectors[0])
+    assert set(made.failures) == {2}

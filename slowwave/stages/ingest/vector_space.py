@@ -1,15 +1,32 @@
 """The fit of the home's vector space, and the switch to it: after ingest, so that a first night extracts with it.
 
 The fit looks at the same texts in the same order whatever their number, and how often it is made follows the growth of
-the home, so that a night's cost does not grow. The old vectors serve until all new ones are there.
+the home, so that a night's cost does not grow. The old vectors serve until all new ones are there. A fit also measures
+what similarity means in its space, on the exemplar questions, which no home was asked.
 """
 
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 
-from slowwave.embeddings import Embedder, base_of, encode_directions, fit_directions, space_id_of
+from slowwave.embeddings import (
+    CentredEmbedder,
+    Embedder,
+    KnownVectors,
+    Relevance,
+    Vectors,
+    base_of,
+    encode_directions,
+    fit_directions,
+    measured_relevance,
+    space_id_of,
+    unit_without_common,
+)
 from slowwave.errors import TransientError
-from slowwave.home.spaces import is_centred, newest_fit, wanted_space
+from slowwave.home.spaces import newest_fit, wanted_space
 from slowwave.journal.catalogue import rows_of
+from slowwave.language.intents import EXEMPLARS
 from slowwave.schemas.tables import KEYS, VECTOR_TEXT
 from slowwave.stages.run import Stage
 from slowwave.store import Store, copy_store, filling
@@ -17,13 +34,22 @@ from slowwave.store import Store, copy_store, filling
 FITTED = ("turns", "cells")
 """Tables whose texts tell what all texts of a home share."""
 
+COMPONENT_TEXTS = 50
+"""Texts for each principal component: in fewer, a component is one of their subjects."""
+
 
 def compute_vectors(run: Stage) -> None:
     """Compute the vectors that are missing, in the space that the home should be in; its first fit comes before."""
+    work = run.workspace
+    plain = base_of(work.embedder) if work.embedder is not None else None
     if not _has_vectors(run.store):
         _fit_space(run)
     run.refresh_vectors()
     _fit_space(run)
+    if plain is not None and isinstance(work.embedder, CentredEmbedder):
+        work.embedder = replace(
+            work.embedder, base=plain
+        )  # the vectors that a fit knows are needed no longer
 
 
 def _has_vectors(store: Store) -> bool:
@@ -36,20 +62,22 @@ def _fit_space(run: Stage) -> None:
     if embedder is None or run.report.dry_run:
         return
     try:
-        if _is_due(run, base_of(embedder)):
-            run.commit({"space.fitted": _fitted(run, base_of(embedder))})
-        _switch(run, embedder)
+        base = base_of(embedder)
+        if _is_due(run, base):
+            fit, base = _fitted(run, base)
+            run.commit({"space.fitted": fit})
+        _switch(run, base)
     except TransientError as error:
         run.note(f"the vector space stays as it is until the next run: {error}")
 
 
-def _switch(run: Stage, embedder: Embedder) -> None:
+def _switch(run: Stage, base: Embedder) -> None:
     """Compute all vectors in the space that the store should be in, in a copy of it, and make the copy current.
 
     A store without vectors is in that space by its name alone.
     """
     work = run.workspace
-    wanted = wanted_space(work.home, work.store, base_of(embedder))
+    wanted = wanted_space(work.home, work.store, base)
     if wanted.embedder_id == work.store.meta.embedder_id:
         return
     if not _has_vectors(work.store):
@@ -68,11 +96,11 @@ def _switch(run: Stage, embedder: Embedder) -> None:
 
 def _is_due(run: Stage, base: Embedder) -> bool:
     settings = run.settings.embedding
-    if not is_centred(settings, base):
+    if not settings.centring:
         return False
     newest = newest_fit(run.store, base)
     least = settings.centring_texts
-    if newest is not None:
+    if newest is not None and newest["noise_std"] is not None:  # fits of former versions measured no noise
         least = max(least, int(settings.centring_growth * int(str(newest["text_count"]))))
     return _text_count(run.store) >= least
 
@@ -81,29 +109,61 @@ def _text_count(store: Store) -> int:
     return sum(store.count(table) for table in FITTED)
 
 
-def _fitted(run: Stage, base: Embedder) -> pl.DataFrame:
-    """The event of a fit on the texts that are stored now."""
+def _fitted(run: Stage, base: Embedder) -> tuple[pl.DataFrame, Embedder]:
+    """The event of a fit on the texts that are stored now, and the embedder with the vectors that it made of them."""
     settings = run.settings.embedding
-    vectors = base.embed_documents(_sample(run.store, settings.centring_sample)).vectors
-    # in few texts a principal component is one of their subjects
-    components = min(settings.centring_components, len(vectors) // settings.centring_texts)
-    directions = encode_directions(fit_directions(vectors, components=components))
+    sample = _sample(run.store, settings.centring_sample)
+    vectors = base.embed_documents(sample["text"].to_list()).vectors
+    components = min(settings.centring_components, len(vectors) // COMPONENT_TEXTS)
+    directions = fit_directions(vectors, components=components)
+    encoded = encode_directions(directions)
+    relevance = _relevance(run.store, base, sample, vectors, directions)
     row = {
-        "space_id": space_id_of(base.embedder_id, directions),
+        "space_id": space_id_of(base.embedder_id, encoded),
         "base_embedder_id": base.embedder_id,
         "text_count": _text_count(run.store),
-        "directions": directions,
+        "directions": encoded,
+        "noise_mean": relevance.noise_mean,
+        "noise_std": relevance.noise_std,
+        "kin": relevance.kin,
     }
-    return rows_of("space.fitted", [row])
+    known = dict(zip(sample["text"], vectors, strict=True))
+    return rows_of("space.fitted", [row]), KnownVectors(base, known)
 
 
-def _sample(store: Store, most: int) -> list[str]:
-    """Texts of turns and memories as they are embedded, evenly spaced in the order of their keys."""
+def _relevance(
+    store: Store, base: Embedder, sample: pl.DataFrame, vectors: Vectors, directions: Vectors
+) -> Relevance:
+    """The noise in the space without these directions, between the exemplar questions and the sample."""
+    questions = [question for questions in EXEMPLARS.values() for question in questions]
+    asked, texts = (
+        unit_without_common(rows, directions)[0] for rows in (base.embed_queries(questions).vectors, vectors)
+    )
+    return measured_relevance(asked, texts, kin=_kin(store, sample, texts))
+
+
+def _kin(store: Store, sample: pl.DataFrame, vectors: Vectors) -> float | None:
+    """Median cosine of the sample's memories and the turns that they rest on; null where it has no such pair."""
+    places = sample.select("key").with_row_index("row")
+    pairs = (
+        store.rows("cells", ["cell_id", "evidence"])
+        .explode("evidence")
+        .join(places, left_on="cell_id", right_on="key")
+        .join(places, left_on="evidence", right_on="key", suffix="_turn")
+    )
+    cosines = (vectors[pairs["row"].to_numpy()] * vectors[pairs["row_turn"].to_numpy()]).sum(axis=1)
+    whole = cosines[np.isfinite(cosines)]
+    return float(np.median(whole)) if len(whole) else None
+
+
+def _sample(store: Store, most: int) -> pl.DataFrame:
+    """`key` and `text` of turns and memories as they are embedded, evenly spaced in the order of their keys."""
     keys = {table: store.rows(table, [KEYS[table]])[KEYS[table]].sort() for table in FITTED}
     rows = pl.concat(found.to_frame("key").with_columns(table=pl.lit(table)) for table, found in keys.items())
     chosen = rows.gather_every(max(-(-rows.height // most), 1))
-    texts = [
-        store.embedded_texts(table, chosen.filter(pl.col("table") == table)["key"])["text"]
+    return pl.concat(
+        store.embedded_texts(table, chosen.filter(pl.col("table") == table)["key"]).select(
+            key=KEYS[table], text="text"
+        )
         for table in FITTED
-    ]
-    return pl.concat(texts).to_list()
+    )
